@@ -12,6 +12,9 @@ if TYPE_CHECKING:
         CalibratedClassifier as CalibratedClassifier,
     )
     from bayescal.calibrators.loading import load as load
+    from bayescal.calibrators.multiclass_calibrator import (
+        MulticlassCalibrator as MulticlassCalibrator,
+    )
     from bayescal.calibrators.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.calibrators.topic_calibrator import TopicCalibrator as TopicCalibrator
     from bayescal.combining.combined_classifier import CombinedClassifier as CombinedClassifier
@@ -39,6 +42,7 @@ _HOMES = {
     "MAP": _CONFIGURED,
     "Monotone": _CONFIGURED,
     "NUTS": _CONFIGURED,
+    "MulticlassCalibrator": "bayescal.calibrators.multiclass_calibrator",
     "OnlineCombiner": "bayescal.combining.online.online_combiner",
     "Population": "bayescal.fitting.population",
     "Recalibrated": _CONFIGURED,
@@ -57,6 +61,7 @@ __all__ = [
     "Learned",
     "Logistic",
     "Monotone",
+    "MulticlassCalibrator",
     "OnlineCombiner",
     "Population",
     "Recalibrated",

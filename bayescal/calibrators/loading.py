@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import xarray as xr
 
+from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting import fitted_scores, fitted_topics
+from bayescal.fitting import fitted_classes, fitted_scores, fitted_topics
 from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
 from bayescal.fitting.results import storage, tree
 
@@ -80,24 +81,28 @@ def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | Calibra
 CALIBRATORS: dict[str, Any] = {
     fitted_scores.NAME: ScoreCalibrator,
     fitted_topics.NAME: TopicCalibrator,
+    fitted_classes.NAME: MulticlassCalibrator,
 }
 
 
 def load(
     path: str | Path,
-) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfTopics[ScoreCalibrator]:
+) -> (
+    ScoreCalibrator | TopicCalibrator | MulticlassCalibrator | CalibratorsOfTopics[ScoreCalibrator]
+):
     """
     Read fitted calibrators, whatever wrote them.
 
     Parameters
     ----------
     path : str or Path
-        A file that `ScoreCalibrator.save` or `TopicCalibrator.save` wrote, or a folder that
+        A file that `save` of a ScoreCalibrator, TopicCalibrator or MulticlassCalibrator wrote, or
+        a folder that
         ``bayescal fit --out`` or ``bayescal text fit --out`` wrote.
 
     Returns
     -------
-    ScoreCalibrator, TopicCalibrator or CalibratorsOfTopics
+    ScoreCalibrator, TopicCalibrator, MulticlassCalibrator or CalibratorsOfTopics
         What was saved; of a folder the one calibrator, that of all topics pooled, or, of topics
         fitted one by one, a mapping from each topic's name to its ScoreCalibrator.
 

@@ -7,7 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions.draws import as_draws, blocks, number_of_classes, of_all_classes
-from bayescal.support.validation import Floats, as_reals, check_same_length, unmasked
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_fraction,
+    check_same_length,
+    unmasked,
+)
 
 # Matrices of costs: what each decision costs where each class is the true one.
 
@@ -99,6 +105,9 @@ class Decisions:
         abstaining is cheaper.
     expected_cost : array of shape (documents,)
         Posterior expected cost of the decision.
+    cost_interval : array of shape (documents, 2)
+        Equal-tailed posterior interval of the decision's expected cost, were the probabilities
+        known.
     probability_optimal : array of shape (documents,)
         Posterior probability that no other decision has a lower expected cost, were the
         probabilities known.
@@ -109,6 +118,7 @@ class Decisions:
 
     decision: NDArray[np.intp]
     expected_cost: Floats
+    cost_interval: Floats
     probability_optimal: Floats
     expected_regret: Floats
 
@@ -143,7 +153,7 @@ def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
 
 
 def decide(
-    draws: ArrayLike, costs: ArrayLike, *, abstain_cost: ArrayLike | None = None
+    draws: ArrayLike, costs: ArrayLike, *, abstain_cost: ArrayLike | None = None, level: float = 0.9
 ) -> Decisions:
     """
     Return the decision of the least posterior expected cost for each document.
@@ -157,6 +167,8 @@ def decide(
         in their order. Of equally cheap decisions the first is taken.
     abstain_cost : float or array-like of shape (documents,), optional
         The cost of not deciding, if that is one of the decisions.
+    level : float
+        Posterior probability of `cost_interval`.
 
     Raises
     ------
@@ -174,6 +186,7 @@ def decide(
     >>> found.decision.tolist(), found.expected_cost.round(2).tolist()
     ([-1, 1], [0.5, 0.3])
     """
+    check_fraction(level=level)
     p = as_draws(draws)
     documents, classes = p.shape[1], number_of_classes(p)
     prices = as_costs(costs, documents, classes)
@@ -184,18 +197,20 @@ def decide(
     prices = np.broadcast_to(prices, (documents, *prices.shape[-2:]))
     expected = np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices)
     decision = expected.argmin(axis=1)
-    optimal, least = np.empty(documents), np.empty(documents)
+    optimal, least, interval = np.empty(documents), np.empty(documents), np.empty((documents, 2))
+    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
     for part in blocks(p):
         of_draw = np.einsum("knc,ndc->knd", of_all_classes(p[:, part]), prices[part])
         cheapest = of_draw.min(axis=2)
         own = np.take_along_axis(of_draw, decision[None, part, None], axis=2)[:, :, 0]
         optimal[part] = (own <= cheapest).mean(axis=0)
         least[part] = cheapest.mean(axis=0)
+        interval[part] = np.quantile(own, tails, axis=0).T
     cost = np.take_along_axis(expected, decision[:, None], axis=1)[:, 0]
     if abstain_cost is not None:
         decision[decision == prices.shape[1] - 1] = ABSTAIN
     # Means of sums and sums of means differ by rounding: regret is not negative.
-    return Decisions(decision, cost, optimal, np.maximum(cost - least, 0.0))
+    return Decisions(decision, cost, interval, optimal, np.maximum(cost - least, 0.0))
 
 
 # Which documents to label next: what one more label is worth.

@@ -1,0 +1,617 @@
+"""MulticlassCalibrator: from the scores of several exclusive classes to their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.decisions import expected_cost
+from bayescal.decisions.expected_cost import Decisions
+from bayescal.fitting.curves.curves import highest_density
+from bayescal.fitting.fitted_classes import (
+    NAME,
+    ClassParameters,
+    FittedClasses,
+    fit_multiclass,
+    warn_of_draws,
+)
+from bayescal.fitting.results import storage
+from bayescal.fitting.results import tree as provenance
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_choice,
+    check_fraction,
+    first_of,
+    generator,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from bayescal.fitting.results.diagnostics import Diagnostics
+
+FIELDS = fields(ClassParameters)
+POINTWISE, HDI = INTERVALS = ("pointwise", "hdi")
+MARGINAL, DOCUMENT = SETS = ("marginal", "document")
+
+
+@dataclass(frozen=True)
+class TopClasses:
+    """
+    The class of the largest probability of each document.
+
+    Attributes
+    ----------
+    label : array of shape (n,)
+        The class.
+    probability : array of shape (n,)
+        Its posterior mean probability.
+    interval : array of shape (n, 2)
+        Its equal-tailed posterior interval.
+    probability_likeliest : array of shape (n,)
+        Posterior probability that no other class has a larger probability.
+    """
+
+    label: NDArray[Any]
+    probability: Floats
+    interval: Floats
+    probability_likeliest: Floats
+
+
+class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    r"""
+    Calibrate the scores of several exclusive classes by one Bayesian map.
+
+    Scores are logits, margins, log-probabilities or probabilities, one for each class. With u
+    their log-softmax, g = -u, and r the typical gap between the two largest u,
+
+        e0_k  = -G h(g_k / r) / h(1),   h(x) = ((1 + x)^lambda - 1) / lambda
+        e_k   = e0_k + c q_k,           q = -log(1 - softmax(e0)),   l = log softmax(e)
+        eta_k = e_k + b_k + v_k s(l_k) + w_k s(q_k) + sum_{j != k} M_kj s(l_j)
+        P(k | scores) = (1 - eps) softmax(eta)_k + eps / K
+
+    with s a feature centred and scaled class by class. G, lambda and c correct over-confidence
+    that all classes share; b, v, w and M correct single classes and confusions of two; eps is the
+    share of labels that the scores say nothing about. All have priors learned from other
+    problems, and the scales of b, v, w and M are learned from the labels. Posterior draws come
+    from Hamiltonian Monte Carlo; probabilities are their means.
+
+    Parameters
+    ----------
+    scores_are : {"auto", "scores", "probabilities"}
+        "scores" are real numbers, of which only differences within a document matter;
+        log-probabilities are such scores. Of "probabilities" the logarithms are used; 0 counts as
+        half the smallest probability above 0. "auto" takes scores for probabilities if all lie in
+        [0, 1] and those of each document sum to 1.
+    exchangeable : bool
+        Whether columns are options that mean something else in every document, such as the answers
+        A to D to a question. Only G, lambda, c and eps are then learned. Documents may have
+        different numbers of options: pass a list of sequences, or pad rows with nan.
+    position_bias : bool
+        For `exchangeable`, whether each position has a bias b.
+    draws : int
+        Posterior draws of each chain.
+    chains : int
+        Number of chains, at least 2.
+    random_state : int, Generator, RandomState or None
+        Seeds the draws.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+        The classes, in the order of the columns.
+    posterior_ : xarray.DataTree
+        Draws with dimensions chain, draw, klass and klass_to: log_gain (log G), warp (lambda),
+        asymmetry (c), lapse (eps), bias (b), slope (v), certainty (w), confusion (M; row klass
+        gets s(l) of klass_to) and scale, the standard deviation of each block of coefficients.
+    diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics
+        R-hat and effective sample sizes, and what to do about them.
+
+    Notes
+    -----
+    With more than 20 classes, confusions are with the first ten principal components of l. An
+    option with the score -inf is excluded: its probability is 0.
+
+    References
+    ----------
+    C. Guo et al., *On calibration of modern neural networks*, ICML 2017 (temperature, vector and
+    matrix scaling). E. Berta et al., *Structured matrix scaling for multi-class calibration*,
+    arXiv:2511.03685.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import MulticlassCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=200)
+    >>> scores = rng.normal(size=(200, 3)) + 4.0 * np.eye(3)[y]
+    >>> calibrator = MulticlassCalibrator(random_state=0).fit(5.0 * scores, y)
+    >>> calibrator.predict_proba([[10.0, 0.0, 0.0]]).round(1)
+    array([[0.9, 0. , 0. ]])
+    """
+
+    def __init__(
+        self,
+        scores_are: str = "auto",
+        *,
+        exchangeable: bool = False,
+        position_bias: bool = False,
+        draws: int = 100,
+        chains: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        self.scores_are = scores_are
+        self.exchangeable = exchangeable
+        self.position_bias = position_bias
+        self.draws = draws
+        self.chains = chains
+        self.random_state = random_state
+
+    def fit(
+        self,
+        scores: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Fit the map to scores and labels.
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            A score for each class; larger means likelier. Use documents that the classifier was
+            not trained on. -inf excludes an option of a document.
+        y : array-like of shape (n,)
+            The class of each document. Some classes may have no document.
+        classes : array-like of shape (K,), optional
+            The classes, in the order of the columns. By default the names of a table's columns if
+            these are the labels' names, else the sorted labels if there are K, else 0 to K - 1 for
+            labels that are such positions.
+        sample_weight : array-like of shape (n,), optional
+            A weight of 2 equals repeating the document, and 0 leaving it out.
+        sampling_weight : array-like of shape (n,), optional
+            The inverse of each document's inclusion probability; only ratios matter. Weights are
+            scaled to sum to Kish's effective sample size.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or a label is no class or an excluded option.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the chains disagree; `diagnostics_` says the same.
+        """
+        self._fitted = fit_multiclass(
+            self._parameters(), scores, y, classes, sample_weight, sampling_weight
+        )
+        return self
+
+    def update(
+        self,
+        scores: Any,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        forgetting: float = 1.0,
+    ) -> Self:
+        """
+        Learn from further labelled documents.
+
+        The documents fitted are kept, and the map is fitted to all of them, with priors in the
+        unit r of the first fit.
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores of new documents, of the same kind as those fitted.
+        labels : array-like of shape (n,)
+            Their labels, of `classes_`.
+        sample_weight : array-like of shape (n,), optional
+            See `fit`.
+        forgetting : float
+            A number in (0, 1] by which the weights of all earlier documents are multiplied.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described. The calibrator is then as it was before.
+        """
+        self._fitted = self._fit.updated(
+            self._parameters(), scores, labels, sample_weight, forgetting
+        )
+        warn_of_draws(self._fitted)
+        return self
+
+    def predict_proba(self, scores: Any, prior: Any = None) -> Floats:
+        """
+        Return the posterior mean probability of each class, shape (n, K).
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores, of the same kind as those fitted.
+        prior : array-like of shape (K,) or (draws, K), or mapping, optional
+            The shares of the classes among these documents, where they differ from those of the
+            documents fitted: each draw's probabilities are multiplied by new over old shares and
+            normalised (Bayes' rule). A mapping goes from classes to shares. With a row for each
+            posterior draw the uncertainty of the shares is part of every band.
+
+        Raises
+        ------
+        ValueError
+            If scores are not as described, or shares are negative or do not sum to 1.
+        """
+        fitted = self._fit
+        return fitted.map.mean(fitted.read(scores), self._tilt(prior))
+
+    def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
+        """Return the likeliest class of each document; parameters as `predict_proba`."""
+        likeliest: NDArray[Any] = self.classes_[self.predict_proba(scores, prior).argmax(axis=1)]
+        return likeliest
+
+    def predict_log_proba(self, scores: Any, prior: Any = None) -> Floats:
+        """Return natural logarithms of `predict_proba`; -inf for excluded options."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(scores, prior))
+
+    def predict_interval(
+        self, scores: Any, level: float = 0.9, kind: str = POINTWISE, prior: Any = None
+    ) -> Floats:
+        """
+        Return the posterior interval of each probability, shape (n, K, 2): lower and upper.
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores, of the same kind as those fitted.
+        level : float
+            Posterior probability of each interval.
+        kind : {"pointwise", "hdi"}
+            Equal tails, or the shortest.
+        prior : array-like or mapping, optional
+            See `predict_proba`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, INTERVALS)
+        fitted = self._fit
+        log_p = fitted.read(scores)
+        out = np.empty((*log_p.shape, 2))
+        for part, p in fitted.map.blocks(log_p, self._tilt(prior)):
+            if kind == HDI:
+                ends = highest_density(p.reshape(len(p), -1), level).reshape(2, *p.shape[1:])
+                out[part] = ends.T
+            else:
+                out[part] = _equal_tails(p, level).T
+        return out
+
+    def sample_proba(
+        self, scores: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
+    ) -> Floats:
+        """
+        Return the probabilities of posterior draws, shape (draws, n, K), for `bayescal.decisions`.
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores, of the same kind as those fitted.
+        draws : int, optional
+            How many draws to choose at random; by default all, chain after chain.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+        prior : array-like or mapping, optional
+            See `predict_proba`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        fitted = self._fit
+        chosen, size = None, fitted.map.size
+        if draws is not None:
+            if not 1 <= draws <= size:
+                raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
+            chosen = generator(random_state).choice(size, draws, replace=False)
+        log_p = fitted.read(scores)
+        out = np.empty((size if chosen is None else chosen.size, *log_p.shape))
+        for part, p in fitted.map.blocks(log_p, self._tilt(prior), chosen):
+            out[:, part] = np.swapaxes(p, 1, 2)
+        return out
+
+    def predict_top(self, scores: Any, level: float = 0.9, prior: Any = None) -> TopClasses:
+        """
+        Return the likeliest class of each document, its probability and band.
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores, of the same kind as those fitted.
+        level : float
+            Posterior probability of the interval.
+        prior : array-like or mapping, optional
+            See `predict_proba`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayescal import MulticlassCalibrator
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(3, size=200)
+        >>> scores = rng.normal(size=(200, 3)) + 4.0 * np.eye(3)[y]
+        >>> top = MulticlassCalibrator(random_state=0).fit(scores, y).predict_top([[5.0, 0, 0]])
+        >>> int(top.label[0]), top.probability_likeliest.round(1).tolist()
+        (0, [1.0])
+        """
+        check_fraction(level=level)
+        fitted = self._fit
+        log_p = fitted.read(scores)
+        n = len(log_p)
+        best, probability = np.empty(n, dtype=np.intp), np.empty(n)
+        interval, likeliest = np.empty((n, 2)), np.empty(n)
+        for part, p in fitted.map.blocks(log_p, self._tilt(prior)):
+            mean = p.mean(axis=0)
+            best[part] = mean.argmax(axis=0)
+            at = np.arange(mean.shape[1])
+            own = p[:, best[part], at]
+            probability[part] = mean[best[part], at]
+            interval[part] = _equal_tails(own, level).T
+            likeliest[part] = (own >= p.max(axis=1)).mean(axis=0)
+        return TopClasses(self.classes_[best], probability, interval, likeliest)
+
+    def predict_set(
+        self, scores: Any, coverage: float = 0.9, kind: str = MARGINAL
+    ) -> NDArray[np.bool_]:
+        """
+        Return sets of classes that hold the true one with a given probability, shape (n, K).
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores, of the same kind as those fitted.
+        coverage : float
+            Expected share of documents whose set holds the true class.
+        kind : {"marginal", "document"}
+            "marginal": the classes whose probability reaches one threshold, by which the expected
+            coverage of documents like those fitted is `coverage`, and always the likeliest class.
+            "document": for each document the fewest classes whose probabilities sum to at least
+            `coverage`; these sets are larger.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        check_fraction(coverage=coverage)
+        check_choice("kind", kind, SETS)
+        fitted = self._fit
+        p = fitted.map.mean(fitted.read(scores))
+        if kind == DOCUMENT:
+            order = np.argsort(-p, axis=1)
+            sorted_p = np.take_along_axis(p, order, axis=1)
+            before = np.cumsum(sorted_p, axis=1) - sorted_p
+            out = np.zeros(p.shape, dtype=np.bool_)
+            np.put_along_axis(out, order, before < coverage, axis=1)
+            return out
+        data = fitted.documents()
+        known = fitted.map.mean(data.scores.log_p)
+        weight = np.ones(len(known)) if data.weight is None else data.weight
+        chosen = p >= _threshold(known, weight, coverage)
+        chosen[np.arange(len(p)), p.argmax(axis=1)] = True
+        return np.asarray(chosen & (p > 0.0))
+
+    def decide(
+        self, scores: Any, costs: ArrayLike, *, level: float = 0.9, prior: Any = None
+    ) -> Decisions:
+        """
+        Return the decision of the least expected cost for each document.
+
+        Parameters
+        ----------
+        scores : array-like or table of shape (n, K)
+            Scores, of the same kind as those fitted.
+        costs : array-like of shape (decisions, K)
+            costs[d, k] is the cost of decision d where the class is k. The first K decisions are
+            the classes; a further row may be abstaining (`bayescal.decisions.with_abstention`).
+        level : float
+            Posterior probability of the band of the expected cost.
+        prior : array-like or mapping, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        bayescal.decisions.Decisions
+            decision (rows of `costs`), expected_cost and cost_interval, probability_optimal, and
+            expected_regret.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        fitted = self._fit
+        log_p = fitted.read(scores)
+        parts = [
+            expected_cost.decide(np.swapaxes(p, 1, 2), costs, level=level)
+            for _, p in fitted.map.blocks(log_p, self._tilt(prior))
+        ]
+        return Decisions(
+            *(
+                np.concatenate([getattr(part, each.name) for part in parts])
+                for each in fields(Decisions)
+            )
+        )
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return posterior medians and intervals of the shared parameters and of each class.
+
+        Parameters
+        ----------
+        level : float
+            Posterior probability of the equal-tailed intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows are (parameter, class, other class); columns are median, lower and upper.
+        """
+        from bayescal.fitting.results.class_summary import class_table
+
+        check_fraction(level=level)
+        warn_of_draws(self._fit)
+        return class_table(self._fit.results.groups, level)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the order of the columns."""
+        return self._fit.classes
+
+    @property
+    def scores_are_(self) -> str:
+        """What the scores are, "auto" resolved."""
+        return self._fit.scores_are
+
+    @property
+    def share_(self) -> Floats:
+        """The posterior mean share of each class among the documents fitted, shape (K,)."""
+        return self._fit.map.share
+
+    @property
+    def diagnostics_(self) -> Diagnostics:
+        """Quality of the posterior draws, and what to do about it."""
+        return self._fit.diagnostics_
+
+    @property
+    def results_(self) -> xr.DataTree:
+        """The tree of results."""
+        return self._fit.tree
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The tree of results, with posterior draws in the group posterior."""
+        return self._fit.tree
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder of `path` does not exist.
+        """
+        return self._fit.save(path)
+
+    @classmethod
+    def from_results(cls, results: xr.DataTree) -> Self:
+        """Return the calibrator that made a tree of results, `results_`."""
+        fitted = FittedClasses.from_results(results)
+        calibrator = cls(**vars(fitted.parameters))
+        calibrator._fitted = fitted
+        return calibrator
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by a MulticlassCalibrator, or by a later version of bayescal.
+        """
+        results = storage.read_tree(path)
+        provenance.check_made_by(NAME, results, path)
+        return cls.from_results(results)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _parameters(self) -> ClassParameters:
+        return ClassParameters(**{each.name: getattr(self, each.name) for each in FIELDS})
+
+    @property
+    def _fit(self) -> FittedClasses:
+        """Return the fit; raise NotFittedError before it."""
+        check_is_fitted(self)
+        fitted: FittedClasses = self._fitted
+        return fitted
+
+    def _tilt(self, prior: Any) -> Floats | None:
+        """Return new over old shares of the classes; None where they stay."""
+        if prior is None:
+            return None
+        fitted = self._fit
+        shares = _shares(prior, fitted.classes, fitted.map.size)
+        return np.asarray(shares / fitted.map.share)
+
+
+def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
+    """Return the shares of the classes, (K,) or (draws, K)."""
+    if isinstance(prior, Mapping):
+        known = classes.tolist()
+        if set(prior) != set(known):
+            raise ValueError(
+                f"prior must give a share to each class ({first_of(known)}) and no other, got"
+                f" {first_of(list(prior))}."
+            )
+        prior = [prior[each] for each in known]
+    shares = as_reals(prior, "prior")
+    if shares.shape not in ((classes.size,), (draws, classes.size)):
+        raise ValueError(
+            f"prior must have shape ({classes.size},) or ({draws}, {classes.size}), a share for"
+            f" each class, got {shares.shape}."
+        )
+    off = np.abs(shares.sum(axis=-1) - 1.0).max()
+    if not (np.isfinite(shares).all() and shares.min() >= 0.0 and off <= 1e-6):
+        raise ValueError(
+            f"prior must hold shares of the classes that sum to 1, got {first_of(shares.ravel())}."
+        )
+    return shares
+
+
+def _equal_tails(p: Floats, level: float) -> Floats:
+    """Return quantiles over draws, the first dimension; (2, ...)."""
+    tail = 0.5 - level / 2.0
+    quantiles: Floats = np.quantile(p, (tail, 1.0 - tail), axis=0)
+    return quantiles
+
+
+def _threshold(p: Floats, weight: Floats, coverage: float) -> float:
+    """Return the largest threshold by which sets of classes cover as expected."""
+    top = p.max(axis=1)
+    # Each entry counts its own probability; the likeliest class is in every set.
+    flat, each = p.ravel(), np.repeat(weight / weight.sum(), p.shape[1])
+    certain = float((weight / weight.sum()) @ top)
+    others = (p < top[:, None]).ravel()
+    order = np.argsort(-flat[others])
+    reached = certain + np.cumsum((flat * each)[others][order])
+    enough = int(np.searchsorted(reached, coverage))
+    if certain >= coverage:
+        return np.inf
+    return float(flat[others][order][min(enough, order.size - 1)])

@@ -1,0 +1,226 @@
+"""Scores of several exclusive classes: checked, and as natural log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.support import validation
+from bayescal.support.validation import Floats, Integers
+
+AUTO, SCORES, PROBABILITIES = "auto", "scores", "probabilities"
+SCORES_ARE = (AUTO, SCORES, PROBABILITIES)
+SUM_TOLERANCE = 1e-2  # probabilities that are rounded to two digits still count as such
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Documents with a log-probability for each class."""
+
+    log_p: Floats  # (n, K): natural logarithms that sum to 1; -inf for excluded options
+    scores_are: str  # what the user's scores were: scores or probabilities
+    floor: float  # the probability that 0 stands for; 0 where there is none
+    names: list[Any] | None  # names of columns, of a table
+
+
+def read_class_scores(
+    scores: Any,
+    scores_are: str = AUTO,
+    *,
+    floor: float | None = None,
+    ragged: bool = False,
+    columns: int | None = None,
+    classes: NDArray[Any] | None = None,
+) -> ClassScores:
+    """
+    Return checked scores; with `ragged`, nan pads documents with fewer options.
+
+    `columns`, `floor` and `classes` are those of the fit, where there was one: a table whose
+    columns are named as the classes is read in their order.
+    """
+    names = validation.column_names(scores) if hasattr(scores, "columns") else None
+    values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
+    if names is not None and classes is not None:
+        values, names = _in_order(values, names, classes)
+    _check_shape(values, columns)
+    excluded = _excluded(values, ragged)
+    if scores_are == AUTO:
+        sums = np.where(excluded, 0.0, values).sum(axis=1)
+        inside = bool(np.all((values[~excluded] >= 0.0) & (values[~excluded] <= 1.0)))
+        near = bool(np.abs(sums - 1.0).max() <= SUM_TOLERANCE)
+        scores_are = PROBABILITIES if inside and near else SCORES
+    if scores_are == PROBABILITIES:
+        values, floor = _as_logarithms(values, excluded, floor)
+    log_p = special.log_softmax(np.where(excluded, -np.inf, values), axis=1)
+    return ClassScores(log_p, scores_are, floor or 0.0, names)
+
+
+def _padded(scores: Any, columns: int | None) -> Floats:
+    """Return rows of different lengths as one array, padded with nan."""
+    rows = scores
+    if not hasattr(scores, "shape") and isinstance(scores, Sequence) and len(scores):
+        rows = [validation.as_reals(row, "scores") for row in scores]
+        if any(row.ndim != 1 for row in rows):
+            raise ValueError(
+                "scores must hold a sequence of numbers for each document, one for each option."
+            )
+        width = max(max(row.size for row in rows), columns or 0)
+        out = np.full((len(rows), width), np.nan)
+        for k, row in enumerate(rows):
+            out[k, : row.size] = row
+        return out
+    values = validation.as_reals(rows, "scores")
+    if columns is not None and values.ndim == 2 and values.shape[1] < columns:
+        missing = np.full((len(values), columns - values.shape[1]), np.nan)
+        values = np.hstack([values, missing])
+    return values
+
+
+def _in_order(
+    values: Floats, names: list[Any], classes: NDArray[Any]
+) -> tuple[Floats, list[Any] | None]:
+    wanted = classes.tolist()
+    if values.ndim == 2 and set(map(str, wanted)) == set(map(str, names)):
+        texts = [str(name) for name in names]
+        return values[:, [texts.index(str(name)) for name in wanted]], wanted
+    return values, None
+
+
+def _check_shape(values: Floats, columns: int | None) -> None:
+    if values.ndim != 2 or values.shape[0] == 0:
+        raise ValueError(
+            "scores must have shape (documents, classes) with at least one document, got"
+            f" {values.shape}."
+        )
+    if columns is not None and values.shape[1] != columns:
+        raise ValueError(
+            f"scores must have {columns} columns, one for each class fitted, got {values.shape[1]}."
+        )
+    if values.shape[1] < 2:
+        raise ValueError(
+            "scores must have a column for each class, at least two, got one: use ScoreCalibrator"
+            " for the score of one class against the other."
+        )
+
+
+def _excluded(values: Floats, ragged: bool) -> NDArray[np.bool_]:
+    """Return which options are excluded; raise ValueError for values that mean nothing."""
+    strange = np.isposinf(values) if ragged else np.isposinf(values) | np.isnan(values)
+    if strange.any():
+        row, column = np.argwhere(strange)[0]
+        raise ValueError(
+            f"scores must be finite, or -inf for an excluded option, got {values[row, column]} in"
+            f" row {row}, column {column} ({np.count_nonzero(strange)} of {values.size} values):"
+            " leave those documents out."
+        )
+    excluded: NDArray[np.bool_] = np.isnan(values) | np.isneginf(values)
+    nothing = excluded.all(axis=1)
+    if nothing.any():
+        raise ValueError(
+            "scores must leave each document an option that is not excluded, row"
+            f" {np.flatnonzero(nothing)[0]} has none."
+        )
+    large = np.abs(values[~excluded]).max()
+    if large > 1e150:
+        raise ValueError(f"scores must lie within 1e150 of 0, got {large:g}: rescale them.")
+    return excluded
+
+
+def _as_logarithms(
+    values: Floats, excluded: NDArray[np.bool_], floor: float | None
+) -> tuple[Floats, float]:
+    """Return logarithms of probabilities; one of exactly 0 is half the smallest above 0."""
+    kept = np.where(excluded, 0.0, values)
+    outside = (kept < 0.0) | (kept > 1.0)
+    if outside.any():
+        raise ValueError(
+            f"probabilities must lie between 0 and 1, got {kept[outside][0]:g}: fit with"
+            " scores_are='scores' if they are none."
+        )
+    off = kept.sum(axis=1) - 1.0
+    worst = int(np.abs(off).argmax())
+    if abs(off[worst]) > SUM_TOLERANCE:
+        raise ValueError(
+            f"probabilities of a document must sum to 1, those of row {worst} sum to"
+            f" {1.0 + off[worst]:.4g}: give all classes, normalise them, or fit with"
+            " scores_are='scores'."
+        )
+    if floor is None:
+        above = kept[kept > 0.0]
+        floor = 0.5 * float(above.min()) if (kept[~excluded] == 0.0).any() else 0.0
+    if floor > 0.0:
+        kept = np.maximum(kept, floor)
+    elif (kept[~excluded] == 0.0).any():
+        # No probability was 0 at the fit: the smallest number above 0 then stands for it.
+        kept = np.maximum(kept, validation.SMALLEST_PROBABILITY)
+    with np.errstate(divide="ignore"):
+        return np.where(excluded, -np.inf, np.log(kept)), floor
+
+
+# Labels and the classes that columns stand for.
+
+
+def read_classes(
+    classes: ArrayLike | None, names: list[Any] | None, labels: NDArray[Any], columns: int
+) -> NDArray[Any]:
+    """Return the class of each column: as given, by the names of columns, or by the labels."""
+    if classes is not None:
+        given = validation.as_labels(classes, "classes")
+        if given.ndim != 1 or given.size != columns:
+            raise ValueError(
+                f"classes must name the {columns} columns of scores, got {given.size} names."
+            )
+        if np.unique(given).size != given.size:
+            raise ValueError("classes must name every class once, got a name twice.")
+        validation.check_kept(given, "classes")
+        return given
+    present = np.unique(labels)
+    if names is not None and set(map(str, present.tolist())) <= set(map(str, names)):
+        if labels.dtype.kind in "iu" and all(str(name).lstrip("-").isdigit() for name in names):
+            return np.array([int(name) for name in names])
+        return np.array([str(name) for name in names])
+    if present.size == columns:
+        return present
+    if labels.dtype.kind in "iub" and present.min() >= 0 and present.max() < columns:
+        return np.arange(columns)
+    seen = validation.first_of(present.tolist())
+    raise ValueError(
+        f"classes must name the {columns} columns of scores, for the labels hold {present.size}"
+        f" classes ({seen}) that do not tell which column is whose: pass classes=[...] in the"
+        " order of the columns."
+    )
+
+
+def positions(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") -> Integers:
+    """Return the column of each label; raise ValueError for a label that no column has."""
+    if labels.dtype.kind in "US" and classes.dtype.kind not in "US":
+        labels = labels.astype(object)
+    order = np.argsort(classes, kind="stable")
+    try:
+        at = np.searchsorted(classes[order], labels)
+    except TypeError:
+        at = np.zeros(labels.size, dtype=np.intp)
+    found: Integers = order[np.minimum(at, classes.size - 1)]
+    strange = classes[found] != labels
+    if np.any(strange):
+        raise ValueError(
+            f"{name} must hold classes of the columns"
+            f" ({validation.first_of(classes.tolist())}), got"
+            f" {np.asarray(labels)[strange].tolist()[0]!r}, which no column has."
+        )
+    return found
+
+
+def check_possible(log_p: Floats, label: Integers) -> None:
+    """Raise ValueError if a label is an excluded option."""
+    impossible = np.isneginf(log_p[np.arange(label.size), label])
+    if impossible.any():
+        raise ValueError(
+            f"the label of row {np.flatnonzero(impossible)[0]} is an option that its scores"
+            " exclude: correct the label, or give the option a score."
+        )

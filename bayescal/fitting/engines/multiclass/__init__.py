@@ -1,0 +1,1 @@
+"""One map from the scores of several exclusive classes to their probabilities."""

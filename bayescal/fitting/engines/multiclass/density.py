@@ -1,0 +1,333 @@
+"""The log posterior density of calibration maps, and its gradient, for many maps at once."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.engines.multiclass.features import (
+    LEAST_REST,
+    Design,
+    Features,
+    Scored,
+    Warped,
+    warp,
+)
+from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
+from bayescal.support.validation import Floats, Integers
+
+GLOBALS = 3  # log G, lambda, c
+LEAST_ROOT = 1e-10  # of the odds of a lapse
+FLATTEST = -0.7  # c below which log(1 + c) is continued in a straight line
+
+
+@dataclass(frozen=True)
+class Maps:
+    """C calibration maps: (log G, lambda, c), the logit of the lapse rate, and coefficients."""
+
+    globals_: Floats  # (C, 3)
+    lapse_logit: Floats  # (C,)
+    theta: Floats  # coefficients of centred features, (C, rows, K); 0 where unused
+
+
+def linear_map(warped: Warped, features: Features, raw: Floats) -> Floats:
+    """Return eta, (C, K, n), from coefficients of the features as they are, (C, rows, K)."""
+    eta: Floats = warped.warped + raw[:, 0, :, None]
+    if raw.shape[1] > 1:
+        eta += raw[:, 1, :, None] * features.log_p
+        eta += raw[:, 2, :, None] * features.certainty
+        eta += np.swapaxes(raw[:, 3:], 1, 2) @ features.shared
+    return eta
+
+
+def softmax(eta: Floats) -> Floats:
+    """Return probabilities in place of eta, (C, K, n)."""
+    eta -= eta.max(axis=1, keepdims=True)
+    p = np.exp(eta, out=eta)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def probabilities(features: Features, maps: Maps, raw: Floats) -> Floats:
+    """Return P(k | scores) of C maps, (C, K, n)."""
+    p = softmax(linear_map(warp(features.scored, maps.globals_), features, raw))
+    lapse = special.expit(maps.lapse_logit)[:, None, None]
+    p *= 1.0 - lapse
+    share = lapse / features.scored.options
+    if features.scored.excluded is not None:
+        share = np.where(features.scored.excluded, 0.0, share)
+    p += share
+    return p
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Derivatives of the log likelihood of C maps."""
+
+    globals_: Floats  # (C, 3)
+    lapse_logit: Floats  # (C,)
+    theta: Floats  # (C, rows, K)
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The likelihood of labelled documents; `design` is None where maps have biases only."""
+
+    features: Features
+    label: Integers  # (n,)
+    weight: Floats | None  # (n,)
+    design: Design | None
+
+    @property
+    def scored(self) -> Scored:
+        """Return the documents."""
+        return self.features.scored
+
+    @property
+    def total(self) -> float:
+        """Return the number of documents, or their weight."""
+        return float(self.label.size if self.weight is None else self.weight.sum())
+
+    def raw(self, theta: Floats) -> Floats:
+        """Return coefficients of the features as they are."""
+        return theta if self.design is None else self.design.coefficients(theta)
+
+    def value(self, maps: Maps) -> Floats:
+        """Return the log likelihood of each map, (C,)."""
+        eta = linear_map(warp(self.scored, maps.globals_), self.features, self.raw(maps.theta))
+        return self._total(self.of_label(softmax(eta), maps)[1])
+
+    def of_label(self, p: Floats, maps: Maps) -> tuple[Floats, Floats]:
+        """Return P(label, no lapse) and P(label), (C, n) both."""
+        lapse = special.expit(maps.lapse_logit)[:, None]
+        own = (1.0 - lapse) * p[:, self.label, np.arange(self.label.size)]
+        chance = np.maximum(own + lapse / self.scored.options, np.finfo(float).tiny)
+        return np.asarray(own), np.asarray(chance)
+
+    def _total(self, chance: Floats) -> Floats:
+        log = np.log(chance)
+        total: Floats = log.sum(axis=1) if self.weight is None else log @ self.weight
+        return total
+
+    def with_gradient(self, maps: Maps) -> tuple[Floats, Gradient]:
+        """Return the log likelihood of each map, and its derivatives."""
+        warped = warp(self.scored, maps.globals_, derivatives=True)
+        p = softmax(linear_map(warped, self.features, self.raw(maps.theta)))
+        own, chance = self.of_label(p, maps)
+        sure = own / chance
+        counted = sure if self.weight is None else sure * self.weight
+        residual = np.multiply(p, -counted[:, None, :], out=p)
+        residual[:, self.label, np.arange(self.label.size)] += counted
+        lapse = special.expit(maps.lapse_logit)
+        excess = (
+            (1.0 - sure) - lapse[:, None]
+            if self.weight is None
+            else (((1.0 - sure) - lapse[:, None]) * self.weight)
+        )
+        gradient = Gradient(
+            self._by_globals(warped, residual, maps.globals_[:, 2, None, None]),
+            excess.sum(axis=1),
+            self._by_theta(residual),
+        )
+        return self._total(chance), gradient
+
+    def _by_theta(self, residual: Floats) -> Floats:
+        bias: Floats = residual.sum(axis=2)[:, None, :]
+        if self.design is None:
+            return bias
+        features = self.features
+        slope = np.einsum("ckn,kn->ck", residual, features.log_p)[:, None, :]
+        certainty = np.einsum("ckn,kn->ck", residual, features.certainty)[:, None, :]
+        shared = features.shared @ np.swapaxes(residual, 1, 2)
+        raw = np.concatenate([bias, slope, certainty, shared], axis=1)
+        return self.design.gradient(raw) * self.design.used
+
+    def _by_globals(self, warped: Warped, residual: Floats, asymmetry: Floats) -> Floats:
+        by_asymmetry = np.einsum("ckn,ckn->c", residual, warped.certainty)
+        rest = 1.0 - warped.probability
+        odds = np.where(rest > LEAST_REST, warped.probability / np.maximum(rest, LEAST_REST), 0.0)
+        odds *= residual
+        by_plain = odds - warped.probability * odds.sum(axis=1, keepdims=True)
+        by_plain *= asymmetry
+        by_plain += residual
+        if self.scored.excluded is not None:
+            by_plain[:, self.scored.excluded] = 0.0
+        assert warped.by_warp is not None  # noqa: S101
+        by_gain = np.einsum("ckn,ckn->c", by_plain, warped.plain)
+        by_warp = np.einsum("ckn,ckn->c", by_plain, warped.by_warp)
+        return np.stack([by_gain, by_warp, by_asymmetry], axis=1)
+
+    def lapsed(self, maps: Maps) -> float:
+        """Return the expected number of lapses under one map."""
+        p = softmax(
+            linear_map(warp(self.scored, maps.globals_), self.features, self.raw(maps.theta))
+        )
+        own, chance = self.of_label(p, maps)
+        lapsed = 1.0 - own[0] / chance[0]
+        return float(lapsed.sum() if self.weight is None else lapsed @ self.weight)
+
+
+def lapse_prior(root: Floats, prior: MapPrior) -> tuple[Floats, Floats]:
+    """
+    Return the log density of a lapse rate by w, the root of its odds, and the derivative.
+
+    Beta(1/2, b) has the density (1 + w^2)^-(b + 1/2), which is about normal: chains move in w, of
+    either sign, because its logarithm would have a long tail towards a rate of 0.
+    """
+    a, b = prior.lapse
+    inner = np.maximum(np.abs(root), LEAST_ROOT)
+    value = (2.0 * a - 1.0) * np.log(inner) - (a + b) * np.log1p(root**2)
+    return value, (2.0 * a - 1.0) / np.copysign(inner, root) - 2.0 * (a + b) * root / (1 + root**2)
+
+
+def steepness(asymmetry: Floats) -> Floats:
+    """
+    Return the log of how much steeper c makes log-odds near certainty.
+
+    That is log(1 + c), continued in a straight line below FLATTEST, where few maps are.
+    """
+    inside = np.maximum(asymmetry, FLATTEST)
+    return np.asarray(np.log1p(inside) + (asymmetry - inside) / (1.0 + inside))
+
+
+def asymmetry_of(steep: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return c from `steepness`, its derivative, and the derivative of the log of that."""
+    edge = np.log1p(FLATTEST)
+    inside = steep > edge
+    slope = np.exp(np.maximum(steep, edge))
+    return slope - 1.0 + np.minimum(steep - edge, 0.0) * slope, slope, inside.astype(np.float64)
+
+
+def lapse_logit(root: Floats) -> Floats:
+    """Return the logit of a lapse rate from the root of its odds."""
+    return 2.0 * np.log(np.maximum(np.abs(root), LEAST_ROOT))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """
+    The posterior density in coordinates that a sampler moves in.
+
+    A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each block,
+    standard coefficients): a coefficient is its block's scale times its standard coefficient,
+    which is Normal(0, 1). Labels determine G (1 + c), the slope near certainty, better than G.
+    """
+
+    likelihood: Likelihood
+    mean: Floats  # prior means of the globals, (3,)
+    sd: Floats
+    prior: MapPrior
+    block: Integers  # of each used coefficient, positions in `names`, (P,)
+    names: tuple[str, ...]  # of the blocks that have coefficients
+    used: Integers  # positions of the used coefficients in a flat (rows, K)
+    shape: tuple[int, int]  # (rows, K)
+
+    @classmethod
+    def of(
+        cls,
+        likelihood: Likelihood,
+        mean: Floats,
+        sd: Floats,
+        prior: MapPrior,
+        used: NDArray[np.bool_],
+    ) -> Self:
+        """Return the posterior of documents, with the coefficients that exist."""
+        rows = np.minimum(np.arange(used.shape[0]), len(BLOCKS) - 1)
+        positions = np.flatnonzero(used)
+        of_row = np.repeat(rows, used.shape[1])[positions]
+        present = np.unique(of_row)
+        names = tuple(BLOCKS[k] for k in present)
+        shape = used.shape[0], used.shape[1]
+        block = np.searchsorted(present, of_row)
+        return cls(likelihood, mean, sd, prior, block, names, positions, shape)
+
+    @property
+    def scales(self) -> Floats:
+        """Return s0 of each block."""
+        return np.array([self.prior.scale(name, self.shape[1]) for name in self.names])
+
+    @property
+    def first(self) -> int:
+        """Return the position of the first standard coefficient in a point."""
+        return GLOBALS + 1 + len(self.names)
+
+    @property
+    def size(self) -> int:
+        """Return the number of coordinates."""
+        return self.first + self.used.size
+
+    def maps(self, points: Floats) -> Maps:
+        """Return the maps at points, (C, D)."""
+        scale = np.exp(points[:, GLOBALS + 1 : self.first])
+        globals_ = points[:, :GLOBALS].copy()
+        globals_[:, 0] -= points[:, 2]
+        globals_[:, 2] = asymmetry_of(points[:, 2])[0]
+        return Maps(
+            globals_,
+            lapse_logit(points[:, GLOBALS]),
+            self.spread_out(scale[:, self.block] * points[:, self.first :]),
+        )
+
+    def refreshed(self, points: Floats, rng: np.random.Generator) -> Floats:
+        """
+        Return points with new scales given their coefficients, which stay as they are.
+
+        Given coefficients theta of a block of d, s^2 is scaled inverse chi-squared with nu + d
+        degrees of freedom and scale (|theta|^2 + nu s0^2) / (nu + d). Where labels determine
+        coefficients well, trajectories alone would move scales slowly (Yu and Meng, JCGS 2011).
+        """
+        out = points.copy()
+        for k, least in enumerate(self.scales):
+            mine = self.first + np.flatnonzero(self.block == k)
+            theta = np.exp(points[:, GLOBALS + 1 + k, None]) * points[:, mine]
+            square = (theta**2).sum(axis=1) + FREEDOM * least**2
+            scale = np.sqrt(square / rng.chisquare(FREEDOM + mine.size, len(points)))
+            out[:, GLOBALS + 1 + k] = np.log(scale)
+            out[:, mine] = theta / scale[:, None]
+        return out
+
+    def folded(self, points: Floats) -> Floats:
+        """Return points whose root of the lapse odds is positive: its sign means nothing."""
+        out = points.copy()
+        out[..., GLOBALS] = np.abs(out[..., GLOBALS])
+        return out
+
+    def spread_out(self, theta: Floats) -> Floats:
+        """Return coefficients in their rows from those that are used, (C, P)."""
+        out = np.zeros((len(theta), self.shape[0] * self.shape[1]))
+        out[:, self.used] = theta
+        return out.reshape(len(theta), *self.shape)
+
+    def __call__(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return log densities, (C,), and gradients, (C, D)."""
+        maps = self.maps(points)
+        value, by = self.likelihood.with_gradient(maps)
+        log_scale = points[:, GLOBALS + 1 : self.first]
+        scale, standard = np.exp(log_scale), points[:, self.first :]
+        by_theta = by.theta.reshape(len(points), -1)[:, self.used] * scale[:, self.block]
+        root = points[:, GLOBALS]
+        lapse, by_lapse = lapse_prior(root, self.prior)
+        by_root = by.lapse_logit * 2.0 / np.copysign(np.maximum(np.abs(root), LEAST_ROOT), root)
+        off = (maps.globals_ - self.mean) / self.sd
+        by_globals = by.globals_ - off / self.sd
+        _, slope, by_slope = asymmetry_of(points[:, 2])
+        by_globals[:, 2] = by_globals[:, 2] * slope + by_slope - by_globals[:, 0]
+        value += np.log(slope)
+        ratio = FREEDOM * (self.scales / scale) ** 2
+        value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (standard**2).sum(axis=1)
+        value -= (FREEDOM * log_scale + 0.5 * ratio).sum(axis=1)
+        by_scale = np.zeros_like(scale)
+        for k in range(len(self.names)):
+            by_scale[:, k] = (by_theta * standard)[:, self.block == k].sum(axis=1)
+        gradient = np.concatenate(
+            [
+                by_globals,
+                (by_root + by_lapse)[:, None],
+                by_scale - FREEDOM + ratio,
+                by_theta - standard,
+            ],
+            axis=1,
+        )
+        return value, gradient

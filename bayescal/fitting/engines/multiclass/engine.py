@@ -1,0 +1,185 @@
+"""From scores and labels of several classes to posterior draws of their calibration map."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from bayescal.fitting.engines.multiclass.density import (
+    GLOBALS,
+    Likelihood,
+    Maps,
+    Posterior,
+    asymmetry_of,
+)
+from bayescal.fitting.engines.multiclass.features import Design, Scored, design, typical_gap
+from bayescal.fitting.engines.multiclass.mode import Mode, derivatives, find_mode, first_map
+from bayescal.fitting.engines.multiclass.prior import FREEDOM, LEARNED, MapPrior
+from bayescal.fitting.engines.multiclass.sampling import sample, split_rhat
+from bayescal.support.validation import Floats, Integers
+
+MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
+# Trajectories after which the metric is made anew from the curvature where the chains are.
+ADAPTATION = (15, 10), (10, 30)  # discarded and kept, twice
+WARMUP = 15
+ROUNDS = 3  # of draws; another round follows while the chains disagree
+AGREEMENT = 1.05  # the largest R-hat of chains that agree
+START = 0.5  # spread of the chains' starts, in standard deviations
+LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
+CURVATURE_COUNTS = 20.0  # draws
+
+
+@dataclass(frozen=True)
+class MapDraws:
+    """Posterior draws of a calibration map, chain by chain."""
+
+    design: Design
+    maps: Maps  # all draws, chain after chain
+    scale: Floats  # of each block, (draws, blocks)
+    blocks: tuple[str, ...]
+    chains: int
+    rhat: float  # the largest of any coordinate
+    accepted: float
+
+
+def fit_map(
+    log_p: Floats,
+    label: Integers,
+    weight: Floats | None,
+    *,
+    chains: int,
+    draws: int,
+    rng: np.random.Generator,
+    prior: MapPrior = LEARNED,
+    exchangeable: bool = False,
+    position_bias: bool = False,
+    unit: float | None = None,
+) -> MapDraws:
+    """Return posterior draws from log-probabilities of shape (n, K) and positions of labels."""
+    posterior, mode = fit_mode(
+        log_p,
+        label,
+        weight,
+        prior=prior,
+        exchangeable=exchangeable,
+        position_bias=position_bias,
+        unit=unit,
+    )
+    at = mode.point(posterior)[None, None]
+    root = root_of_covariance(posterior, at)
+    start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
+    for warmup, kept in ADAPTATION:
+        drawn = sample(
+            posterior, posterior.refreshed, start, root, warmup=warmup, draws=kept, rng=rng
+        )
+        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+    for _ in range(ROUNDS):
+        drawn = sample(
+            posterior, posterior.refreshed, start, root, warmup=WARMUP, draws=draws, rng=rng
+        )
+        rhat = float(split_rhat(posterior.folded(drawn.points)).max())
+        if rhat <= AGREEMENT:
+            break
+        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+    points = drawn.points.reshape(chains * draws, -1)
+    found = posterior.likelihood.design
+    assert found is not None  # noqa: S101
+    return MapDraws(
+        design=found,
+        maps=posterior.maps(points),
+        scale=np.exp(points[:, GLOBALS + 1 : posterior.first]),
+        blocks=posterior.names,
+        chains=chains,
+        rhat=rhat,
+        accepted=drawn.accepted,
+    )
+
+
+def fit_mode(
+    log_p: Floats,
+    label: Integers,
+    weight: Floats | None,
+    *,
+    prior: MapPrior = LEARNED,
+    exchangeable: bool = False,
+    position_bias: bool = False,
+    unit: float | None = None,
+) -> tuple[Posterior, Mode]:
+    """
+    Return the posterior density of a map, and its mode given the scales.
+
+    `unit` is the typical gap that priors are in units of, by default that of the documents.
+    """
+    unit = typical_gap(log_p, weight) if unit is None else unit
+    scored = Scored.of(log_p, unit)
+    mean, sd = prior.of_globals(unit)
+    part = _thinned(label.size)
+    first = first_map(
+        scored.take(part),
+        label[part],
+        None if weight is None else weight[part],
+        prior,
+        mean,
+        sd,
+        biases=not exchangeable or position_bias,
+    )
+    made = design(scored, unit, first.globals_, first.bias, weight)
+    if exchangeable:
+        made.used[1:] = False
+        made.used[0] = position_bias
+    likelihood = Likelihood(made.features(scored), label, weight, made)
+    posterior = Posterior.of(likelihood, mean, sd, prior, made.used)
+    return posterior, find_mode(posterior, first)
+
+
+def _thinned(n: int) -> slice:
+    return slice(None, None, 1 + (n - 1) // MOST_FOR_FIRST)
+
+
+def precision(posterior: Posterior, point: Floats) -> Floats:
+    """Return the expected curvature of minus the log posterior at a point, (D, D)."""
+    maps = posterior.maps(point[None])
+    scale = np.exp(point[GLOBALS + 1 : posterior.first])
+    # Derivatives of globals and coefficients by the point's globals, log scales and coefficients.
+    at, first = np.arange(posterior.used.size), posterior.first
+    by = np.zeros((GLOBALS + posterior.used.size, posterior.size))
+    by[:GLOBALS, :GLOBALS] = np.eye(GLOBALS)
+    by[0, 2] = -1.0
+    by[2, 2] = asymmetry_of(point[2])[1]
+    by[GLOBALS + at, GLOBALS + 1 + posterior.block] = maps.theta.reshape(-1)[posterior.used]
+    by[GLOBALS + at, first + at] = scale[posterior.block]
+    curvature = derivatives(posterior, maps)[0]
+    curvature[:GLOBALS, :GLOBALS] += np.diag(posterior.sd**-2.0)
+    of_prior = np.concatenate(
+        [
+            np.zeros(GLOBALS),
+            [2.0 * (sum(posterior.prior.lapse) + posterior.likelihood.total)],
+            np.maximum(2.0 * FREEDOM * (posterior.scales / scale) ** 2, LEAST_CURVATURE),
+            np.ones(posterior.used.size),
+        ]
+    )
+    return np.asarray(by.T @ curvature @ by + np.diag(of_prior))
+
+
+def root_of_covariance(posterior: Posterior, chains: Floats) -> Floats:
+    """
+    Return R with R R^T the covariance that trajectories assume, (D, D).
+
+    The curvature at the ends of the chains, (chains, draws, D), says how coefficients vary given
+    the first few coordinates. Those are far from normal: their own covariance is that of the draws,
+    of which the curvature's counts as so many more.
+    """
+    mean = np.mean([precision(posterior, point) for point in chains[:, -1]], axis=0)
+    first = posterior.first
+    factor = np.linalg.cholesky(mean[first:, first:])
+    slope = linalg.cho_solve((factor, True), mean[first:, :first])
+    own = np.linalg.inv(mean[:first, :first] - mean[:first, first:] @ slope)
+    draws = posterior.folded(chains)[..., :first].reshape(-1, first)
+    if len(draws) > len(chains):
+        seen = np.cov(draws.T)
+        own = (CURVATURE_COUNTS * own + len(draws) * seen) / (CURVATURE_COUNTS + len(draws))
+    root: Floats = np.zeros((posterior.size, posterior.size))
+    root[:first, :first] = np.linalg.cholesky(own)
+    root[first:, :first] = -slope @ root[:first, :first]
+    root[first:, first:] = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True).T
+    return root

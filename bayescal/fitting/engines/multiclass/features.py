@@ -1,0 +1,186 @@
+r"""
+From scores to warped log-probabilities and features, by which coefficients are multiplied.
+
+Arrays of documents are class by document, (K, n): sums over the classes are then fast.
+
+With u = log softmax(scores), g = -u and the typical gap r,
+
+    e0 = -G expm1(lambda log(1 + g/r)) / expm1(lambda log 2)
+    q  = -log(1 - softmax(e0)),   e = e0 + c q,   l = log softmax(e).
+
+At the typical gap e0 is -G whatever lambda is, so that scores need no unit. An excluded option has
+u = -inf, probability 0, and the features of an option that is out of the question.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.support.numerics import median
+from bayescal.support.validation import Floats
+
+NARROWEST, WIDEST = 0.05, 1e6  # limits of the typical gap
+LEAST_REST = 1e-6  # q is at most -log of it
+DEEPEST = 30.0  # options less probable than exp(-30) are all alike as features
+NO_WARP = 1e-6  # a smaller lambda is taken for it
+EXCLUDED = -1e30
+NARROW_SPREAD = 0.3  # features are divided by the root of their spread, at least by that of this
+EVERYWHERE = 1e-3  # weight of all documents in centres of features, so that none has no document
+MOST_CLASSES = 20  # with more, confusions are with the first principal components of l
+COMPONENTS = 10
+
+
+def typical_gap(log_p: Floats, weight: Floats | None = None) -> float:
+    """Return the median over documents of the gap between the two largest log-probabilities."""
+    top = np.partition(log_p, log_p.shape[1] - 2, axis=1)[:, -2:]
+    gap = top[:, 1] - top[:, 0]
+    return float(np.clip(median(np.minimum(gap, WIDEST), weight), NARROWEST, WIDEST))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Documents by the depth of their options, log(1 + g/r), and the options that are allowed."""
+
+    depth: Floats  # (K, n); 0 for excluded options
+    excluded: NDArray[np.bool_] | None  # (K, n)
+    options: Floats  # how many options each document has, (n,)
+
+    @classmethod
+    def of(cls, log_p: Floats, unit: float) -> Self:
+        """Return documents by log-probabilities of shape (n, K), -inf for excluded options."""
+        u = np.ascontiguousarray(log_p.T)
+        excluded = np.isneginf(u)
+        depth = np.log1p(np.where(excluded, 0.0, np.maximum(-u, 0.0)) / unit)
+        options = np.count_nonzero(~excluded, axis=0).astype(np.float64)
+        return cls(depth, excluded if excluded.any() else None, options)
+
+    def take(self, documents: NDArray[np.intp] | slice) -> Self:
+        """Return some of the documents."""
+        excluded = None if self.excluded is None else self.excluded[:, documents]
+        return type(self)(self.depth[:, documents], excluded, self.options[documents])
+
+
+@dataclass(frozen=True)
+class Warped:
+    """Warped log-probabilities of C maps, and what their derivatives need; all (C, K, n)."""
+
+    plain: Floats  # e0
+    certainty: Floats  # q
+    warped: Floats  # e
+    probability: Floats  # softmax(e0)
+    by_warp: Floats | None  # derivative of e0 by lambda
+
+
+def warp(scored: Scored, globals_: Floats, *, derivatives: bool = False) -> Warped:
+    """Return warped log-probabilities by (log G, lambda, c) of shape (C, 3)."""
+    log_gain, lam, asymmetry = globals_.T[:, :, None, None]
+    lam = np.where(np.abs(lam) < NO_WARP, NO_WARP, lam)
+    power = np.expm1(lam * scored.depth)
+    at_gap = np.expm1(lam * np.log(2.0))
+    factor = -np.exp(log_gain) / at_gap
+    by_warp = None
+    if derivatives:
+        by_warp = (power + 1.0) * scored.depth
+        by_warp -= (np.log(2.0) * (at_gap + 1.0) / at_gap) * power
+        by_warp *= factor
+    plain = np.multiply(power, factor, out=power)
+    if scored.excluded is not None:
+        plain = np.where(scored.excluded, EXCLUDED, plain)
+    probability = np.exp(plain - plain.max(axis=1, keepdims=True))
+    probability /= probability.sum(axis=1, keepdims=True)
+    certainty = -np.log(np.maximum(1.0 - probability, LEAST_REST))
+    return Warped(plain, certainty, plain + asymmetry * certainty, probability, by_warp)
+
+
+@dataclass(frozen=True)
+class Features:
+    """Documents with the features that coefficients are multiplied by."""
+
+    scored: Scored
+    log_p: Floats  # l, (K, n)
+    certainty: Floats  # q, (K, n)
+    shared: Floats  # of confusions: l of all classes, or principal components of it, (R, n)
+
+
+@dataclass(frozen=True)
+class Design:
+    """
+    How scores become features; made once, at the fit, and kept with it.
+
+    Rows of coefficients are bias, slope (of l of the class itself), certainty (of q), and one for
+    each shared feature. Each is centred and divided class by class, so that biases keep the shares
+    of the classes and slopes turn around documents for which the class is in question.
+    """
+
+    unit: float  # r
+    anchor: Floats  # (log G, lambda, c) by which the features are computed, (3,)
+    used: NDArray[np.bool_]  # which coefficients exist, (rows, K)
+    centre: Floats  # (rows, K)
+    size: Floats  # (rows, K)
+    component_centre: Floats | None  # (K,)
+    components: Floats | None  # (R, K)
+
+    def features(self, scored: Scored) -> Features:
+        """Return the features of documents."""
+        log_p, certainty = _anchored(scored, self.anchor)
+        shared = log_p
+        if self.components is not None and self.component_centre is not None:
+            shared = self.components @ (log_p - self.component_centre[:, None])
+        return Features(scored, log_p, certainty, shared)
+
+    def coefficients(self, theta: Floats) -> Floats:
+        """Return coefficients of the features as they are from those of centred ones."""
+        raw = theta / self.size
+        raw[..., 0, :] -= (raw * self.centre).sum(axis=-2)
+        return raw
+
+    def gradient(self, raw: Floats) -> Floats:
+        """Return the gradient by coefficients of centred features from that by raw ones."""
+        out: Floats = (raw - raw[..., :1, :] * self.centre) / self.size
+        return out
+
+
+def design(
+    scored: Scored, unit: float, anchor: Floats, bias: Floats, weight: Floats | None
+) -> Design:
+    """Return features anchored at a first map, (log G, lambda, c) and biases."""
+    log_p, certainty = _anchored(scored, anchor)
+    classes, n = log_p.shape
+    components = centre_of = None
+    shared, used = log_p, np.ones((3 + classes, classes), dtype=np.bool_)
+    if classes > MOST_CLASSES:
+        counted = np.ones(n) if weight is None else weight
+        centre_of = log_p @ counted / counted.sum()
+        spread = log_p - centre_of[:, None]
+        _, vectors = np.linalg.eigh((spread * counted) @ spread.T / counted.sum())
+        kept = min(COMPONENTS, classes - 1)
+        components = np.ascontiguousarray(vectors[:, ::-1][:, :kept].T)
+        components *= np.sign(components[np.arange(kept), np.abs(components).argmax(axis=1)])[
+            :, None
+        ]
+        shared, used = components @ spread, np.ones((3 + kept, classes), dtype=np.bool_)
+    else:
+        used[3:][np.diag_indices(classes)] = False
+    first = warp(scored, anchor[None]).warped[0] + bias[:, None]
+    p = special.softmax(first, axis=0)
+    doubt = p * (1.0 - p) + EVERYWHERE / classes
+    if weight is not None:
+        doubt *= weight
+    doubt /= doubt.sum(axis=1, keepdims=True)
+    means = [(doubt * each).sum(axis=1) for each in (log_p, certainty)]
+    squares = [(doubt * each**2).sum(axis=1) for each in (log_p, certainty)]
+    centre = np.vstack([np.zeros(classes), *means, shared @ doubt.T])
+    square = np.vstack([np.ones(classes), *squares, shared**2 @ doubt.T])
+    size = np.sqrt(np.maximum(np.sqrt(np.maximum(square - centre**2, 0.0)), NARROW_SPREAD))
+    size[0] = 1.0
+    return Design(unit, anchor, used, centre, size, centre_of, components)
+
+
+def _anchored(scored: Scored, anchor: Floats) -> tuple[Floats, Floats]:
+    """Return l and q of one map, (K, n) both."""
+    warped = warp(scored, anchor[None])
+    log_p = special.log_softmax(warped.warped[0], axis=0)
+    return np.maximum(log_p, -DEEPEST), warped.certainty[0]

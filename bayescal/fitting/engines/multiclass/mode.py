@@ -1,0 +1,265 @@
+"""The mode of calibration maps given the scales of their coefficients, and those scales."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, optimize, special
+
+from bayescal.fitting.engines.multiclass.density import (
+    GLOBALS,
+    Likelihood,
+    Maps,
+    Posterior,
+    lapse_logit,
+    lapse_prior,
+    linear_map,
+    softmax,
+    steepness,
+)
+from bayescal.fitting.engines.multiclass.features import LEAST_REST, Features, Scored, warp
+from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapPrior
+from bayescal.support.validation import Floats, Integers
+
+# Where searches for the first map start: log G relative to its prior mean, and lambda.
+SHIFTS, WARPS = (-1.0, 0.0, 1.0), (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+SEARCHES = 3
+FIRST_LAPSE = 0.08  # root of the odds
+STEPS = 80
+# Limits of lambda and of the root of the lapse odds in searches.
+WARP_LIMITS, LAPSE_LIMITS = (-2.0, 4.0), (1e-4, 1.0)
+
+
+@dataclass(frozen=True)
+class FirstMap:
+    """The mode of maps that have biases as their only coefficients."""
+
+    globals_: Floats  # (3,)
+    lapse_logit: float
+    bias: Floats  # (K,)
+
+
+def first_map(
+    scored: Scored,
+    label: Integers,
+    weight: Floats | None,
+    prior: MapPrior,
+    mean: Floats,
+    sd: Floats,
+    *,
+    biases: bool,
+) -> FirstMap:
+    """Return the mode of (log G, lambda, c, lapse rate, biases), the best of several searches."""
+    classes, n = scored.depth.shape
+    nothing = np.zeros((0, n))
+    likelihood = Likelihood(Features(scored, nothing, nothing, nothing), label, weight, None)
+    bias_sd = prior.scale(BIAS, classes)
+    free = classes if biases else 0
+
+    def loss(points: Floats) -> tuple[Floats, Floats]:
+        theta = np.zeros((len(points), 1, classes))
+        theta[:, 0, :free] = points[:, GLOBALS + 1 :]
+        root = points[:, GLOBALS]
+        maps = Maps(points[:, :GLOBALS], lapse_logit(root), theta)
+        value, by = likelihood.with_gradient(maps)
+        lapse, by_lapse = lapse_prior(root, prior)
+        off, small = (maps.globals_ - mean) / sd, theta[:, 0, :free] / bias_sd
+        value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (small**2).sum(axis=1)
+        gradient = np.concatenate(
+            [
+                by.globals_ - off / sd,
+                (2.0 * by.lapse_logit / root + by_lapse)[:, None],
+                by.theta[:, 0, :free] - small / bias_sd,
+            ],
+            axis=1,
+        )
+        return -value, -gradient
+
+    def one(point: Floats) -> tuple[float, Floats]:
+        value, gradient = loss(point[None])
+        return float(value[0]), gradient[0]
+
+    starts = np.zeros((len(SHIFTS) * len(WARPS), GLOBALS + 1 + free))
+    starts[:, 0] = mean[0] + sd[0] * np.repeat(SHIFTS, len(WARPS))
+    starts[:, 1] = np.tile(WARPS, len(SHIFTS))
+    starts[:, 2], starts[:, GLOBALS] = mean[2], FIRST_LAPSE
+    values = np.array([loss(start[None])[0][0] for start in starts])
+    limits = [(None, None), WARP_LIMITS, (None, None), LAPSE_LIMITS, *[(None, None)] * free]
+    found = [
+        optimize.minimize(
+            one, starts[k], jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": STEPS}
+        )
+        for k in np.argsort(values)[:SEARCHES]
+    ]
+    best = min(found, key=lambda each: float(each.fun)).x
+    bias = best[GLOBALS + 1 :] if biases else np.zeros(classes)
+    return FirstMap(best[:GLOBALS], float(lapse_logit(best[GLOBALS])), bias)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The mode of maps given the scales, and the scales."""
+
+    maps: Maps  # one map
+    scale: Floats  # of each block
+
+    def point(self, posterior: Posterior) -> Floats:
+        """Return the mode as a point of the posterior, (D,)."""
+        theta = self.maps.theta.reshape(-1)[posterior.used]
+        standard = theta / self.scale[posterior.block]
+        shared = self.maps.globals_[0].copy()
+        shared[2] = steepness(shared[2])
+        shared[0] += shared[2]
+        root = np.exp(0.5 * self.maps.lapse_logit)
+        return np.concatenate([shared, root, np.log(self.scale), standard])
+
+
+OUTER, INNER, FIRST_INNER = 20, 2, 8
+SETTLED = 0.03  # change of the log of a scale
+CONVERGED = 1e-3  # Newton decrement, in nats
+
+
+def find_mode(posterior: Posterior, first: FirstMap) -> Mode:
+    """
+    Return the mode of the maps given the scales, and the scales by MacKay's update.
+
+    Newton's steps on globals and coefficients with the expected curvature; lapse rates by expected
+    numbers of lapses. A scale becomes s^2 = (|theta|^2 + nu s0^2) / (gamma + nu), with gamma the
+    number of coefficients that the labels determine.
+    """
+    theta = np.zeros((1, *posterior.shape))
+    if posterior.shape[0]:
+        theta[0, 0] = first.bias
+    theta = posterior.spread_out(theta.reshape(1, -1)[:, posterior.used])
+    maps = Maps(first.globals_[None], np.array([first.lapse_logit]), theta)
+    scale = 2.0 * posterior.scales
+    n = posterior.likelihood.label.size
+    weight = posterior.likelihood.weight
+    total = float(n if weight is None else weight.sum())
+    a, b = posterior.prior.lapse
+    for outer in range(OUTER):
+        precision = np.concatenate([posterior.sd**-2.0, scale[posterior.block] ** -2.0])
+        for _ in range(INNER if outer else FIRST_INNER):
+            lapsed = posterior.likelihood.lapsed(maps)
+            rate = (lapsed + a) / (total + a + b)
+            maps = Maps(maps.globals_, np.array([special.logit(rate)]), maps.theta)
+            curvature, slope = derivatives(posterior, maps)
+            slope = slope - precision * _flat_deviation(posterior, maps)
+            factor = linalg.cho_factor(curvature + np.diag(precision), lower=True)
+            step = linalg.cho_solve(factor, slope)
+            decrement = float(slope @ step)
+            maps = _line_search(posterior, maps, step, precision)
+            if decrement < CONVERGED:
+                break
+        if not scale.size:
+            break
+        inverse = linalg.solve_triangular(factor[0], np.eye(precision.size), lower=True)
+        variance = (inverse**2).sum(axis=0)[GLOBALS:]
+        new = _scales(posterior, maps, scale, variance)
+        change = np.abs(np.log(new / scale)).max()
+        scale = new
+        if change < SETTLED:
+            break
+    return Mode(maps, scale)
+
+
+def _scales(posterior: Posterior, maps: Maps, scale: Floats, variance: Floats) -> Floats:
+    theta = maps.theta.reshape(-1)[posterior.used]
+    new = np.empty(scale.size)
+    for k, least in enumerate(posterior.scales):
+        mine = posterior.block == k
+        determined = max(mine.sum() - variance[mine].sum() / scale[k] ** 2, 0.0)
+        square = (theta[mine] ** 2).sum() + FREEDOM * least**2
+        new[k] = np.clip(np.sqrt(square / (determined + FREEDOM)), scale[k] / 3.0, scale[k] * 3.0)
+    return new
+
+
+def _flat_deviation(posterior: Posterior, maps: Maps) -> Floats:
+    theta = maps.theta.reshape(-1)[posterior.used]
+    return np.concatenate([maps.globals_[0] - posterior.mean, theta])
+
+
+def _moved(posterior: Posterior, maps: Maps, step: Floats) -> Maps:
+    theta = maps.theta + posterior.spread_out(step[None, GLOBALS:])
+    return Maps(maps.globals_ + step[:GLOBALS], maps.lapse_logit, theta)
+
+
+def _line_search(posterior: Posterior, maps: Maps, step: Floats, precision: Floats) -> Maps:
+    def value(at: Maps) -> float:
+        off = _flat_deviation(posterior, at)
+        return float(posterior.likelihood.value(at)[0]) - 0.5 * float(precision @ off**2)
+
+    here, size = value(maps), 1.0
+    while size > 1e-3:
+        moved = _moved(posterior, maps, size * step)
+        if value(moved) >= here - 1e-9:
+            return moved
+        size *= 0.5
+    return maps
+
+
+def derivatives(posterior: Posterior, maps: Maps) -> tuple[Floats, Floats]:
+    """
+    Return minus the expected second derivatives of the log likelihood of a map, and its gradient.
+
+    The weight of a document is the probability that it is no lapse. With D the derivatives of eta
+    by globals and used coefficients, document by document, the sum of D^T (diag p - p p^T) D.
+    """
+    likelihood = posterior.likelihood
+    warped = warp(likelihood.scored, maps.globals_, derivatives=True)
+    p = softmax(linear_map(warped, likelihood.features, likelihood.raw(maps.theta)))[0]
+    _, by = likelihood.with_gradient(maps)
+    slope = np.concatenate([by.globals_[0], by.theta.reshape(-1)[posterior.used]])
+    own, chance = likelihood.of_label(p[None], maps)
+    counted = own[0] / chance[0]
+    if likelihood.weight is not None:
+        counted = counted * likelihood.weight
+    root = np.sqrt(counted)
+    by_globals = _of_globals(warped.plain[0], warped.probability[0], warped.by_warp, maps)
+    if likelihood.scored.excluded is not None:
+        by_globals[:, likelihood.scored.excluded] = 0.0
+    mean = np.einsum("kn,skn->sn", p, by_globals)
+    weighted = p * counted
+    size, used = GLOBALS + posterior.used.size, posterior.used
+    out = np.empty((size, size))
+    out[:GLOBALS, :GLOBALS] = (
+        np.einsum("kn,skn,tkn->st", weighted, by_globals, by_globals) - (mean * counted) @ mean.T
+    )
+    if used.size:
+        classes = posterior.shape[1]
+        klass, rows = used % classes, _used_features(posterior)
+        centred = weighted * (by_globals - mean[:, None, :])
+        cross = np.einsum("spn,pn->sp", centred[:, klass], rows)
+        out[:GLOBALS, GLOBALS:], out[GLOBALS:, :GLOBALS] = cross, cross.T
+        scaled = rows * (p * root)[klass]
+        inner = -(scaled @ scaled.T)
+        for k in range(classes):
+            mine = np.flatnonzero(klass == k)
+            inner[np.ix_(mine, mine)] += (rows[mine] * weighted[k]) @ rows[mine].T
+        out[GLOBALS:, GLOBALS:] = inner
+    return out, slope
+
+
+def _used_features(posterior: Posterior) -> Floats:
+    """Return the centred feature that each used coefficient multiplies, (P, n)."""
+    design, features = posterior.likelihood.design, posterior.likelihood.features
+    row, klass = np.divmod(posterior.used, posterior.shape[1])
+    out = np.ones((row.size, features.scored.depth.shape[1]))
+    for kind, values in ((1, features.log_p), (2, features.certainty)):
+        out[row == kind] = values[klass[row == kind]]
+    out[row > 2] = features.shared[row[row > 2] - 3]
+    if design is not None:
+        out -= design.centre[row, klass][:, None]
+        out /= design.size[row, klass][:, None]
+    return out
+
+
+def _of_globals(plain: Floats, probability: Floats, by_warp: Floats | None, maps: Maps) -> Floats:
+    """Return derivatives of e by log G, lambda and c, (3, K, n)."""
+    assert by_warp is not None  # noqa: S101
+    asymmetry = maps.globals_[0, 2]
+    rest = 1.0 - probability
+    odds = np.where(rest > LEAST_REST, probability / np.maximum(rest, LEAST_REST), 0.0)
+    out = np.stack([plain, by_warp[0], -np.log(np.maximum(rest, LEAST_REST))])
+    for each in out[:2]:
+        each += asymmetry * odds * (each - (probability * each).sum(axis=0))
+    return out

@@ -1,0 +1,60 @@
+"""What earlier problems say about calibration maps of several classes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from bayescal.support.validation import Floats
+
+BIAS, SLOPE, CERTAINTY, CONFUSION = BLOCKS = ("bias", "slope", "certainty", "confusion")
+FREEDOM = 2.0  # degrees of freedom of the scaled inverse chi-squared priors of the scales
+LARGEST_GAP = 10.0  # wider typical gaps say no more about the gain
+FEW_CLASSES = 10  # with more classes each of their confusions is smaller a priori
+
+_SCALES = MappingProxyType({BIAS: 0.25, SLOPE: 0.12, CERTAINTY: 0.12, CONFUSION: 0.05})
+
+
+@dataclass(frozen=True)
+class MapPrior:
+    """
+    The prior of a calibration map of several classes.
+
+    Attributes
+    ----------
+    gain : tuple of float
+        Intercept and slope of the mean of log G on log min(r, 10), with r the typical gap between
+        the log-probabilities of the two likeliest classes, and the standard deviation of log G.
+    warp, asymmetry : tuple of float
+        Mean and standard deviation of lambda and of c.
+    lapse : tuple of float
+        Parameters of the Beta distribution of the lapse rate.
+    scales : mapping of str to float
+        s0 of each block of coefficients, which are Normal(0, s^2) with s^2 ~ scaled inverse
+        chi-squared(2, s0^2).
+    """
+
+    gain: tuple[float, float, float] = (0.283, 0.695, 0.81)
+    warp: tuple[float, float] = (1.29, 0.78)
+    asymmetry: tuple[float, float] = (-0.145, 0.37)
+    lapse: tuple[float, float] = (0.5, 50.0)
+    scales: Mapping[str, float] = field(default_factory=lambda: _SCALES)
+
+    def of_globals(self, unit: float) -> tuple[Floats, Floats]:
+        """Return means and standard deviations of log G, lambda and c for a typical gap."""
+        intercept, slope, spread = self.gain
+        mean = intercept + slope * np.log(min(unit, LARGEST_GAP))
+        return (
+            np.array([mean, self.warp[0], self.asymmetry[0]]),
+            np.array([spread, self.warp[1], self.asymmetry[1]]),
+        )
+
+    def scale(self, block: str, classes: int) -> float:
+        """Return s0 of a block of coefficients."""
+        smaller = min(1.0, np.sqrt(FEW_CLASSES / classes)) if block == CONFUSION else 1.0
+        return float(self.scales[block] * smaller)
+
+
+LEARNED = MapPrior()
+"""Learned from the problems that `docs/validation/multiclass.md` lists."""

@@ -1,0 +1,409 @@
+"""The fit of several exclusive classes: how it is made, stored and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.fitting.class_scores import (
+    SCORES_ARE,
+    ClassScores,
+    check_possible,
+    positions,
+    read_class_scores,
+    read_classes,
+)
+from bayescal.fitting.engines.multiclass import density
+from bayescal.fitting.engines.multiclass.density import Maps
+from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
+from bayescal.fitting.engines.multiclass.features import Design, Scored
+from bayescal.fitting.parts.part import CONSTANTS, DRAWS, POSTERIOR, Groups
+from bayescal.fitting.results import diagnostics, storage, tree
+from bayescal.fitting.results.tree import Results
+from bayescal.support import validation
+from bayescal.support.parallel import one_blas_thread
+from bayescal.support.validation import Floats, Integers
+
+NAME = "MulticlassCalibrator"  # the estimator that files name
+OBSERVED, SAMPLER = "observed_data", "sample_stats"
+GLOBALS = ("log_gain", "warp", "asymmetry")
+ROWS = ("bias", "slope", "certainty")
+RHAT_LIMIT = 1.05
+BLOCK_ELEMENTS = 1 << 18  # of draws x classes x documents that are evaluated at once
+LEAST_WEIGHT = 1e-12  # of documents that are forgotten
+
+
+@dataclass(frozen=True)
+class ClassParameters:
+    """The parameters of a MulticlassCalibrator."""
+
+    scores_are: str = "auto"
+    exchangeable: bool = False
+    position_bias: bool = False
+    draws: int = 100
+    chains: int = 4
+    random_state: Any = None
+
+
+@dataclass(frozen=True)
+class ClassData:
+    """Labelled documents of several classes."""
+
+    scores: ClassScores
+    label: Integers  # (n,): columns
+    weight: Floats | None  # (n,)
+
+    def used(self) -> ClassData:
+        """Return the documents without those of no weight."""
+        if self.weight is None or self.weight.all():
+            return self
+        kept = np.flatnonzero(self.weight)
+        scores = replace(self.scores, log_p=self.scores.log_p[kept])
+        return ClassData(scores, self.label[kept], self.weight[kept])
+
+
+class ClassMap:
+    """Posterior draws of a calibration map, as functions of log-probabilities."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.design, self.maps = read_maps(groups)
+        self.size = self.maps.lapse_logit.size
+        self._raw = self.design.coefficients(self.maps.theta)
+        self.share = groups[CONSTANTS]["share"].values
+
+    def of_block(self, log_p: Floats, draws: slice | Integers = slice(None)) -> Floats:
+        """Return P_k(class | scores), shape (draws, classes, documents)."""
+        features = self.design.features(Scored.of(log_p, self.design.unit))
+        maps = Maps(self.maps.globals_[draws], self.maps.lapse_logit[draws], self.maps.theta[draws])
+        return density.probabilities(features, maps, self._raw[draws])
+
+    def blocks(
+        self, log_p: Floats, tilt: Floats | None = None, draws: Integers | None = None
+    ) -> Iterator[tuple[slice, Floats]]:
+        """
+        Yield slices of documents and their P_k(class | scores), (draws, classes, documents).
+
+        `tilt` holds new over old shares of the classes, (classes,) or (draws, classes).
+        """
+        n, classes = log_p.shape
+        which = np.arange(self.size) if draws is None else draws
+        width = max(1, BLOCK_ELEMENTS // classes // min(which.size, 16))
+        with one_blas_thread():
+            for start in range(0, n, width):
+                part = slice(start, min(start + width, n))
+                out = np.empty((which.size, classes, part.stop - part.start))
+                for first in range(0, which.size, 16):
+                    some = slice(first, first + 16)
+                    out[some] = self.of_block(log_p[part], which[some])
+                if tilt is not None:
+                    out *= (tilt if tilt.ndim == 1 else tilt[which])[..., None]
+                    out /= out.sum(axis=1, keepdims=True)
+                yield part, out
+
+    def mean(self, log_p: Floats, tilt: Floats | None = None) -> Floats:
+        """Return posterior mean probabilities, (n, K)."""
+        out = np.empty(log_p.shape)
+        for part, p in self.blocks(log_p, tilt):
+            out[part] = p.mean(axis=0).T
+        return out
+
+
+def read_maps(groups: Groups) -> tuple[Design, Maps]:
+    """Return features and maps of a fit; draws of all chains in one row."""
+    constants, posterior = groups[CONSTANTS], groups[POSTERIOR].stack(sample=DRAWS)
+    flat = {str(name): each.transpose("sample", ...).values for name, each in posterior.items()}
+    shared = flat["confusion"]
+    if "klass_to" in groups[POSTERIOR]["confusion"].dims:
+        shared = np.swapaxes(shared, 1, 2)
+    theta = np.concatenate([np.stack([flat[name] for name in ROWS], axis=1), shared], axis=1)
+    components = constants.get("components")
+    design = Design(
+        unit=float(constants["unit"]),
+        anchor=constants["anchor"].values,
+        used=constants["used"].values.astype(bool),
+        centre=constants["centre"].values,
+        size=constants["size"].values,
+        component_centre=None if components is None else constants["component_centre"].values,
+        components=None if components is None else components.values,
+    )
+    maps = Maps(
+        np.stack([flat[name] for name in GLOBALS], axis=1), special.logit(flat["lapse"]), theta
+    )
+    return design, maps
+
+
+def groups_of(
+    drawn: MapDraws, data: ClassData, classes: NDArray[Any], share: Floats
+) -> dict[str, xr.Dataset]:
+    """Return the groups that a fit is stored as."""
+    names = [str(each) for each in classes.tolist()]
+
+    def by_chain(values: Floats) -> Floats:
+        return values.reshape(drawn.chains, -1, *values.shape[1:])
+
+    dims = (*DRAWS, "klass")
+    theta = by_chain(drawn.maps.theta)
+    shared = np.swapaxes(theta[:, :, 3:], 2, 3)
+    components = drawn.design.components is not None
+    posterior: dict[str, Any] = {
+        name: (DRAWS, by_chain(drawn.maps.globals_[:, k])) for k, name in enumerate(GLOBALS)
+    }
+    posterior["lapse"] = DRAWS, special.expit(by_chain(drawn.maps.lapse_logit))
+    posterior |= {name: (dims, theta[:, :, k]) for k, name in enumerate(ROWS)}
+    posterior["confusion"] = (*dims, "component" if components else "klass_to"), shared
+    if drawn.blocks:
+        posterior["scale"] = (*DRAWS, "block"), by_chain(drawn.scale)
+    coords: dict[str, Any] = {"klass": names, "block": list(drawn.blocks)}
+    if not components:
+        coords["klass_to"] = names
+    design = drawn.design
+    constants: dict[str, Any] = {
+        "unit": design.unit,
+        "anchor": ("global", design.anchor),
+        "used": (("row", "klass"), design.used.astype(np.int8)),
+        "centre": (("row", "klass"), design.centre),
+        "size": (("row", "klass"), design.size),
+        "share": ("klass", share),
+        "weight": ("document", np.ones(data.label.size) if data.weight is None else data.weight),
+    }
+    if components:
+        constants["component_centre"] = "klass", design.component_centre
+        constants["components"] = ("component", "klass"), design.components
+    return {
+        POSTERIOR: xr.Dataset(posterior, coords),
+        SAMPLER: xr.Dataset({"rhat": drawn.rhat, "acceptance": drawn.accepted}),
+        OBSERVED: xr.Dataset(
+            {
+                "score": (("document", "klass"), data.scores.log_p),
+                "label": ("document", data.label.astype(np.int64)),
+            },
+            {"klass": names},
+        ),
+        CONSTANTS: xr.Dataset(
+            constants,
+            {"klass": names},
+            attrs={"scores_are": data.scores.scores_are, "floor": data.scores.floor},
+        ),
+    }
+
+
+class FittedClasses:
+    """A fit of several classes: parameters, results and classes. It does not change."""
+
+    def __init__(
+        self, parameters: ClassParameters, results: Results, classes: NDArray[Any]
+    ) -> None:
+        self.parameters, self.results, self.classes = parameters, results, classes
+
+    @classmethod
+    def from_results(cls, results: xr.DataTree) -> Self:
+        """Return the fit that made a tree of results."""
+        read = Results.of_tree(results)
+        parameters, classes = tree.read(read.attrs)
+        known = {each.name for each in fields(ClassParameters)}
+        kept = {name: value for name, value in parameters.items() if name in known}
+        return cls(ClassParameters(**kept), read, classes)
+
+    @cached_property
+    def map(self) -> ClassMap:
+        """Return the draws as functions of scores."""
+        return ClassMap(self.results.groups)
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """Return the tree of results."""
+        return self.results.tree
+
+    @property
+    def scores_are(self) -> str:
+        """Return what the scores are, "auto" resolved."""
+        return str(self.results.groups[CONSTANTS].attrs["scores_are"])
+
+    def read(self, scores: Any) -> Floats:
+        """Return log-probabilities of new scores, (n, K)."""
+        return read_class_scores(
+            scores,
+            self.scores_are,
+            floor=float(self.results.groups[CONSTANTS].attrs["floor"]),
+            ragged=self.parameters.exchangeable,
+            columns=self.classes.size,
+            classes=self.classes,
+        ).log_p
+
+    def documents(self) -> ClassData:
+        """Return the labelled documents."""
+        groups = self.results.groups
+        observed, attrs = groups[OBSERVED], groups[CONSTANTS].attrs
+        scores = ClassScores(
+            observed["score"].values, str(attrs["scores_are"]), float(attrs["floor"]), None
+        )
+        weight = groups[CONSTANTS]["weight"].values
+        return ClassData(scores, observed["label"].values, None if np.all(weight == 1) else weight)
+
+    @property
+    def diagnostics_(self) -> diagnostics.Diagnostics:
+        """Return how well the draws were made, and what to do about it."""
+        posterior = self.results.groups[POSTERIOR]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_chains = _effective_sizes(posterior)
+        draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+        rhat = float(self.results.groups[SAMPLER]["rhat"])
+        return diagnostics.Diagnostics(
+            rhat=rhat,
+            ess_bulk=of_chains[0],
+            ess_tail=of_chains[1],
+            divergences=0,
+            draws=int(draws),
+            efficiency=None,
+            pareto_k=None,
+            problems=problems_of(rhat),
+        )
+
+    def updated(
+        self,
+        parameters: ClassParameters,
+        scores: Any,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None,
+        forgetting: float,
+    ) -> Self:
+        """Return the fit to these documents and to further ones."""
+        validation.check_share(forgetting=forgetting)
+        old = self.documents()
+        log_p = self.read(scores)
+        label = positions(_labels(labels, len(log_p), "labels"), self.classes, "labels")
+        check_possible(log_p, label)
+        weight = validation.as_weights(sample_weight, len(log_p))
+        kept = np.ones(old.label.size) if old.weight is None else old.weight
+        kept = kept * forgetting
+        both = np.concatenate([kept, np.ones(len(log_p)) if weight is None else weight])
+        both[both < LEAST_WEIGHT] = 0.0
+        data = ClassData(
+            replace(old.scores, log_p=np.concatenate([old.scores.log_p, log_p])),
+            np.concatenate([old.label, label]),
+            None if np.all(both == 1.0) else both,
+        ).used()
+        unit = float(self.results.groups[CONSTANTS]["unit"])
+        return type(self)(parameters, _results(parameters, data, self.classes, unit), self.classes)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fit to a netCDF file; `bayescal.load` reads it."""
+        return storage.write_tree(self.tree, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The map is read from the results, and would be kept twice.
+        return {name: each for name, each in vars(self).items() if name != "map"}
+
+
+def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
+    import arviz_stats
+
+    kept = posterior[[name for name in (*GLOBALS, "lapse", "scale") if name in posterior]]
+    bulk, tail = (arviz_stats.ess(kept, method=method) for method in ("bulk", "tail"))
+    return tuple(  # type: ignore[return-value]
+        min(float(each.min()) for each in sizes.values()) for sizes in (bulk, tail)
+    )
+
+
+def problems_of(rhat: float) -> tuple[str, ...]:
+    """Return what is wrong with draws whose largest R-hat is known."""
+    if rhat <= RHAT_LIMIT:
+        return ()
+    return (
+        f"R-hat is {rhat:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise draws=, or check"
+        " scores that are far larger than others",
+    )
+
+
+def _labels(y: Any, n: int, name: str = "y") -> NDArray[Any]:
+    if y is None:
+        raise ValueError(f"{name} must hold the label of every document, got None.")
+    labels = validation.as_labels(y, name)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one label a document, got {labels.shape}.")
+    validation.check_same_length("scores", n, name, labels.size)
+    return labels
+
+
+def fit_multiclass(
+    parameters: ClassParameters,
+    scores: Any,
+    y: ArrayLike | None,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
+) -> FittedClasses:
+    """Fit scores and labels of several classes; see `MulticlassCalibrator.fit`."""
+    _check(parameters)
+    read = read_class_scores(scores, parameters.scores_are, ragged=parameters.exchangeable)
+    n, columns = read.log_p.shape
+    labels = _labels(y, n)
+    named = read_classes(classes, read.names, labels, columns)
+    label = positions(labels, named)
+    check_possible(read.log_p, label)
+    weight = validation.effective_weights(sample_weight, sampling_weight, n)
+    data = ClassData(read, label, weight).used()
+    fitted = FittedClasses(parameters, _results(parameters, data, named), named)
+    warn_of_draws(fitted)
+    return fitted
+
+
+def _check(parameters: ClassParameters) -> None:
+    validation.check_choice("scores_are", parameters.scores_are, SCORES_ARE)
+    validation.check_flag(
+        exchangeable=parameters.exchangeable, position_bias=parameters.position_bias
+    )
+    if parameters.position_bias and not parameters.exchangeable:
+        raise ValueError(
+            "position_bias must be False unless exchangeable=True: classes have biases anyway."
+        )
+    for name in ("draws", "chains"):
+        validation.check_count(name, getattr(parameters, name))
+    if parameters.chains < 2:
+        raise ValueError("chains must be at least 2, so that they can be compared, got 1.")
+    if parameters.draws < 4:
+        raise ValueError(f"draws must be at least 4 a chain, got {parameters.draws}.")
+
+
+def warn_of_draws(fitted: FittedClasses) -> None:
+    """Warn if the chains disagree."""
+    problems = problems_of(float(fitted.results.groups[SAMPLER]["rhat"]))
+    if problems:
+        message = "the posterior draws are not to be trusted yet: "
+        validation.warn_user(message + "; ".join(problems) + ".", diagnostics.ConvergenceWarning)
+
+
+def _results(
+    parameters: ClassParameters, data: ClassData, classes: NDArray[Any], unit: float | None = None
+) -> Results:
+    with one_blas_thread():
+        drawn = fit_map(
+            data.scores.log_p,
+            data.label,
+            data.weight,
+            chains=parameters.chains,
+            draws=parameters.draws,
+            rng=validation.generator(parameters.random_state),
+            exchangeable=parameters.exchangeable,
+            position_bias=parameters.position_bias,
+            unit=unit,
+        )
+    share = np.ones(classes.size) / classes.size
+    groups = groups_of(drawn, data, classes, share)
+    mean = ClassMap(groups).mean(data.scores.log_p)
+    share = np.average(mean, axis=0, weights=data.weight)
+    groups[CONSTANTS]["share"] = "klass", share
+    described: Mapping[str, Any] = {
+        each.name: getattr(parameters, each.name) for each in fields(parameters)
+    }
+    return Results(groups, tree.describe(NAME, dict(sorted(described.items())), classes))

@@ -1,0 +1,335 @@
+"""MulticlassCalibrator as users meet it: inputs of every kind, answers, files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import special
+
+import bayescal
+from bayescal import MulticlassCalibrator
+from bayescal.decisions import with_abstention
+
+NAMES = ["bird", "cat", "dog"]
+
+
+def quick(**options):
+    return MulticlassCalibrator(**{"random_state": 0} | options)
+
+
+def simulated(n=150, classes=3, seed=0, sharpness=2.0):
+    """Return over-confident logits and labels drawn from their softmax at temperature 3."""
+    rng = np.random.default_rng(seed)
+    scores = sharpness * 3.0 * rng.normal(size=(n, classes))
+    p = special.softmax(scores / 3.0, axis=1)
+    return scores, np.array([rng.choice(classes, p=each) for each in p])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    scores, y = simulated()
+    return quick().fit(scores, np.array(NAMES)[y], classes=NAMES)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Return the fit of the same documents with positions as labels."""
+    return quick().fit(*simulated())
+
+
+@pytest.fixture(scope="module")
+def new():
+    return simulated(40, seed=1)[0]
+
+
+def test_probabilities_intervals_and_draws_agree(fitted, new):
+    p, draws = fitted.predict_proba(new), fitted.sample_proba(new)
+    assert draws.shape == (400, 40, 3)
+    np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+    np.testing.assert_allclose(draws.mean(axis=0), p, rtol=1e-12)
+    interval = fitted.predict_interval(new, 0.8)
+    expected = np.moveaxis(np.quantile(draws, [0.1, 0.9], axis=0), 0, 2)
+    np.testing.assert_allclose(interval, expected, rtol=1e-12)
+    shortest = fitted.predict_interval(new, 0.8, "hdi")
+    assert (np.ptp(shortest, axis=2) <= np.ptp(interval, axis=2) + 0.02).all()
+    assert (np.diff(shortest, axis=2) >= 0.0).all()
+    assert fitted.predict(new).tolist() == [NAMES[k] for k in p.argmax(axis=1)]
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(new)), p)
+
+
+def test_top_class_is_the_likeliest(fitted, new):
+    top, draws = fitted.predict_top(new, 0.8), fitted.sample_proba(new)
+    best = draws.mean(axis=0).argmax(axis=1)
+    own = draws[:, np.arange(40), best]
+    assert top.label.tolist() == [NAMES[k] for k in best]
+    np.testing.assert_allclose(top.probability, own.mean(axis=0))
+    np.testing.assert_allclose(top.interval, np.quantile(own, [0.1, 0.9], axis=0).T)
+    np.testing.assert_allclose(
+        top.probability_likeliest, (draws.argmax(axis=2) == best).mean(axis=0)
+    )
+
+
+def test_sets_cover_as_expected(fitted, new):
+    p = fitted.predict_proba(new)
+    of_documents = fitted.predict_set(new, 0.95, "document")
+    for chosen, row in zip(of_documents, p, strict=True):
+        size = chosen.sum()
+        assert np.sort(row)[::-1][:size].sum() >= 0.95
+        assert np.sort(row)[::-1][: size - 1].sum() < 0.95
+        assert row[chosen].min() >= row[~chosen].max(initial=0.0)
+    scores, _ = simulated()
+    marginal = fitted.predict_set(scores, 0.95)
+    known = fitted.predict_proba(scores)
+    expected = (known * marginal).sum(axis=1).mean()
+    assert 0.95 <= expected < 0.96
+    assert marginal.sum() < fitted.predict_set(scores, 0.95, "document").sum()
+
+
+def test_decisions_may_abstain(fitted, new):
+    costs = with_abstention(1.0 - np.eye(3), 0.3)
+    found, draws = fitted.decide(new, costs), fitted.sample_proba(new)
+    expected = draws.mean(axis=0) @ costs.T
+    assert found.decision.tolist() == expected.argmin(axis=1).tolist()
+    assert {3} < set(found.decision.tolist())
+    np.testing.assert_allclose(found.expected_cost, expected.min(axis=1))
+    each = (draws @ costs.T)[:, np.arange(40), found.decision]
+    np.testing.assert_allclose(found.cost_interval, np.quantile(each, [0.05, 0.95], axis=0).T)
+
+
+def test_other_shares_follow_bayes_rule(fitted, new):
+    prior = {"bird": 0.8, "cat": 0.1, "dog": 0.1}
+    draws = fitted.sample_proba(new) * np.array([0.8, 0.1, 0.1]) / fitted.share_
+    expected = (draws / draws.sum(axis=2, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(fitted.predict_proba(new, prior), expected)
+    np.testing.assert_allclose(fitted.predict_proba(new, [0.8, 0.1, 0.1]), expected)
+    rows = np.tile([0.8, 0.1, 0.1], (400, 1))
+    np.testing.assert_allclose(fitted.predict_proba(new, rows), expected)
+    np.testing.assert_allclose(
+        fitted.predict_proba(new, fitted.share_), fitted.predict_proba(new), rtol=1e-12
+    )
+    assert fitted.predict_proba(new, [0.5, 0.5, 0.0])[:, 2].max() == 0.0
+
+
+def test_a_saved_calibrator_is_the_fitted_one(fitted, new, tmp_path):
+    path = fitted.save(tmp_path / "map.nc")
+    for read in (bayescal.load(path), MulticlassCalibrator.load(path)):
+        np.testing.assert_array_equal(read.predict_interval(new), fitted.predict_interval(new))
+        assert read.classes_.tolist() == NAMES
+        assert read.get_params() == fitted.get_params()
+    damaged = path.read_bytes().replace(b"dog", b"cow")
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match="damaged"):
+        bayescal.load(path)
+
+
+def test_posterior_has_named_coordinates(fitted):
+    posterior = fitted.posterior_["posterior"]
+    assert isinstance(fitted.posterior_, xr.DataTree)
+    assert posterior["confusion"].dims == ("chain", "draw", "klass", "klass_to")
+    assert posterior["klass"].values.tolist() == NAMES
+    assert float(np.abs(posterior["confusion"].sel(klass="cat", klass_to="cat")).max()) == 0.0
+    assert fitted.diagnostics_.draws == 400
+    assert ("confusion", "cat", "dog") in fitted.summary().index
+
+
+def test_over_confidence_is_corrected(fitted):
+    scores, y = simulated(2000, seed=2)
+    loss = -np.log(fitted.predict_proba(scores)[np.arange(2000), y]).mean()
+    truth = -special.log_softmax(scores / 3.0, axis=1)[np.arange(2000), y].mean()
+    raw = -special.log_softmax(scores, axis=1)[np.arange(2000), y].mean()
+    assert loss < truth + 0.05 < raw
+
+
+def test_a_constant_added_to_a_document_changes_nothing(fitted, new):
+    moved = new + np.arange(len(new))[:, None]
+    np.testing.assert_allclose(fitted.predict_proba(moved), fitted.predict_proba(new), rtol=1e-9)
+
+
+def test_scores_need_no_unit(plain):
+    scores, y = simulated()
+    p, q = plain.predict_proba(scores), quick().fit(1e4 * scores, y).predict_proba(1e4 * scores)
+    # The prior of log G knows the unit a little.
+    assert np.abs(p - q).mean() < 0.03
+
+
+def test_weights_are_repetitions(new):
+    scores, y = simulated(60)
+    weight = np.arange(60) % 3
+    repeated = np.repeat(np.arange(60), weight)
+    p = quick().fit(scores, y, sample_weight=weight).predict_proba(new)
+    q = quick().fit(scores[repeated], y[repeated]).predict_proba(new)
+    # Equal to the draws' Monte Carlo error.
+    np.testing.assert_allclose(p, q, atol=0.05)
+
+
+def test_equal_sampling_weights_change_nothing(plain, new):
+    scores, y = simulated()
+    weighted = quick().fit(scores, y, sampling_weight=np.full(150, 7.0))
+    np.testing.assert_allclose(weighted.predict_proba(new), plain.predict_proba(new), atol=0.05)
+
+
+def test_update_is_a_fit_to_all_documents(new):
+    scores, y = simulated(120)
+    updated = quick().fit(scores[:80], y[:80]).update(scores[80:], y[80:])
+    at_once = quick().fit(scores, y)
+    np.testing.assert_allclose(updated.predict_proba(new), at_once.predict_proba(new), atol=0.06)
+    forgotten = quick().fit(scores[:80], 2 - y[:80])
+    forgotten.update(scores[80:], y[80:], forgetting=1e-13)
+    assert forgotten.results_["observed_data"].sizes["document"] == 40
+
+
+def test_tables_name_the_classes(new):
+    scores, y = simulated(30)
+    table = pd.DataFrame(scores, columns=NAMES)
+    fitted = quick().fit(table, np.array(NAMES)[y])
+    assert fitted.classes_.tolist() == NAMES
+    turned = pd.DataFrame(new, columns=NAMES)[["dog", "bird", "cat"]]
+    np.testing.assert_array_equal(fitted.predict_proba(turned), fitted.predict_proba(new))
+
+
+def test_a_class_without_labels_is_a_column_like_others(new):
+    scores, y = simulated(40)
+    kept = y != 2
+    p = quick().fit(scores[kept], y[kept], classes=[0, 1, 2]).predict_proba(new)
+    assert p.shape == (40, 3)
+    assert p[:, 2].min() > 0.0
+
+
+def test_excluded_options_have_probability_zero():
+    scores, y = simulated(60)
+    other = (y + 1) % 3
+    scores[np.arange(0, 60, 2), other[::2]] = -np.inf
+    fitted = quick().fit(scores, y)
+    p, interval = fitted.predict_proba(scores), fitted.predict_interval(scores)
+    assert (p[np.isneginf(scores)] == 0.0).all()
+    assert (interval[np.isneginf(scores)] == 0.0).all()
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_probabilities_are_read_as_their_logarithms(plain, new):
+    scores, y = simulated()
+    p = special.softmax(scores, axis=1)
+    by_p = quick().fit(p, y)
+    assert by_p.scores_are_ == "probabilities"
+    np.testing.assert_allclose(
+        by_p.predict_proba(special.softmax(new, axis=1)), plain.predict_proba(new), atol=0.05
+    )
+    votes = np.round(10.0 * p) / 10.0
+    votes /= votes.sum(axis=1, keepdims=True)
+    assert np.isfinite(quick().fit(votes, y).predict_proba(votes)).all()
+
+
+def test_options_may_be_ragged():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(2, 6, 200)
+    rows = [4.0 * rng.normal(size=k) for k in sizes]
+    y = np.array([rng.choice(len(row), p=special.softmax(row / 2.0)) for row in rows])
+    padded = np.full((200, 5), np.nan)
+    for k, row in enumerate(rows):
+        padded[k, : row.size] = row
+    calibrator = quick(exchangeable=True).fit(rows, y)
+    p = calibrator.predict_proba(rows)
+    np.testing.assert_array_equal(p, quick(exchangeable=True).fit(padded, y).predict_proba(padded))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert (p[np.isnan(padded)] == 0.0).all()
+    # Options are exchangeable: in another order they keep their probabilities.
+    turned = calibrator.predict_proba([row[::-1] for row in rows])
+    np.testing.assert_allclose(turned[7, : sizes[7]][::-1], p[7, : sizes[7]])
+    biased = quick(exchangeable=True, position_bias=True).fit(rows, y)
+    assert float(np.abs(biased.posterior_["posterior"]["bias"]).max()) > 0.0
+    assert float(np.abs(calibrator.posterior_["posterior"]["bias"]).max()) == 0.0
+
+
+SCORES, LABELS = simulated(12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((SCORES[:, 0], LABELS), r"scores must have shape \(documents, classes\)"),
+        ((SCORES[:, :1], LABELS), "at least two, got one: use ScoreCalibrator"),
+        ((SCORES, None), "y must hold the label of every document, got None"),
+        ((SCORES, LABELS[:5]), "scores and y must have the same length, got 12 and 5"),
+        ((SCORES, LABELS, ["a", "b"]), "classes must name the 3 columns of scores, got 2"),
+        ((SCORES, LABELS, [0, 1, 1]), "every class once"),
+        ((SCORES, np.arange(12)), "pass classes="),
+        ((SCORES, [5, *LABELS[1:]], [0, 1, 2]), "got 5, which no column has"),
+        ((SCORES, ["a"] * 12, [0, 1, 2]), "got 'a', which no column has"),
+        ((np.where(SCORES > 5.0, np.nan, SCORES), LABELS), "finite, or -inf .* got nan in row"),
+        ((np.where(SCORES > 5.0, np.inf, SCORES), LABELS), "got inf in row"),
+        ((np.full((12, 3), -np.inf), LABELS), "row 0 has none"),
+        ((SCORES, LABELS, None, -np.ones(12)), "sample_weight must not be negative"),
+        ((SCORES, LABELS, None, np.ones(12), np.ones(12)), "either sample_weight or"),
+    ],
+)
+def test_bad_input_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        quick().fit(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores_are": "logits"}, "scores_are must be one of"),
+        ({"position_bias": True}, "position_bias must be False unless"),
+        ({"chains": 1}, "chains must be at least 2"),
+        ({"draws": 0}, "draws must be a positive whole number"),
+        ({"exchangeable": "yes"}, "exchangeable must be True or False"),
+    ],
+)
+def test_bad_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        quick(**options).fit(SCORES, LABELS)
+
+
+def test_probabilities_that_do_not_sum_to_one():
+    p = special.softmax(SCORES, axis=1)
+    p[3] *= 0.9
+    with pytest.raises(ValueError, match=r"row 3 sum to 0\.9"):
+        quick(scores_are="probabilities").fit(p, LABELS)
+    with pytest.raises(ValueError, match="between 0 and 1, got"):
+        quick(scores_are="probabilities").fit(SCORES, LABELS)
+
+
+def test_a_label_that_is_excluded():
+    scores = SCORES.copy()
+    scores[4, LABELS[4]] = -np.inf
+    with pytest.raises(ValueError, match="label of row 4 is an option that its scores exclude"):
+        quick().fit(scores, LABELS)
+
+
+def test_bad_questions_are_named(fitted, new):
+    with pytest.raises(ValueError, match="scores must have 3 columns"):
+        fitted.predict_proba(new[:, :2])
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        fitted.predict_interval(new, 1.0)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        fitted.predict_interval(new, 0.9, "simultaneous")
+    with pytest.raises(ValueError, match="draws must be from 1 to 400"):
+        fitted.sample_proba(new, 401)
+    with pytest.raises(ValueError, match="coverage must lie between"):
+        fitted.predict_set(new, 0.0)
+    with pytest.raises(ValueError, match="shares of the classes that sum to 1"):
+        fitted.predict_proba(new, [0.5, 0.5, 0.5])
+    with pytest.raises(ValueError, match="prior must give a share to each class"):
+        fitted.predict_proba(new, {"cat": 1.0})
+    with pytest.raises(ValueError, match="costs must have shape"):
+        fitted.decide(new, np.eye(2))
+
+
+@pytest.mark.parametrize("case", ["constant", "identical", "one class", "fewer than classes"])
+def test_degenerate_documents_have_an_answer(case):
+    scores, y = simulated(30)
+    if case == "constant":
+        scores[:, 1] = 0.0
+    elif case == "identical":
+        scores[:, 1] = scores[:, 2]
+    elif case == "one class":
+        y = np.zeros_like(y)
+    else:
+        scores, y = simulated(4, classes=6)
+    fitted = quick().fit(scores, y, classes=range(scores.shape[1]))
+    p = fitted.predict_proba(scores)
+    assert np.isfinite(p).all()
+    assert p.min() > 0.0
