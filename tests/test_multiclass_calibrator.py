@@ -162,9 +162,9 @@ def test_weights_are_repetitions(new):
     np.testing.assert_allclose(p, q, atol=0.05)
 
 
-def test_equal_sampling_weights_change_nothing(plain, new):
+def test_equal_inclusion_probabilities_change_nothing(plain, new):
     scores, y = simulated()
-    weighted = quick().fit(scores, y, sampling_weight=np.full(150, 7.0))
+    weighted = quick().fit(scores, y, inclusion=np.full(150, 0.2))
     np.testing.assert_allclose(weighted.predict_proba(new), plain.predict_proba(new), atol=0.05)
 
 

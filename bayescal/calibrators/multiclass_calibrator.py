@@ -133,10 +133,10 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     >>> from bayescal import MulticlassCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(3, size=200)
-    >>> scores = rng.normal(size=(200, 3)) + 4.0 * np.eye(3)[y]
-    >>> calibrator = MulticlassCalibrator(random_state=0).fit(5.0 * scores, y)
-    >>> calibrator.predict_proba([[10.0, 0.0, 0.0]]).round(1)
-    array([[0.9, 0. , 0. ]])
+    >>> scores = 5.0 * (rng.normal(size=(200, 3)) + 2.0 * np.eye(3)[y])
+    >>> calibrator = MulticlassCalibrator(random_state=0).fit(scores, y)
+    >>> calibrator.predict_proba([[5.0, 0.0, 0.0]]).round(1)
+    array([[0.8, 0.1, 0.1]])
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
     ) -> Self:
         """
         Fit the map to scores and labels.
@@ -180,9 +180,10 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             labels that are such positions.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 equals repeating the document, and 0 leaving it out.
-        sampling_weight : array-like of shape (n,), optional
-            The inverse of each document's inclusion probability; only ratios matter. Weights are
-            scaled to sum to Kish's effective sample size.
+        inclusion : array-like of shape (n,), optional
+            The probability that each document had to be labelled, above 0 and at most 1, where it
+            was not the same for all. Documents get weights 1 / inclusion, scaled to sum to Kish's
+            effective sample size.
 
         Raises
         ------
@@ -195,7 +196,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             If the chains disagree; `diagnostics_` says the same.
         """
         self._fitted = fit_multiclass(
-            self._parameters(), scores, y, classes, sample_weight, sampling_weight
+            self._parameters(), scores, y, classes, sample_weight, inclusion
         )
         return self
 

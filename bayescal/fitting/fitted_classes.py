@@ -341,7 +341,7 @@ def fit_multiclass(
     y: ArrayLike | None,
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> FittedClasses:
     """Fit scores and labels of several classes; see `MulticlassCalibrator.fit`."""
     _check(parameters)
@@ -351,7 +351,7 @@ def fit_multiclass(
     named = read_classes(classes, read.names, labels, columns)
     label = positions(labels, named)
     check_possible(read.log_p, label)
-    weight = validation.effective_weights(sample_weight, sampling_weight, n)
+    weight = validation.effective_weights(sample_weight, inclusion, n)
     data = ClassData(read, label, weight).used()
     fitted = FittedClasses(parameters, _results(parameters, data, named), named)
     warn_of_draws(fitted)
