@@ -8,9 +8,15 @@ from typing import Any, TypeVar
 import xarray as xr
 
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting import fitted_classes, fitted_scores, fitted_topics
+from bayescal.fitting import (
+    fitted_classes,
+    fitted_recalibration,
+    fitted_scores,
+    fitted_topics,
+)
 from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
 from bayescal.fitting.results import storage, tree
 
@@ -82,13 +88,18 @@ CALIBRATORS: dict[str, Any] = {
     fitted_scores.NAME: ScoreCalibrator,
     fitted_topics.NAME: TopicCalibrator,
     fitted_classes.NAME: MulticlassCalibrator,
+    fitted_recalibration.NAME: Recalibrator,
 }
 
 
 def load(
     path: str | Path,
 ) -> (
-    ScoreCalibrator | TopicCalibrator | MulticlassCalibrator | CalibratorsOfTopics[ScoreCalibrator]
+    ScoreCalibrator
+    | TopicCalibrator
+    | MulticlassCalibrator
+    | Recalibrator
+    | CalibratorsOfTopics[ScoreCalibrator]
 ):
     """
     Read fitted calibrators, whatever wrote them.

@@ -91,7 +91,7 @@ class CombinedDraws:
         if self._back is not None:
             out = out.take(self._back, axis=1)
         if self.lapse is not None:
-            step = max(1, IN_CACHE // self.size)
+            step = max(1, IN_CACHE // max(self.size, 1))
             for first in range(0, scores.size, step):
                 self._lapse(out[first : first + step])
         return out.T

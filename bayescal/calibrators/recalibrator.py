@@ -1,0 +1,406 @@
+"""Recalibrator: mend probabilities that somebody else made, as far as labels ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.fitted_recalibration import (
+    AUTO,
+    COMPLETE,
+    NAME,
+    FittedRecalibration,
+    RecalibrationParameters,
+    fit_recalibration,
+    read_sites,
+)
+from bayescal.fitting.problems.problem import Problems, summary_of
+from bayescal.fitting.results import storage
+from bayescal.fitting.results import tree as provenance
+from bayescal.fitting.results.calibration import KINDS, Calibration
+from bayescal.metrics.inputs import as_probabilities
+from bayescal.support.numerics import probabilities
+from bayescal.support.validation import Floats, check_choice, check_fraction, generator
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from bayescal.fitting.engines.maximum_likelihood import ClassFits
+
+FIELDS = fields(RecalibrationParameters)
+
+
+class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    r"""
+    Recalibrate probabilities that somebody else made, shrinking to leaving them as they are.
+
+    With l = logit(p) of a given probability, natural, the recalibrated log-odds are
+
+        l + a + (b - 1) (l - m) + g(l),
+
+    with a shift a, a slope b around a pivot m and a bend g, a Gaussian process. Four models,
+    "as is" (nothing is free), "shift", "slope" and "full", have prior probabilities .4, .3, .2 and
+    .1 and normal priors of several scales: 17 logistic regressions with the offset l. They are
+    averaged by their evidence, so that ten labels change little and a thousand what they ask for.
+
+    Parameters
+    ----------
+    pooling : {"complete", "partial"}
+        "complete" fits one curve to all documents. "partial" gives each of several sites its own
+        shift and slope, normally distributed over sites; a site that was not fitted is answered by
+        that population.
+    refit : {"auto", "always", "never"}
+        Whether to weigh a fifth model, a calibration of l from scratch
+        (``ScoreCalibrator(prior_knowledge="vague")``), against the average: by the log score of
+        labels left out in five folds, with prior odds of 1 : 9. It helps if the domain changed so
+        much that the old probabilities are mere scores. "auto" does so from 20 documents of the
+        rarer class on, with pooling="complete".
+    positive : label, optional
+        The positive class, whose probabilities `p` are; by default the second in sorted order.
+    draws : int
+        Number of independent posterior draws.
+    random_state : int, numpy Generator, RandomState or None
+        Seeds the draws; the same seed gives the same bits.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The labels in sorted order, that of the columns of `predict_proba`.
+    model_probability_ : dict of str to float
+        Probabilities of the four models given the labels; not with pooling="partial".
+    refit_weight_ : float
+        Weight of the fifth model; 0 where it was not compared.
+    sites_ : list or None
+        Names of the sites fitted.
+    posterior_ : xarray.DataTree
+        Draws of shift, slope and bend, in ArviZ's schema.
+
+    References
+    ----------
+    Y. Vergouwe et al., *A closed testing procedure to select an appropriate method for updating
+    prediction models*, Statistics in Medicine 2017. A. P. Guthrie and C. T. Franck,
+    *Boldness-recalibration for binary event predictions*, The American Statistician 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal.monitoring import Recalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0.02, 0.5, 400)
+    >>> y = rng.random(400) < p / (p + 2.0 * (1.0 - p))  # odds are half of what p says
+    >>> again = Recalibrator(random_state=0).fit(p, y)
+    >>> again.predict_proba([0.1, 0.5])[:, 1].round(2).tolist()
+    [0.05, 0.37]
+    >>> max(again.model_probability_, key=again.model_probability_.get)
+    'shift'
+    """
+
+    def __init__(
+        self,
+        pooling: str = COMPLETE,
+        *,
+        refit: str = AUTO,
+        positive: Any = None,
+        draws: int = 4000,
+        random_state: Any = None,
+    ) -> None:
+        self.pooling = pooling
+        self.refit = refit
+        self.positive = positive
+        self.draws = draws
+        self.random_state = random_state
+
+    def fit(
+        self,
+        p: ArrayLike,
+        y: ArrayLike,
+        sites: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Fit to labelled documents.
+
+        Parameters
+        ----------
+        p : array-like of shape (n,)
+            Given probabilities of the positive class. 0 and 1 count as log-odds of -20 and 20.
+        y : array-like of shape (n,)
+            Labels of two classes. One class alone is allowed if labels are 0 and 1 or booleans.
+        sites : array-like of shape (n,), optional
+            The site of each document, for pooling="partial".
+        sample_weight : array-like of shape (n,), optional
+            How many documents each counts for.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        parameters = RecalibrationParameters(
+            **{each.name: getattr(self, each.name) for each in FIELDS}
+        )
+        self._fitted = fit_recalibration(parameters, p, y, sites, sample_weight)
+        return self
+
+    def decision_function(
+        self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
+    ) -> Floats:
+        """
+        Return recalibrated natural log-odds of `classes_[1]`, shape (n,).
+
+        Parameters
+        ----------
+        p : array-like of shape (n,)
+            Given probabilities.
+        sites : array-like of shape (n,), optional
+            The site of each document, for pooling="partial"; without it, all are of a new site.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            P(+) of the documents, if it is not that of the documents fitted; see
+            `ScoreCalibrator.decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        log_odds = self._by_site(
+            lambda own, part: own.log_odds(part, "predictive"), p, sites, prior
+        )
+        return -log_odds if self._fit.turned else log_odds
+
+    def predict_proba(
+        self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
+    ) -> Floats:
+        """
+        Return recalibrated probabilities of both classes, shape (n, 2).
+
+        The parameters are those of `decision_function`.
+        """
+        return probabilities(self.decision_function(p, sites, prior))
+
+    def predict(
+        self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
+    ) -> NDArray[Any]:
+        """
+        Return the likelier class of each document.
+
+        The parameters are those of `decision_function`.
+        """
+        second = self.decision_function(p, sites, prior) > 0.0
+        likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
+        return likelier
+
+    def predict_interval(
+        self,
+        p: ArrayLike,
+        level: float = 0.9,
+        kind: str = "pointwise",
+        sites: ArrayLike | None = None,
+        prior: Prior | None = None,
+    ) -> Floats:
+        """
+        Return the posterior interval of the recalibrated P(+); shape (n, 2), lower and upper.
+
+        This is the band of the average, which shrinks to the old probabilities. It says how far the
+        recalibrated probabilities may still move; `audit` draws the band of what labels show.
+
+        Parameters
+        ----------
+        p, sites, prior
+            See `decision_function`.
+        level : float
+            Posterior probability of the interval.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            See `ScoreCalibrator.predict_interval`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, KINDS)
+        return self._by_site(lambda own, part: own.interval(part, level, kind), p, sites, prior)
+
+    def sample_proba(
+        self,
+        p: ArrayLike,
+        draws: int | None = None,
+        random_state: Any = None,
+        prior: Prior | None = None,
+        sites: ArrayLike | None = None,
+    ) -> Floats:
+        """
+        Return posterior draws of the recalibrated P(+); shape (draws, n).
+
+        Parameters
+        ----------
+        p, sites, prior
+            See `decision_function`.
+        draws : int, optional
+            How many draws to choose at random, without replacement; by default all.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        size = self.draws if draws is None else draws
+        total = self._fit.parameters.draws
+        if not 1 <= size <= total:
+            raise ValueError(f"draws must be from 1 to {total}, got {draws}.")
+        index = np.arange(total)
+        if draws is not None:
+            index = generator(random_state).choice(total, draws, replace=False)
+        return self._by_site(
+            lambda own, part: own.take(index).sample(part).T, p, sites, prior
+        ).T
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two classes in sorted order."""
+        return np.sort(self._fit.classes)
+
+    @property
+    def model_probability_(self) -> dict[str, float]:
+        """Probabilities of the four models given the labels."""
+        group = self._fit.groups.get("models")
+        if group is None:
+            raise AttributeError("pooling='partial' compares no models: use pooling='complete'.")
+        names, values = group["kind"].values.tolist(), group["probability"].values.tolist()
+        return dict(zip(names, values, strict=True))
+
+    @property
+    def refit_weight_(self) -> float:
+        """Weight of the calibration from scratch."""
+        return self._fit.refit_weight
+
+    @property
+    def sites_(self) -> list[Any] | None:
+        """Names of the sites fitted; None without pooling."""
+        return self._fit.sites
+
+    @property
+    def mle_(self) -> ClassFits:
+        """The counts of both classes and the class prior; there are no densities."""
+        return self._fit.calibration().fits
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The tree of results."""
+        return self._fit.tree
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """Return posterior mean and interval of shift and slope, of each site if there are any."""
+        check_fraction(level=level)
+        return summary_of(self.fitted_problems(), level)
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return what was fitted, as plots and reports read it: one problem, or one for each site.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        return self._fit.fitted_problems()
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write the fitted recalibrator to a netCDF file; `bayescal.load` reads it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder of `path` does not exist.
+        """
+        return self._fit.save(path)
+
+    @classmethod
+    def from_results(cls, results: xr.DataTree) -> Self:
+        """Return the recalibrator that made a tree of results, `posterior_`."""
+        fitted = FittedRecalibration.from_results(results)
+        recalibrator = cls(**vars(fitted.parameters))
+        recalibrator._fitted = fitted
+        return recalibrator
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted recalibrator that `save` wrote; `bayescal.load` reads any file or folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by a Recalibrator, or by a later version of bayescal.
+        """
+        results = storage.read_tree(path)
+        provenance.check_made_by(NAME, results, path)
+        return cls.from_results(results)
+
+    def report(self, path: str | Path, test: Any = None, **options: Any) -> Path:
+        """Write a report, one HTML file; the arguments are those of `ScoreCalibrator.report`."""
+        from bayescal.report import write_report
+
+        return write_report(self, path, test=test, **options)
+
+    def export(self, path: str | Path, **options: Any) -> Path:
+        """Write a file that needs no bayescal; the arguments are those of `report.export.export`."""
+        from bayescal.report.export.writing import export
+
+        return export(self, path, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    @property
+    def _fit(self) -> FittedRecalibration:
+        check_is_fitted(self)
+        fitted: FittedRecalibration = self._fitted
+        return fitted
+
+    def _by_site(
+        self,
+        read: Callable[[Calibration, Floats], Floats],
+        p: ArrayLike,
+        sites: ArrayLike | None,
+        prior: Prior | None,
+    ) -> Floats:
+        """Return an answer for each document, documents first, each by its site's calibration."""
+        fitted, values = self._fit, as_probabilities(p, "p")
+        if sites is None:
+            return read(fitted.calibration(None).with_prior(prior), values)
+        if fitted.sites is None:
+            raise ValueError("sites must be None, for none were fitted: use pooling='partial'.")
+        names, code = read_sites(sites, values.size)
+        known = {name: k for k, name in enumerate(fitted.sites)}
+        parts = []
+        order = np.argsort(code, kind="stable")
+        for j, name in enumerate(names.tolist()):
+            own = fitted.calibration(known.get(name)).with_prior(prior)
+            parts.append(read(own, values[code == j]))
+        answers = np.concatenate(parts)
+        out = np.empty_like(answers)
+        out[order] = answers
+        return out

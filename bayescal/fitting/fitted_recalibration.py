@@ -1,0 +1,526 @@
+"""Probabilities that somebody else made, recalibrated: a fit that shrinks to leaving them as is."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.fitting.curves.changed_draws import ChangedDraws
+from bayescal.fitting.curves.combined_draws import ModelCurves, combine
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.engines.maximum_likelihood import without_densities
+from bayescal.fitting.engines.sites import draw_sites
+from bayescal.fitting.fitted_scores import FittedScores, fit_scores
+from bayescal.fitting.parts.part import COMBINATION, DRAWS, POPULATION, POSTERIOR, Groups, flat
+from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
+from bayescal.fitting.results import storage, tree
+from bayescal.fitting.results.calibration import Calibration
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.settings import VAGUE, ScoreParameters
+from bayescal.metrics import changes
+from bayescal.metrics.changes import Cells, Frame, fit_changes
+from bayescal.metrics.inputs import as_probabilities
+from bayescal.support import validation
+from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.fitting.formulas import Block
+
+NAME = "Recalibrator"  # the estimator that files name
+COMPLETE, PARTIAL = POOLINGS = ("complete", "partial")
+AUTO, ALWAYS, NEVER = REFITS = ("auto", "always", "never")
+# "Fit again" is compared from so many documents of the rarer class on, with these prior odds.
+FEWEST, PRIOR_ODDS, FOLDS = 20, 1.0 / 9.0, 5
+CROSS_DRAWS, CHAINS = 250, 4  # draws a chain of fits that are only compared; chains
+REFIT = "refit"  # the group of the tree that holds the fit of "fit again"
+KEPT_PART, REFIT_PART = "change", "fit again"
+NEGLIGIBLE = 1e-3  # weight of "fit again" below which it is left out
+
+
+@dataclass(frozen=True)
+class RecalibrationParameters:
+    """Parameters of a `Recalibrator`."""
+
+    pooling: str = COMPLETE
+    refit: str = AUTO
+    positive: Any = None
+    draws: int = 4000
+    random_state: Any = None
+
+    def check(self) -> None:
+        """Raise ValueError if a parameter is not as described."""
+        check_choice("pooling", self.pooling, POOLINGS)
+        check_choice("refit", self.refit, REFITS)
+        check_count("draws", self.draws)
+        if self.pooling == PARTIAL and self.refit == ALWAYS:
+            raise ValueError(
+                "refit must be 'auto' or 'never' with pooling='partial', got 'always': sites share"
+                " a population of shifts and slopes."
+            )
+
+
+def read_labels(y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the negative and the positive class, and the mask of positives; one may be absent."""
+    values = validation.as_labels(y, "y")
+    if positive is None and values.ndim == 1 and values.size and values.dtype.kind in "biuf":
+        known = np.array([0, 1]).astype(values.dtype)
+        if np.isin(values, known).all():
+            return known, values == known[1]
+    return validation.encode_labels(y, name="y", positive=positive)
+
+
+def read_sites(sites: ArrayLike, documents: int) -> tuple[NDArray[Any], Integers]:
+    """Return the names of the sites, in order, and the position of each document's site."""
+    values = validation.as_labels(sites, "sites")
+    if values.ndim != 1:
+        raise ValueError(f"sites must have shape (n,), one site a document, got {values.shape}.")
+    validation.check_same_length("sites", values.size, "p", documents)
+    names, code = np.unique(values, return_inverse=True)
+    return names, code
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Checked documents: log-odds of the given probabilities, labels, weights and sites."""
+
+    log_odds: Floats
+    positive: NDArray[np.bool_]
+    weight: Floats
+    sites: NDArray[Any] | None = None  # names of the sites
+    code: Integers | None = None  # (n,): position of each document's site
+
+    def take(self, rows: NDArray[Any]) -> Labelled:
+        """Return some documents, without their sites."""
+        return Labelled(self.log_odds[rows], self.positive[rows], self.weight[rows])
+
+    @property
+    def cells(self) -> Cells:
+        """Return the documents counted by their log-odds."""
+        return Cells.of(self.log_odds, self.positive, self.weight)
+
+    def site(self, position: int) -> Labelled:
+        """Return the documents of one site."""
+        return self.take(self.code == position)
+
+
+def fit_recalibration(
+    parameters: RecalibrationParameters,
+    p: ArrayLike,
+    y: ArrayLike,
+    sites: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> FittedRecalibration:
+    """Fit probabilities and labels; see `Recalibrator.fit`."""
+    parameters.check()
+    values = as_probabilities(p, "p")
+    classes, positive = read_labels(y, parameters.positive)
+    validation.check_same_length("p", values.size, "y", positive.size)
+    weight = validation.as_weights(sample_weight, values.size)
+    if weight is not None:
+        validation.warn_unless_counts(weight)
+    weight = np.ones(values.size) if weight is None else weight
+    partial = parameters.pooling == PARTIAL
+    if partial != (sites is not None):
+        raise ValueError(
+            "sites must be given with pooling='partial' and only with it, got"
+            f" pooling={parameters.pooling!r} {'and' if sites is not None else 'without'} sites."
+        )
+    names, code = (None, None) if sites is None else read_sites(sites, values.size)
+    kept = weight > 0.0
+    data = Labelled(
+        changes.clipped_log_odds(values)[kept],
+        positive[kept],
+        weight[kept],
+        names,
+        None if code is None else code[kept],
+    )
+    rng = generator(parameters.random_state)
+    attrs = tree.describe(NAME, vars(parameters), classes)
+    groups = _documents(data)
+    if data.sites is not None:
+        groups |= _pooled_groups(data, parameters.draws, rng)
+        return FittedRecalibration(parameters, groups, attrs, classes)
+    groups |= _average_groups(data, parameters.draws, rng)
+    refit, again = _compare_refit(parameters, data, rng)
+    return FittedRecalibration(parameters, groups | again, attrs, classes, refit)
+
+
+def _documents(data: Labelled) -> dict[str, xr.Dataset]:
+    frame, cells = data.cells.frame, {"weight": ("document", data.weight)}
+    observed: dict[str, Any] = {
+        "score": ("document", data.log_odds, {"long_name": "log-odds of the given probability"}),
+        "label": ("document", data.positive.astype(np.int64)),
+    }
+    if data.code is not None:
+        observed["site"] = ("document", data.code.astype(np.int64))
+    return {
+        "observed_data": xr.Dataset(observed),
+        "constant_data": xr.Dataset(cells | vars(frame)),
+    }
+
+
+def _drawn(coefficient: Floats, prior: Floats, names: NDArray[Any] | None = None) -> xr.Dataset:
+    """Return draws of shift, slope, bend and P(+), (chain, draw), of sites too if there are any."""
+    dims = DRAWS if names is None else ("site", *DRAWS)
+    linear = np.expand_dims(coefficient[..., : changes.LINEAR], -3)
+    variables: dict[str, Any] = {
+        "shift": (dims, linear[..., 0]),
+        "slope": (dims, 1.0 + linear[..., 1]),
+        "prior": (dims, np.expand_dims(prior, -2)),
+    }
+    if coefficient.shape[-1] > changes.LINEAR:
+        bend = np.expand_dims(coefficient[..., changes.LINEAR :], -3)
+        variables["bend"] = ((*dims, "feature"), bend)
+    coords = {} if names is None else {"site": names}
+    return xr.Dataset(variables, {"chain": [0], "draw": np.arange(prior.shape[-1]), **coords})
+
+
+def _base_rate(data: Labelled, draws: int, rng: np.random.Generator) -> Floats:
+    plus = float(data.weight[data.positive].sum())
+    drawn: Floats = rng.beta(1.0 + plus, 1.0 + float(data.weight.sum()) - plus, draws)
+    return drawn
+
+
+def _average_groups(data: Labelled, draws: int, rng: np.random.Generator) -> dict[str, xr.Dataset]:
+    posterior = fit_changes(data.cells)
+    coefficient = posterior.draw(draws, rng)
+    fits = posterior.fits
+    models = xr.Dataset(
+        {
+            "log_evidence": ("regression", [fit.log_evidence for _, fit in fits]),
+            "prior": ("regression", [each.prior for each, _ in fits]),
+            "weight": ("regression", posterior.weight),
+            "probability": ("kind", list(posterior.probability.values())),
+        },
+        {"regression": [each.kind for each, _ in fits], "kind": list(changes.KINDS)},
+    )
+    return {POSTERIOR: _drawn(coefficient, _base_rate(data, draws, rng)), "models": models}
+
+
+def _pooled_groups(data: Labelled, draws: int, rng: np.random.Generator) -> dict[str, xr.Dataset]:
+    assert data.sites is not None  # noqa: S101
+    own = [data.site(j) for j in range(data.sites.size)]
+    drawn = draw_sites([each.cells for each in own], data.cells.frame, draws, rng)
+    prior = np.stack([_base_rate(each, draws, rng) for each in own])
+    population = _drawn(drawn.new, _base_rate(data, draws, rng))
+    hyper = {
+        "mean_shift": drawn.mean[:, 0],
+        "mean_slope": 1.0 + drawn.mean[:, 1],
+        "between_shift": drawn.between[:, 0],
+        "between_slope": drawn.between[:, 1],
+    }
+    population = population.assign({name: (DRAWS, each[None]) for name, each in hyper.items()})
+    return {
+        POSTERIOR: _drawn(drawn.own, prior, data.sites),
+        f"{POPULATION}/{POSTERIOR}": population,
+    }
+
+
+# A fifth model: calibrate the log-odds anew, as scores of unknown meaning.
+
+
+def _compare_refit(
+    parameters: RecalibrationParameters, data: Labelled, rng: np.random.Generator
+) -> tuple[FittedScores | None, dict[str, xr.Dataset]]:
+    """Return a fit from scratch and the group of weights; nothing where it is not compared."""
+    positives = float(data.weight[data.positive].sum())
+    rarer = min(positives, float(data.weight.sum()) - positives)
+    constant = np.ptp(data.log_odds) == 0.0
+    enough = rarer >= FEWEST and not constant
+    if parameters.refit == NEVER or (parameters.refit == AUTO and not enough):
+        return None, {}
+    if rarer < FOLDS or constant:
+        raise ValueError(
+            f"refit='always' needs at least {FOLDS} documents of each class and probabilities that"
+            f" differ, got {rarer:g} of the rarer class: use refit='auto'."
+        )
+    gain = _cross_validated_gain(data, rng)
+    weight = float(special.expit(math.log(PRIOR_ODDS) + gain))
+    if parameters.refit == AUTO and weight < NEGLIGIBLE:
+        refit, weight = None, 0.0
+    else:
+        refit = _fit_again(data, -(-parameters.draws // CHAINS), rng)
+    group = xr.Dataset(
+        {"weight": ("part", [1.0 - weight, weight]), "log_score_gain": gain},
+        {"part": [KEPT_PART, REFIT_PART]},
+    )
+    return refit, {COMBINATION: group}
+
+
+def _cross_validated_gain(data: Labelled, rng: np.random.Generator) -> float:
+    """Return the log score of "fit again" over the average's for labels left out, in nats."""
+    fold = np.empty(data.positive.size, dtype=np.intp)
+    for klass in (False, True):
+        mine = np.flatnonzero(data.positive == klass)
+        fold[rng.permutation(mine)] = np.arange(mine.size) % FOLDS
+    gain = 0.0
+    for k in range(FOLDS):
+        rest, out = data.take(fold != k), data.take(fold == k)
+        kept = special.logit(fit_changes(rest.cells).predict(out.log_odds))
+        again = _fit_again(rest, CROSS_DRAWS, rng).calibration.log_odds(out.log_odds, "predictive")
+        sign = np.where(out.positive, 1.0, -1.0)
+        scores = special.log_expit(sign * again) - special.log_expit(sign * kept)
+        gain += float(out.weight @ scores)
+    return gain
+
+
+def _fit_again(data: Labelled, draws: int, rng: np.random.Generator) -> FittedScores:
+    seed = int(rng.integers(1 << 31))
+    parameters = ScoreParameters(
+        scores_are="scores", prior_knowledge=VAGUE, draws=draws, chains=CHAINS, random_state=seed
+    )
+    weight = None if np.all(data.weight == 1.0) else data.weight
+    # What is wrong with it is one of the problems of the recalibration, if its weight matters.
+    with without_scores_warnings(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit_scores(parameters, data.log_odds, data.positive.astype(int), weight)
+
+
+# What was fitted, read from its groups.
+
+
+class FittedRecalibration:
+    """A fitted recalibration. It does not change."""
+
+    def __init__(
+        self,
+        parameters: RecalibrationParameters,
+        groups: Groups,
+        attrs: dict[str, str],
+        classes: NDArray[Any],
+        refit: FittedScores | None = None,
+    ) -> None:
+        self.parameters, self.groups, self.attrs = parameters, groups, attrs
+        self.classes, self.refit = classes, refit
+        self._kept: dict[int | None, Calibration] = {}
+
+    @classmethod
+    def from_results(cls, results: xr.DataTree) -> Self:
+        """Return the fit that made a tree of results."""
+        groups, prefix = flat(results), f"{REFIT}/"
+        attrs = {str(name): each for name, each in results.attrs.items()}
+        parameters, classes = tree.read(attrs)
+        own = {path: each for path, each in groups.items() if not path.startswith(REFIT)}
+        again = {path[len(prefix) :]: groups[path] for path in groups if path.startswith(prefix)}
+        refit = None
+        if again:
+            nested = xr.DataTree.from_dict(again)
+            nested.attrs.update(groups[REFIT].attrs)
+            refit = FittedScores.from_results(nested)
+        return cls(RecalibrationParameters(**parameters), own, attrs, classes, refit)
+
+    @cached_property
+    def tree(self) -> xr.DataTree:
+        """The tree of results."""
+        groups = dict(self.groups)
+        if self.refit is not None:
+            groups[REFIT] = xr.Dataset(attrs=dict(self.refit.results.attrs))
+            groups |= {f"{REFIT}/{path}": each for path, each in self.refit.results.groups.items()}
+        results = tree.PosteriorTree.from_dict(groups)
+        results.attrs.update(self.attrs)
+        return results
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fit to a netCDF file; `bayescal.load` reads it."""
+        return storage.write_tree(self.tree, path)
+
+    @property
+    def turned(self) -> bool:
+        """Return whether the positive class is the first of the two in sorted order."""
+        return bool(self.classes[0] > self.classes[1])
+
+    @property
+    def frame(self) -> Frame:
+        """Return the pivot, mean and standard deviation of the log-odds fitted."""
+        constants = self.groups["constant_data"]
+        return Frame(*(float(constants[name]) for name in ("pivot", "mean", "sd")))
+
+    @property
+    def sites(self) -> list[Any] | None:
+        """Return the names of the sites; None without pooling."""
+        posterior = self.groups[POSTERIOR]
+        return posterior["site"].values.tolist() if "site" in posterior.dims else None
+
+    @property
+    def refit_weight(self) -> float:
+        """Return the weight of "fit again"."""
+        return 0.0 if self.refit is None else float(self.groups[COMBINATION]["weight"][1])
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return problems of the draws, with advice."""
+        return () if self.refit is None else self.refit.problems
+
+    def data(self, site: int | None = None) -> BinaryScores:
+        """Return the documents fitted, all or those of a site."""
+        observed = self.groups["observed_data"]
+        rows: Any = slice(None) if site is None else observed["site"].values == site
+        return BinaryScores(
+            observed["score"].values[rows],
+            observed["label"].values[rows] == 1,
+            self.groups["constant_data"]["weight"].values[rows],
+            "probabilities",
+        )
+
+    def drawn(self, site: int | None) -> xr.Dataset:
+        """Return the draws of the only problem, or of a site; None of pooled fits is a new one."""
+        if self.sites is None:
+            return self.groups[POSTERIOR]
+        if site is None:
+            return self.groups[f"{POPULATION}/{POSTERIOR}"]
+        return self.groups[POSTERIOR].isel(site=site, drop=True)
+
+    def calibration(self, site: int | None = None) -> Calibration:
+        """Return the calibration of the only problem, of a site, or for None of a new site."""
+        if site not in self._kept:
+            data = self.data()
+            centre, spread = data.centre_and_spread
+            self._kept[site] = Calibration(
+                fits=without_densities(data if site is None else self.data(site)),
+                draws=self._curves(self.drawn(site)),
+                centre=centre,
+                spread=spread,
+                score_range=data.score_range,
+                scores_are="probabilities",
+            )
+        return self._kept[site]
+
+    def _curves(self, drawn: xr.Dataset) -> ModelCurves:
+        columns = [drawn["shift"].values.ravel(), drawn["slope"].values.ravel() - 1.0]
+        if "bend" in drawn:
+            columns += list(drawn["bend"].values.reshape(len(columns[0]), -1).T)
+        prior = drawn["prior"].values.ravel()
+        kept = ChangedDraws(
+            self.frame, np.stack(columns, axis=1), prior, np.zeros_like(prior)
+        )
+        if self.refit is None:
+            return kept
+        again = self.refit.calibration.draws
+        assert again is not None  # noqa: S101
+        index = np.arange(kept.size) % again.size
+        weight = self.groups[COMBINATION]["weight"].values
+        return combine((kept, cast("PartCurves", again.take(index))), weight)
+
+    def fitted_problems(self) -> Problems:
+        """Return the problem under the empty name, or one for each site."""
+        if self.sites is None:
+            return Problems([""], lambda _: self.problem(None), by_topic=False)
+        return Problems(
+            self.sites, self.problem, by_topic=True, read_new=lambda: self.problem(None)
+        )
+
+    def problem(self, site: int | None) -> RecalibrationProblem:
+        """Return the only problem, a site, or for None a new site."""
+        data, sites = self.data(site), self.sites
+        known = Documents.of(data.score, data.positive, data.weight)
+        documents = Documents.unknown() if sites is not None and site is None else known
+        return RecalibrationProblem(
+            name="" if sites is None or site is None else str(sites[site]),
+            labels=self.classes,
+            tree=self.tree,
+            calibration=replace(self.calibration(site), scores_are="scores"),
+            point="predictive",
+            documents=documents,
+            counts=(documents.count(False), documents.count(True)),
+            score_name="given probability",
+            scores_are="probabilities",
+            inference="exact",
+            fitted=self,
+            site=site,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        groups = {path: each.to_dict(data="array") for path, each in self.groups.items()}
+        kept = ("parameters", "attrs", "classes", "refit")
+        return {"groups": groups} | {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        groups = {path: xr.Dataset.from_dict(each) for path, each in state["groups"].items()}
+        vars(self).update(state | {"groups": groups, "_kept": {}})
+
+
+MODEL = (
+    "Log-odds l of a given probability become l + a + (b - 1)(l - m) + g(l): a shift a, a slope b"
+    " around the pivot m, and a bend g, a Gaussian process. Four models are averaged by their"
+    " evidence: the probabilities are right as is (prior probability .4), shifted (.3), shifted and"
+    " stretched (.2), or bent too (.1)."
+)
+AGAIN = (
+    "A calibration from scratch of the log-odds is weighed against this average by the log score of"
+    " labels left out, with prior odds of 1 : 9."
+)
+SITES = (
+    "Each site has a shift a and a slope b, log-odds l + a + (b - 1)(l - m), which are normally"
+    " distributed over sites. A new site has a draw from this population."
+)
+
+
+@dataclass(frozen=True)
+class RecalibrationProblem(FittedProblem):
+    """The fitted problem of a recalibration, or a site of one."""
+
+    fitted: FittedRecalibration
+    site: int | None
+
+    @property
+    def model(self) -> str:
+        """Return a short name of the model."""
+        return "recalibration"
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return problems of the draws, with advice."""
+        return self.fitted.problems
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the number of draws, which are independent."""
+        return {"independent_draws": self.fitted.parameters.draws}
+
+    @property
+    def parts(self) -> pd.DataFrame | None:
+        """Return the weights of the change and of "fit again", where both were compared."""
+        group = self.fitted.groups.get(COMBINATION)
+        return None if group is None else group[["weight"]].to_dataframe()
+
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return the posterior of shift and slope; rows (class, parameter)."""
+        import pandas as pd
+
+        drawn = self.fitted.drawn(self.site)
+        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        rows = {}
+        for name in ("shift", "slope"):
+            values = drawn[name].values.ravel()
+            lower, upper = np.quantile(values, tails).tolist()
+            rows[str(self.labels[1]), name] = {
+                "mean": float(values.mean()),
+                "lower": lower,
+                "upper": upper,
+            }
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        table.index = pd.MultiIndex.from_tuples(list(rows), names=["class", "parameter"])
+        return table
+
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model in words."""
+        from bayescal.fitting.formulas import Block
+
+        blocks = [Block("Inference", "Independent draws from normal approximations (Laplace).")]
+        if self.fitted.sites is not None:
+            return [*blocks, Block("Sites", SITES)]
+        blocks.append(Block("Change of given probabilities", MODEL))
+        return [*blocks, *([Block("Fit again", AGAIN)] if self.fitted.refit else [])]
