@@ -292,6 +292,7 @@ def _loss_cells(loss: Losses) -> list[str]:
 CAUSES = {
     "none": "no sign",
     "base rate": "by base rate",
+    "bend": "by a bend",
     "slope": "by slope",
     "impossible": "impossible",
 }

@@ -1,4 +1,4 @@
-"""Tests and evidence that probabilities are calibrated as they are: Spiegelhalter and Cox."""
+"""Tests and evidence that probabilities are calibrated as they are."""
 
 import math
 from dataclasses import dataclass
@@ -8,15 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.metrics.changes import (
+    AS_IS,
+    KINDS,
+    PRIOR,
+    SLOPE,
+    Cells,
+    clipped_log_odds,
+    fit_changes,
+)
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.numerics import climb
 from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
 
-# A linear change of the log-odds of given probabilities: its likelihood, mode and evidence.
+# A linear change of the log-odds of given probabilities: its likelihood and mode.
 
 GOOD_DECREMENT = 1e-12
-# Many documents leave a posterior so nearly normal that a few nodes a dimension are exact.
-NODES, NODES_OF_MANY, MANY = 32, 8, 20_000
 
 
 class LinearChange:
@@ -78,25 +85,10 @@ class LinearChange:
         tolerance = GOOD_DECREMENT * self.total
         return climb(null, value, newton, tolerance=tolerance, rise=0.0)
 
-    def log_evidence(self) -> float:
-        """Return the log evidence under the unit-information prior, by Gauss-Hermite quadrature."""
-        null, unit = np.array([0.0, 1.0]), self.unit_information()
-        mode = self.maximise(unit)
-        root = np.linalg.cholesky(np.linalg.inv(self.information(mode) + unit))
-        x, w = np.polynomial.hermite_e.hermegauss(NODES_OF_MANY if self.sign.size > MANY else NODES)
-        z = np.stack(np.meshgrid(x, x, indexing="ij")).reshape(2, -1)
-        log_w = np.log(np.outer(w, w).ravel()) + 0.5 * (z**2).sum(axis=0)
-        theta = mode[:, None] + root @ z
-        away = theta - null[:, None]
-        log_prior = 0.5 * np.linalg.slogdet(unit)[1] - math.log(2.0 * math.pi)
-        log_prior -= 0.5 * np.einsum("ik,ij,jk->k", away, unit, away)
-        terms = log_w + log_prior + self.log_likelihood(theta)
-        return float(special.logsumexp(terms) + np.linalg.slogdet(root)[1])
-
 
 # Are probabilities calibrated as they are? Spiegelhalter's test, and what the evidence says.
 
-METHODS = ("unit_information", "bic")
+AVERAGE, BIC = METHODS = ("average", "bic")
 
 
 class SpiegelhalterTest(NamedTuple):
@@ -170,9 +162,12 @@ class CalibrationEvidence:
     probability : float
         Posterior probability that the probabilities are calibrated as they are.
     log_bayes_factor : float
-        Natural log of the evidence for calibrated over that for a linear change of log-odds.
+        Natural log of the evidence for calibrated over that for a change of log-odds.
+    model_probability : dict of str to float
+        Posterior probabilities of "as is", "shift", "slope" and "full"; for "bic" of "as is" and
+        "slope".
     intercept, slope : float
-        The likeliest change, intercept + slope log-odds; 0 and 1 where none is needed.
+        The likeliest linear change, intercept + slope log-odds; 0 and 1 where none is needed.
     method : str
         How the evidence was worked out.
 
@@ -183,6 +178,7 @@ class CalibrationEvidence:
 
     probability: float
     log_bayes_factor: float
+    model_probability: dict[str, float]
     intercept: float
     slope: float
     method: str
@@ -192,26 +188,28 @@ def calibration_evidence(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
-    method: str = "unit_information",
-    prior: float = 0.5,
+    method: str = AVERAGE,
+    prior: float = PRIOR[AS_IS],
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> CalibrationEvidence:
     """
-    Weigh "the probabilities are calibrated" against "their log-odds need a linear change".
+    Weigh "the probabilities are calibrated" against "their log-odds need a change".
 
     "Do not calibrate" is an answer: where `probability` is high, changing them would add noise.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
-        See `log_loss`; for the change, probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
-    method : {"unit_information", "bic"}
-        The exact evidence under a normal prior of (intercept, slope) around (0, 1) worth as much as
-        one document, by quadrature; or its approximation by BIC, as Guthrie and Franck have it,
-        which needs documents in the hundreds.
+        See `log_loss`. Log-odds of probabilities count as no farther from 0 than 20.
+    method : {"average", "bic"}
+        "average" compares four models of a change, nothing, a shift, shift and slope, and these
+        with a bend, under normal priors of several scales, by Laplace's approximation; see
+        `bayescal.monitoring.Recalibrator`. "bic" compares nothing with intercept and slope by BIC,
+        as Guthrie and Franck do, which needs documents in the hundreds.
     prior : float
-        Probability, before the outcomes, that they are calibrated.
+        Probability, before the outcomes, that they are calibrated. The other models share the rest
+        in the ratio 3 : 2 : 1.
 
     Raises
     ------
@@ -221,15 +219,14 @@ def calibration_evidence(
     References
     ----------
     A. P. Guthrie and C. T. Franck, *Boldness-recalibration for binary event predictions*, The
-    American Statistician 2024. R. E. Kass and L. Wasserman, *A reference Bayesian test for nested
-    hypotheses and its relationship to the Schwarz criterion*, JASA 1995 (the prior).
+    American Statistician 2024.
 
     Examples
     --------
     >>> import numpy as np
     >>> p = np.linspace(0.02, 0.98, 500)
     >>> y = np.random.default_rng(0).random(500) < p
-    >>> calibration_evidence(y, p).probability > 0.95
+    >>> calibration_evidence(y, p).probability > 0.8
     True
     >>> calibration_evidence(y, p**3).probability < 0.01
     True
@@ -238,14 +235,25 @@ def calibration_evidence(
     check_fraction(prior=prior)
     outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
     line = LinearChange(outcomes)
-    unchanged = line.log_likelihood(np.array([[0.0], [1.0]]))[0]
     best = line.maximise(np.zeros((2, 2)))
-    if method == "bic":
-        log_evidence = line.log_likelihood(best[:, None])[0] - math.log(line.total)
+    if method == BIC:
+        unchanged = line.log_likelihood(np.array([[0.0], [1.0]]))[0]
+        changed = line.log_likelihood(best[:, None])[0] - math.log(line.total)
+        others, log_bayes_factor = {SLOPE: 1.0}, float(unchanged - changed)
     else:
-        log_evidence = line.log_evidence()
-    log_bayes_factor = float(unchanged - log_evidence)
+        others, log_bayes_factor = _average(outcomes)
     if outcomes.impossible.size:
         log_bayes_factor = -math.inf
     posterior = float(special.expit(log_bayes_factor + special.logit(prior)))
-    return CalibrationEvidence(posterior, log_bayes_factor, float(best[0]), float(best[1]), method)
+    models = {AS_IS: posterior} | {name: (1.0 - posterior) * w for name, w in others.items()}
+    intercept, slope = best.tolist()
+    return CalibrationEvidence(posterior, log_bayes_factor, models, intercept, slope, method)
+
+
+def _average(outcomes: Forecasts) -> tuple[dict[str, float], float]:
+    """Return probabilities of the models with a change, and the log Bayes factor against these."""
+    cells = Cells.of(clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
+    posterior = fit_changes(cells, kinds=tuple(kind for kind in KINDS if kind != AS_IS))
+    changed = posterior.log_evidence - math.log(1.0 - PRIOR[AS_IS])
+    others = {name: w for name, w in posterior.probability.items() if name != AS_IS}
+    return others, cells.log_likelihood(cells.log_odds) - changed

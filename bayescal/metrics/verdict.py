@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.metrics import inputs
+from bayescal.metrics import changes, inputs
 from bayescal.metrics.calibration_error import smooth_error
+from bayescal.metrics.changes import LINEAR
 from bayescal.metrics.evidence import LinearChange
 from bayescal.support.validation import Floats, check_fraction
 
@@ -20,6 +21,8 @@ STEP, WEIGHT_STEP = 0.02, 0.05
 MOST_GROUPS = 20_000
 BLOCK_ELEMENTS = 1 << 22
 POWER = 0.8
+TINY = 1e-9
+CHANCE, QUANTILES = 10_000, 200  # of the second term of the statistic in its limit
 # Documents that would miss odds off by this factor are uninformative.
 UNINFORMATIVE = 100.0
 
@@ -50,9 +53,9 @@ class CalibrationVerdict:
         (0, 1) worth one document.
     shift : float
         The likeliest change that adds the same to all log-odds.
-    cause : {"none", "base rate", "slope", "impossible"}
+    cause : {"none", "base rate", "slope", "bend", "impossible"}
         The error of the probabilities: none; all log-odds by the same amount, as when the base rate
-        changes; their slope; or an event of probability 0.
+        changes; their slope; a bend that no intercept and slope mend; or an event of probability 0.
     error : float
         The smooth calibration error; see `smooth_calibration_error`.
     detectable : float
@@ -141,6 +144,11 @@ class CalibrationVerdict:
                 f"All odds are too {size} by about the same factor, {factor:.3g}, as when the base"
                 " rate changes."
             )
+        if self.cause == "bend":
+            return (
+                "The log-odds follow a curve that bends: no shift and slope mend them (the likeliest"
+                f" are intercept {self.intercept:.3g} and slope {self.slope:.3g})."
+            )
         how = "far apart" if self.slope < 1.0 else "close together"
         return (
             f"The log-odds are too {how}: slope {self.slope:.3g}, intercept {self.intercept:.3g} in"
@@ -160,7 +168,7 @@ class CalibrationVerdict:
         if self.outcome == "uncertain":
             return "Fit again with more labels: they narrow the bands."
         share = self.observed / self.documents
-        if self.cause == "slope" or not 0.0 < share < 1.0:
+        if self.cause in ("slope", "bend") or not 0.0 < share < 1.0:
             return "Fit again on documents like these."
         return (
             f"If the base rate changed, predict with prior={share:.3g}, the share of positives"
@@ -192,15 +200,21 @@ def calibration_verdict(
     """
     Say whether probabilities are right as far as held-out labels can tell, and what to do.
 
-    The test is Rao's score test of Cox's two numbers, intercept 0 and slope 1 in logit P(y = 1) =
-    intercept + slope logit(p): with U = sum (y - p) (1, logit p) and I its covariance if p is
-    right, the statistic U' I^-1 U. Its p-value is the share of 999 samples of labels drawn from p
-    that reach it, with a fixed seed, so that it holds for few and rare positives too. Where it is
-    below 1 - level, the slope is tested alone, given the best intercept: if nothing is wrong with
-    it, the base rate alone has changed.
+    The test sees shifts, slopes and bends of the log-odds l = logit(p). Its statistic is
 
-    With `draws` each sample of labels is drawn from one posterior draw of the probabilities, and U
-    is compared with the mean and covariance that it then has: the p-value is posterior predictive.
+        T = U' I^-1 U + s B' B,
+
+    with U = sum (y - p) (1, l) and I its covariance if p is right, Rao's score test of Cox's
+    intercept and slope, and B = sum (y - p) z, where z are ten features of a Gaussian process along
+    l, less what (1, l) explain of them in the metric p (1 - p). The factor s = sqrt(2 / sum of
+    squared eigenvalues of B's covariance) gives the second term the variance of a chi-squared one
+    with one degree of freedom. The p-value is the share of 999 samples of labels drawn from p that
+    reach T, with a fixed seed, so that it holds for few and rare positives too. Where it is below
+    1 - level, bends are tested alone, given the best intercept and slope, and the slope given the
+    best intercept: if nothing is wrong with these, the base rate alone has changed.
+
+    With `draws` each sample of labels is drawn from one posterior draw of the probabilities, and
+    scores are compared with the mean and covariance that they then have: the p-value is posterior predictive.
     Probabilities that differ from the labels by more than chance, but by no more than the posterior
     allows, have the outcome "uncertain", not "off".
 
@@ -226,15 +240,12 @@ def calibration_verdict(
 
     Notes
     -----
-    The test does not see what leaves intercept and slope as they are, such as a curve that bends;
-    for that look at `smooth_calibration_error` and a reliability diagram.
-
     With sampling weights, labels are drawn given that the document was included: P(positive |
     included) is proportional to p / w, where w is its weight if it were positive. The ratio of the
     weights of both classes at one probability is estimated, and taken to be the same everywhere.
 
     Weights that are not whole numbers, and more than 20,000 groups of documents alike, are tested
-    by the normal limit of U.
+    by the normal limit of the scores.
 
     References
     ----------
@@ -276,7 +287,7 @@ def calibration_verdict(
         cause = "none"
     else:
         worst = test if pvalue <= 1.0 - level else of_point
-        cause = "slope" if worst.pvalue_of_slope(shift) < 1.0 - level else "base rate"
+        cause = worst.cause(shift, (intercept, slope), level)
     lower, upper = test.interval(level)
     return CalibrationVerdict(
         documents=float(outcomes.counts.sum()),
@@ -325,7 +336,9 @@ class _GroupedDocuments:
         full = np.where(weight > 0.0, weight, 1.0)
         self.p = self._sum(outcomes.counts * outcomes.p) / full
         z = self._sum(outcomes.counts * log_odds) / full
-        self.directions = np.stack([np.ones(z.size), z], axis=1)
+        within = np.clip(z, -changes.FARTHEST, changes.FARTHEST)
+        bends = changes.Frame.of(within, weight).bends(within)
+        self.directions = np.column_stack([np.ones(z.size), z, bends])
         self.draws = None if draws is None else _group_means(draws, self.group, self.some)
         whole = bool((self.size == np.rint(self.size)).all())
         self.exact = whole and self.size.size <= MOST_GROUPS
@@ -335,27 +348,32 @@ class _GroupedDocuments:
 
     @cached_property
     def score(self) -> Floats:
-        """Return U = sum w (y - p) (1, logit p), shape (2,)."""
-        truth, p, *_ = self.outcomes
-        residual = self.outcomes.counts * (truth - p)
-        return np.array([residual.sum(), residual @ self.log_odds])
+        """Return sum w (y - p) (1, logit p, bends), shape (12,)."""
+        return self.score_at(special.logit(self.outcomes.p))
+
+    def score_at(self, log_odds: Floats) -> Floats:
+        """Return the scores of the labels at other log-odds of the documents, shape (12,)."""
+        residual = self.outcomes.counts * (self.outcomes.truth - special.expit(log_odds))
+        score: Floats = self._sum(residual) @ self.directions
+        score[1] = residual @ self.log_odds
+        return score
 
     def included(self, p: Floats) -> Floats:
         """Return P(positive | included) of documents of probability p."""
         return inputs.given_included(p, self.one, self.other)
 
     def scores_of(self, positives: Floats) -> Floats:
-        """Return U of numbers of positives by group, shape (..., 2)."""
+        """Return scores of numbers of positives by group, shape (..., 12)."""
         up, down = self.one * (1.0 - self.p), self.other * self.p
         return np.asarray((positives * (up + down) - self.size * down) @ self.directions)
 
     def at(self, p: Floats) -> tuple[Floats, Floats]:
-        """Return the covariance of U, (2, 2), and its gain per unit of intercept, (2,), at p."""
+        """Return the covariance of the scores, and their gain per unit along each direction."""
         odd = self.included(p)
         spread = self.size * odd * (1.0 - odd)
         step = self.one * (1.0 - p) + self.other * p
         x = self.directions
-        return (x * (spread * step**2)[:, None]).T @ x, (spread * step) @ x
+        return (x * (spread * step**2)[:, None]).T @ x, (x * (spread * step)[:, None]).T @ x
 
     def shift(self, weight: Floats) -> float:
         """Return the shift of all log-odds at which the expected number of positives is right."""
@@ -386,12 +404,12 @@ def _group_means(draws: Floats, group: NDArray[np.intp], some: NDArray[np.intp])
 
 
 class _ScoreTest:
-    """Rao's test that the probabilities are right, against a linear change of their log-odds."""
+    """The test that the probabilities are right, against a linear change and bends of log-odds."""
 
     def __init__(self, documents: _GroupedDocuments, *, drawn: bool = False) -> None:
-        self.documents, self.centre = documents, np.zeros(2)
+        self.documents = documents
         rng = np.random.default_rng(0)
-        groups = documents.p.size
+        groups, sides = documents.directions.shape
         p = documents.draws if drawn and documents.draws is not None else documents.p[None]
         p = documents.included(p)
         mean = documents.scores_of(documents.size * p)
@@ -404,29 +422,46 @@ class _ScoreTest:
             labels = [rng.binomial(size, p[part]).astype(np.float64) for part in parts]
             self.samples = np.concatenate([documents.scores_of(each) for each in labels])
         elif drawn:
-            noise = rng.multivariate_normal(np.zeros(2), covariance, SAMPLES)
+            noise = rng.multivariate_normal(np.zeros(sides), covariance, SAMPLES, method="eigh")
             self.samples = mean[chosen] + noise
-        self.of_draws = np.cov(mean.T) if len(p) > 1 else np.zeros((2, 2))
-        if drawn:
-            self.centre = mean.mean(axis=0)
+        self.of_draws = np.cov(mean.T) if len(p) > 1 else np.zeros((sides, sides))
+        self.centre = mean.mean(axis=0) if drawn else np.zeros(sides)
         self.covariance = covariance + self.of_draws
+        linear = self.covariance[:LINEAR, :LINEAR]
         # Equal probabilities have no slope: there is one direction to test.
-        self.freedom = max(int(np.linalg.matrix_rank(self.covariance, hermitian=True)), 1)
-        self.inverse = np.linalg.pinv(self.covariance, hermitian=True)
+        self.freedom = max(int(np.linalg.matrix_rank(linear, hermitian=True)), 1)
+        self.inverse = np.linalg.pinv(linear, hermitian=True)
+        self.explained, of_bends = _without(self.covariance, self.covariance)
+        size = float((of_bends**2).sum())  # the sum of the squared eigenvalues
+        # Equal probabilities have no bends.
+        none = size <= (TINY * np.trace(self.covariance)) ** 2
+        self.factor = 0.0 if none else math.sqrt(2.0 / size)
+        spread = self.factor * np.clip(np.linalg.eigvalsh(of_bends), 0.0, None)
+        # The second term of T, where probabilities are right and documents are many: quantiles.
+        chance = np.random.default_rng(0).chisquare(1.0, (CHANCE, spread.size)) @ spread
+        self.of_bends = np.quantile(chance, (np.arange(QUANTILES) + 0.5) / QUANTILES)
 
     def statistic(self, score: Floats) -> Floats:
-        """Return (U - mean)' covariance^-1 (U - mean) of scores (..., 2)."""
+        """Return T of scores (..., 12)."""
         away = score - self.centre
-        return np.asarray(((away @ self.inverse) * away).sum(axis=-1))
+        linear, bends = away[..., :LINEAR], away @ self.explained.T
+        of_line = ((linear @ self.inverse) * linear).sum(axis=-1)
+        return np.asarray(of_line + self.factor * (bends**2).sum(axis=-1))
 
     @cached_property
     def pvalue(self) -> float:
-        """Return the share of samples whose statistic is as large, or the chi-squared limit."""
+        """Return the share of samples whose statistic is as large, or the limit for many."""
         own = float(self.statistic(self.documents.score))
         if self.samples is None:
-            return float(special.chdtrc(self.freedom, own))
-        reached = int((self.statistic(self.samples) >= own * (1.0 - 1e-9)).sum())
-        return (1.0 + reached) / (SAMPLES + 1.0)
+            return self.tail(own)
+        return _share_above(self.statistic(self.samples), own)
+
+    def tail(self, limit: float, noncentrality: float = 0.0) -> float:
+        """Return P(T > limit) of many documents, whose shift has a noncentrality."""
+        rest = np.maximum(limit - self.of_bends, 0.0)
+        if noncentrality == 0.0:
+            return float(special.chdtrc(self.freedom, rest).mean())
+        return float(1.0 - special.chndtr(rest, self.freedom, noncentrality).mean())
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval of the number of positives less the expected one."""
@@ -437,28 +472,65 @@ class _ScoreTest:
         lower, upper = np.quantile(self.samples[:, 0], tails, method="inverted_cdf")
         return float(lower), float(upper)
 
+    def cause(self, shift: float, line: tuple[float, float], level: float) -> str:
+        """Return what is wrong with probabilities that are off: bend, slope or base rate."""
+        if self.pvalue_of_bend(line) < 1.0 - level:
+            return "bend"
+        return "slope" if self.pvalue_of_slope(shift) < 1.0 - level else "base rate"
+
+    def pvalue_of_bend(self, line: tuple[float, float]) -> float:
+        """Return the p-value of no bend given the best intercept and slope."""
+        documents, (intercept, slope) = self.documents, line
+        moved = special.expit(intercept + slope * documents.directions[:, 1])
+        covariance, gain = documents.at(moved)
+        left, of_bends = _without(covariance + self.of_draws, gain)
+        score = left @ documents.score_at(intercept + slope * documents.log_odds)
+        weight = np.clip(np.linalg.eigvalsh(of_bends), 0.0, None)
+        if self.factor == 0.0 or weight.sum() <= 0.0:
+            return 1.0
+        chance = np.random.default_rng(0).chisquare(1.0, (SAMPLES, weight.size)) @ weight
+        return _share_above(chance, float(score @ score))
+
     def pvalue_of_slope(self, shift: float) -> float:
         """Return the p-value of slope 1 given the best intercept, chi-squared."""
-        documents, outcomes = self.documents, self.documents.outcomes
+        documents = self.documents
         moved = special.expit(documents.directions[:, 1] + shift)
-        covariance, gain = documents.at(moved)
+        covariance, gain = (each[:LINEAR, :LINEAR] for each in documents.at(moved))
         # The score of the slope, less what the intercept explains of it.
-        by = np.array([-gain[1] / gain[0] if gain[0] > 0.0 else 0.0, 1.0])
+        by = np.array([-gain[1, 0] / gain[0, 0] if gain[0, 0] > 0.0 else 0.0, 1.0])
         variance = float(by @ covariance @ by)
-        if self.freedom < 2 or variance <= 1e-9 * covariance[1, 1]:
+        if variance <= 1e-9 * covariance[1, 1]:  # equal probabilities have no slope
             return 1.0
-        variance += float(by @ self.of_draws @ by)
-        residual = outcomes.truth - special.expit(documents.log_odds + shift)
-        slope = (outcomes.counts * residual) @ (documents.log_odds + by[0])
+        variance += float(by @ self.of_draws[:LINEAR, :LINEAR] @ by)
+        slope = by @ documents.score_at(documents.log_odds + shift)[:LINEAR]
         return float(special.chdtrc(1, slope**2 / variance))
 
     def detectable(self, level: float) -> float:
         """Return the odds ratio at which the test has power POWER, by its limit distribution."""
-        limit = special.chdtri(self.freedom, 1.0 - level)
-        wanted = float(special.chndtrinc(limit, self.freedom, 1.0 - POWER))
-        noncentrality = float(self.gain @ self.inverse @ self.gain)
-        shift = math.sqrt(wanted / noncentrality) if noncentrality > 0.0 else math.inf
+        # Losses, which fits report, need none of scipy.optimize.
+        from scipy import optimize
+
+        gain = self.gain[:LINEAR, 0]
+        of_one = float(gain @ self.inverse @ gain)
+        if of_one <= 0.0:
+            return math.inf
+        limit = optimize.brentq(lambda t: self.tail(t) - (1.0 - level), 0.0, 1e3)
+        wanted = optimize.brentq(lambda nc: self.tail(limit, nc) - POWER, 1e-6, 1e3)
+        shift = math.sqrt(wanted / of_one)
         return math.exp(shift) if shift < 50.0 else math.inf
+
+
+def _without(covariance: Floats, gain: Floats) -> tuple[Floats, Floats]:
+    """Return what takes the linear part off the scores of bends, (10, 12), and the covariance."""
+    explained = gain[LINEAR:, :LINEAR] @ np.linalg.pinv(gain[:LINEAR, :LINEAR])
+    left = np.concatenate([-explained, np.eye(len(explained))], axis=1)
+    return left, left @ covariance @ left.T
+
+
+def _share_above(samples: Floats, own: float) -> float:
+    """Return the p-value of a statistic among samples of it."""
+    reached = int((samples >= own * (1.0 - 1e-9)).sum())
+    return (1.0 + reached) / (samples.size + 1.0)
 
 
 def _count(value: float) -> str:
