@@ -72,13 +72,18 @@ def _run(command, folder, environment):
 
 
 def _write_samples(folder):
-    """Write what pages call scores.csv, new.csv, held_out.csv and docs.csv."""
+    """Write what pages call scores.csv, new.csv, held_out.csv, outcomes.csv and docs.csv."""
     rng = np.random.default_rng(0)
     for name, n in (("scores", 120), ("new", 40), ("held_out", 80)):
         label = np.arange(n) % 4 == 0
         table = {"score": rng.normal(2.0 * label, 1.0).round(3), "label": label.astype(int)}
         table["topic"] = np.where(np.arange(n) % 8 < 4, "corn", "wheat")
         pd.DataFrame(table).to_csv(folder / f"{name}.csv", index=False)
+    p = rng.beta(1.0, 3.0, 160).round(3)
+    outcomes = pd.DataFrame({"p": p, "y": (rng.random(160) < p).astype(int)})
+    outcomes["hospital"] = np.where(np.arange(160) % 3 == 0, "north", "south")
+    outcomes.to_csv(folder / "outcomes.csv", index=False)
+    outcomes[["p"]].to_csv(folder / "next_month.csv", index=False)
     words = np.array([["wheat", "tonnes", "harvest", "crop"], ["bank", "rate", "dollar", "loan"]])
     label = rng.integers(0, 2, 120)
     text = [" ".join(rng.choice([*words[k], *words.ravel()], 12)) for k in label]

@@ -110,9 +110,7 @@ def test_the_evidence_of_bends_is_that_of_the_process():
     unchanged = np.sum(np.log(np.where(y, p, 1 - p)))
     models = calibration_evidence(y, p).model_probability
     ratio = np.log(models["full"] / models["as is"])
-    assert ratio == pytest.approx(
-        np.log(1 / 4) + special.logsumexp(terms) - unchanged, abs=1e-3
-    )
+    assert ratio == pytest.approx(np.log(1 / 4) + special.logsumexp(terms) - unchanged, abs=1e-3)
 
 
 def test_bic_is_that_of_two_fits():
@@ -130,8 +128,9 @@ def test_bic_is_that_of_two_fits():
 
 @pytest.mark.slow
 def test_posterior_probability_is_a_frequency():
-    # Sets are drawn from the four models. Among sets with probability q, a share q is calibrated. Squared errors then equal q (1 - q) on average, and no
-    # method that reports another q does as well.
+    # Sets are drawn from the four models. Among sets with probability q, a share q is calibrated.
+    # Squared errors then equal q (1 - q) on average, and no method that reports another q does as
+    # well.
     rng = np.random.default_rng(4)
     found, truth = [], []
     for _ in range(400):

@@ -5,10 +5,10 @@ import re
 from tests.pages import PAGES
 
 
-def test_the_page_on_decisions_names_all_there_is():
+def test_the_pages_on_decisions_and_audits_name_all_there_is():
     from bayescal import calibrators, decisions, monitoring
 
-    page = PAGES["docs/decisions.md"]
+    page = PAGES["docs/decisions.md"] + PAGES["docs/audit.md"]
     functions = {
         name
         for room in (decisions, monitoring, calibrators)

@@ -17,7 +17,6 @@ LEVELS = [
     {"support"},
     {"families", "distributions"},
     {"metrics", "decisions"},
-    {"monitoring"},
     {"fitting.scores"},
     {"fitting.engines"},
     {"fitting.curves"},
@@ -32,6 +31,7 @@ LEVELS = [
     {"likelihood_ratio"},
     {"report"},
     {"calibrators"},
+    {"monitoring"},
     {"plots", "text", "ranking"},
     {"combining"},
     {"cli"},
@@ -53,7 +53,9 @@ ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
     **{
         folder: {"sklearn"}
-        for folder in ("calibrators", "report", "plots", "text", "ranking", "combining")
+        for folder in (
+            *("calibrators", "monitoring", "report", "plots", "text", "ranking", "combining"),
+        )
     },
 }
 # Methods of estimators import these folders when they are called.

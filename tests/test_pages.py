@@ -24,6 +24,7 @@ SHELL = [page for page in PAGES if commands_of(page)]
 # What takes minutes, or the network: that there is such a thing is all that is tested.
 NOT_RUN = ("make", "pip", "python", "PYTHONPATH=", "bayescal demo")
 WRITTEN = {
+    "docs/audit.md": {"audit.html"},
     "docs/export.md": {"corn.py", "corn.json", "corn.sql"},
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},
     "docs/ranking.md": {"rankings.html"},

@@ -107,13 +107,13 @@ def load(
     Parameters
     ----------
     path : str or Path
-        A file that `save` of a ScoreCalibrator, TopicCalibrator or MulticlassCalibrator wrote, or
-        a folder that
-        ``bayescal fit --out`` or ``bayescal text fit --out`` wrote.
+        A file that `save` of a ScoreCalibrator, TopicCalibrator, MulticlassCalibrator or
+        Recalibrator wrote, or a folder that ``bayescal fit --out`` or ``bayescal text fit --out``
+        wrote.
 
     Returns
     -------
-    ScoreCalibrator, TopicCalibrator, MulticlassCalibrator or CalibratorsOfTopics
+    ScoreCalibrator, TopicCalibrator, MulticlassCalibrator, Recalibrator or CalibratorsOfTopics
         What was saved; of a folder the one calibrator, that of all topics pooled, or, of topics
         fitted one by one, a mapping from each topic's name to its ScoreCalibrator.
 

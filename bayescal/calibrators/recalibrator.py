@@ -99,7 +99,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> y = rng.random(400) < p / (p + 2.0 * (1.0 - p))  # odds are half of what p says
     >>> again = Recalibrator(random_state=0).fit(p, y)
     >>> again.predict_proba([0.1, 0.5])[:, 1].round(2).tolist()
-    [0.05, 0.37]
+    [0.06, 0.35]
     >>> max(again.model_probability_, key=again.model_probability_.get)
     'shift'
     """
@@ -263,9 +263,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         index = np.arange(total)
         if draws is not None:
             index = generator(random_state).choice(total, draws, replace=False)
-        return self._by_site(
-            lambda own, part: own.take(index).sample(part).T, p, sites, prior
-        ).T
+        return self._by_site(lambda own, part: own.take(index).sample(part).T, p, sites, prior).T
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -359,7 +357,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return write_report(self, path, test=test, **options)
 
     def export(self, path: str | Path, **options: Any) -> Path:
-        """Write a file that needs no bayescal; the arguments are those of `report.export.export`."""
+        """Write a file that needs no bayescal, as `bayescal.report.export` does."""
         from bayescal.report.export.writing import export
 
         return export(self, path, **options)

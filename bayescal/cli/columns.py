@@ -119,8 +119,12 @@ class ColumnReader:
         return values, labelled
 
     def topics(self, column: str) -> NDArray[np.str_]:
+        """Return a column of names of topics."""
+        return self.names(column, "--topic-column", "a topic")
+
+    def names(self, column: str, option: str, what: str) -> NDArray[np.str_]:
         """Return a column of names."""
-        return self._complete(column, "--topic-column", "a topic").astype(np.str_)
+        return self._complete(column, option, what).astype(np.str_)
 
     def texts(self, column: str) -> list[str]:
         """Return a column of documents."""

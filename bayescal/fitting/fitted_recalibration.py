@@ -113,7 +113,8 @@ class Labelled:
 
     def site(self, position: int) -> Labelled:
         """Return the documents of one site."""
-        return self.take(self.code == position)
+        assert self.code is not None  # noqa: S101
+        return self.take(np.flatnonzero(self.code == position))
 
 
 def fit_recalibration(
@@ -166,10 +167,7 @@ def _documents(data: Labelled) -> dict[str, xr.Dataset]:
     }
     if data.code is not None:
         observed["site"] = ("document", data.code.astype(np.int64))
-    return {
-        "observed_data": xr.Dataset(observed),
-        "constant_data": xr.Dataset(cells | vars(frame)),
-    }
+    return {"observed_data": xr.Dataset(observed), "constant_data": xr.Dataset(cells | vars(frame))}
 
 
 def _drawn(coefficient: Floats, prior: Floats, names: NDArray[Any] | None = None) -> xr.Dataset:
@@ -403,9 +401,7 @@ class FittedRecalibration:
         if "bend" in drawn:
             columns += list(drawn["bend"].values.reshape(len(columns[0]), -1).T)
         prior = drawn["prior"].values.ravel()
-        kept = ChangedDraws(
-            self.frame, np.stack(columns, axis=1), prior, np.zeros_like(prior)
-        )
+        kept = ChangedDraws(self.frame, np.stack(columns, axis=1), prior, np.zeros_like(prior))
         if self.refit is None:
             return kept
         again = self.refit.calibration.draws

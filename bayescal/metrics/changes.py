@@ -149,8 +149,8 @@ class Cells:
         documents = np.bincount(code)
         return cls(
             np.bincount(code, log_odds) / documents,
-            np.bincount(code, weight * np.asarray(positive)),
-            np.bincount(code, weight),
+            np.bincount(code, weight * np.asarray(positive)).astype(np.float64),
+            np.bincount(code, weight).astype(np.float64),
         )
 
     @property
@@ -207,14 +207,15 @@ def fit_regression(
     def newton(theta: Floats) -> tuple[Floats, float]:
         p = special.expit(offset + features @ theta)
         gradient = features.T @ (cells.positive - cells.weight * p) - precision @ (theta - mean)
-        step = np.linalg.solve(curvature(theta), gradient)
+        step = np.asarray(np.linalg.solve(curvature(theta), gradient), dtype=np.float64)
         return step, float(gradient @ step)
 
     tolerance = GOOD_DECREMENT * max(float(cells.weight.sum()), 1.0)
     mode = climb(mean, value, newton, tolerance=tolerance, rise=0.0)
     information = curvature(mode)
     log_det = float(np.linalg.slogdet(precision)[1] - np.linalg.slogdet(information)[1])
-    return NormalPosterior(mode, np.linalg.inv(information), value(mode) + 0.5 * log_det)
+    covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    return NormalPosterior(mode, covariance, value(mode) + 0.5 * log_det)
 
 
 @dataclass(frozen=True)

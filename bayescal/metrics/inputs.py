@@ -110,12 +110,12 @@ def name_impossible(outcomes: Forecasts) -> str:
     return text and f"{text[0].upper()}{text[1:]}."
 
 
-def as_truth(y_true: ArrayLike) -> NDArray[np.bool_]:
+def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
-    values = np.asarray(unmasked(y_true, "y_true"))
+    values = np.asarray(unmasked(y_true, name))
     if values.ndim != 1:
         raise ValueError(
-            f"y_true must have shape (n,), one outcome a document, got {values.shape}."
+            f"{name} must have shape (n,), one outcome a document, got {values.shape}."
         )
     if values.dtype == bool:
         return values
@@ -124,7 +124,7 @@ def as_truth(y_true: ArrayLike) -> NDArray[np.bool_]:
         return positive
     odd = values[~np.isin(values, (0, 1))] if values.dtype.kind in "iuf" else values
     raise ValueError(
-        f"y_true must hold booleans, 0 and 1, or -1 and 1, got {odd.tolist()[0]!r}:"
+        f"{name} must hold booleans, 0 and 1, or -1 and 1, got {odd.tolist()[0]!r}:"
         " pass y == positive label."
     )
 

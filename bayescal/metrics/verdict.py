@@ -119,9 +119,10 @@ class CalibrationVerdict:
             "uncertain": "off by more than chance, but by no more than the bands allow",
             "off": "they are off" + ", by more than the bands allow" * self.with_bands,
         }[self.outcome]
-        pvalue = f"p {_p(self.pvalue)}"
+        pvalue = f"p {p_words(self.pvalue)}"
         if self.outcome == "uncertain":
-            pvalue = f"p {_p(self.pvalue_of_point)} without the bands, {_p(self.pvalue)} with them"
+            of_point = p_words(self.pvalue_of_point)
+            pvalue = f"p {of_point} without the bands, {p_words(self.pvalue)} with them"
         source = "bands" if self.with_bands else "probabilities"
         return (
             f"Probabilities against held-out labels: {tests} ({pvalue}, tested at"
@@ -146,8 +147,8 @@ class CalibrationVerdict:
             )
         if self.cause == "bend":
             return (
-                "The log-odds follow a curve that bends: no shift and slope mend them (the likeliest"
-                f" are intercept {self.intercept:.3g} and slope {self.slope:.3g})."
+                "The log-odds follow a curve that bends: no shift and slope mend them (the"
+                f" likeliest are intercept {self.intercept:.3g} and slope {self.slope:.3g})."
             )
         how = "far apart" if self.slope < 1.0 else "close together"
         return (
@@ -214,9 +215,9 @@ def calibration_verdict(
     best intercept: if nothing is wrong with these, the base rate alone has changed.
 
     With `draws` each sample of labels is drawn from one posterior draw of the probabilities, and
-    scores are compared with the mean and covariance that they then have: the p-value is posterior predictive.
-    Probabilities that differ from the labels by more than chance, but by no more than the posterior
-    allows, have the outcome "uncertain", not "off".
+    scores are compared with the mean and covariance that they then have: the p-value is posterior
+    predictive. Probabilities that differ from the labels by more than chance, but by no more than
+    the posterior allows, have the outcome "uncertain", not "off".
 
     Parameters
     ----------
@@ -417,9 +418,9 @@ class _ScoreTest:
         chosen = rng.integers(len(p), size=SAMPLES)
         self.samples: Floats | None = None
         if documents.exact:
-            size, block = documents.size.astype(np.intp), max(BLOCK_ELEMENTS // groups, 1)
+            sizes, block = documents.size.astype(np.intp), max(BLOCK_ELEMENTS // groups, 1)
             parts = [chosen[k : k + block] for k in range(0, SAMPLES, block)]
-            labels = [rng.binomial(size, p[part]).astype(np.float64) for part in parts]
+            labels = [rng.binomial(sizes, p[part]).astype(np.float64) for part in parts]
             self.samples = np.concatenate([documents.scores_of(each) for each in labels])
         elif drawn:
             noise = rng.multivariate_normal(np.zeros(sides), covariance, SAMPLES, method="eigh")
@@ -544,5 +545,6 @@ def _counted(value: float, noun: str) -> str:
     return f"{_count(value)} {noun}{'' if value == 1.0 else 's'}"
 
 
-def _p(pvalue: float) -> str:
+def p_words(pvalue: float) -> str:
+    """Return a p-value for readers, after the letter p."""
     return "= 0.001 or less" if 0.0 < pvalue <= 0.001 else f"= {pvalue:.2g}"

@@ -1,17 +1,26 @@
-"""Whether probabilities in use are still right, as labels arrive or from unlabelled scores.
+"""Whether probabilities are right here and now, and what to do if they are not.
 
-`DriftMonitor` compares labels that follow the probabilities with labels whose base rate or slope
-changed at some document, by a running Bayes factor; Ville's inequality bounds its false alarms.
-`prior_posterior` and `prior_by_em` estimate the class prior of a new collection from its unlabelled
-scores, whose distribution is prior p(s|+) + (1 - prior) p(s|-).
+`audit` judges probabilities that somebody else made against outcomes, `labels_needed` plans such an
+audit, and `Recalibrator` mends them as far as the labels ask for it. `foresee` judges them on
+unlabelled scores. `DriftMonitor` watches labels that follow the probabilities, by a running Bayes
+factor; Ville's inequality bounds its false alarms. `prior_posterior` and `prior_by_em` estimate the
+class prior of a new collection from its unlabelled scores.
 """
 
+from bayescal.calibrators.recalibrator import Recalibrator as Recalibrator
+from bayescal.monitoring.auditing import Audit as Audit
+from bayescal.monitoring.auditing import audit as audit
 from bayescal.monitoring.changes import CHANGES as CHANGES
 from bayescal.monitoring.changes import Change as Change
+from bayescal.monitoring.drawn_curves import AuditNumber as AuditNumber
 from bayescal.monitoring.drift import Alarm as Alarm
 from bayescal.monitoring.drift import DriftMonitor as DriftMonitor
+from bayescal.monitoring.foresight import Foresight as Foresight
+from bayescal.monitoring.foresight import foresee as foresee
+from bayescal.monitoring.heart_disease import load_heart_disease as load_heart_disease
 from bayescal.monitoring.prior_shift import PriorByEM as PriorByEM
 from bayescal.monitoring.prior_shift import PriorPosterior as PriorPosterior
 from bayescal.monitoring.prior_shift import estimate_prior as estimate_prior
 from bayescal.monitoring.prior_shift import prior_by_em as prior_by_em
 from bayescal.monitoring.prior_shift import prior_posterior as prior_posterior
+from bayescal.monitoring.sample_size import labels_needed as labels_needed

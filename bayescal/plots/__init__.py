@@ -1,5 +1,11 @@
 """Plots: displays after scikit-learn's, each with its data in an xarray Dataset."""
 
+from bayescal.plots.audit import (
+    CalibrationCurveDisplay,
+    ModelProbabilityDisplay,
+    NetBenefitDisplay,
+    SitesDisplay,
+)
 from bayescal.plots.calibration_curve import LogOddsDisplay, ProbabilityDisplay
 from bayescal.plots.comparison import ComparisonDisplay
 from bayescal.plots.decision import DecisionDisplay
@@ -12,15 +18,19 @@ from bayescal.plots.reliability import ReliabilityDisplay
 from bayescal.plots.topic_forest import TopicForestDisplay
 
 __all__ = [
+    "CalibrationCurveDisplay",
     "ClassDensityDisplay",
     "ComparisonDisplay",
     "DecisionDisplay",
     "DriftDisplay",
     "LearningCurveDisplay",
     "LogOddsDisplay",
+    "ModelProbabilityDisplay",
+    "NetBenefitDisplay",
     "PredictiveCheckDisplay",
     "ProbabilityDisplay",
     "RankingDisplay",
     "ReliabilityDisplay",
+    "SitesDisplay",
     "TopicForestDisplay",
 ]

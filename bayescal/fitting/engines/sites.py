@@ -78,7 +78,7 @@ def _likelihoods(
     sites: Sequence[Cells], frame: Frame, mean: Floats, covariance: Floats
 ) -> tuple[Floats, Floats]:
     """Return information (sites, 2, 2) and pull (sites, 2) of likelihoods exp(h't - t'It/2)."""
-    prior = np.linalg.inv(covariance)
+    prior = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
     information, pull = [], []
     for cells in sites:
         fit = fit_regression(frame.linear(cells.log_odds), cells.log_odds, cells, mean, prior)

@@ -1,0 +1,155 @@
+"""`bayescal audit`: judge probabilities that somebody else made, with or without labels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from bayescal.cli import options, outcomes, tables, writing
+from bayescal.cli.columns import ColumnReader
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+from bayescal.support.validation import check_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAGES = (".html", ".htm")
+FILES = "One file of probabilities and outcomes; with --no-labels the reference, then the new one."
+Files = Annotated[list[Path], options.argument("FILES", f"{FILES} {options.FILE_KINDS}.")]
+QUESTION = "Question"
+THRESHOLD = "Rows with at least this probability are treated: what would recalibrating save?"
+Threshold = Annotated[float | None, options.option("--threshold", QUESTION, THRESHOLD)]
+MISS = "In place of --threshold: how many false alarms a missed positive costs."
+MissCost = Annotated[float | None, options.option("--miss-cost", QUESTION, MISS)]
+NO_LABELS = (
+    "Judge the scores of the second file, which has no labels, by those of the first: may the"
+    " probabilities still be trusted?"
+)
+NoLabels = Annotated[bool, options.option("--no-labels", QUESTION, NO_LABELS)]
+OUT = "With labels: the .html file of a report to write."
+Out = Annotated[Path | None, options.option("--out", options.OUTPUT, OUT, "FILE")]
+
+app = typer.Typer()
+
+
+@app.command()
+def audit(
+    files: Files,
+    probability_column: outcomes.ProbabilityColumn = "p",
+    label_column: outcomes.OutcomeColumn = "y",
+    site_column: outcomes.SiteColumn = None,
+    positive: options.Positive = None,
+    threshold: Threshold = None,
+    miss_cost: MissCost = None,
+    no_labels: NoLabels = False,
+    out: Out = None,
+    level: options.Level = 0.9,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Audit probabilities that somebody else made: are they right, and what to do.
+
+    [bold]bayescal audit outcomes.csv --probability-column p --label-column y[/bold]
+
+    says first what to do, then prints the numbers behind it with their
+    intervals. --threshold, or --miss-cost, adds net benefit and what
+    recalibrating would save; --site-column compares hospitals, months or the
+    like; --out writes a report to look at and to send.
+
+    [bold]bayescal audit --no-labels reference.csv new.csv[/bold]
+
+    takes labelled probabilities in the first file and unlabelled ones in the
+    second. It tests whether the new ones can be a mixture of the two classes
+    of the first. If so, it foresees accuracy and the like; if not, it asks for
+    labels. It cannot see a change that leaves the probabilities as they are
+    distributed.
+    """
+    with usage_errors():
+        check_fraction(**{"--level": level})
+    check_at_least(0, **{"--seed": seed})
+    wanted = 1 + no_labels
+    if len(files) != wanted:
+        raise UsageError(
+            f"FILES must be {'the reference and the new file' if no_labels else 'one file'}, got"
+            f" {len(files)}."
+        )
+    screen = Screen(quiet=quiet)
+    if no_labels:
+        if out is not None or site_column is not None or miss_cost is not None:
+            raise UsageError("--no-labels takes neither --out nor --site-column nor --miss-cost.")
+        _foresee(
+            screen, files, (probability_column, label_column, positive), threshold, level, seed
+        )
+        return
+    if out is not None:
+        writing.check_file(out, PAGES, read=files[0])
+    data = outcomes.read(files[0], probability_column, label_column, site_column, positive)
+    # Imported here: it takes longer than to read the file.
+    from bayescal.monitoring import audit as audit_probabilities
+
+    costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]
+    with screen.warnings(lambda _: ""), usage_errors(f"{files[0]}: "):
+        found = audit_probabilities(
+            data.positive,
+            data.p,
+            data.sites,
+            threshold=threshold,
+            costs=costs,
+            level=level,
+            random_state=seed,
+        )
+        if out is not None:
+            found.report(out)
+    for line in found.text.splitlines():
+        screen.say(line)
+    screen.say(" ")
+    screen.show(_table(found.to_frame(), level))
+    if out is not None:
+        screen.say(f"Written to {out}: opens in any browser")
+    elif found.explanation != "as is":
+        screen.say(f"Next: bayescal recalibrate {files[0]} --out FOLDER")
+
+
+def _foresee(
+    screen: Screen,
+    files: list[Path],
+    columns: tuple[str, str, str | None],
+    threshold: float | None,
+    level: float,
+    seed: int,
+) -> None:
+    probability_column, label_column, positive = columns
+    data = outcomes.read(files[0], probability_column, label_column, None, positive)
+    new = ColumnReader(files[1]).scores(probability_column, "--probability-column")
+    from bayescal.metrics.changes import clipped_log_odds
+    from bayescal.monitoring import foresee
+
+    with screen.warnings(lambda _: ""), usage_errors():
+        found = foresee(
+            new,
+            clipped_log_odds(new),
+            reference=(clipped_log_odds(data.p), data.positive),
+            threshold=0.5 if threshold is None else threshold,
+            level=level,
+            random_state=seed,
+        )
+    for line in found.text.splitlines():
+        screen.say(line)
+
+
+def _table(frame: pd.DataFrame, level: float) -> Any:
+    """Return the numbers of an audit as a table."""
+    table: Table = tables.new_table()
+    tables.add_columns(table, ["number"], text=True)
+    tables.add_columns(table, ["value", f"{100.0 * level:g} % interval"])
+    records: list[dict[Any, float]] = frame.to_dict("records")
+    for name, row in zip(frame.index, records, strict=True):
+        if math.isfinite(row["value"]):
+            lower, upper = row["lower"], row["upper"]
+            interval = f"{lower:.4g} to {upper:.4g}" if math.isfinite(lower) else ""
+            table.add_row(str(name), f"{row['value']:.4g}", interval)
+    return tables.titled("Numbers of the audit", table)

@@ -1,0 +1,105 @@
+"""`bayescal recalibrate`: mend probabilities that somebody else made, by labelled outcomes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from bayescal.cli import options, outcomes, writing
+from bayescal.cli.files import write_frame
+from bayescal.cli.predictions import RowCurve
+from bayescal.cli.terminal import Screen, check_at_least, counted, usage_errors
+from bayescal.support.validation import check_fraction
+
+FOLDER = "Where to write the recalibrator, probabilities and a summary."
+OutFolder = Annotated[Path, options.option("--out", options.OUTPUT, FOLDER, "FOLDER")]
+REFIT = "Weigh a calibration from scratch against changes of the old one: auto, always or never."
+Refit = Annotated[str, options.option("--refit", options.FIT, REFIT)]
+
+app = typer.Typer()
+
+
+@app.command()
+def recalibrate(
+    context: typer.Context,
+    file: options.ScoresFile,
+    out: OutFolder,
+    probability_column: outcomes.ProbabilityColumn = "p",
+    label_column: outcomes.OutcomeColumn = "y",
+    site_column: outcomes.SiteColumn = None,
+    positive: options.Positive = None,
+    refit: Refit = "auto",
+    level: options.Level = 0.9,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Recalibrate probabilities that somebody else made, by outcomes.
+
+    [bold]bayescal recalibrate outcomes.csv --out mended[/bold]
+
+    fits a Recalibrator to the columns p and y, which changes the probabilities
+    as far as the outcomes ask for it, and writes it into the folder mended,
+    with probabilities.csv (every row with its new probability and band). New
+    rows get theirs by
+
+    [bold]bayescal predict mended new.csv --score-column p --out mended.csv[/bold]
+
+    With --site-column each site has a shift and a slope of its own; a site
+    that is new is answered by the population of the others.
+    """
+    with usage_errors():
+        check_fraction(**{"--level": level})
+    check_at_least(0, **{"--seed": seed})
+    writing.check_folder(out)
+    screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
+    data = outcomes.read(file, probability_column, label_column, site_column, positive)
+    frame = data.reader.frame
+    writing.check_columns_free(frame, file)
+    from bayescal.calibrators.loading import TOPICS_FILE
+    from bayescal.calibrators.recalibrator import Recalibrator
+    from bayescal.fitting.results.tree import versions
+
+    pooling = "complete" if data.sites is None else "partial"
+    with screen.warnings(), usage_errors(f"{file}: "):
+        labels = data.positive.astype(int)
+        again = Recalibrator(pooling, refit=refit, random_state=seed)
+        again.fit(data.p, labels, data.sites)
+        p = frame[probability_column].to_numpy(dtype=float)
+        everywhere = None
+        if site_column is not None:
+            everywhere = data.reader.names(site_column, "--site-column", "a site")
+        log_odds = again.decision_function(p, everywhere)
+        curve = RowCurve(log_odds, again.predict_interval(p, level, sites=everywhere))
+    name = "posterior.nc" if data.sites is None else TOPICS_FILE
+    topics: list[Any] = [None] if again.sites_ is None else again.sites_
+    record = {
+        "versions": versions(),
+        "seed": seed,
+        "arguments": arguments,
+        "classes": {"negative": data.classes[0], "positive": data.classes[1]},
+        "topics": [{"topic": topic, "file": name} for topic in topics],
+        "left_out": {},
+        "model_probability": None if data.sites is not None else again.model_probability_,
+    }
+    with writing.staged_folder(out) as stage:
+        again.save(stage / name)
+        write_frame(writing.with_curve(frame, curve), stage / "probabilities.csv")
+        writing.write_record(record, stage)
+    moved = float(np.abs(curve.probability - p).mean())
+    screen.say(
+        f"Fitted to {counted(int(data.labelled.sum()), 'outcome')}. Probabilities moved by"
+        f" {moved:.3f} on average."
+    )
+    if data.sites is None:
+        shares = ", ".join(f"{kind} {each:.2f}" for kind, each in again.model_probability_.items())
+        screen.say(f"Probability of each explanation: {shares}.")
+    column = "" if site_column is None else f" --topic-column {shlex.quote(site_column)}"
+    screen.say(f"Written to {out}: {name}, probabilities.csv, summary.json. Next:")
+    screen.say(
+        f"  bayescal predict {shlex.quote(str(out))} new.csv --score-column"
+        f" {shlex.quote(probability_column)}{column} --out probabilities.csv"
+    )

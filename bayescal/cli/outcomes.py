@@ -1,0 +1,59 @@
+"""Files of given probabilities and outcomes, which `audit` and `recalibrate` read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli import options
+from bayescal.cli.columns import ColumnReader
+from bayescal.support.validation import Floats
+
+PROBABILITY = "Given probabilities of the positive class."
+ProbabilityColumn = Annotated[
+    str, options.option("--probability-column", options.COLUMNS, PROBABILITY)
+]
+OUTCOME = "Outcomes of two classes; rows without one are left out."
+OutcomeColumn = Annotated[str, options.option("--label-column", options.COLUMNS, OUTCOME)]
+SITE = "Sites, such as hospitals or months."
+SiteColumn = Annotated[str | None, options.option("--site-column", options.COLUMNS, SITE)]
+
+
+@dataclass(frozen=True)
+class OutcomeTable:
+    """The labelled rows of a file."""
+
+    reader: ColumnReader  # the whole file
+    labelled: NDArray[np.bool_]  # (rows,): which rows have an outcome
+    p: Floats  # of these
+    positive: NDArray[np.bool_]
+    sites: NDArray[np.str_] | None
+    classes: tuple[Any, Any]  # negative and positive
+
+
+def read(
+    path: Path,
+    probability_column: str,
+    label_column: str,
+    site_column: str | None,
+    positive: str | None,
+) -> OutcomeTable:
+    """Read the probabilities, outcomes and sites of a file."""
+    reader = ColumnReader(path)
+    p = reader.scores(probability_column, "--probability-column")
+    present = reader.present(label_column, "--label-column")
+    classes: tuple[Any, Any]
+    if reader.frame[label_column][present].nunique() == 1:
+        # Of one class alone its name must say which one it is.
+        classes = (0, 1)
+        is_positive, labelled, _ = reader.known_labels(label_column, np.array(classes))
+    else:
+        classes, is_positive, labelled = reader.labels(label_column, positive)
+    sites = None
+    if site_column is not None:
+        sites = reader.names(site_column, "--site-column", "a site")[labelled]
+    return OutcomeTable(reader, labelled, p[labelled], is_positive[labelled], sites, classes)

@@ -1,0 +1,585 @@
+"""Audit of probabilities that somebody else made, against outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.decisions.expected_cost import as_costs
+from bayescal.fitting.curves.curves import simultaneous_tail
+from bayescal.fitting.engines.sites import SiteDraws, draw_sites
+from bayescal.fitting.fitted_recalibration import read_sites
+from bayescal.metrics import changes, inputs
+from bayescal.metrics.changes import AS_IS, FULL, SHIFT, SLOPE, Cells, ChangePosterior, fit_changes
+from bayescal.metrics.reliability import score_decomposition
+from bayescal.metrics.scores import brier_score, log_loss, pointwise_losses
+from bayescal.metrics.verdict import CalibrationVerdict, calibration_verdict, p_words
+from bayescal.monitoring.drawn_curves import (
+    AuditNumber,
+    Decision,
+    DrawnCurves,
+    benefits_at,
+    error_sizes,
+    net_benefit,
+)
+from bayescal.monitoring.sample_size import labels_needed
+from bayescal.support import score_checks, validation
+from bayescal.support.numerics import probability
+from bayescal.support.validation import Floats, generator, warn_user
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RIGHT = np.array([0.0, 1.0])  # pairs of shift and slope - 1 become shift and slope
+POINTS = 101  # of the calibration curve, evenly spaced in log-odds
+# Standard deviations of shift and slope in the linear change that is reported: all but flat.
+WIDE = np.array([3.0, 1.5])
+PER_CENT = 100.0
+FEW = 10  # documents that say next to nothing
+RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # of intervals that more labels would give
+NEGLIGIBLE = 5e-4  # shown as 0
+DIFFERENT = 0.1  # standard deviation of shifts or slopes between sites that differ
+SETTLED = 0.5  # probability of an explanation from which on it is taken for settled
+
+
+@dataclass(frozen=True)
+class Audit:
+    """
+    The result of an audit.
+
+    Attributes
+    ----------
+    documents : float
+        Number of documents, or sum of their weights.
+    level : float
+        Posterior probability of all intervals and bands.
+    numbers : dict of str to AuditNumber
+        All numbers by name; `to_frame` returns them as a table.
+    model_probability : dict of str to float
+        Probabilities of the four explanations "as is", "shift", "slope" and "full"; they sum to 1.
+    curve : xarray.Dataset
+        The calibration curve: mean (probability), and lower and upper (kind, probability), with
+        kind "pointwise" and "simultaneous".
+    net_benefit : xarray.Dataset
+        Net benefit in true positives per document by threshold, of the strategies "as is",
+        "recalibrated" and "all": mean, lower and upper (strategy, threshold). That of treating
+        nobody is 0.
+    sites : xarray.Dataset or None
+        Shift and slope of each site: mean, lower and upper (number, site); of a new site
+        new_mean, new_lower, new_upper (number); the standard deviation between sites between,
+        between_lower, between_upper (number). documents, observed and expected (site).
+    verdict : CalibrationVerdict
+        The test that the probabilities are right.
+    threshold : float or None
+        The threshold that was asked for, or that follows from the costs.
+    notes : tuple of str
+        What is unusual about the documents, each with advice.
+    outcomes : Forecasts
+        The checked documents.
+    """
+
+    documents: float
+    level: float
+    numbers: Mapping[str, AuditNumber]
+    model_probability: Mapping[str, float]
+    curve: xr.Dataset
+    net_benefit: xr.Dataset
+    sites: xr.Dataset | None
+    verdict: CalibrationVerdict
+    threshold: float | None
+    notes: tuple[str, ...]
+    outcomes: inputs.Forecasts = field(repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each number, with the columns value, lower and upper."""
+        import pandas as pd
+
+        rows = {name: vars(each) for name, each in self.numbers.items()}
+        rows |= {
+            f"probability of {name}": {"value": each}
+            for name, each in self.model_probability.items()
+        }
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "lower", "upper"])
+        return table.rename_axis("number")
+
+    @property
+    def explanation(self) -> str:
+        """Return the most probable of the four explanations."""
+        return max(self.model_probability, key=lambda name: self.model_probability[name])
+
+    @property
+    def sites_differ(self) -> bool:
+        """Return whether shifts or slopes of sites differ by more than chance and a little."""
+        return self.sites is not None and bool((self.sites["between_lower"] > DIFFERENT).any())
+
+    @property
+    def advice(self) -> str:
+        """Return one sentence on what to do."""
+        best, numbers = self.explanation, self.numbers
+        share = self.model_probability[best]
+        if self.documents < FEW:
+            return "Label more documents: fewer than ten labels say next to nothing."
+        if self.sites_differ:
+            return (
+                "Recalibrate site by site: sites differ; Recalibrator(pooling='partial') lets them"
+                " borrow from each other."
+            )
+        if best == AS_IS:
+            if share < SETTLED:
+                return "Leave the probabilities as they are, and label more documents."
+            return "Leave the probabilities as they are."
+        if best == SHIFT:
+            shift = numbers["calibration in the large"].value
+            verb, amount = ("Add", shift) if shift > 0.0 else ("Subtract", -shift)
+            where = "to" if shift > 0.0 else "from"
+            act = f"{verb} {amount:.2f} {where} all log-odds (odds times {math.exp(shift):.2f})"
+        elif best == SLOPE:
+            intercept, slope = numbers["intercept"].value, numbers["slope"].value
+            act = f"Replace log-odds l by {intercept:.2f} + {slope:.2f} l"
+        else:
+            act = "Recalibrate along the whole curve, which bends"
+        settled = "" if share >= SETTLED else ", and label more documents to be sure of the change"
+        return f"{act}: Recalibrator does so, as far as the labels ask for it{settled}."
+
+    @property
+    def text(self) -> str:
+        """Return the audit in words: the advice first, then the numbers behind it."""
+        lines = [self.advice, *self._explained(), *self.notes]
+        return "\n".join(lines)
+
+    def _explained(self) -> list[str]:
+        numbers, level = self.numbers, f"{100.0 * self.level:g} %"
+        names = {AS_IS: "right as is", SHIFT: "shifted", SLOPE: "shift and slope", FULL: "bent"}
+        shares = ", ".join(
+            f"{names[name]} {each:.2f}" for name, each in self.model_probability.items()
+        )
+        observed, ratio = self.verdict.observed, numbers["observed / expected"]
+        lines = [
+            f"Probability of each explanation: {shares}; test that they are right:"
+            f" p {p_words(self.verdict.pvalue)}.",
+            f"{observed:,.6g} of {self.documents:,.6g} documents are positive where"
+            f" {self.verdict.expected:,.4g} were expected: ratio {_shown(ratio)} ({level}"
+            " intervals).",
+        ]
+        for name in ("slope", "mean error (ICI)", "AUC"):
+            if math.isfinite(numbers[name].value):
+                lines.append(f"{name[0].upper()}{name[1:]}: {_shown(numbers[name])}.")
+        if self.threshold is not None:
+            saving = numbers["saving by recalibrating"]
+            unit = "of your costs" if "cost of a false negative" in numbers else "true positives"
+            thousand = AuditNumber(*(1000.0 * each for each in vars(saving).values()))
+            lines.append(
+                f"Recalibrating would save {_shown(thousand)} {unit} per 1,000 documents at"
+                f" threshold {self.threshold:g}."
+            )
+        if self.sites is not None:
+            between = self.sites.sel(number="shift")
+            lines.append(
+                f"Between sites, shifts have standard deviation {float(between['between']):.2f}"
+                f" ({float(between['between_lower']):.2f} to"
+                f" {float(between['between_upper']):.2f}); a new site's shift lies between"
+                f" {float(between['new_lower']):.2f} and {float(between['new_upper']):.2f}."
+            )
+        return lines
+
+    @property
+    def more_labels(self) -> str:
+        """Return in words how many labels would narrow the intervals."""
+        p, have = self.outcomes.p, f"This audit has {self.documents:,.6g} outcomes."
+        widths = {"ratio_width": RATIO_WIDTH}
+        if np.ptp(p) > 0.0:
+            widths["slope_width"] = SLOPE_WIDTH
+        needed = labels_needed(p, level=self.level, **widths)
+        names = {"ratio": "observed / expected", "slope": "the slope"}
+        parts = [
+            f"about {n:,} would narrow the interval of {names[key]} to a width of"
+            f" {widths[f'{key}_width']:g}"
+            for key, n in needed.items()
+        ]
+        return f"{have} For documents like these, {' and '.join(parts)}."
+
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """
+        Write a report, one HTML file that opens without network: the advice comes first.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        title : str, optional
+            Title of the page.
+
+        Raises
+        ------
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report.audit_page import write_audit_report
+
+        return write_audit_report(self, path, title=title)
+
+
+def _shown(number: AuditNumber) -> str:
+    """Return a number and its interval for readers."""
+    value, *ends = (
+        f"{0.0 if abs(each) < NEGLIGIBLE else each:.3g}" for each in vars(number).values()
+    )
+    return f"{value} ({ends[0]} to {ends[1]})" if math.isfinite(number.lower) else value
+
+
+def audit(
+    y: ArrayLike,
+    p: ArrayLike,
+    sites: ArrayLike | None = None,
+    *,
+    threshold: float | None = None,
+    costs: ArrayLike | None = None,
+    level: float = 0.9,
+    draws: int = 1000,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
+    random_state: Any = None,
+) -> Audit:
+    """
+    Audit probabilities against outcomes: whether they are right, how they are off, what to do.
+
+    With l = logit(p), natural, the true log-odds are l + a + (b - 1)(l - m) + g(l), see
+    `Recalibrator`. The curve, net benefit and saving come from the model in which all is free
+    ("full"), whose band is honest about what the labels show. Advice, recalibrated probabilities
+    and the size of the error come from the average of the four models, which can say "zero".
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Outcomes: booleans, or 0 and 1, or -1 and 1; one class may be missing.
+    p : array-like of shape (n,)
+        Probabilities of the positive class. Log-odds count as no farther from 0 than 20.
+    sites : array-like of shape (n,), optional
+        The site of each document, such as its hospital or month.
+    threshold : float, optional
+        The probability from which on documents are treated as positive.
+    costs : array-like of shape (2, 2), optional
+        In place of a threshold: costs[d, c] is the cost of decision d where the class is c, so
+        that ``[[0, 9], [1, 0]]`` means that missing a positive costs nine times a false alarm. The
+        saving is then in these costs.
+    level : float
+        Posterior probability of intervals and bands.
+    draws : int
+        Number of posterior draws.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was labelled, if that depended on its probability or
+        class.
+    random_state : int, Generator, RandomState or None
+        Seeds the draws.
+
+    Returns
+    -------
+    Audit
+        With `text`, `advice`, `to_frame()`, `curve`, `net_benefit`, `sites` and `report(path)`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Warns
+    -----
+    UserWarning
+        If positives have lower probabilities than negatives, or a document's class had
+        probability 0.
+
+    References
+    ----------
+    B. Van Calster et al., *A calibration hierarchy for risk models was defined*, Journal of
+    Clinical Epidemiology 2016. P. C. Austin and E. W. Steyerberg, *The integrated calibration index
+    (ICI)*, Statistics in Medicine 2019. A. J. Vickers and E. B. Elkin, *Decision curve analysis*,
+    Medical Decision Making 2006. L. Wynants et al., *Random-effects meta-analysis of the clinical
+    utility of tests and prediction models*, Statistics in Medicine 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal.monitoring import audit
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0.02, 0.6, 1000)
+    >>> y = rng.random(1000) < p / (p + 2.0 * (1.0 - p))  # odds are half of what p says
+    >>> found = audit(y, p, threshold=0.1, random_state=0)
+    >>> found.advice[:45]
+    'Subtract 0.47 from all log-odds (odds times 0'
+    >>> found.to_frame().loc["observed / expected"].round(2).tolist()
+    [0.74, 0.67, 0.81]
+    """
+    validation.check_fraction(level=level)
+    validation.check_count("draws", draws)
+    outcomes = _read(y, p, sample_weight, sampling_weight)
+    cost = _read_decision(threshold, costs)
+    kept = outcomes.counts > 0.0
+    named = None if sites is None else read_sites(sites, kept.size)
+    outcomes = outcomes.counted()
+    rng = generator(random_state)
+    log_odds = changes.clipped_log_odds(outcomes.p)
+    posterior = fit_changes(Cells.of(log_odds, outcomes.truth, outcomes.effective))
+    documents = Cells.of(log_odds, outcomes.truth, outcomes.counts)
+    drawn = DrawnCurves.of(posterior, documents, draws, rng)
+    benefit = net_benefit(drawn, cost.threshold if cost else None, level)
+    numbers = _numbers(outcomes, posterior, level, draws, rng)
+    numbers |= error_sizes(drawn, level) | _losses(outcomes, level)
+    numbers["AUC"] = auc = _auc(outcomes, level)
+    if cost is not None:
+        numbers |= benefits_at(drawn, cost, level)
+    by_site = None
+    if named is not None:
+        names, code = named[0], named[1][kept]
+        by_site = _sites(outcomes, names, code, posterior.frame, level, draws, rng)
+    return Audit(
+        documents=float(outcomes.counts.sum()),
+        level=level,
+        numbers=numbers,
+        model_probability=posterior.probability,
+        curve=_curve(posterior, log_odds, level, draws, rng),
+        net_benefit=benefit,
+        sites=by_site,
+        verdict=calibration_verdict(
+            outcomes.truth,
+            outcomes.p,
+            sample_weight=None if outcomes.sampled else outcomes.weight,
+            sampling_weight=outcomes.weight if outcomes.sampled else None,
+        ),
+        threshold=None if cost is None else cost.threshold,
+        notes=_notes(outcomes, auc),
+        outcomes=outcomes,
+    )
+
+
+# Reading what users pass.
+
+
+def _read(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None
+) -> inputs.Forecasts:
+    truth = inputs.as_truth(y, "y")
+    values = validation.as_scores(p, "p")
+    if values.min() < 0.0 or values.max() > 1.0:
+        per_cent = values.min() >= 0.0 and values.max() <= PER_CENT
+        advice = (
+            "they look like per cent: divide by 100"
+            if per_cent
+            else "if these are scores, ScoreCalibrator turns them into probabilities"
+        )
+        outside = values[(values < 0.0) | (values > 1.0)][0]
+        raise ValueError(f"p must lie between 0 and 1, got {outside:g}: {advice}.")
+    validation.check_same_length("y", truth.size, "p", values.size)
+    weight = validation.either_weights(
+        sample_weight, sampling_weight, values.size, as_evidence=True
+    )
+    return inputs.Forecasts(truth, values, weight, sampling_weight is not None)
+
+
+def _read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision | None:
+    if costs is None:
+        if threshold is None:
+            return None
+        validation.check_fraction(threshold=threshold)
+        return Decision(float(threshold))
+    if threshold is not None:
+        raise ValueError("give threshold or costs, not both: costs imply the threshold.")
+    matrix = as_costs(costs, 1, 2)[0]
+    if matrix.shape != (2, 2):
+        raise ValueError(f"costs must have shape (2, 2), got {matrix.shape}.")
+    stake, harm = float(matrix[0, 1] - matrix[1, 1]), float(matrix[1, 0] - matrix[0, 0])
+    if stake <= 0.0 or harm <= 0.0:
+        raise ValueError("costs of both wrong decisions must be above those of the right ones.")
+    return Decision(harm / (harm + stake), stake)
+
+
+def _notes(outcomes: inputs.Forecasts, auc: AuditNumber) -> tuple[str, ...]:
+    """Return what is unusual about the documents; warn of what the user is likely to mend."""
+    notes = []
+    if outcomes.impossible.size:
+        loss = changes.FARTHEST / math.log(2.0)
+        notes.append(
+            f"{inputs.name_impossible(outcomes)} Each counts with log-odds of"
+            f" {changes.FARTHEST:g}, which costs {loss:.0f} bits: correct the labels, or keep"
+            " probabilities away from 0 and 1."
+        )
+    separation = score_checks.direction(outcomes.p, outcomes.truth, outcomes.weight)
+    if separation is not None and separation.probability_below > score_checks.SURE:
+        notes.append(
+            f"Positives have lower probabilities than negatives (AUC {auc.value:.2f}): if p is the"
+            " probability of the other class, pass 1 - p."
+        )
+    for note in notes:
+        warn_user(note)
+    if outcomes.truth.all() or not outcomes.truth.any():
+        notes.append("All documents are of one class: the labels show an upper or lower bound.")
+    if np.ptp(outcomes.p) == 0.0:
+        notes.append("All probabilities are equal: a slope is not defined.")
+    return tuple(notes)
+
+
+# Numbers that need no curve.
+
+
+def _numbers(
+    outcomes: inputs.Forecasts,
+    posterior: ChangePosterior,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> dict[str, AuditNumber]:
+    """Return observed over expected, calibration in the large, intercept and slope."""
+    counts = outcomes.counts
+    size = validation.effective_size(counts) if outcomes.sampled else float(counts.sum())
+    rate = float(np.average(outcomes.truth, weights=counts))
+    expected = float(np.average(outcomes.p, weights=counts))
+    # Jeffreys' interval of the rate, which has one for no positives too.
+    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+    ends = special.betaincinv(size * rate + 0.5, size * (1.0 - rate) + 0.5, tails)
+    floor = max(expected, np.finfo(np.float64).tiny)
+    ratio = AuditNumber(rate / floor, *(ends / floor).tolist())
+    cells = Cells.of(changes.clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
+    frame = posterior.frame
+    precision = np.diag(WIDE**-2.0)
+
+    def fitted(free: int) -> Floats:
+        fit = changes.fit_regression(
+            frame.linear(cells.log_odds)[:, :free],
+            cells.log_odds,
+            cells,
+            np.zeros(free),
+            precision[:free, :free],
+        )
+        return fit.draw(draws, rng)
+
+    in_the_large, line = fitted(1)[:, 0], fitted(2)
+    numbers = {
+        "observed / expected": ratio,
+        "calibration in the large": AuditNumber.of_draws(in_the_large, level),
+    }
+    if np.ptp(outcomes.p) == 0.0:
+        undefined = AuditNumber(math.nan)
+        return numbers | {"intercept": undefined, "slope": undefined}
+    return numbers | {
+        "intercept": AuditNumber.of_draws(line[:, 0] - line[:, 1] * frame.pivot, level),
+        "slope": AuditNumber.of_draws(1.0 + line[:, 1], level),
+    }
+
+
+def _losses(outcomes: inputs.Forecasts, level: float) -> dict[str, AuditNumber]:
+    """Return Brier score and log-loss in bits, with intervals, and their parts."""
+    z = float(special.ndtri(0.5 + level / 2.0))
+    share = outcomes.counts / outcomes.counts.sum()
+    size = outcomes.counts.sum() if not outcomes.sampled else 1.0 / float((share**2).sum())
+    numbers = {}
+    # As log_loss and the curve do, and so that one certain error leaves the others to be seen.
+    p = special.expit(changes.clipped_log_odds(outcomes.p))
+    for name, loss, score in (
+        ("Brier score", "brier", brier_score),
+        ("log-loss in bits", "log", partial(log_loss, base=2.0)),
+    ):
+        each = pointwise_losses(outcomes.truth, p, loss)
+        mean = float(share @ each)
+        half = z * math.sqrt(float(share @ (each - mean) ** 2) / size)
+        parts = score_decomposition(outcomes.truth, p, score=score, sample_weight=outcomes.weight)
+        numbers[name] = AuditNumber(mean, mean - half, mean + half)
+        for part in ("miscalibration", "discrimination", "uncertainty"):
+            numbers[f"{name}: {part}"] = AuditNumber(getattr(parts, part))
+    return numbers
+
+
+def _auc(outcomes: inputs.Forecasts, level: float) -> AuditNumber:
+    """Return the AUC with DeLong's interval; nan with one class."""
+    counts = outcomes.counts
+    values, code = np.unique(outcomes.p, return_inverse=True)
+    plus, minus = (
+        np.bincount(code, counts * side, values.size) for side in (outcomes.truth, ~outcomes.truth)
+    )
+    if not (plus.sum() > 0.0 and minus.sum() > 0.0):
+        return AuditNumber(math.nan)
+    # Shares of the other class below (ties count half), by value: DeLong's placements.
+    below = (np.cumsum(minus) - 0.5 * minus) / minus.sum()
+    above = 1.0 - (np.cumsum(plus) - 0.5 * plus) / plus.sum()
+    auc = float(plus @ below / plus.sum())
+    variance = 0.0
+    for own, placement, mine in (
+        (plus, below, counts[outcomes.truth]),
+        (minus, above, counts[~outcomes.truth]),
+    ):
+        spread = float(own @ (placement - auc) ** 2 / own.sum())
+        size = validation.effective_size(mine) if outcomes.sampled else float(own.sum())
+        variance += spread / max(size - 1.0, 1.0)
+    half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
+    return AuditNumber(auc, max(auc - half, 0.0), min(auc + half, 1.0))
+
+
+def _curve(
+    posterior: ChangePosterior, log_odds: Floats, level: float, draws: int, rng: np.random.Generator
+) -> xr.Dataset:
+    """Return the calibration curve with both bands, by the model in which all is free."""
+    low, high = float(log_odds.min()), float(log_odds.max())
+    at = np.linspace(low, high, POINTS) if high > low else np.array([low])
+    drawn = posterior.alone(FULL).draw(draws, rng) @ posterior.frame.features(at).T + at
+    curves = probability(drawn)
+    tail = 0.5 - level / 2.0
+    tails = {"pointwise": tail, "simultaneous": simultaneous_tail(curves, level)}
+    ends = np.stack([np.quantile(curves, [t, 1.0 - t], axis=0) for t in tails.values()])
+    dims = ("kind", "probability")
+    return xr.Dataset(
+        {
+            "mean": ("probability", curves.mean(axis=0)),
+            "lower": (dims, ends[:, 0]),
+            "upper": (dims, ends[:, 1]),
+        },
+        {"probability": special.expit(at), "kind": list(tails)},
+        {"level": level},
+    )
+
+
+def _sites(
+    outcomes: inputs.Forecasts,
+    names: NDArray[Any],
+    code: NDArray[np.intp],
+    frame: changes.Frame,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> xr.Dataset:
+    """Return shift and slope of each site, of a new one, and how much sites differ."""
+    log_odds = changes.clipped_log_odds(outcomes.p)
+    weight, counts = outcomes.effective, outcomes.counts
+    cells = [
+        Cells.of(log_odds[code == j], outcomes.truth[code == j], weight[code == j])
+        for j in range(names.size)
+    ]
+    drawn: SiteDraws = draw_sites(cells, frame, draws, rng)
+    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    variables: dict[str, Any] = {}
+    for prefix, values, dims in (
+        ("", drawn.own + RIGHT, ("number", "site")),
+        ("new_", drawn.new + RIGHT, ("number",)),
+        ("between", drawn.between, ("number",)),
+    ):
+        lower, upper = np.quantile(values, tails, axis=-2)
+        joint = "_" if prefix == "between" else ""
+        mean = "between" if prefix == "between" else f"{prefix}mean"
+        variables[mean] = (dims, values.mean(axis=-2).T)
+        variables[f"{prefix}{joint}lower"] = (dims, lower.T)
+        variables[f"{prefix}{joint}upper"] = (dims, upper.T)
+    for name, values in (
+        ("documents", counts),
+        ("observed", counts * outcomes.truth),
+        ("expected", counts * outcomes.p),
+    ):
+        variables[name] = ("site", np.bincount(code, values, names.size))
+    return xr.Dataset(variables, {"number": ["shift", "slope"], "site": names}, {"level": level})

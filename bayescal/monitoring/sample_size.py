@@ -1,0 +1,168 @@
+"""How many labels an audit needs for intervals of a given width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayescal.metrics.changes import Cells, clipped_log_odds, fit_changes
+from bayescal.metrics.inputs import as_probabilities
+from bayescal.monitoring.drawn_curves import Decision, DrawnCurves
+from bayescal.support import validation
+from bayescal.support.validation import Floats, generator
+
+# Simulated audits: their sizes, how often each is repeated, and draws of each.
+SIZES, REPEATS, DRAWS = (250, 500, 1000, 2000), 6, 300
+MOST = 10**9
+
+
+def labels_needed(
+    p: ArrayLike,
+    *,
+    slope_width: float | None = None,
+    ratio_width: float | None = None,
+    error_width: float | None = None,
+    saving_width: float | None = None,
+    threshold: float | None = None,
+    prevalence: float | None = None,
+    level: float = 0.95,
+    random_state: Any = None,
+) -> dict[str, int]:
+    r"""
+    Return how many labels would make intervals of an audit as narrow as asked.
+
+    With z the normal quantile of the level, for documents whose probabilities are like `p` and
+    right:
+
+    - slope: width w needs I00 / ((I00 I11 - I01^2) (w / 2z)^2) labels, with Ijk the means of
+      v l^(j+k), l = logit(p) and v = p (1 - p);
+    - ratio observed / expected: (1 - prevalence) / (prevalence s^2), with s from
+      exp(z s) - exp(-z s) = w;
+    - mean error (ICI) and saving: simulated audits of 250 to 2,000 documents drawn from `p`, whose
+      widths are extended by a power of the number of documents.
+
+    Parameters
+    ----------
+    p : array-like of shape (n,)
+        Probabilities of documents like those to be labelled.
+    slope_width, ratio_width, error_width : float, optional
+        Widths of the intervals of slope, observed / expected and mean error.
+    saving_width : float, optional
+        Width of the interval of the saving by recalibrating, in true positives per document at
+        `threshold`.
+    threshold : float, optional
+        Of the saving.
+    prevalence : float, optional
+        The share of positives, for the ratio; by default the mean of `p`.
+    level : float
+        Probability of the intervals.
+    random_state : int, Generator, RandomState or None
+        Seeds the simulated audits.
+
+    Returns
+    -------
+    dict of str to int
+        The number of labels for each width asked for: keys "slope", "ratio", "error", "saving".
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or a slope is asked for of equal probabilities.
+
+    References
+    ----------
+    R. D. Riley et al., *Minimum sample size for external validation of a clinical prediction model
+    with a binary outcome*, Statistics in Medicine 2021; their package is pmvalsampsize.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import special, stats
+    >>> p = special.expit(stats.norm(-5, 2.5).ppf((np.arange(10_000) + 0.5) / 10_000))
+    >>> labels_needed(p, slope_width=0.2, ratio_width=1.0, prevalence=0.018)
+    {'slope': 4554, 'ratio': 906}
+    """
+    validation.check_fraction(level=level)
+    values = as_probabilities(p, "p")
+    widths = {
+        "slope_width": slope_width,
+        "ratio_width": ratio_width,
+        "error_width": error_width,
+        "saving_width": saving_width,
+    }
+    asked = {name: width for name, width in widths.items() if width is not None}
+    if not asked:
+        raise ValueError(f"give at least one of {', '.join(widths)}, got none.")
+    validation.check_positive(**asked)
+    if (saving_width is None) != (threshold is None):
+        raise ValueError("saving_width and threshold must be given together.")
+    z = float(special.ndtri(0.5 + level / 2.0))
+    needed = {}
+    if slope_width is not None:
+        needed["slope"] = _of_slope(values, slope_width, z)
+    if ratio_width is not None:
+        share = float(values.mean()) if prevalence is None else prevalence
+        validation.check_fraction(prevalence=share)
+        needed["ratio"] = (1.0 - share) / (share * (math.asinh(ratio_width / 2.0) / z) ** 2)
+    rng = generator(random_state)
+    if error_width is not None:
+        needed["error"] = _simulated(values, _error, error_width, level, rng)
+    if saving_width is not None and threshold is not None:
+        validation.check_fraction(threshold=threshold)
+        cost = Decision(threshold)
+        needed["saving"] = _simulated(
+            values, lambda drawn: _saving(drawn, cost), saving_width, level, rng
+        )
+    return {name: math.ceil(min(n, MOST)) for name, n in needed.items()}
+
+
+def _of_slope(p: Floats, width: float, z: float) -> float:
+    log_odds = clipped_log_odds(p)
+    v = special.expit(log_odds) * special.expit(-log_odds)
+    one, first, second = (float((v * log_odds**k).mean()) for k in range(3))
+    determinant = one * second - first**2
+    if determinant <= 1e-12 * one * second:
+        raise ValueError("p must hold probabilities that differ for a slope: it has none.")
+    return one / (determinant * (width / (2.0 * z)) ** 2)
+
+
+def _error(drawn: DrawnCurves) -> Floats:
+    error: Floats = np.abs(drawn.averaged - drawn.given) @ drawn.share
+    return error
+
+
+def _saving(drawn: DrawnCurves, cost: Decision) -> Floats:
+    again, as_is = (
+        drawn.benefit(q >= cost.threshold, cost.odds) for q in (drawn.recalibrated, drawn.given)
+    )
+    saving: Floats = again - as_is
+    return saving
+
+
+def _simulated(
+    p: Floats,
+    measure: Callable[[DrawnCurves], Floats],
+    width: float,
+    level: float,
+    rng: np.random.Generator,
+) -> float:
+    """Return the number of documents at which a number's interval has a width, on average."""
+    tails, seen = [0.5 - level / 2.0, 0.5 + level / 2.0], []
+    for n in SIZES:
+        widths = []
+        for _ in range(REPEATS):
+            drawn = rng.choice(p, n)
+            cells = Cells.of(clipped_log_odds(drawn), rng.random(n) < drawn)
+            curves = DrawnCurves.of(fit_changes(cells), cells, DRAWS, rng)
+            widths.append(float(np.diff(np.quantile(measure(curves), tails))[0]))
+        seen.append(float(np.mean(widths)))
+    # Nothing to save, however few the labels are.
+    if min(seen) <= 0.0:
+        return float(SIZES[0])
+    power, constant = np.polyfit(np.log(SIZES), np.log(seen), 1)
+    return math.exp((math.log(width) - constant) / min(float(power), -0.1))
