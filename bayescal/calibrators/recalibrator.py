@@ -306,7 +306,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fitted_problems(self) -> Problems:
         """
-        Return what was fitted, as plots and reports read it: one problem, or one for each site.
+        Return the fitted problem, or one for each site, as plots and reports read it.
 
         Raises
         ------

@@ -474,7 +474,7 @@ class _ScoreTest:
         return float(lower), float(upper)
 
     def cause(self, shift: float, line: tuple[float, float], level: float) -> str:
-        """Return what is wrong with probabilities that are off: bend, slope or base rate."""
+        """Return the error of probabilities that are off: bend, slope or base rate."""
         if self.pvalue_of_bend(line) < 1.0 - level:
             return "bend"
         return "slope" if self.pvalue_of_slope(shift) < 1.0 - level else "base rate"
@@ -522,7 +522,7 @@ class _ScoreTest:
 
 
 def _without(covariance: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return what takes the linear part off the scores of bends, (10, 12), and the covariance."""
+    """Return the projection on bends without the linear part, (10, 12), and its covariance."""
     explained = gain[LINEAR:, :LINEAR] @ np.linalg.pinv(gain[:LINEAR, :LINEAR])
     left = np.concatenate([-explained, np.eye(len(explained))], axis=1)
     return left, left @ covariance @ left.T

@@ -44,7 +44,7 @@ POINTS = 101  # of the calibration curve, evenly spaced in log-odds
 # Standard deviations of shift and slope in the linear change that is reported: all but flat.
 WIDE = np.array([3.0, 1.5])
 PER_CENT = 100.0
-FEW = 10  # documents that say next to nothing
+FEW = 10  # documents that show almost nothing
 RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # of intervals that more labels would give
 NEGLIGIBLE = 5e-4  # shown as 0
 DIFFERENT = 0.1  # standard deviation of shifts or slopes between sites that differ
@@ -127,7 +127,7 @@ class Audit:
         best, numbers = self.explanation, self.numbers
         share = self.model_probability[best]
         if self.documents < FEW:
-            return "Label more documents: fewer than ten labels say next to nothing."
+            return "Label more documents: fewer than ten labels show almost nothing."
         if self.sites_differ:
             return (
                 "Recalibrate site by site: sites differ; Recalibrator(pooling='partial') lets them"
@@ -404,7 +404,7 @@ def _read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision
 
 
 def _notes(outcomes: inputs.Forecasts, auc: AuditNumber) -> tuple[str, ...]:
-    """Return what is unusual about the documents; warn of what the user is likely to mend."""
+    """Describe what is unusual about the documents; warn of what the user can mend."""
     notes = []
     if outcomes.impossible.size:
         loss = changes.FARTHEST / math.log(2.0)

@@ -1,4 +1,4 @@
-"""How good probabilities are on new scores whose labels nobody knows."""
+"""Intervals of metrics on new scores without labels, unless a test forbids them."""
 
 from __future__ import annotations
 

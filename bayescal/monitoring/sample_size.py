@@ -1,4 +1,4 @@
-"""How many labels an audit needs for intervals of a given width."""
+"""The number of labels that an audit needs for intervals of a given width."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def labels_needed(
     random_state: Any = None,
 ) -> dict[str, int]:
     r"""
-    Return how many labels would make intervals of an audit as narrow as asked.
+    Return the number of labels for which intervals of an audit have a given width.
 
     With z the normal quantile of the level, for documents whose probabilities are like `p` and
     right:

@@ -53,7 +53,7 @@ class AuditDisplay(display.Display):
 
     @classmethod
     def _data(cls, audit: Audit) -> xr.Dataset:
-        """Return what is shown."""
+        """Return the numbers shown."""
         raise NotImplementedError
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:

@@ -25,7 +25,7 @@ SITE_COLUMNS = ("Documents", "Observed", "Expected", "Shift", "Slope")
 
 
 class Audited(Protocol):
-    """What the page needs of an audit; see `bayescal.monitoring.Audit`."""
+    """The part of `bayescal.monitoring.Audit` that the page shows."""
 
     @property
     def documents(self) -> float:
@@ -84,7 +84,7 @@ class Audited(Protocol):
 
     @property
     def more_labels(self) -> str:
-        """What more labels would show."""
+        """Numbers of labels for narrower intervals, in words."""
         ...
 
 
@@ -153,7 +153,7 @@ def _facts(audit: Audited) -> dict[str, str]:
 
 
 def _drawn(audit: Audited) -> dict[str, Any]:
-    """Return what the page draws."""
+    """Return the data of the figures."""
     curve, benefit = audit.curve, audit.net_benefit
     pointwise, whole = curve.sel(kind="pointwise"), curve.sel(kind="simultaneous")
     as_is = benefit.sel(strategy="as is")

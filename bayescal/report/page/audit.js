@@ -46,10 +46,10 @@ function benefitFigure(width) {
 
 function explanationFigure(width) {
   const { name, probability } = DATA.explanations;
-  const chart = new Chart({ width, x: [0, name.length], y: [0, 1],
+  const chart = new Chart({ width, x: [0.5, name.length + 0.5], y: [0, 1],
     xLabel: name.map((each, k) => `${k + 1}: ${each}`).join(" · "), yLabel: "probability",
     label: "Probabilities of the four explanations" });
-  probability.forEach((each, k) => chart.bar(k + 0.15, k + 0.85, each, "positive"));
+  probability.forEach((each, k) => chart.bar(k + 0.65, k + 1.35, each, "positive"));
   const columns = [column("explanation", name), column("probability", probability)];
   const note = "How probable each explanation is, given the outcomes; bars in the order named below the axis.";
   return { title: "Explanations", chart, legend: [["bar positive", "probability"]], note, columns };
