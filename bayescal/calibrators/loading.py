@@ -11,12 +11,7 @@ from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting import (
-    fitted_classes,
-    fitted_recalibration,
-    fitted_scores,
-    fitted_topics,
-)
+from bayescal.fitting import fitted_classes, fitted_recalibration, fitted_scores, fitted_topics
 from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
 from bayescal.fitting.results import storage, tree
 

@@ -246,7 +246,7 @@ def audit(
     level: float = 0.9,
     draws: int = 1000,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     random_state: Any = None,
 ) -> Audit:
     """
@@ -277,8 +277,8 @@ def audit(
         Number of posterior draws.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was labelled, if that depended on its probability or
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled, if that depended on its probability or
         class.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
@@ -322,7 +322,7 @@ def audit(
     """
     validation.check_fraction(level=level)
     validation.check_count("draws", draws)
-    outcomes = _read(y, p, sample_weight, sampling_weight)
+    outcomes = _read(y, p, sample_weight, inclusion)
     cost = _read_decision(threshold, costs)
     kept = outcomes.counts > 0.0
     named = None if sites is None else read_sites(sites, kept.size)
@@ -354,7 +354,7 @@ def audit(
             outcomes.truth,
             outcomes.p,
             sample_weight=None if outcomes.sampled else outcomes.weight,
-            sampling_weight=outcomes.weight if outcomes.sampled else None,
+            inclusion=1.0 / outcomes.counts if outcomes.sampled else None,
         ),
         threshold=None if cost is None else cost.threshold,
         notes=_notes(outcomes, auc),
@@ -366,7 +366,7 @@ def audit(
 
 
 def _read(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, inclusion: ArrayLike | None
 ) -> inputs.Forecasts:
     truth = inputs.as_truth(y, "y")
     values = validation.as_scores(p, "p")
@@ -380,10 +380,8 @@ def _read(
         outside = values[(values < 0.0) | (values > 1.0)][0]
         raise ValueError(f"p must lie between 0 and 1, got {outside:g}: {advice}.")
     validation.check_same_length("y", truth.size, "p", values.size)
-    weight = validation.either_weights(
-        sample_weight, sampling_weight, values.size, as_evidence=True
-    )
-    return inputs.Forecasts(truth, values, weight, sampling_weight is not None)
+    weight = validation.either_weights(sample_weight, inclusion, values.size, as_evidence=True)
+    return inputs.Forecasts(truth, values, weight, inclusion is not None)
 
 
 def _read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision | None:
