@@ -83,7 +83,7 @@ class TestCalibrators:
         refuse("BetaCalibration takes probabilities", calibrator=betacal.BetaCalibration("abm"))
 
     def test_unknown_method(self):
-        refuse("calibrator must be one of 'sigmoid', 'isotonic'", calibrator="platt")
+        refuse("calibrator must be one of 'auto', 'one_vs_rest', 'sigmoid'", calibrator="platt")
 
     def test_isotonic_regression_without_ends(self):
         refuse("must have out_of_bounds='clip'", calibrator=IsotonicRegression())

@@ -1,7 +1,9 @@
 """CalibratedClassifier: any scikit-learn classifier, its probabilities calibrated, with bands."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
@@ -14,12 +16,16 @@ from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.raw_scores import check_scoring
 from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL
+from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support import validation as checks
 from bayescal.support.validation import Floats, effective_weights, either_weights, generator
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROBABILITIES = "probabilities"  # stands for an estimator whose features they are
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
@@ -36,9 +42,10 @@ class CalibratedClassifier(
 
     This is the counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior. The
     classifier's raw scores (decision_function; else log-odds of predict_proba, never rounded to 0
-    or 1) go through a calibrator, by default `ScoreCalibrator`. With several classes each is
-    calibrated against the rest, and the probabilities are divided by their sum in every posterior
-    draw [1]_; their priors follow [2]_. Where a document may have several labels (y an array of 0
+    or 1) go through a calibrator, by default `ScoreCalibrator`. More than two classes are
+    calibrated together by a `MulticlassCalibrator`; with any other calibrator each is calibrated
+    against the rest, and the probabilities are divided by their sum in every posterior draw [1]_;
+    their priors follow [2]_. Where a document may have several labels (y an array of 0
     and 1) each label is calibrated by itself, or all are pooled by a `TopicCalibrator`.
 
     Parameters
@@ -50,7 +57,9 @@ class CalibratedClassifier(
         is not at hand: X has a column of them for each class in sorted order, or named by its
         class, or for each label; with two classes that of the second is enough.
     calibrator : object or str, optional
-        `ScoreCalibrator()` by default; a `TopicCalibrator`; "sigmoid", "isotonic" or
+        None or "auto" is `MulticlassCalibrator()` for more than two classes, else
+        `ScoreCalibrator()`; "one_vs_rest" is `ScoreCalibrator()` for each class. Or give one of
+        these, with parameters of your own; a `TopicCalibrator`; "sigmoid", "isotonic" or
         "temperature", which are scikit-learn's; or any object with fit and with predict_proba, or
         a predict that gives probabilities, of one column of scores, such as LogisticRegression.
         Copies are fitted, on labels 0 and 1. Ours with ``scores_are="auto"`` get "scores":
@@ -181,8 +190,8 @@ class CalibratedClassifier(
         weights = None
         if weight is not None:
             weights = "sample_weight" if inclusion is None else "inclusion"
-        calibrator = score_maps.read_calibrator(self.calibrator, weights)
-        pooled = isinstance(calibrator, TopicCalibrator)
+        calibrator = score_maps.read_calibrator(self.calibrator, target.kind, weights)
+        pooled = isinstance(calibrator, TopicCalibrator | MulticlassCalibrator)
         if pooled and isinstance(estimator, FrozenEstimator):
             target = replace(target, population=True)
         fit_params, split_params = folds.route(
@@ -368,6 +377,30 @@ class CalibratedClassifier(
         by_name: Diagnostics | dict[str, Diagnostics] = ensemble.diagnostics(self._pairs())
         return by_name
 
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return the posterior of every parameter.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed posterior interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table of the calibrator's own `summary`; with several calibrators their classes,
+            labels or folds are the first level of its rows.
+
+        Raises
+        ------
+        AttributeError
+            If there is no posterior.
+        """
+        checks.check_fraction(level=level)
+        table: pd.DataFrame = ensemble.summary(self._pairs(), level)
+        return table
+
     def fitted_problems(self) -> Problems:
         """
         Return the calibrators' fitted problems, for plots, reports and `bayescal.decisions`.
@@ -380,7 +413,8 @@ class CalibratedClassifier(
         sklearn.exceptions.NotFittedError
             If nothing was fitted yet.
         AttributeError
-            If a calibrator is none of this package's, and so has no posterior.
+            If a calibrator is none of this package's, and so has no posterior; or if it is a
+            `MulticlassCalibrator`, by which no class has a curve of its own score.
         """
         return ensemble.problems(self._pairs())
 

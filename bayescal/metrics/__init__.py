@@ -6,6 +6,8 @@ repeating the document. Of documents sampled with unequal probabilities pass the
 
 from bayescal.metrics.calibration_error import calibration_error as calibration_error
 from bayescal.metrics.calibration_error import smooth_calibration_error as smooth_calibration_error
+from bayescal.metrics.classes import ClassVerdict as ClassVerdict
+from bayescal.metrics.classes import class_verdict as class_verdict
 from bayescal.metrics.evidence import CalibrationEvidence as CalibrationEvidence
 from bayescal.metrics.evidence import SpiegelhalterTest as SpiegelhalterTest
 from bayescal.metrics.evidence import calibration_evidence as calibration_evidence

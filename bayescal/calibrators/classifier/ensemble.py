@@ -1,8 +1,8 @@
 """Calibrated pairs of a classifier and its score maps, and their mean probabilities and draws."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,15 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.classifier import score_maps, targets
 from bayescal.calibrators.classifier.folds import Scored
-from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns
+from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns, gives_log_odds
 from bayescal.calibrators.classifier.score_maps import Priors
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
+from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves import curves
 from bayescal.fitting.parts.configured import AUTO
-from bayescal.fitting.problems.problem import FittedProblem, Problems
+from bayescal.fitting.problems.problem import FittedProblem, Problems, summary_of
 from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, as_reals, first_of, unmasked, warn_user
@@ -177,7 +178,7 @@ class CalibratedPair:
         r the shares fitted (Saerens et al., 2002): no curve against the rest can be shifted alone,
         for the prior changes the mixture of classes that is the rest.
         """
-        if self.kind != MULTICLASS or priors[0] is None:
+        if self.kind != MULTICLASS or priors[0] is None or self.score_map.knows_shares:
             return priors, np.ones(self.shares.size)
         return [None] * self.shares.size, np.array(priors) / self.shares
 
@@ -227,7 +228,7 @@ class CalibrationJobs:
     shares: Floats
     counts: Floats  # See `score_maps.WithBaseRates`
     jobs: list[Job]
-    kind: type[score_maps.ScoreMap]
+    kind: Callable[..., score_maps.ScoreMap]
     names: NDArray[Any]  # Of the columns fitted
 
     def made(self, calibrators: list[Any]) -> score_maps.ScoreMap:
@@ -261,15 +262,21 @@ def _jobs_of(
     scores, positive, names = reach.clip(part.scores), every[:, ~absent], target.columns[~absent]
     extra = {} if weights is None else {weights: 1.0 / own if weights == "inclusion" else own}
     pooled = isinstance(calibrator, TopicCalibrator)
-    if not pooled:
+    joint = isinstance(calibrator, MulticlassCalibrator)
+    if not (pooled or joint):
         where = "the set to calibrate on, the test part of a fold,"
         targets.check_both_sides(target, part.rows, where)
     codes = positive.astype(np.int64)
-    kind: type[score_maps.ScoreMap] = score_maps.ColumnMaps
+    kind: Callable[..., score_maps.ScoreMap] = score_maps.ColumnMaps
     jobs: list[Job] = [(scores[:, [k]], codes[:, k], extra) for k in range(names.size)]
     if pooled and names.size:
         names = np.array([str(name) for name in names.tolist()])
         kind, jobs = score_maps.PooledMap, [(scores, codes, {**extra, "topics": names})]
+    elif joint:
+        log_odds = gives_log_odds(part.estimator)
+        kind = partial(score_maps.ClassesMap, log_odds=log_odds)
+        known = {**extra, "classes": target.names}
+        jobs = [(score_maps.as_logits(scores, log_odds), target.y[part.rows], known)]
     elif _is_joint(calibrator) and target.kind == MULTICLASS and names.size > 2:
         kind, jobs = score_maps.JointMap, [(scores, positive.argmax(axis=1), extra)]
     elif _knows_classes(calibrator, target) and names.size:
@@ -285,7 +292,7 @@ def _knows_classes(calibrator: Any, target: Target) -> bool:
 
 def _with_known_settings(calibrator: Any, target: Target) -> Any:
     """Return a calibrator with the kind of scores and, for two classes, the positive one set."""
-    if not isinstance(calibrator, ScoreCalibrator | TopicCalibrator):
+    if not isinstance(calibrator, ScoreCalibrator | TopicCalibrator | MulticlassCalibrator):
         return calibrator
     copy = clone(calibrator)
     if calibrator.scores_are == AUTO:
@@ -390,6 +397,16 @@ def diagnostics(pairs: Pairs) -> Any:
                 raise AttributeError(score_maps.no_posterior(calibrator))
             by_name[_joined(name, fold)] = calibrator.diagnostics_
     return by_name.get("", by_name)
+
+
+def summary(pairs: Pairs, level: float) -> Any:
+    """Return the parameters of the calibrators; of several by class, label and fold first."""
+    import pandas as pd
+
+    if not isinstance(pairs[0].score_map, score_maps.ClassesMap):
+        return summary_of(problems(pairs), level)
+    tables = [pair.calibrators[0].summary(level) for pair in pairs]
+    return tables[0] if len(pairs) == 1 else pd.concat(tables, keys=_folds(pairs), names=["fold"])
 
 
 def problems(pairs: Pairs) -> Problems:

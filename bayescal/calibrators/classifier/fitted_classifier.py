@@ -9,7 +9,13 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL, Target, read_target
+from bayescal.calibrators.classifier.targets import (
+    BINARY,
+    MULTICLASS,
+    MULTILABEL,
+    Target,
+    read_target,
+)
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.tree import ESTIMATOR, versions
 from bayescal.support.files import whole_file
@@ -84,6 +90,11 @@ class FittedClassifier:
     def fitted_problems(self) -> Problems:
         """Return the fitted problems, for plots and reports."""
         raise NotImplementedError
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether each document has one of more than two classes."""
+        return getattr(self, "_kind", None) == MULTICLASS
 
     def _set_target(self, target: Target, first: Any) -> None:
         """Set attributes that describe the data, and those of the first fitted classifier."""

@@ -16,8 +16,11 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from bayescal.calibrators.classifier.targets import MULTICLASS
+from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.fitting.class_scores import SUM_TOLERANCE
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.support.numerics import class_prior
@@ -25,6 +28,7 @@ from bayescal.support.validation import Floats, as_labels, as_reals, check_choic
 
 MOST_RATES = 1000  # draws of base rates where no other column says how many
 METHODS = ("sigmoid", "isotonic", "temperature")
+AUTO, ONE_VS_REST = "auto", "one_vs_rest"
 
 
 class GivenScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,7 +54,9 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn which class each column is for."""
-        columns, labels = self._read(X).shape[1], as_labels(y, "y")
+        labels = as_labels(y, "y")
+        self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
+        columns = self._read(X).shape[1]
         self.n_features_in_, self._order = columns, np.arange(columns)
         if labels.ndim == 2 and labels.shape[1] > 1:
             return self
@@ -88,6 +94,14 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "X must hold probabilities from 0 to 1, a column for each class or label, got"
                 f" shape {values.shape}, or values outside."
             )
+        if self._exclusive and values.shape[1] > 1:
+            off = values.sum(axis=1) - 1.0
+            worst = int(np.abs(off).argmax())
+            if abs(off[worst]) > SUM_TOLERANCE:
+                raise ValueError(
+                    "X must hold probabilities that sum to 1 over the classes, those of row"
+                    f" {worst} sum to {1.0 + off[worst]:.4g}: give every class, or normalise them."
+                )
         return values
 
 
@@ -132,13 +146,17 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def read_calibrator(calibrator: Any, weights: str | None = None) -> Any:
-    """Return the calibrator that a parameter means."""
-    if calibrator is None:
-        return ScoreCalibrator()
+def read_calibrator(calibrator: Any, kind: str, weights: str | None = None) -> Any:
+    """Return the calibrator that a parameter means for a kind of target."""
+    calibrator = AUTO if calibrator is None else calibrator
     if isinstance(calibrator, str):
-        check_choice("calibrator", calibrator, METHODS)
-        return ScikitLearnCalibrator(calibrator)
+        check_choice("calibrator", calibrator, (AUTO, ONE_VS_REST, *METHODS))
+        if calibrator in METHODS:
+            return ScikitLearnCalibrator(calibrator)
+        joint = calibrator == AUTO and kind == MULTICLASS
+        return MulticlassCalibrator() if joint else ScoreCalibrator()
+    if isinstance(calibrator, MulticlassCalibrator):
+        _check_joint(calibrator, kind)
     if reason := _why_no_calibrator(calibrator):
         raise ValueError(
             "calibrator must be an estimator of probabilities, such as ScoreCalibrator() or"
@@ -172,6 +190,19 @@ def read_calibrator(calibrator: Any, weights: str | None = None) -> Any:
             " the classifier around it, which knows whose scores they are."
         )
     return calibrator
+
+
+def _check_joint(calibrator: MulticlassCalibrator, kind: str) -> None:
+    if kind != MULTICLASS:
+        raise ValueError(
+            "calibrator MulticlassCalibrator must have more than two exclusive classes, got a"
+            f" {kind} y: use ScoreCalibrator()."
+        )
+    if calibrator.exchangeable:
+        raise ValueError(
+            "calibrator must have exchangeable=False, got True: a classifier's columns stand for"
+            " the same class in every document."
+        )
 
 
 def seeded_copies(calibrator: Any, count: int, random_state: Any) -> list[Any]:
@@ -285,6 +316,11 @@ class ScoreMap:
         """Return the fitted problem of each column, by the columns' names."""
         raise AttributeError(no_posterior(self.calibrators[0]))
 
+    @property
+    def knows_shares(self) -> bool:
+        """Return whether the map itself takes new shares of several classes as priors."""
+        return False
+
 
 @dataclass(frozen=True)
 class ColumnMaps(ScoreMap):
@@ -390,6 +426,56 @@ class JointMap(ScoreMap):
         positive = self.calibrators[0].predict_proba(scores)
         with np.errstate(divide="ignore"):
             return np.log1p(-positive), np.log(positive)
+
+
+@dataclass(frozen=True)
+class ClassesMap(ScoreMap):
+    """A MulticlassCalibrator, of scores that are logits, or log-odds of probabilities."""
+
+    log_odds: bool
+
+    @property
+    def joint(self) -> MulticlassCalibrator:
+        """Return the one calibrator."""
+        calibrator: MulticlassCalibrator = self.calibrators[0]
+        return calibrator
+
+    @property
+    def knows_shares(self) -> bool:
+        """Return whether the map itself takes new shares of several classes as priors."""
+        return True
+
+    def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
+        """Return log P(-) and log P(+) of every class, each (n, classes)."""
+        positive = self.joint.predict_proba(as_logits(scores, self.log_odds), _shares(priors))
+        with np.errstate(divide="ignore"):
+            return np.log1p(-positive), np.log(positive)
+
+    def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
+        """Return posterior draws of P(+), shape (draws, n, classes)."""
+        logits = as_logits(scores, self.log_odds)
+        return self.joint.sample_proba(logits, draws, rng, _shares(priors))
+
+    def posterior(self) -> xr.DataTree:
+        """Return the calibrator's tree."""
+        return self.joint.posterior_
+
+    def problems(self) -> dict[str, FittedProblem]:
+        """Raise AttributeError: no class has a curve of its own score."""
+        raise AttributeError(
+            "all classes are calibrated by one map, whose probabilities are no curves of one score:"
+            " look at report(), ClassReliabilityDisplay and ConfusionDisplay, or fit with"
+            " calibrator='one_vs_rest'."
+        )
+
+
+def as_logits(scores: Floats, log_odds: bool) -> Floats:
+    """Return logits of all classes: scores as they are, or log p of log-odds of p."""
+    return np.asarray(log_expit(scores)) if log_odds else scores
+
+
+def _shares(priors: Priors) -> Any:
+    return None if priors[0] is None else list(priors)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ class Target:
     names: NDArray[Any]
     # (n, columns): for each column of scores, whether the document is a positive one
     positive: NDArray[np.bool_]
-    # Whether a population of topics answers for columns that lack documents on one side
+    # Whether columns that lack documents on one side are calibrated too: by a population of topics,
+    # or by a map of all classes
     population: bool = False
 
     @property
@@ -122,8 +123,7 @@ def _of_classes(y: NDArray[Any], positive: Any, known: Any) -> Target:
 def _refuse_positive(positive: Any, asked: str) -> None:
     if positive is not None:
         raise ValueError(
-            f"positive names one of two classes, got {positive!r} with {asked}, each of which is"
-            " calibrated against the rest: leave it at None."
+            f"positive names one of two classes, got {positive!r} with {asked}: leave it at None."
         )
 
 

@@ -1,0 +1,447 @@
+"""Metrics of the probabilities of several exclusive classes; every document counts once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.metrics.calibration_error import smooth_calibration_error
+from bayescal.metrics.scores import top_label
+from bayescal.metrics.verdict import POWER, UNINFORMATIVE
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_fraction,
+    check_same_length,
+    first_of,
+    unmasked,
+)
+
+SAMPLES, FEWEST_SAMPLES = 999, 199
+MOST_ELEMENTS = 400_000_000  # of samples x documents x classes that are drawn
+BLOCK_ELEMENTS = 1 << 21
+LEAST_LOG = -700.0  # log-probabilities below are taken for it
+SUM_TOLERANCE = 1e-3
+FLATTEST, STEEPEST = 0.02, 50.0  # slopes that are tried
+
+
+@dataclass(frozen=True)
+class ClassVerdict:
+    """
+    The verdict of held-out labels on the probabilities of several exclusive classes.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+        The classes, in the order of the columns.
+    documents : int
+        Number of documents; each counts once.
+    observed, expected : array of shape (K,)
+        Documents of each class, and the sums of its probabilities.
+    lower, upper : array of shape (K,)
+        Interval that holds the number of each class with probability `level` if the probabilities
+        are right; with `draws`, if the posterior is.
+    confusion, confusion_expected, confusion_lower, confusion_upper : array of shape (K, K)
+        Documents by their likeliest class (row) and their own class (column); expected numbers, and
+        the intervals in which they lie.
+    log_loss, brier : float
+        Mean of -log P(class), in nats, and of the squared distance of probabilities from labels,
+        summed over the classes.
+    error : float
+        Smooth calibration error of the likeliest class; see `smooth_calibration_error`.
+    class_errors : array of shape (K,)
+        Smooth calibration error of each class.
+    pvalue, pvalue_of_point : float
+        p-values of the test with `draws`, and of the test that takes probabilities for certain.
+    level : float
+        One minus the probability of rejecting right probabilities.
+    slope : float
+        The likeliest power s of the probabilities, P proportional to p^s: below 1 they are
+        over-confident.
+    cause : {"none", "shares", "slope", "impossible"}
+        What is wrong: nothing; the shares of classes; over- or under-confidence; or a class of
+        probability 0 that occurred.
+    detectable : float
+        The factor by which all log-odds would have to be off for the test to find it with
+        probability .8.
+    with_bands : bool
+        Whether the test had posterior draws.
+    """
+
+    classes: NDArray[np.object_]
+    documents: int
+    observed: Floats
+    expected: Floats
+    lower: Floats
+    upper: Floats
+    confusion: Floats
+    confusion_expected: Floats
+    confusion_lower: Floats
+    confusion_upper: Floats
+    log_loss: float
+    brier: float
+    error: float
+    class_errors: Floats
+    pvalue: float
+    pvalue_of_point: float
+    level: float
+    slope: float
+    cause: str
+    detectable: float
+    with_bands: bool
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of documents whose likeliest class is right."""
+        return float(np.trace(self.confusion)) / self.documents
+
+    @property
+    def accuracy_expected(self) -> float:
+        """Return the mean probability of the likeliest class."""
+        return float(np.trace(self.confusion_expected)) / self.documents
+
+    @property
+    def outcome(self) -> str:
+        """
+        Return "right", "off" or "uncertain".
+
+        "uncertain" is off by more than chance, but by no more than the bands allow.
+        """
+        if self.pvalue <= 1.0 - self.level:
+            return "off"
+        return "right" if self.cause == "none" else "uncertain"
+
+    @property
+    def calibrated(self) -> bool:
+        """Return whether the test finds nothing that the bands do not allow."""
+        return self.outcome != "off"
+
+    @property
+    def informative(self) -> bool:
+        """Return whether the documents could show log-odds that are off by a factor of 100."""
+        return not self.calibrated or self.detectable <= UNINFORMATIVE
+
+    @property
+    def text(self) -> str:
+        """Return the verdict in words: the test, its finding, advice."""
+        return " ".join(part for part in (self.test, self.finding, self.advice) if part)
+
+    @property
+    def test(self) -> str:
+        """Return the test and its numbers in words."""
+        says = {
+            "right": "no sign that they are off",
+            "uncertain": "off by more than chance, but by no more than the bands allow",
+            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
+        }[self.outcome]
+        right, hoped = np.trace(self.confusion), np.trace(self.confusion_expected)
+        return (
+            f"Probabilities of {self.classes.size} classes against {self.documents:,} held-out"
+            f" labels: {says} (p = {self.pvalue:.2g}, tested at"
+            f" {100.0 * (1.0 - self.level):.3g} %)."
+            f" The likeliest class is right for {right:,.0f} documents where {hoped:,.3g} were"
+            f" expected; log-loss {self.log_loss:.3g} nats."
+        )
+
+    @property
+    def finding(self) -> str:
+        """Describe the error and its size; without one, the smallest detectable error."""
+        if self.cause == "impossible":
+            return "Classes of probability 0 occurred."
+        if self.cause == "none":
+            if not self.informative:
+                return (
+                    "These documents are too few to show even log-odds that are off by a factor of"
+                    f" {UNINFORMATIVE:g}."
+                )
+            return (
+                "Had all log-odds been too large or too small by a factor of"
+                f" {self.detectable:.3g}, these documents would have shown it four times in five."
+            )
+        if self.cause == "slope":
+            how = "over-confident" if self.slope < 1.0 else "under-confident"
+            return f"They are {how}: the likeliest power of the probabilities is {self.slope:.3g}."
+        k = int(np.argmax(np.abs(self._surprise)))
+        return (
+            f"The shares of classes are off, most of all that of {self.classes[k]!r}:"
+            f" {self.observed[k]:,.0f} documents where {self.expected[k]:,.3g} were expected."
+        )
+
+    @property
+    def _surprise(self) -> Floats:
+        width = np.maximum(self.upper - self.lower, 1.0)
+        return np.asarray((self.observed - self.expected) / width)
+
+    @property
+    def advice(self) -> str:
+        """Return advice; empty without an error."""
+        if self.cause == "none":
+            return ""
+        if self.cause == "impossible":
+            return "Calibrate the probabilities, or keep them away from 0."
+        if self.outcome == "uncertain":
+            return "Fit again with more labels: they narrow the bands."
+        if self.cause == "slope":
+            return "Fit again on documents like these."
+        return (
+            "If the shares of the classes changed, predict with prior=, their new shares; if they"
+            " did not, fit again on documents like these."
+        )
+
+
+def class_verdict(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    draws: ArrayLike | None = None,
+    level: float = 0.95,
+) -> ClassVerdict:
+    r"""
+    Say whether the probabilities of several exclusive classes are right, as far as labels can tell.
+
+    Rao's score test of intercepts 0 and slope 1 in P(k) proportional to exp(a_k) p_k^s. With
+    f(k) = (one-hot k, log p_k), U = sum_i f_i(y_i) - sum_k p_ik f_i(k), and I the covariance of U
+    if p is right, the statistic is U' I^- U. Its p-value is the share of 999 samples of labels
+    drawn from p that reach it, with a fixed seed; with `draws`, each sample is drawn from one
+    posterior draw, and U is compared with its posterior predictive mean and covariance.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        The class of each held-out document.
+    y_prob : array-like of shape (n, K)
+        Probabilities, which sum to 1 over the classes.
+    classes : array-like of shape (K,), optional
+        The classes, in the order of the columns; by default positions 0 to K - 1.
+    draws : array-like of shape (draws, n, K), optional
+        Posterior draws of the same probabilities, as from `MulticlassCalibrator.sample_proba`.
+    level : float
+        See `ClassVerdict`; also the probability of its intervals.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Notes
+    -----
+    With more than 400,000 documents times classes, fewer samples are drawn, at least 199.
+
+    References
+    ----------
+    D. R. Cox, *Two further applications of a model for binary regression*, Biometrika 1958; C. Guo
+    et al., *On calibration of modern neural networks*, ICML 2017 (the slope is an inverse
+    temperature).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet(np.ones(3), size=500)
+    >>> y = (p.cumsum(axis=1) < rng.random((500, 1))).sum(axis=1)
+    >>> class_verdict(y, p).outcome
+    'right'
+    >>> sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
+    >>> found = class_verdict(y, sharp)
+    >>> found.outcome, found.cause, round(found.slope, 1)
+    ('off', 'slope', 0.5)
+    """
+    check_fraction(level=level)
+    label, p, names = read_class_outcomes(y_true, y_prob, classes)
+    drawn = None if draws is None else _as_draws(draws, p.shape)
+    of_point = _ClassTest(label, p, p[None])
+    test = of_point if drawn is None else _ClassTest(label, p, drawn)
+    pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
+    own = p[np.arange(label.size), label]
+    impossible = own == 0.0
+    if drawn is not None:
+        impossible &= (drawn[:, np.arange(label.size), label] == 0.0).all(axis=0)
+    if impossible.any():
+        cause, pvalue, pvalue_of_point = "impossible", 0.0, 0.0
+    elif min(pvalue, pvalue_of_point) > 1.0 - level:
+        cause = "none"
+    else:
+        worst = test if pvalue <= 1.0 - level else of_point
+        cause = "slope" if worst.pvalue_of_slope < 1.0 - level else "shares"
+    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+    lower, upper = np.quantile(test.counts, tails, axis=0, method="inverted_cdf")
+    table = np.quantile(test.confusions, tails, axis=0, method="inverted_cdf")
+    size = p.shape[1]
+    one_hot = np.eye(size)[label]
+    with np.errstate(divide="ignore"):
+        log_loss = float(-np.log(own).mean())
+    return ClassVerdict(
+        classes=names,
+        documents=label.size,
+        observed=one_hot.sum(axis=0),
+        expected=p.sum(axis=0),
+        lower=lower,
+        upper=upper,
+        confusion=_confusion(test.top, label, size),
+        confusion_expected=np.eye(size)[test.top].T @ p,
+        confusion_lower=table[0].reshape(size, size),
+        confusion_upper=table[1].reshape(size, size),
+        log_loss=log_loss,
+        brier=float(((p - one_hot) ** 2).sum(axis=1).mean()),
+        error=smooth_calibration_error(*top_label(label, p)),
+        class_errors=np.array([smooth_calibration_error(label == k, p[:, k]) for k in range(size)]),
+        pvalue=pvalue,
+        pvalue_of_point=pvalue_of_point,
+        level=level,
+        slope=_slope(label, of_point.log_p),
+        cause=cause,
+        detectable=test.detectable(level),
+        with_bands=drawn is not None,
+    )
+
+
+def read_class_outcomes(
+    y_true: ArrayLike, y_prob: ArrayLike, classes: ArrayLike | None
+) -> tuple[NDArray[np.intp], Floats, NDArray[np.object_]]:
+    """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
+    p = as_reals(y_prob, "y_prob")
+    if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
+        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
+    if not (p.min() >= 0.0 and p.max() <= 1.0):
+        raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
+    off = np.abs(p.sum(axis=1) - 1.0)
+    if off.max() > SUM_TOLERANCE:
+        row = int(off.argmax())
+        raise ValueError(
+            f"y_prob must sum to 1 over the classes, row {row} sums to {p[row].sum():.4g}:"
+            " normalise each row."
+        )
+    names = np.arange(p.shape[1]) if classes is None else np.asarray(unmasked(classes, "classes"))
+    if names.shape != p.shape[1:]:
+        raise ValueError(
+            f"classes must name the {p.shape[1]} columns of y_prob, got shape {names.shape}."
+        )
+    y = np.asarray(unmasked(y_true, "y_true"))
+    check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
+    position = {name: k for k, name in enumerate(names.tolist())}
+    label = np.array([position.get(each, -1) for each in y.tolist()], dtype=np.intp)
+    if (label < 0).any():
+        raise ValueError(
+            f"y_true must hold classes, {first_of(names.tolist())}; got"
+            f" {y.tolist()[int(np.argmin(label))]!r}."
+        )
+    return label, p, names.astype(object)
+
+
+def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    values = as_reals(draws, "draws")
+    if values.ndim != 3 or values.shape[1:] != shape or not len(values):
+        raise ValueError(
+            f"draws must have shape (draws, {shape[0]}, {shape[1]}), got {values.shape}."
+        )
+    return values
+
+
+def _confusion(top: NDArray[np.intp], label: NDArray[np.intp], size: int) -> Floats:
+    counts = np.bincount(size * top + label, minlength=size * size)
+    return counts.reshape(size, size).astype(np.float64)
+
+
+def _slope(label: NDArray[np.intp], log_p: Floats) -> float:
+    """Return the likeliest power of the probabilities, under a prior around 1."""
+    from scipy import optimize
+
+    at = np.arange(label.size)
+
+    def loss(log_slope: float) -> float:
+        scaled = special.log_softmax(math.exp(log_slope) * log_p, axis=1)
+        return float(-scaled[at, label].sum()) + 0.5 * log_slope**2
+
+    ends = math.log(FLATTEST), math.log(STEEPEST)
+    return math.exp(optimize.minimize_scalar(loss, bounds=ends, method="bounded").x)
+
+
+class _ClassTest:
+    """Rao's test that probabilities are right, against other shares and another slope."""
+
+    def __init__(self, label: NDArray[np.intp], p: Floats, drawn: Floats) -> None:
+        self.label, self.size, self.top = label, p.shape[1], p.argmax(axis=1)
+        with np.errstate(divide="ignore"):
+            self.log_p = np.maximum(np.log(p), LEAST_LOG)
+        of_draws = np.stack([self._score_of(each) for each in drawn])
+        self.centre = of_draws.mean(axis=0)
+        self.counts, self.confusions, samples = self._sampled(drawn)
+        own = self._covariance(p)
+        self.gain = own[:, -1]
+        self.covariance = own + (np.cov(of_draws.T) if len(drawn) > 1 else 0.0)
+        self.freedom = max(int(np.linalg.matrix_rank(self.covariance, hermitian=True)), 1)
+        self.inverse = np.linalg.pinv(self.covariance, hermitian=True)
+        self.samples = samples
+
+    def _score_of(self, p: Floats) -> Floats:
+        """Return the mean of sum_i f_i(y_i) if labels are drawn from p, (K + 1,)."""
+        return np.append(p.sum(axis=0), (p * self.log_p).sum())
+
+    def _covariance(self, p: Floats) -> Floats:
+        """Return the covariance of sum_i f_i(y_i) if labels are drawn from p."""
+        mean = (p * self.log_p).sum(axis=1)
+        out = np.empty((self.size + 1, self.size + 1))
+        out[:-1, :-1] = np.diag(p.sum(axis=0)) - p.T @ p
+        out[:-1, -1] = out[-1, :-1] = (p * (self.log_p - mean[:, None])).sum(axis=0)
+        out[-1, -1] = (p * (self.log_p - mean[:, None]) ** 2).sum()
+        return out
+
+    def _sampled(self, drawn: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return counts of classes, confusions, and scores of samples of labels."""
+        rng = np.random.default_rng(0)
+        n, size = self.label.size, self.size
+        samples = int(np.clip(MOST_ELEMENTS // (n * size), FEWEST_SAMPLES, SAMPLES))
+        chosen = np.sort(rng.integers(len(drawn), size=samples))
+        tables, slopes = [], []
+        block = max(BLOCK_ELEMENTS // (n * size), 1)
+        for first in range(0, samples, block):
+            some = chosen[first : first + block]
+            which, of = np.unique(some, return_inverse=True)
+            ends = np.cumsum(drawn[which], axis=2)[of, :, :-1]
+            label = (ends <= rng.random((some.size, n))[:, :, None]).sum(axis=2)
+            cell = np.arange(some.size)[:, None] * size**2 + size * self.top + label
+            tables.append(np.bincount(cell.ravel(), minlength=some.size * size**2))
+            slopes.append(self.log_p[np.arange(n), label].sum(axis=1))
+        confusions = np.concatenate(tables).reshape(samples, size**2).astype(np.float64)
+        counts = confusions.reshape(samples, size, size).sum(axis=1)
+        return counts, confusions, np.column_stack([counts, np.concatenate(slopes)])
+
+    @cached_property
+    def away(self) -> Floats:
+        """Return U less its expectation, (K + 1,)."""
+        counts = np.bincount(self.label, minlength=self.size)
+        own = np.append(counts, self.log_p[np.arange(self.label.size), self.label].sum())
+        return np.asarray(own - self.centre)
+
+    def _statistic(self, away: Floats) -> Floats:
+        return np.asarray(((away @ self.inverse) * away).sum(axis=-1))
+
+    @cached_property
+    def pvalue(self) -> float:
+        """Return the share of samples whose statistic is as large."""
+        own = float(self._statistic(self.away))
+        reached = int((self._statistic(self.samples - self.centre) >= own * (1.0 - 1e-9)).sum())
+        return (1.0 + reached) / (len(self.samples) + 1.0)
+
+    @cached_property
+    def pvalue_of_slope(self) -> float:
+        """Return the p-value of slope 1 whatever the shares of the classes, chi-squared."""
+        by = self.covariance[-1, :-1] @ np.linalg.pinv(self.covariance[:-1, :-1], hermitian=True)
+        variance = float(self.covariance[-1, -1] - by @ self.covariance[:-1, -1])
+        if variance <= 1e-9 * self.covariance[-1, -1]:
+            return 1.0
+        return float(special.chdtrc(1, float(self.away[-1] - by @ self.away[:-1]) ** 2 / variance))
+
+    def detectable(self, level: float) -> float:
+        """Return the factor of all log-odds at which the test has power POWER."""
+        limit = special.chdtri(self.freedom, 1.0 - level)
+        wanted = float(special.chndtrinc(limit, self.freedom, 1.0 - POWER))
+        noncentrality = float(self.gain @ self.inverse @ self.gain)
+        change = math.sqrt(wanted / noncentrality) if noncentrality > 0.0 else math.inf
+        return math.exp(change) if change < 50.0 else math.inf
