@@ -55,10 +55,11 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn which class each column is for."""
         labels = as_labels(y, "y")
-        self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
-        columns = self._read(X).shape[1]
+        values = self._read(X)
+        columns = values.shape[1]
         self.n_features_in_, self._order = columns, np.arange(columns)
-        if labels.ndim == 2 and labels.shape[1] > 1:
+        self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
+        if not self._exclusive:
             return self
         present, names = np.unique(labels).tolist(), list(getattr(X, "columns", ()))
         if not set(present) <= set(names):
@@ -72,6 +73,7 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if columns > 1:
             self._order = np.argsort(names)
+        self._check_sums(values)
         self.classes_: NDArray[Any] = np.sort(names)
         return self
 
@@ -83,8 +85,19 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"X must have {self.n_features_in_} columns of probabilities, as when fitted, got"
                 f" {values.shape[1]}."
             )
+        self._check_sums(values)
         values = values[:, self._order]
         return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
+
+    def _check_sums(self, values: Floats) -> None:
+        if self._exclusive and values.shape[1] > 1:
+            off = values.sum(axis=1) - 1.0
+            worst = int(np.abs(off).argmax())
+            if abs(off[worst]) > SUM_TOLERANCE:
+                raise ValueError(
+                    "X must hold probabilities that sum to 1 over the classes, those of row"
+                    f" {worst} sum to {1.0 + off[worst]:.4g}: give every class, or normalise them."
+                )
 
     def _read(self, X: Any) -> Floats:  # noqa: N803
         values = as_reals(X, "X")
@@ -94,14 +107,6 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "X must hold probabilities from 0 to 1, a column for each class or label, got"
                 f" shape {values.shape}, or values outside."
             )
-        if self._exclusive and values.shape[1] > 1:
-            off = values.sum(axis=1) - 1.0
-            worst = int(np.abs(off).argmax())
-            if abs(off[worst]) > SUM_TOLERANCE:
-                raise ValueError(
-                    "X must hold probabilities that sum to 1 over the classes, those of row"
-                    f" {worst} sum to {1.0 + off[worst]:.4g}: give every class, or normalise them."
-                )
         return values
 
 
