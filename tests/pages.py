@@ -72,7 +72,7 @@ def _run(command, folder, environment):
 
 
 def _write_samples(folder):
-    """Write what pages call scores.csv, new.csv, held_out.csv, outcomes.csv and docs.csv."""
+    """Write what pages call scores.csv, new.csv, held_out.csv, pairs.csv, docs.csv and the like."""
     rng = np.random.default_rng(0)
     for name, n in (("scores", 120), ("new", 40), ("held_out", 80)):
         label = np.arange(n) % 4 == 0
@@ -84,6 +84,10 @@ def _write_samples(folder):
     outcomes["hospital"] = np.where(np.arange(160) % 3 == 0, "north", "south")
     outcomes.to_csv(folder / "outcomes.csv", index=False)
     outcomes[["p"]].to_csv(folder / "next_month.csv", index=False)
+    a, b = np.repeat(np.arange(12), 4), np.tile([0, 0, 1, 2], 12)
+    b = (a + b) % 12
+    pairs = {"score": rng.normal(3.0 * (a == b), 1.0).round(3), "label": (a == b).astype(int)}
+    pd.DataFrame(pairs | {"a": a, "b": b}).to_csv(folder / "pairs.csv", index=False)
     words = np.array([["wheat", "tonnes", "harvest", "crop"], ["bank", "rate", "dollar", "loan"]])
     label = rng.integers(0, 2, 120)
     text = [" ".join(rng.choice([*words[k], *words.ravel()], 12)) for k in label]

@@ -196,6 +196,7 @@ def test_out_of_fold_ratios_are_those_of_fits_without_the_sources():
     assert not hasattr(quick, "_fitted")
 
 
+@pytest.mark.slow
 def test_out_of_fold_ratios_of_glass_are_good():
     glass = load_comparisons("glass")
     sources = glass["source_a"], glass["source_b"]
@@ -260,12 +261,10 @@ def test_bad_options_of_cross_validation(options, message):
 
 
 def test_folds_without_a_class_are_refused():
-    same = np.array([1, 1, 0, 0, 0])
+    same, quick = np.array([1, 1, 0, 0, 0]), ScoreCalibrator(draws=20)
     sources = ([1, 1, 1, 1, 2], [1, 1, 2, 3, 3])
-    with pytest.raises(
-        ValueError, match="leaves no positive comparison to fit in one of the folds"
-    ):
-        cross_validated(ScoreCalibrator(draws=20), np.arange(5.0), same, sources=sources, folds=3)
+    with pytest.raises(ValueError, match="comparison to fit in one of the folds"):
+        cross_validated(quick, np.arange(5.0), same, sources=sources, folds=3, rng=0)
 
 
 def test_one_class_is_refused():

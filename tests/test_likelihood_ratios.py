@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.likelihood_ratio import likelihood_ratios
+from bayescal.likelihood_ratio import diagnostic_ratios, likelihood_ratios
 from bayescal.likelihood_ratio.ratios import ENFSI, grade_of, shown
 
 WORDS = "different sources", "same source"
@@ -91,7 +92,7 @@ def test_names_of_classes_and_units_of_scores_change_nothing(fitted):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_exchanged_classes_and_signs_give_the_negative(seed):
     scores, labels = comparisons(30, 30, seed, distance=2.0)
     swapped = np.where(labels == WORDS[0], WORDS[1], WORDS[0])
@@ -242,6 +243,47 @@ def test_posterior_odds_are_prior_odds_times_the_ratio(fitted):
     for wrong in (0.0, -1.0, np.inf, "1"):
         with pytest.raises(ValueError, match="prior_odds must be a positive number"):
             ratios.posterior_odds(wrong)
+
+
+# Results of diagnostic tests.
+
+
+def test_ratios_of_results_are_those_of_the_rates():
+    scores, labels = comparisons(2000, 2000, distance=2.0)
+    calibrator = ScoreCalibrator(draws=100, random_state=0).fit(scores, labels)
+    found = diagnostic_ratios(calibrator, 1.2, level=0.99)
+    sensitivity, specificity = stats.norm(2.0).sf(1.2), stats.norm(0.0).cdf(1.2)
+    expected = (
+        (found.sensitivity, sensitivity),
+        (found.specificity, specificity),
+        (found.log10_positive, np.log10(sensitivity / (1.0 - specificity))),
+        (found.log10_negative, np.log10((1.0 - sensitivity) / specificity)),
+    )
+    for each, true in expected:
+        assert each.lower < each.value < each.upper
+        assert each.lower < true < each.upper
+        assert each.value == pytest.approx(true, abs=0.05)
+    assert found.text.startswith(f"Result of 1.2 or more: LR {shown(found.log10_positive.value)} (")
+
+
+def test_post_test_probabilities_follow_from_odds(fitted):
+    found = diagnostic_ratios(fitted, 1.5)
+    after = found.post_test(0.2)
+    for row, each in zip(after, (found.log10_positive, found.log10_negative), strict=True):
+        odds = 0.25 * 10.0 ** np.array([each.value, each.lower, each.upper])
+        np.testing.assert_allclose(row, odds / (1.0 + odds))
+    with pytest.raises(ValueError, match="prevalence must lie between 0 and 1"):
+        found.post_test(1.0)
+
+
+def test_results_that_cannot_be_are_refused(fitted):
+    with pytest.raises(ValueError, match="threshold must lie within the scores fitted"):
+        diagnostic_ratios(fitted, 50.0)
+    with pytest.raises(ValueError, match="threshold must be finite"):
+        diagnostic_ratios(fitted, np.nan)
+    mle = ScoreCalibrator(inference="mle").fit(*comparisons())
+    with pytest.raises(ValueError, match="need the scores fitted and posterior draws"):
+        diagnostic_ratios(mle, 1.0)
 
 
 # Bad inputs.

@@ -26,6 +26,7 @@ NOT_RUN = ("make", "pip", "python", "PYTHONPATH=", "bayescal demo")
 WRITTEN = {
     "docs/audit.md": {"audit.html"},
     "docs/export.md": {"corn.py", "corn.json", "corn.sql"},
+    "docs/likelihood_ratios.md": {"validation.html"},
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},
     "docs/ranking.md": {"rankings.html"},
     "docs/scale_out.md": {"probabilities", "scores.parquet", "topics_so_far"},

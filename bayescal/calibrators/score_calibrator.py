@@ -758,6 +758,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         level: float = 0.9,
         threshold: float | None = None,
         recall: float = 0.9,
+        likelihood_ratio: bool = False,
         title: str | None = None,
     ) -> Path:
         """
@@ -775,6 +776,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             Posterior probability of the bands at each score.
         threshold, recall
             See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
+        likelihood_ratio : bool
+            Whether to add a section on the likelihood ratios of the held-out scores.
         title : str, optional
             Title of the page.
 
@@ -795,6 +798,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             level=level,
             threshold=threshold,
             recall=recall,
+            likelihood_ratio=likelihood_ratio,
             title=title,
         )
 

@@ -575,6 +575,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         level: float = 0.9,
         threshold: float | None = None,
         recall: float = 0.9,
+        likelihood_ratio: bool = False,
         title: str | None = None,
     ) -> Path:
         """
@@ -595,6 +596,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             Posterior probability of the bands at each score.
         threshold, recall
             See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
+        likelihood_ratio : bool
+            Whether to add a section on the likelihood ratios of the held-out scores.
         title : str, optional
             Title of the page.
         """
@@ -609,6 +612,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             level=level,
             threshold=threshold,
             recall=recall,
+            likelihood_ratio=likelihood_ratio,
             title=title,
         )
 

@@ -159,6 +159,10 @@ Band = Annotated[
 ]
 PRIOR = "P(+) of the new documents, where it differs from the fitted ones."
 Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR)]
+LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR with its band and a verbal equivalent."
+LikelihoodRatio = Annotated[bool, option("--likelihood-ratio", OUTPUT, LIKELIHOOD_RATIO)]
+SUPPORT = "Verbal scale of likelihood ratios: enfsi (the ENFSI guideline of 2015) or none."
+Support = Annotated[str, option("--support", OUTPUT, SUPPORT)]
 RESUME = "Go on with a killed run of the same scores and options, with the topics kept in --out."
 Resume = Annotated[bool, option("--resume", OUTPUT, RESUME)]
 PARAMETERS = "Print the parameters too, a table for each topic."

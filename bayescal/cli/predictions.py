@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bayescal.calibrators.topic_calibrator import TopicCalibrator
     from bayescal.fitting.fitted_scores import FittedScores
     from bayescal.fitting.problems.problem import Calibrator, FittedProblem, Problems
+    from bayescal.likelihood_ratio import LikelihoodRatios
     from bayescal.metrics import CalibrationVerdict, Losses
     from bayescal.report.held_out import HeldOut
 
@@ -70,6 +71,33 @@ def curve_at(
     if not fitted.has_posterior:
         return RowCurve(log_odds)
     return RowCurve(log_odds, calibration.with_prior(prior).interval(values, level, band))
+
+
+RATIO_COLUMNS = ("log10_lr", "log10_lr_lower", "log10_lr_upper", "support")
+SCALES = ("enfsi", "none")
+
+
+def ratio_columns(
+    ratios: Sequence[LikelihoodRatios], rows: Sequence[scores.Rows], n: int
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of likelihood ratios of a table of n rows, from those of parts of it."""
+    columns: dict[str, NDArray[Any]] = {name: np.full(n, np.nan) for name in RATIO_COLUMNS[:3]}
+    columns[RATIO_COLUMNS[3]] = np.full(n, "", dtype=object)
+    for each, positions in zip(ratios, rows, strict=True):
+        values = (each.log10, each.lower, each.upper, each.support)
+        for name, value in zip(RATIO_COLUMNS, values, strict=True):
+            columns[name][positions] = value
+    if (columns["support"] == "").all():
+        del columns["support"]
+    return columns
+
+
+def ratios_at(fitted: FittedProblem, score: Floats, level: float, support: str) -> LikelihoodRatios:
+    """Return the likelihood ratios of a fitted problem at scores."""
+    from bayescal.likelihood_ratio.ratios import ratios_of, read_scale
+
+    scale = None if support == "none" else read_scale(support)
+    return ratios_of(fitted, score, level=level, scale=scale)
 
 
 def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:

@@ -5,6 +5,8 @@ from bayescal.likelihood_ratio.bounds import elub as elub
 from bayescal.likelihood_ratio.bounds import invariance_bounds as invariance_bounds
 from bayescal.likelihood_ratio.bounds import source_bounds as source_bounds
 from bayescal.likelihood_ratio.comparisons import load_comparisons as load_comparisons
+from bayescal.likelihood_ratio.diagnostic import DiagnosticRatios as DiagnosticRatios
+from bayescal.likelihood_ratio.diagnostic import diagnostic_ratios as diagnostic_ratios
 from bayescal.likelihood_ratio.measures import cllr as cllr
 from bayescal.likelihood_ratio.measures import devpav as devpav
 from bayescal.likelihood_ratio.measures import empirical_cross_entropy as empirical_cross_entropy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from bayescal.likelihood_ratio.bounds import (
     source_bounds,
 )
 from bayescal.likelihood_ratio.measures import LN10
-from bayescal.support.validation import Floats, as_reals, check_flag, check_fraction
+from bayescal.support.validation import Floats, Integers, as_reals, check_flag, check_fraction
 
 # Prior at which odds are likelihood ratios. Predictives are means of probabilities, so that the LR
 # they imply moves a little with the prior; at equal priors it is the one that Cllr is about.
@@ -37,6 +37,7 @@ ENFSI: dict[float, str] = {
 }
 NO_SUPPORT = "no support"
 DATA, RANGE = "data", "range"
+BY_SCORE = ("log10", "lower", "upper", "beyond")
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def likelihood_ratios(
     """
     check_fraction(level=level)
     check_flag(force=force)
-    problem = _one_problem(calibrator, topic)
+    problem = one_problem(calibrator, topic)
     return ratios_of(
         problem, scores, level=level, bounds=bounds, scale=read_scale(support), force=force
     )
@@ -302,6 +303,22 @@ def clipped(ratios: LikelihoodRatios, bounds: LikelihoodRatioBounds) -> Likeliho
     """Return likelihood ratios within bounds."""
     ends = {name: np.clip(getattr(ratios, name), *bounds) for name in ("log10", "lower", "upper")}
     return replace(ratios, bounds=bounds, **ends)
+
+
+def join_ratios(parts: Sequence[LikelihoodRatios]) -> LikelihoodRatios:
+    """Return the LRs of several fits one after the other, with the narrowest limits."""
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name) for each in parts]) for name in BY_SCORE
+    }
+    limits = np.array([each.largest for each in parts])
+    joined["largest"] = float(limits[:, 0].max()), float(limits[:, 1].min())
+    return replace(parts[0], **joined)
+
+
+def take_ratios(ratios: LikelihoodRatios, rows: Integers) -> LikelihoodRatios:
+    """Return the LRs at some positions."""
+    some: dict[str, Any] = {name: getattr(ratios, name)[rows] for name in BY_SCORE}
+    return replace(ratios, **some)
 
 
 def read_scale(support: str | Mapping[float, str] | None) -> Mapping[float, str] | None:
@@ -355,7 +372,8 @@ def _read_bounds(
     return LikelihoodRatioBounds(float(pair[0]), float(pair[1]))
 
 
-def _one_problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
+def one_problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
+    """Return the only problem of a calibrator, or a topic of it."""
     problems = problems_of(calibrator)
     names = list(problems)
     if not problems.by_topic:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.likelihood_ratio.measures import Comparisons
 from bayescal.metrics.inputs import as_truth
+from bayescal.metrics.intervals import Interval
 from bayescal.support.validation import (
     Floats,
     Integers,
@@ -20,6 +22,9 @@ from bayescal.support.validation import (
 )
 
 MOST_GROUPS = 200  # of sources that are left out at a time
+
+
+METHOD = "jackknife"
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,11 @@ def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
             " the sources."
         )
     return SourcePairs(first, second, names)
+
+
+def some_pairs(pairs: SourcePairs, rows: NDArray[np.bool_]) -> SourcePairs:
+    """Return the sources of some comparisons."""
+    return SourcePairs(pairs.first[rows], pairs.second[rows], pairs.names)
 
 
 def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
@@ -218,3 +228,71 @@ def jackknife(groups: SourcePairs, statistic: Callable[[Floats], Floats | float]
         kept[(groups.first == group) | (groups.second == group)] = 0.0
         values.append(statistic(kept))
     return Jackknife(np.asarray(statistic(every)), np.asarray(values))
+
+
+# Shares of comparisons of a class, with the effective number of independent ones.
+
+
+@dataclass(frozen=True)
+class ClassShares:
+    """Comparisons of one class, and which of them go together."""
+
+    rows: NDArray[np.bool_]  # which of all comparisons are of the class
+    groups: SourcePairs  # of the class, what to leave out at a time
+    sources: int  # sources of the class, or comparisons if those are independent
+
+    @classmethod
+    def of(
+        cls, compared: Comparisons, positive: bool, pairs: SourcePairs | None, groups: SourcePairs
+    ) -> ClassShares:
+        """Return the comparisons of one class."""
+        rows = compared.positive == positive
+        sources = int(rows.sum())
+        if pairs is not None:
+            own = some_pairs(pairs, rows)
+            sources = np.unique(np.concatenate([own.first, own.second])).size
+        return cls(rows, some_pairs(groups, rows), sources)
+
+    def posterior(self, wrong: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """
+        Return the parameters of the Beta posteriors of shares, from the Jeffreys prior.
+
+        `wrong` has shape (..., n) of all comparisons. The posterior is that of as many independent
+        comparisons as have the standard error of the share (Korn and Graubard 1998), and of as many
+        as there are sources if the share is 0 or 1.
+        """
+        values = self.left_out(wrong)
+        share, n = values.value, int(self.rows.sum())
+        variance = values.error() ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = share * (1.0 - share) / variance
+        size = np.where(variance > 0.0, np.minimum(size, n), min(self.sources, n))
+        return size * share + 0.5, size * (1.0 - share) + 0.5
+
+    def left_out(self, wrong: NDArray[np.bool_]) -> Jackknife:
+        """Return shares of the class without each group that any of its comparisons has."""
+        counted = wrong[..., self.rows].astype(np.float64)
+        code = np.arange(self.groups.size)[:, None]
+        belongs = (self.groups.first == code) | (self.groups.second == code)
+        belongs = belongs[belongs.any(axis=1) & ~belongs.all(axis=1)].astype(np.float64)
+        n = counted.shape[-1]
+        lost = np.moveaxis(counted @ belongs.T, -1, 0)
+        kept = (n - belongs.sum(axis=1)).reshape(-1, *[1] * (lost.ndim - 1))
+        value = counted.mean(axis=-1)
+        without = (n * value - lost) / kept
+        return Jackknife(value, without if len(without) else value[None])
+
+    def intervals(self, wrong: NDArray[np.bool_], level: float) -> tuple[Floats, Floats, Floats]:
+        """Return shares with the ends of their credible intervals, each of shape (...)."""
+        from scipy import stats
+
+        share = wrong[..., self.rows].mean(axis=-1)
+        lower, upper = (
+            stats.beta.ppf(0.5 + side * level / 2.0, *self.posterior(wrong)) for side in (-1.0, 1.0)
+        )
+        return share, np.where(share == 0.0, 0.0, lower), np.where(share == 1.0, 1.0, upper)
+
+    def interval(self, wrong: NDArray[np.bool_], level: float) -> Interval:
+        """Return one share with its credible interval."""
+        share, lower, upper = (float(each) for each in self.intervals(wrong, level))
+        return Interval(share, lower, upper, level, METHOD, self.left_out(wrong).without)

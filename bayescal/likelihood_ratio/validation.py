@@ -16,14 +16,23 @@ from bayescal.likelihood_ratio.measures import (
     read_comparisons,
     warn_of_natural_logarithms,
 )
-from bayescal.likelihood_ratio.ratios import LikelihoodRatios, likelihood_ratios, shown
+from bayescal.likelihood_ratio.ratios import (
+    LikelihoodRatios,
+    join_ratios,
+    likelihood_ratios,
+    shown,
+    take_ratios,
+)
 from bayescal.likelihood_ratio.sources import (
+    METHOD,
+    ClassShares,
     Jackknife,
     SourcePairs,
     jackknife,
     left_out_groups,
     random_folds,
     read_sources,
+    some_pairs,
     source_folds,
     warn_of_repeats,
     weights_by_source,
@@ -41,7 +50,6 @@ from bayescal.support.validation import (
 if TYPE_CHECKING:
     import pandas as pd
 
-METHOD = "jackknife"
 STRONG = 2.0  # log10 LR beyond which a wrong one is strongly misleading
 FEWEST = 3  # sources, or comparisons of a class, that an interval needs
 
@@ -276,65 +284,18 @@ def _misleading(
     compared: Comparisons, pairs: SourcePairs | None, groups: SourcePairs, level: float
 ) -> dict[str, Interval]:
     """Return the shares of misleading LRs; see `LikelihoodRatioValidation`."""
-    lr, positive = compared.log10_lr, compared.positive
+    lr = compared.log10_lr
     wrong = {
         "positive": lr < 0.0,
         "negative": lr > 0.0,
         "strong positive": lr < -STRONG,
         "strong negative": lr > STRONG,
     }
+    classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
     return {
-        name: share_interval(
-            each[positive == name.endswith("positive")],
-            None if pairs is None else _some(pairs, positive == name.endswith("positive")),
-            _some(groups, positive == name.endswith("positive")),
-            level,
-        )
+        name: classes[name.endswith("positive")].interval(each, level)
         for name, each in wrong.items()
     }
-
-
-def _some(pairs: SourcePairs, rows: NDArray[np.bool_]) -> SourcePairs:
-    return SourcePairs(pairs.first[rows], pairs.second[rows], pairs.names)
-
-
-def share_interval(
-    counted: NDArray[np.bool_], pairs: SourcePairs | None, groups: SourcePairs, level: float
-) -> Interval:
-    """Return a share with its Jeffreys interval for an effective number of comparisons."""
-    from scipy import stats
-
-    values = _left_out_shares(counted, groups)
-    share = float(counted.mean())
-    sources = counted.size
-    if pairs is not None:
-        sources = np.unique(np.concatenate([pairs.first, pairs.second])).size
-    size = float(min(sources, counted.size))
-    variance = float(values.error()) ** 2
-    if 0.0 < share < 1.0 and variance > 0.0:
-        size = min(share * (1.0 - share) / variance, float(counted.size))
-    posterior = stats.beta(size * share + 0.5, size * (1.0 - share) + 0.5)
-    lower = 0.0 if share == 0.0 else float(posterior.ppf(0.5 - level / 2.0))
-    upper = 1.0 if share == 1.0 else float(posterior.ppf(0.5 + level / 2.0))
-    return Interval(share, lower, upper, level, METHOD, values.without)
-
-
-def _left_out_shares(counted: NDArray[np.bool_], groups: SourcePairs) -> Jackknife:
-    """Return a share without each group that any comparison has, from sums alone."""
-    lost, lost_all = (_sums(groups, each) for each in (counted, np.ones(counted.size)))
-    kept = counted.size - lost_all
-    some = (lost_all > 0.0) & (kept > 0.0)
-    without = (counted.sum() - lost[some]) / kept[some]
-    return Jackknife(np.asarray(counted.mean()), without if without.size else np.zeros(1))
-
-
-def _sums(groups: SourcePairs, values: Floats | NDArray[np.bool_]) -> Floats:
-    """Return the sum of values over the comparisons of each group."""
-    both = groups.first != groups.second
-    total: Floats = np.zeros(groups.size)
-    np.add.at(total, groups.first, values)
-    np.add.at(total, groups.second[both], values[both])
-    return total
 
 
 def cross_validated(
@@ -415,13 +376,13 @@ def cross_validated(
         _check_fold(positive[fit], folds)
         weight = None
         if pairs is not None:
-            weight = _weights_of(positive[fit], _some(pairs, _mask(fit, positive.size)))
+            weight = _weights_of(positive[fit], some_pairs(pairs, _mask(fit, positive.size)))
         fitted = _fitted(calibrator, values[fit], labels[fit], weight)
         tested.append(likelihood_ratios(fitted, values[test], level, support=support))
         rows.append(test)
         if progress is not None:
             progress(test.size)
-    return _joined(tested, np.concatenate(rows))
+    return take_ratios(join_ratios(tested), np.argsort(np.concatenate(rows)))
 
 
 def _mask(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
@@ -454,22 +415,3 @@ def _fitted(calibrator: Any, scores: Floats, labels: Any, weight: Floats | None)
 
     with without_scores_warnings():
         return clone(calibrator).fit(scores, labels, sample_weight=weight)
-
-
-def _joined(parts: list[LikelihoodRatios], rows: NDArray[np.intp]) -> LikelihoodRatios:
-    """Return the LRs of several fits in the order of all comparisons."""
-    back = np.argsort(rows)
-    joined = {
-        name: np.concatenate([getattr(each, name) for each in parts])[back]
-        for name in ("log10", "lower", "upper", "beyond")
-    }
-    first = parts[0]
-    largest = (max(each.largest[0] for each in parts), min(each.largest[1] for each in parts))
-    return LikelihoodRatios(
-        **joined,
-        level=first.level,
-        classes=first.classes,
-        largest=largest,
-        bounds=None,
-        scale=first.scale,
-    )

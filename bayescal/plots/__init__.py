@@ -12,6 +12,13 @@ from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
 from bayescal.plots.drift import DriftDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
+from bayescal.plots.likelihood_ratio import (
+    ConsistencyDisplay,
+    CrossEntropyDisplay,
+    LikelihoodRatioDisplay,
+    PavDisplay,
+    TippettDisplay,
+)
 from bayescal.plots.predictive_check import PredictiveCheckDisplay
 from bayescal.plots.ranking import RankingDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
@@ -21,16 +28,21 @@ __all__ = [
     "CalibrationCurveDisplay",
     "ClassDensityDisplay",
     "ComparisonDisplay",
+    "ConsistencyDisplay",
+    "CrossEntropyDisplay",
     "DecisionDisplay",
     "DriftDisplay",
     "LearningCurveDisplay",
+    "LikelihoodRatioDisplay",
     "LogOddsDisplay",
     "ModelProbabilityDisplay",
     "NetBenefitDisplay",
+    "PavDisplay",
     "PredictiveCheckDisplay",
     "ProbabilityDisplay",
     "RankingDisplay",
     "ReliabilityDisplay",
     "SitesDisplay",
+    "TippettDisplay",
     "TopicForestDisplay",
 ]

@@ -20,12 +20,14 @@ from bayescal.fitting.problems.problem import (
     problems_of_each,
 )
 from bayescal.fitting.results.tree import versions
+from bayescal.likelihood_ratio.ratios import LikelihoodRatios, join_ratios, ratios_of
 from bayescal.report import answer as answers
+from bayescal.report.evidence import Evidence, evidence_of
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
 from bayescal.report.rendering import count, percent, render, short, unpacked, write_page
 from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
 from bayescal.support.files import check_target
-from bayescal.support.validation import check_fraction
+from bayescal.support.validation import check_flag, check_fraction
 
 # Where a report comes from: versions, arguments, seed, and a hash of the data.
 
@@ -227,6 +229,7 @@ class Contents:
     run: dict[str, dict[str, str]]  # provenance
     hashes: dict[str, str]  # of the scores fitted and held out
     collection: list[answers.CollectionRow]  # what to read of a collection; empty without one
+    evidence: Evidence | None  # of the held-out scores, if likelihood ratios are asked for
     blocks: list[Block]  # the model; of several with the same settings what they have in common
 
     @property
@@ -251,6 +254,7 @@ def gather(
     collection: Any = None,
     threshold: float | None = None,
     recall: float = 0.9,
+    likelihood_ratio: bool = False,
 ) -> Contents:
     """Return the contents of a report; see `document.write_report`."""
     problems = _problems_of(source)
@@ -260,6 +264,8 @@ def gather(
         )
     first = next(iter(problems.values()))
     held_out = _held_out(problems, first, test)
+    if likelihood_ratio and not held_out:
+        raise ValueError("likelihood_ratio=True needs test: LRs of held-out comparisons.")
     fitted = _fitted(problems, first, fitted)
     asked = Asked(_internal(threshold, first), recall, level)
     seen = Totals()
@@ -279,6 +285,7 @@ def gather(
     reading: list[answers.CollectionRow] = []
     if collection is not None:
         reading = answers.read_collection(problems, collection, threshold, recall, level)
+    evidence = _evidence(problems, held_out, level) if likelihood_ratio else None
     data = {
         "level": level,
         "classes": [str(label) for label in first.labels.tolist()],
@@ -288,6 +295,7 @@ def gather(
         "priors": PRIORS.tolist(),
         "topics": topics,
         "test": tested if len(topics) > 1 else None,
+        "evidence": [] if evidence is None else evidence.figures,
         "collection": {row.name: {"at": row.at, "wanted": row.wanted} for row in reading},
     }
     return Contents(
@@ -302,8 +310,19 @@ def gather(
         run=describe_run(first.tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
         collection=reading,
+        evidence=evidence,
         blocks=first.describe(several=isinstance(source, Mapping) and len(problems) > 1),
     )
+
+
+def _evidence(problems: Problems, held_out: dict[Any, Documents], level: float) -> Evidence:
+    """Return the weight of evidence of all held-out scores together."""
+    ratios: list[LikelihoodRatios] = []
+    for name, documents in held_out.items():
+        problem = problems[name]
+        ratios.append(ratios_of(problem, problem.shown(documents.score), level=level))
+    positive = np.concatenate([each.positive for each in held_out.values()])
+    return evidence_of(positive, join_ratios(ratios), level=level)
 
 
 def _internal(threshold: float | None, first: FittedProblem) -> float | None:
@@ -353,6 +372,7 @@ SCRIPTS = (
     "chooser",
     "controls",
     "appearance",
+    "evidence",
     "page",
 )
 TITLE = "Calibration report"
@@ -368,6 +388,7 @@ def write_report(
     level: float = 0.9,
     threshold: float | None = None,
     recall: float = 0.9,
+    likelihood_ratio: bool = False,
     title: str | None = None,
 ) -> Path:
     """
@@ -399,6 +420,10 @@ def write_report(
         half.
     recall : float
         The share of all positives for which the report gives a threshold.
+    likelihood_ratio : bool
+        Whether to add a section on the weight of evidence: how good the likelihood ratios of the
+        held-out scores are, all topics together. For comparisons that share sources see
+        `bayescal.report.write_validation`.
     title : str, optional
         Title of the page.
 
@@ -427,6 +452,7 @@ def write_report(
     True
     """
     check_fraction(level=level, recall=recall)
+    check_flag(likelihood_ratio=likelihood_ratio)
     target = check_target(path)
     contents = gather(
         calibrators,
@@ -436,6 +462,7 @@ def write_report(
         level=level,
         threshold=threshold,
         recall=recall,
+        likelihood_ratio=likelihood_ratio,
     )
     text = render(
         "report",
@@ -448,6 +475,7 @@ def write_report(
         share=percent,
         count=count,
         contents=contents,
+        evidence=contents.evidence,
         blocks=contents.blocks,
         hash_note=HASH_NOTE,
         collection_columns=answers.COLLECTION,

@@ -43,6 +43,8 @@ def predict(
     level: options.Level = 0.9,
     band: options.Band = "pointwise",
     prior: options.Prior = None,
+    likelihood_ratio: options.LikelihoodRatio = False,
+    support: options.Support = "enfsi",
     quiet: options.Quiet = False,
 ) -> None:
     """Give new scores probabilities, with a band if the calibrator has a posterior.
@@ -62,11 +64,17 @@ def predict(
 
     says as well whether the probabilities are right, as far as the labels of
     held_out.csv can tell, and what to do if they are not.
+
+    [bold]bayescal predict calibrated new.csv --likelihood-ratio --out ratios.csv[/bold]
+
+    adds log10_lr, log10_lr_lower, log10_lr_upper and support: the base-10
+    logarithm of the likelihood ratio, its band, and its verbal equivalent.
     """
-    _check_options(level, band, prior)
+    _check_options(level, band, prior, support)
     writing.check_file(out, read=scores)
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
-    writing.check_columns_free(reader.frame, scores)
+    added = predictions.RATIO_COLUMNS if likelihood_ratio else ()
+    writing.check_columns_free(reader.frame, scores, *added)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
         calibrator, reader, topic_column, lower_is_positive=lower_is_positive
@@ -76,7 +84,7 @@ def predict(
     is_positive, labelled, renamed = None, saved.left_out, ""
     if test:
         is_positive, labelled, renamed = reader.known_labels(label_column, labels, positive)
-    topics, curves = saved.rows(), []
+    topics, curves, ratios = saved.rows(), [], []
     with screen.warnings(), screen.progress("predict", len(topics)) as update:
         for topic, rows in topics:
             update(description=f"predict {topic}")
@@ -84,9 +92,15 @@ def predict(
                 fitted = saved.problems.answering(topic)
             curve = predictions.curve_at(fitted, values[rows], level, band=band, prior=prior)
             curves.append(curve)
+            if likelihood_ratio:
+                with usage_errors("--likelihood-ratio: "):
+                    ratios.append(predictions.ratios_at(fitted, values[rows], level, support))
             update(advance=1)
     curve = predictions.merge_curves([rows for _, rows in topics], curves, values.size)
     frame = writing.with_curve(reader.frame, curve)
+    if likelihood_ratio:
+        positions = [rows for _, rows in topics]
+        frame = frame.assign(**predictions.ratio_columns(ratios, positions, values.size))
     if out is None:
         _print_table(frame)
     else:
@@ -122,11 +136,12 @@ def _print_table(frame: pd.DataFrame) -> None:
     sys.stdout.write(printable(text.getvalue()))
 
 
-def _check_options(level: float, band: str, prior: float | None) -> None:
+def _check_options(level: float, band: str, prior: float | None, support: str) -> None:
     from bayescal.fitting.results.calibration import KINDS
 
     with usage_errors():
         validation.check_fraction(**{"--level": level})
         validation.check_choice("--band", band, KINDS)
+        validation.check_choice("--support", support, predictions.SCALES)
         if prior is not None:
             validation.check_fraction(**{"--prior": prior})

@@ -22,6 +22,8 @@ Title = Annotated[str | None, options.option("--title", None, "Title of the page
 AT_SCORE = "A score: what does a threshold there find and miss?"
 AtScore = Annotated[float | None, options.option("--at-score", None, AT_SCORE, "SCORE")]
 RECALL = "A share of the positives: which threshold takes it?"
+LIKELIHOOD_RATIO = "A section on the likelihood ratios of the held-out scores."
+LikelihoodRatio = Annotated[bool, options.option("--likelihood-ratio", None, LIKELIHOOD_RATIO)]
 Recall = Annotated[float, options.option("--recall", None, RECALL)]
 
 app = typer.Typer()
@@ -42,6 +44,7 @@ def report(
     positive: options.PositiveHere = None,
     at_score: AtScore = None,
     recall: Recall = 0.9,
+    likelihood_ratio: LikelihoodRatio = False,
     level: options.Level = 0.9,
     quiet: options.Quiet = False,
 ) -> None:
@@ -109,6 +112,7 @@ def report(
             level=level,
             threshold=None if at_score is None else sign * at_score,
             recall=recall,
+            likelihood_ratio=likelihood_ratio,
             title=title,
         )
     size = out.stat().st_size / 1e6

@@ -203,6 +203,7 @@ function layOut() {
 function drawAll() {
   drawOverall();
   drawTopic();
+  drawEvidence();
   if (byId("all-topics")?.childElementCount) layOut();
 }
 

@@ -1,0 +1,145 @@
+"""`bayescal lr`: validate likelihood ratios of comparisons whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from bayescal.cli import options, predictions, writing
+from bayescal.cli.columns import ColumnReader
+from bayescal.cli.commands.report import PAGES
+from bayescal.cli.files import write_frame
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+from bayescal.support.validation import check_choice, check_fraction
+
+SOURCES = "The two columns of the items' sources, such as a,b: comparisons that share one depend."
+SourceColumns = Annotated[
+    str | None, options.option("--source-columns", options.COLUMNS, SOURCES, "A,B")
+]
+FOLDS = "Folds of sources, or of comparisons: each LR is by a fit without its own."
+Folds = Annotated[int, options.option("--folds", options.FIT, FOLDS)]
+PAGE = "The .html file to write."
+Page = Annotated[Path | None, options.option("--out", options.OUTPUT, PAGE, "FILE")]
+RATIOS = "A .csv or .parquet file for the rows with their LRs."
+RatiosFile = Annotated[Path | None, options.option("--ratios", options.OUTPUT, RATIOS, "FILE")]
+TITLE = "Title of the page."
+Title = Annotated[str | None, options.option("--title", options.OUTPUT, TITLE)]
+
+app = typer.Typer()
+
+
+@app.command()
+def lr(
+    context: typer.Context,
+    scores: options.ScoresFile,
+    score_column: options.ScoreColumn = "score",
+    label_column: options.LabelColumn = "label",
+    source_columns: SourceColumns = None,
+    positive: options.Positive = None,
+    lower_is_positive: options.LowerIsPositive = False,
+    scores_are: options.ScoresAre = "auto",
+    folds: Folds = 10,
+    draws: options.Draws = 250,
+    level: options.Level = 0.9,
+    support: options.Support = "enfsi",
+    seed: options.Seed = 0,
+    out: Page = None,
+    ratios: RatiosFile = None,
+    title: Title = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Validate likelihood ratios: Cllr, misleading evidence, bounds, with intervals.
+
+    [bold]bayescal lr scores.csv --source-columns a,b --out validation.html[/bold]
+
+    fits the comparisons of nine tenths of the sources, gives those of the
+    others their LRs, and so on for all; then it writes a page with the
+    measures, the Tippett, PAV and cross-entropy plots, and the limits.
+    """
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
+    from bayescal.likelihood_ratio import cross_validated, validate
+
+    with usage_errors():
+        check_fraction(**{"--level": level})
+        check_choice("--support", support, predictions.SCALES)
+    check_at_least(2, **{"--folds": folds})
+    check_at_least(1, **{"--draws": draws})
+    writing.check_file(out, PAGES)
+    writing.check_file(ratios, read=scores)
+    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    if ratios is not None:
+        writing.check_columns_free(reader.frame, scores, *predictions.RATIO_COLUMNS)
+    values = (-1.0 if lower_is_positive else 1.0) * reader.scores(score_column)
+    classes, is_positive, labelled = reader.labels(label_column, positive)
+    rows = np.flatnonzero(labelled)
+    truth = is_positive[rows]
+    sources = _sources(reader, source_columns, rows)
+    calibrator = ScoreCalibrator(
+        scores_are=scores_are, positive=classes[1], draws=draws, random_state=seed
+    )
+    labels = np.array(classes)[truth.astype(np.intp)]
+    with screen.warnings(), usage_errors(), screen.progress("fit", rows.size) as update:
+        found = cross_validated(
+            calibrator,
+            values[rows],
+            labels,
+            sources=sources,
+            folds=folds,
+            level=level,
+            support=None if support == "none" else support,
+            rng=seed,
+            progress=lambda done: update(advance=done),
+        )
+        checked = validate(truth, found.log10, sources=sources, level=level, rng=seed)
+    screen.show(checked.text)
+    if out is not None:
+        _write_page(out, context, truth, found, sources, level, seed, title)
+        screen.say(f"Written to {out}: opens in any browser")
+    if ratios is not None:
+        columns = predictions.ratio_columns([found], [rows], len(reader.frame))
+        with writing.staged_file(ratios) as path:
+            write_frame(reader.frame.assign(**columns), path)
+        screen.say(f"Written to {ratios}")
+
+
+def _sources(
+    reader: ColumnReader, names: str | None, rows: np.ndarray[Any, Any]
+) -> tuple[Any, Any] | None:
+    """Return the sources of the labelled rows, as text."""
+    if names is None:
+        return None
+    parts = [part.strip() for part in names.split(",")]
+    if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
+        raise UsageError(
+            "--source-columns must name two columns, the sources of the two items of each"
+            f" comparison, such as a,b; got {names!r}."
+        )
+    first, second = (reader.names(part, "--source-columns", "a source")[rows] for part in parts)
+    return first, second
+
+
+def _write_page(
+    out: Path,
+    context: typer.Context,
+    truth: Any,
+    found: Any,
+    sources: Any,
+    level: float,
+    seed: int,
+    title: str | None,
+) -> None:
+    from bayescal.fitting.results.tree import versions
+    from bayescal.report import write_validation
+
+    arguments = options.arguments_of(context, "lr")
+    run = {
+        "Versions": versions(),
+        "Arguments": {name: str(value) for name, value in arguments.items() if value is not None},
+    }
+    with usage_errors():
+        write_validation(
+            out, truth, found, sources=sources, level=level, rng=seed, title=title, run=run
+        )

@@ -1,0 +1,577 @@
+"""Likelihood ratios: LR against score, and the pictures of a validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.fitting.results.calibration import PREDICTIVE
+from bayescal.likelihood_ratio import curves
+from bayescal.likelihood_ratio.bounds import elub, invariance_bounds
+from bayescal.likelihood_ratio.measures import LN10, read_comparisons
+from bayescal.likelihood_ratio.ratios import EQUAL_PRIORS, ratios_of
+from bayescal.plots import curve, display
+from bayescal.support.palette import CLASS_COLOURS, DATA_COLOUR, MLE_COLOUR
+from bayescal.support.validation import check_fraction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LOG10_LR = r"$\log_{10}$ LR"
+EDGE = 0.06  # of the axis, beyond which infinite values are drawn
+BOUND_DASHES = {"elub": (0, (4, 2)), "invariance": (0, (1, 1.5))}
+BOUND_NAMES = {"elub": "ELUB", "invariance": "invariance bounds"}
+
+
+class LikelihoodRatioDisplay(display.Display):
+    """
+    log10 LR against the score, with its band, bounds, and ticks of the comparisons fitted.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        log10_lr, lower, upper (score); document_score, label (document); elub, invariance (end) if
+        the calibrator keeps the comparisons fitted.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        log10 LR.
+    band_ : matplotlib.collections.PolyCollection or None
+        Its band.
+    bounds_ : list of matplotlib.lines.Line2D
+        Bounds of LRs.
+    rugs_ : list of matplotlib.lines.Line2D
+        Ticks of the negative comparisons, below, and of the positive ones, above.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> same = np.repeat([True, False], [20, 60])
+    >>> calibrator = ScoreCalibrator(random_state=0).fit(3.0 * same + rng.normal(size=80), same)
+    >>> display = LikelihoodRatioDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display.ax_.get_ylabel()
+    'log10 LR for True'
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: Calibrator,
+        *,
+        topic: Any = None,
+        ax: Axes | None = None,
+        grid: ArrayLike | None = None,
+        level: float = 0.9,
+        bounds: bool = True,
+        ticks: bool = True,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot the likelihood ratio of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
+            Fitted.
+        topic : str or int, optional
+            The topic to show, if the calibrator has several.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        grid, level
+            See `compute`.
+        bounds, ticks, legend
+            See `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described, or the fit has a single part.
+        """
+        problem = display.read_problem(calibrator, topic=topic)
+        data = cls.compute(problem, grid=grid, level=level)
+        return cls(data).plot(ax=ax, bounds=bounds, ticks=ticks, legend=legend)
+
+    @staticmethod
+    def compute(
+        problem: FittedProblem, *, grid: ArrayLike | None = None, level: float = 0.9
+    ) -> xr.Dataset:
+        """
+        Compute what is drawn.
+
+        Parameters
+        ----------
+        problem : FittedProblem
+            One of `fitted_problems`.
+        grid : array-like, optional
+            Scores; by default over all scores fitted, and a little beyond.
+        level : float
+            Posterior probability of the band at each score.
+        """
+        check_fraction(level=level)
+        x = problem.shown(problem.grid(grid))
+        ratios = ratios_of(problem, x, level=level)
+        documents = problem.documents
+        variables: dict[str, Any] = {
+            "log10_lr": ("score", ratios.log10),
+            "document_score": ("document", problem.shown(documents.score)),
+            "label": ("document", documents.positive.astype(np.int64)),
+        }
+        if problem.has_posterior:
+            variables |= {"lower": ("score", ratios.lower), "upper": ("score", ratios.upper)}
+        if documents.known:
+            calibration = problem.calibration.with_prior(EQUAL_PRIORS)
+            own = calibration.log_odds(documents.score, PREDICTIVE) / LN10
+            variables |= {
+                "elub": ("end", list(elub(documents.positive, own))),
+                "invariance": ("end", list(invariance_bounds(documents.positive, own))),
+            }
+        return xr.Dataset(variables, {"score": x}, problem.attrs | {"level": level})
+
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        bounds: bool = True,
+        ticks: bool = True,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        bounds : bool
+            Whether to draw the bounds of the comparisons fitted, which are not applied.
+        ticks : bool
+            Whether to mark the comparisons fitted.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, bounds=bounds, ticks=ticks, legend=legend), self.data
+        look, band_look = self._looks()
+        x, self.band_ = data["score"].values, None
+        if "lower" in data:
+            label = f"{100 * data.attrs['level']:g} % band"
+            self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=label, **band_look)
+        (self.line_,) = ax.plot(x, data["log10_lr"], label="LR", **look)
+        ax.axhline(0.0, zorder=0, **display.REFERENCE)
+        ends = np.concatenate([data[name].values for name in ("lower", "upper") if name in data])
+        point = data["log10_lr"].values
+        reach = max(np.ptp(point), 1.0)
+        low = max(ends.min(initial=point.min()), point.min() - reach)
+        high = min(ends.max(initial=point.max()), point.max() + reach)
+        margin = 0.12 * (high - low)
+        self.bounds_: list[Any] = []
+        if bounds and not self.before_:
+            for name, dashes in BOUND_DASHES.items():
+                if name in data:
+                    self.bounds_ += self._draw_bounds(ax, name, dashes)
+        self.rugs_: list[Any] = []
+        if ticks and not self.before_:
+            for k, height in enumerate((low - 0.6 * margin, high + 0.6 * margin)):
+                score = data["document_score"].values[data["label"].values == k]
+                self.rugs_.append(display.rug(ax, score, height))
+        ax.set_ylim(low - margin, high + margin)
+        curve.label_scores(ax, data, widen=bool(self.before_))
+        ax.set_ylabel(f"log10 LR for {curve.class_name(data)}")
+        display.finish(ax, legend="upper left" if legend else None)
+        return self
+
+    def _draw_bounds(self, ax: Axes, name: str, dashes: Any) -> list[Any]:
+        look = display.REFERENCE | {"color": MLE_COLOUR, "linestyle": dashes}
+        lines = [ax.axhline(value, **look) for value in self.data[name].values.tolist()]
+        lines[0].set_label(BOUND_NAMES[name])
+        return lines
+
+
+class TippettDisplay(display.Display):
+    """
+    Tippett plot: shares of LRs beyond each value, by class, with bands by source.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        positive, negative, and their _lower and _upper (log10_lr).
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        The curve of the negatives and that of the positives.
+    bands_ : list of matplotlib.collections.PolyCollection
+        Their bands.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = TippettDisplay.from_predictions(
+    ...     [0, 0, 1, 1], [-1.0, 0.3, 0.2, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.ax_.get_ylabel()
+    'share of larger LRs'
+    """
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        log10_lr: ArrayLike,
+        *,
+        sources: tuple[ArrayLike, ArrayLike] | None = None,
+        kind: int = 1,
+        level: float = 0.9,
+        random_state: Any = 0,
+        ax: Axes | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot shares of LRs.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        sources : tuple of two array-likes, optional
+            The sources of the two items of each comparison, which widen the bands.
+        kind : {1, 2}
+            1 draws shares of larger LRs for both classes; 2, for positives, that of smaller ones:
+            then both curves show misleading LRs.
+        level : float
+            Probability of the band at each value.
+        random_state : int, numpy Generator, RandomState or None
+            Deals more than 200 sources to groups; see `bayescal.likelihood_ratio.validate`.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        compared = read_comparisons(y_true, log10_lr)
+        data = curves.tippett(compared, sources, kind=kind, level=level, rng=random_state)
+        return cls(data).plot(ax=ax, legend=legend)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, legend=legend), self.data
+        x = data["log10_lr"].values
+        self.lines_, self.bands_ = [], []
+        for k, name in enumerate(("negative", "positive")):
+            look: display.Look = {"color": CLASS_COLOURS[k], "linestyle": display.CLASS_DASHES[k]}
+            ends = data[f"{name}_lower"], data[f"{name}_upper"]
+            band = ax.fill_between(x, *ends, color=CLASS_COLOURS[k], alpha=0.18, linewidth=0)
+            self.bands_.append(band)
+            self.lines_ += ax.plot(x, data[name], label=f"{name}s", linewidth=1.6, **look)
+        ax.axvline(0.0, zorder=0, **display.REFERENCE)
+        ax.set_xlabel(LOG10_LR)
+        both = data.attrs["kind"] == 1
+        ax.set_ylabel("share of larger LRs" if both else "share of more misleading LRs")
+        ax.set_ylim(-0.02, 1.02)
+        corner = "lower left" if both else "upper center"
+        display.finish(ax, legend=corner if legend else None)
+        return self
+
+
+class PavDisplay(display.Display):
+    """
+    LRs after isotonic regression (PAV) against stated LRs; infinite ones at the edges.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        pav, negatives, positives (log10_lr).
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The PAV curve where it is finite.
+    edges_ : list of matplotlib.lines.Line2D
+        Comparisons whose PAV value is infinite.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = PavDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> len(display.edges_)
+    2
+    """
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: ArrayLike, log10_lr: ArrayLike, *, ax: Axes | None = None, legend: bool = True
+    ) -> Self:
+        """
+        Plot recalibrated LRs.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        return cls(curves.pav(read_comparisons(y_true, log10_lr))).plot(ax=ax, legend=legend)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, legend=legend), self.data
+        x, y = data["log10_lr"].values, data["pav"].values
+        shown_x, shown_y = x[np.isfinite(x)], y[np.isfinite(y)]
+        ends = np.concatenate([shown_x, shown_y, [0.0]])
+        low, high = float(ends.min()), float(ends.max())
+        margin = EDGE * (high - low) or 0.5
+        ax.plot([low, high], [low, high], label="stated = PAV", **display.REFERENCE)
+        finite = np.isfinite(x) & np.isfinite(y)
+        label = f"PAV, devPAV {data.attrs['devpav']:.2f}"
+        (self.line_,) = ax.plot(x[finite], y[finite], label=label, **self._looks()[0])
+        self.edges_: list[Any] = []
+        for sign, marker in ((-1.0, "v"), (1.0, "^")):
+            beyond = np.isinf(y) & (np.sign(y) == sign)
+            if beyond.any():
+                height = high + margin if sign > 0.0 else low - margin
+                where = np.clip(x[beyond], low - margin, high + margin)
+                self.edges_ += ax.plot(where, np.full(where.size, height), marker, **EDGE_LOOK)
+        if self.edges_:
+            self.edges_[0].set_label("infinite after PAV")
+        limits = low - 2 * margin, high + 2 * margin
+        ax.set(xlim=limits, ylim=limits)
+        ax.set_xlabel(f"stated {LOG10_LR}")
+        ax.set_ylabel(f"{LOG10_LR} after PAV")
+        display.finish(ax, legend="upper left" if legend else None, corner=(0.0, 0.93))
+        return self
+
+
+EDGE_LOOK: display.Look = {
+    "color": DATA_COLOUR,
+    "markersize": 4.0,
+    "markerfacecolor": "none",
+    "linestyle": "none",
+}
+
+
+class CrossEntropyDisplay(display.Display):
+    """
+    Empirical cross-entropy by prior odds: of stated LRs, after PAV, and of LR = 1.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        stated, recalibrated, neutral (log10_prior_odds), in bits.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        The curves of stated LRs, after PAV, and of LR = 1.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = CrossEntropyDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.ax_.get_ylabel()
+    'empirical cross-entropy (bits)'
+    """
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        log10_lr: ArrayLike,
+        *,
+        log10_prior_odds: ArrayLike = curves.PRIORS,
+        ax: Axes | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot the empirical cross-entropy.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        log10_prior_odds : array-like
+            Base-10 logarithms of prior odds; by default from -3 to 3.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        compared = read_comparisons(y_true, log10_lr)
+        return cls(curves.cross_entropies(compared, log10_prior_odds)).plot(ax=ax, legend=legend)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, legend=legend), self.data
+        x, attrs = data["log10_prior_odds"].values, data.attrs
+        looks = (
+            ("stated", f"stated LRs, Cllr {attrs['cllr']:.3f}", self._looks()[0]),
+            ("recalibrated", f"after PAV, {attrs['min_cllr']:.3f}", display.MLE),
+            ("neutral", "LR = 1", display.REFERENCE | {"linewidth": 1.6}),
+        )
+        self.lines_ = []
+        for name, label, look in looks:
+            self.lines_ += ax.plot(x, data[name], label=label, **look)
+        ax.axvline(0.0, zorder=0, **display.REFERENCE)
+        stated = data["stated"].values
+        top = float(stated[np.isfinite(stated)].max(initial=1.0))
+        ax.set_ylim(0.0, min(1.08 * top, 2.5))
+        ax.set_xlim(x.min(), x.max())
+        ax.set_xlabel(r"$\log_{10}$ prior odds")
+        ax.set_ylabel("empirical cross-entropy (bits)")
+        display.finish(ax, legend="upper left" if legend else None)
+        return self
+
+
+class ConsistencyDisplay(display.Display):
+    """
+    Observed against stated log10 LRs in bins, with intervals by source.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        stated, observed, lower, upper, comparisons (bin).
+
+    Attributes
+    ----------
+    bars_ : matplotlib.container.ErrorbarContainer
+        The bins.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = ConsistencyDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.data.sizes["bin"]
+    2
+    """
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        log10_lr: ArrayLike,
+        *,
+        sources: tuple[ArrayLike, ArrayLike] | None = None,
+        bins: int | None = None,
+        level: float = 0.9,
+        random_state: Any = 0,
+        ax: Axes | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot observed LRs of bins.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        sources : tuple of two array-likes, optional
+            The sources of the two items of each comparison, which widen the intervals.
+        bins : int, optional
+            Number of bins, which hold equal shares of both classes together; by default up to ten.
+        level : float
+            Probability of the intervals.
+        random_state : int, numpy Generator, RandomState or None
+            Seeds the draws behind intervals.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        compared = read_comparisons(y_true, log10_lr)
+        data = curves.consistency(compared, sources, bins=bins, level=level, rng=random_state)
+        return cls(data).plot(ax=ax, legend=legend)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, legend=legend), self.data
+        x, y, low, high = (data[k].values for k in ("stated", "observed", "lower", "upper"))
+        ends = np.concatenate([x, y])
+        ax.plot([ends.min(), ends.max()], [ends.min(), ends.max()], **display.REFERENCE)
+        label = f"bins, {100 * data.attrs['level']:g} % interval"
+        look = display.DATA | {"color": self._looks()[0]["color"]}
+        self.bars_ = ax.errorbar(x, y, [y - low, high - y], label=label, **look)
+        ax.set_xlabel(f"stated {LOG10_LR}")
+        ax.set_ylabel(f"observed {LOG10_LR}")
+        display.finish(ax, legend="upper left" if legend else None)
+        return self

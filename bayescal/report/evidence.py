@@ -1,0 +1,312 @@
+"""Weight of evidence: how good likelihood ratios are, as a section and as a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.likelihood_ratio import LikelihoodRatios, LikelihoodRatioValidation, curves, validate
+from bayescal.likelihood_ratio.measures import read_comparisons
+from bayescal.likelihood_ratio.ratios import DATA, RANGE, shown
+from bayescal.likelihood_ratio.validation import MISLEADING
+from bayescal.metrics.intervals import Interval
+from bayescal.report.rendering import numbers, percent, render, write_page
+from bayescal.support.files import check_target
+from bayescal.support.validation import Floats
+
+SCRIPTS = ("numbers", "svg", "tables", "figure_element", "appearance", "evidence", "evidence_page")
+TITLE = "Validation of likelihood ratios"
+LOG10_LR = "log10 LR"
+NONE = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measure with its interval, as text."""
+
+    name: str
+    value: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that the section says."""
+
+    headline: str
+    good: bool  # whether LRs lose little by their calibration
+    rows: list[Row]
+    bounds: list[Row]  # bounds of LRs, and Cllr within them
+    limits: list[str]
+    positive: str
+    negative: str
+    figures: list[dict[str, Any]]  # what the page draws
+
+
+def evidence_of(
+    y_true: ArrayLike,
+    ratios: LikelihoodRatios,
+    *,
+    sources: tuple[ArrayLike, ArrayLike] | None = None,
+    level: float = 0.9,
+    rng: Any = 0,
+) -> Evidence:
+    """Return the weight of evidence of LRs whose truth is known."""
+    checked = validate(y_true, ratios.log10, sources=sources, level=level, rng=rng)
+    compared = read_comparisons(y_true, ratios.log10)
+    negative, positive = ratios.classes
+    return Evidence(
+        headline=_headline(checked),
+        good=_little_lost(checked),
+        rows=[
+            _row("Cllr (bits; 1 if all LRs are 1, 0 is perfect)", checked.cllr),
+            _row("Cllr min, after the best recalibration", checked.min_cllr),
+            _row("Cllr cal, lost by imperfect calibration", checked.cal_cllr),
+            _row("devPAV, distance from recalibrated log10 LRs", checked.devpav),
+            *(
+                _row(_words(name, positive, negative), checked.misleading[name], share=True)
+                for name in MISLEADING
+            ),
+        ],
+        bounds=_bounds(checked),
+        limits=_limits(checked, ratios),
+        positive=positive,
+        negative=negative,
+        figures=[
+            _tippett(curves.tippett(compared, sources, level=level, rng=rng), ratios.classes),
+            _pav(curves.pav(compared)),
+            _cross_entropy(curves.cross_entropies(compared)),
+        ],
+    )
+
+
+def write_validation(
+    path: str | Path,
+    y_true: ArrayLike,
+    ratios: LikelihoodRatios,
+    *,
+    sources: tuple[ArrayLike, ArrayLike] | None = None,
+    level: float = 0.9,
+    rng: Any = 0,
+    title: str | None = None,
+    run: Mapping[str, Mapping[str, str]] | None = None,
+) -> Path:
+    """
+    Write a validation report of likelihood ratios: one HTML file that needs no network.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write the file, whose folder must exist.
+    y_true : array-like of shape (n,)
+        True for comparisons of the positive proposition.
+    ratios : LikelihoodRatios
+        Their LRs, by fits without them; see `bayescal.likelihood_ratio.cross_validated`.
+    sources : tuple of two array-likes of shape (n,), optional
+        The sources of the two items of each comparison.
+    level : float
+        Probability of the intervals.
+    rng : int, Generator, RandomState or None
+        See `bayescal.likelihood_ratio.validate`.
+    title : str, optional
+        Title of the page.
+    run : mapping of mappings of str, optional
+        Provenance to print, by heading.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described; nothing is written then.
+    FileNotFoundError, OSError
+        If the file cannot be written; nothing stays then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from bayescal import ScoreCalibrator
+    >>> from bayescal.likelihood_ratio import cross_validated
+    >>> rng = np.random.default_rng(0)
+    >>> same = np.repeat([True, False], 40)
+    >>> scores = 3.0 * same + rng.normal(size=80)
+    >>> quick = ScoreCalibrator(draws=100, random_state=0)
+    >>> ratios = cross_validated(quick, scores, same, folds=2, rng=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_validation(f"{folder}/validation.html", same, ratios).stat().st_size < 200_000
+    True
+    """
+    target = check_target(path)
+    evidence = evidence_of(y_true, ratios, sources=sources, level=level, rng=rng)
+    text = render(
+        "evidence",
+        SCRIPTS,
+        {"evidence": evidence.figures, "level": level},
+        title=title or TITLE,
+        percent=f"{100.0 * level:g}",
+        evidence=evidence,
+        run=run or {},
+    )
+    return write_page(target, text)
+
+
+def _little_lost(checked: LikelihoodRatioValidation) -> bool:
+    return checked.cllr.value < 1.0 and checked.cal_cllr.value <= 0.1
+
+
+def _headline(checked: LikelihoodRatioValidation) -> str:
+    if not np.isfinite(checked.cllr.value):
+        return "An infinite LR contradicts the truth: Cllr is infinite."
+    if checked.cllr.value >= 1.0:
+        return "These LRs are worse than LR = 1 for every comparison."
+    lost = checked.cal_cllr.value
+    if lost > 0.1:
+        return f"The LRs inform, but {lost:.2f} bits are lost by imperfect calibration."
+    return f"The LRs inform, and imperfect calibration costs {lost:.3f} bits."
+
+
+def _words(name: str, positive: str, negative: str) -> str:
+    proposition, beyond = {
+        "positive": (positive, "LR < 1"),
+        "negative": (negative, "LR > 1"),
+        "strong positive": (positive, "LR < 1/100"),
+        "strong negative": (negative, "LR > 100"),
+    }[name]
+    strongly = "Strongly misleading" if name.startswith("strong") else "Misleading"
+    return f"{strongly}: share of {proposition!r} with {beyond}"
+
+
+def _row(name: str, each: Interval, *, share: bool = False) -> Row:
+    show = percent if share else _three
+    if np.isnan(each.lower):
+        return Row(name, show(each.value), NONE)
+    return Row(name, show(each.value), f"{show(each.lower)} to {show(each.upper)}")
+
+
+def _three(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else "infinite" if np.isinf(value) else NONE
+
+
+def _bounds(checked: LikelihoodRatioValidation) -> list[Row]:
+    names = {
+        "elub": "ELUB (Vergeer et al. 2016)",
+        "invariance": "invariance (Alberink et al. 2025)",
+    }
+    return [
+        Row(
+            names[name],
+            f"{shown(each.lower)} to {shown(each.upper)}",
+            _three(checked.bounded_cllr[name]),
+        )
+        for name, each in checked.bounds.items()
+    ]
+
+
+def _limits(checked: LikelihoodRatioValidation, ratios: LikelihoodRatios) -> list[str]:
+    """Return sentences on what the LRs rest on, and where they go beyond it."""
+    negatives, positives = checked.comparisons
+    negative, positive = ratios.classes
+    based = f"{positives:,} comparisons of {positive!r} and {negatives:,} of {negative!r}"
+    if checked.sources is not None:
+        based += f", of {checked.sources:,} sources"
+    beyond = [np.array([kind in each for each in ratios.beyond]).sum() for kind in (RANGE, DATA)]
+    out = [
+        f"Based on {based}.",
+        f"Scores beyond those fitted in {beyond[0]:,} cases.",
+        f"LRs larger than the labelled comparisons could contradict in {beyond[1]:,} cases.",
+    ]
+    low, high = ratios.largest
+    if np.isfinite(high):
+        out.append(
+            f"No score can give an LR below {shown(low)} or above {shown(high)} in these fits."
+        )
+    else:
+        out.append("Nothing limits LRs in these fits.")
+    if checked.sources is None:
+        out.append(
+            "Comparisons are taken as independent. If they share sources, intervals are too narrow."
+        )
+    return out
+
+
+# Figures: what evidence.js draws, series by series.
+
+
+def _series(kind: str, name: str, **columns: Any) -> dict[str, Any]:
+    return {"kind": kind, "name": name} | {key: numbers(each) for key, each in columns.items()}
+
+
+def _tippett(data: xr.Dataset, classes: tuple[str, str]) -> dict[str, Any]:
+    x = data["log10_lr"].values
+    series = []
+    for name, label in zip(("negative", "positive"), classes, strict=True):
+        ends = {end: data[f"{name}_{end}"].values for end in ("lower", "upper")}
+        series.append(_series(f"band {name}", f"{label}, interval", x=x, **ends))
+        series.append(_series(f"line {name}", label, x=x, y=data[name].values))
+    return {
+        "title": "Shares of larger LRs (Tippett plot)",
+        "x": numbers([x[0], x[-1]]),
+        "y": [0, 1],
+        "xLabel": LOG10_LR,
+        "yLabel": "share of larger LRs",
+        "at": 0,
+        "note": "For each LR, the share of comparisons of either proposition with a larger one."
+        " Misleading are those of the negative proposition right of 0, and those of the positive"
+        " one left of 0.",
+        "series": series,
+    }
+
+
+def _pav(data: xr.Dataset) -> dict[str, Any]:
+    x, y = data["log10_lr"].values, data["pav"].values
+    finite = np.isfinite(x) & np.isfinite(y)
+    ends = np.concatenate([x[np.isfinite(x)], y[np.isfinite(y)], [0.0]])
+    low, high = float(ends.min()), float(ends.max())
+    margin = 0.06 * (high - low) or 0.5
+    series = [
+        _series("line diagonal", "stated = recalibrated", x=[low, high], y=[low, high]),
+        _series("line posterior", "recalibrated (PAV)", x=x[finite], y=y[finite]),
+    ]
+    for sign, height in ((-1.0, low - margin), (1.0, high + margin)):
+        edge = np.isinf(y) & (np.sign(y) == sign)
+        if edge.any():
+            at: Floats = np.clip(x[edge], low, high)
+            name = "recalibrated to infinity" if sign > 0.0 else "recalibrated to LR = 0"
+            series.append(_series("dot empirical", name, x=at, y=np.full(at.size, height)))
+    limits = numbers([low - 2.0 * margin, high + 2.0 * margin])
+    return {
+        "title": "Stated and recalibrated LRs (PAV)",
+        "x": limits,
+        "y": limits,
+        "xLabel": f"stated {LOG10_LR}",
+        "yLabel": f"{LOG10_LR} after PAV",
+        "note": "Isotonic regression of the truth on the stated LRs; right ones lie on the line.",
+        "series": series,
+    }
+
+
+def _cross_entropy(data: xr.Dataset) -> dict[str, Any]:
+    x = data["log10_prior_odds"].values
+    finite = data["stated"].values[np.isfinite(data["stated"].values)]
+    kinds = (("stated", "posterior"), ("recalibrated", "mle"), ("neutral", "diagonal"))
+    names = {"stated": "stated LRs", "recalibrated": "after PAV", "neutral": "LR = 1"}
+    return {
+        "title": "Empirical cross-entropy by prior odds",
+        "x": numbers([x[0], x[-1]]),
+        "y": [0.0, numbers(min(1.08 * finite.max(initial=1.0), 2.5))],
+        "xLabel": "log10 prior odds",
+        "yLabel": "cross-entropy (bits)",
+        "at": 0,
+        "note": "The mean cost, in bits, of posterior probabilities from these LRs, at every prior;"
+        " at prior odds of 1 it is Cllr. Where it exceeds that of LR = 1, the LRs mislead.",
+        "series": [_series(f"line {kind}", names[k], x=x, y=data[k].values) for k, kind in kinds],
+    }

@@ -1,0 +1,30 @@
+// The figures of the weight of evidence: each comes with its series, which are lines, bands or dots.
+
+function evidenceFigure(it, width) {
+  const { title, note, x, y, xLabel, yLabel } = it;
+  const chart = new Chart({ width, x, y, xLabel, yLabel, label: title });
+  if (it.at !== undefined) chart.vertical(it.at, "diagonal");
+  for (const each of it.series) {
+    const [shape, kind] = each.kind.split(" ");
+    if (shape === "band") chart.band(each.x, each.lower, each.upper, kind);
+    else if (shape === "line") chart.line(each.x, each.y, kind);
+    else each.x.forEach((at, k) => chart.dot(at, each.y[k], kind, 2.5));
+  }
+  const lines = it.series.filter((each) => each.kind.startsWith("line"));
+  const shared = lines.filter((each) => each.x.length === lines[lines.length - 1].x.length);
+  const columns = [column(xLabel, shared[0].x), ...shared.map(({ name, y: values }) => column(name, values))];
+  for (const each of it.series.filter(({ kind }) => kind.startsWith("band"))) {
+    columns.push(column(`${each.name}, lower`, each.lower), column(`${each.name}, upper`, each.upper));
+  }
+  return { title, chart, legend: it.series.map(({ kind, name }) => [kind, name]), note, columns };
+}
+
+function drawEvidence() {
+  const container = byId("evidence-figures");
+  if (!container) return;
+  // Empty figures first: their width is that of a column, which letters are drawn to fit.
+  container.replaceChildren(...DATA.evidence.map(() => element("figure")));
+  const width = widthOf(container.firstElementChild);
+  const figures = DATA.evidence.map((each) => evidenceFigure(each, width));
+  container.replaceChildren(...figures.map((each) => figureElement(each, fileName(each.title))));
+}

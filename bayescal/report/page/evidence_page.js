@@ -1,0 +1,4 @@
+// The page of a validation of likelihood ratios.
+
+drawEvidence();
+followAppearance(drawEvidence);

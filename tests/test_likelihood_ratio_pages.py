@@ -1,0 +1,320 @@
+"""Likelihood ratios in pictures, in reports and in the shell."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.likelihood_ratio import (
+    cllr,
+    cross_validated,
+    elub,
+    empirical_cross_entropy,
+    likelihood_ratios,
+    min_cllr,
+    validate,
+)
+from bayescal.plots import (
+    ConsistencyDisplay,
+    CrossEntropyDisplay,
+    LikelihoodRatioDisplay,
+    PavDisplay,
+    TippettDisplay,
+)
+from bayescal.report import write_report, write_validation
+from tests.cli_tools import run
+from tests.test_likelihood_ratio_validation import all_pairs
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """Return all pairs of items of twelve sources, with LRs."""
+    scores, same, a, b = all_pairs(12, items=3, noise=0.3)
+    return same, 0.8 + scores, (a, b)
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    rng = np.random.default_rng(0)
+    label = np.repeat([1, 0], [30, 60])
+    return ScoreCalibrator(draws=100, random_state=0).fit(2.0 * label + rng.normal(size=90), label)
+
+
+# Displays.
+
+
+def test_tippett_curves_are_shares_of_larger_ratios(pairs, ax):
+    same, log10_lr, sources = pairs
+    display = TippettDisplay.from_predictions(same, log10_lr, sources=sources, ax=ax)
+    for line, truth in zip(display.lines_, (~same, same), strict=True):
+        x, y = line.get_data()
+        np.testing.assert_allclose(y, [(log10_lr[truth] > t).mean() for t in x])
+    data = display.data
+    assert ((data["positive_lower"] <= data["positive"]) & (data["positive"] <= 1.0)).all()
+    wide = TippettDisplay.from_predictions(same, log10_lr, ax=ax).data
+    middle = len(wide["log10_lr"]) // 2
+    gaps = [(each["negative_upper"] - each["negative_lower"])[middle] for each in (data, wide)]
+    assert gaps[0] > gaps[1]
+
+
+def test_tippett_of_misleading_ratios(pairs, ax):
+    same, log10_lr, _ = pairs
+    display = TippettDisplay.from_predictions(same, log10_lr, kind=2, ax=ax, legend=False)
+    x, y = display.lines_[1].get_data()
+    np.testing.assert_allclose(y, [(log10_lr[same] < t).mean() for t in x])
+    assert ax.get_legend() is None
+    with pytest.raises(ValueError, match="kind must be 1 or 2, got 3"):
+        TippettDisplay.from_predictions(same, log10_lr, kind=3, ax=ax)
+
+
+def test_pav_has_infinities_at_the_edges(ax):
+    y = [0, 0, 1, 0, 1, 1]
+    display = PavDisplay.from_predictions(y, [-2.0, -1.0, 0.0, 0.5, 1.0, np.inf], ax=ax)
+    np.testing.assert_allclose(display.data["pav"], [-np.inf, -np.inf, 0.0, 0.0, np.inf, np.inf])
+    np.testing.assert_array_equal(display.line_.get_xdata(), [0.0, 0.5])
+    low, high = (line.get_ydata() for line in display.edges_)
+    assert (low < -2.0).all()
+    assert (high > 1.0).all()
+    assert ax.get_ylim()[0] < low[0] < high[0] < ax.get_ylim()[1]
+
+
+def test_cross_entropy_is_cllr_at_even_odds(pairs, ax):
+    same, log10_lr, _ = pairs
+    odds = [-1.0, 0.0, 2.0]
+    display = CrossEntropyDisplay.from_predictions(same, log10_lr, log10_prior_odds=odds, ax=ax)
+    stated, best, neutral = (line.get_ydata() for line in display.lines_)
+    assert stated[1] == pytest.approx(cllr(same, log10_lr))
+    assert best[1] == pytest.approx(min_cllr(same, log10_lr))
+    assert neutral[1] == pytest.approx(1.0)
+    np.testing.assert_allclose(stated, empirical_cross_entropy(same, log10_lr, odds))
+
+
+def test_consistency_compares_shares_of_bins(pairs, ax):
+    same, log10_lr, sources = pairs
+    display = ConsistencyDisplay.from_predictions(same, log10_lr, sources=sources, bins=4, ax=ax)
+    data = display.data
+    assert data["comparisons"].sum() == same.size
+    assert ((data["lower"] < data["observed"]) & (data["observed"] < data["upper"])).all()
+    # Many calibrated LRs: stated and observed agree.
+    rng = np.random.default_rng(0)
+    y = rng.random(40_000) < 0.5
+    right = np.where(y, 0.41, -0.41) + 0.6 * rng.normal(size=y.size)
+    right = right * (2 * 0.41) / (0.6**2 * np.log(10.0))
+    many = ConsistencyDisplay.from_predictions(y, right, bins=8, ax=ax).data
+    inner = slice(1, -1)
+    np.testing.assert_allclose(many["observed"][inner], many["stated"][inner], atol=0.08)
+    assert ((many["upper"] - many["lower"])[inner] < 0.15).all()
+
+
+def test_ratio_against_score(calibrator, ax):
+    display = LikelihoodRatioDisplay.from_estimator(calibrator, ax=ax)
+    data = display.data
+    expected = likelihood_ratios(calibrator, data["score"].values)
+    np.testing.assert_allclose(data["log10_lr"], expected.log10)
+    np.testing.assert_allclose(data["upper"], expected.upper)
+    own = likelihood_ratios(calibrator, data["document_score"].values).log10
+    np.testing.assert_allclose(data["elub"], elub(data["label"].values, own))
+    assert [len(rug.get_xdata()) for rug in display.rugs_] == [60, 30]
+    assert len(display.bounds_) == 4
+    plain = LikelihoodRatioDisplay.from_estimator(
+        calibrator, ax=Figure().subplots(), bounds=False, ticks=False, legend=False
+    )
+    assert (plain.bounds_, plain.rugs_, plain.ax_.get_legend()) == ([], [], None)
+
+
+def test_ratio_against_probabilities_and_of_topics(ax):
+    rng = np.random.default_rng(0)
+    label = np.arange(120) % 2
+    p = 1.0 / (1.0 + np.exp(-(2.0 * label - 1.0 + rng.normal(size=120))))
+    calibrator = ScoreCalibrator(scores_are="probabilities", draws=50, random_state=0).fit(p, label)
+    display = LikelihoodRatioDisplay.from_estimator(calibrator, ax=ax)
+    scores = display.data["score"].values
+    assert ((scores > 0.0) & (scores < 1.0)).all()
+    assert ax.get_xscale() == "logit"
+    expected = likelihood_ratios(calibrator, scores).log10
+    np.testing.assert_allclose(display.data["log10_lr"], expected, atol=1e-9)
+    topics = TopicCalibrator(draws=50, scores_are="probabilities", random_state=0)
+    topics.fit(p, label, np.repeat(["a", "b"], 60))
+    shown = LikelihoodRatioDisplay.from_estimator(topics, topic="b", ax=Figure().subplots())
+    assert shown.bounds_ == []
+
+
+@pytest.mark.slow
+def test_displays_are_drawn_again_from_their_data(pairs, calibrator, tmp_path):
+    same, log10_lr, sources = pairs
+    made = [
+        TippettDisplay.from_predictions(same, log10_lr, sources=sources, ax=Figure().subplots()),
+        PavDisplay.from_predictions(same, log10_lr, ax=Figure().subplots()),
+        CrossEntropyDisplay.from_predictions(same, log10_lr, ax=Figure().subplots()),
+        ConsistencyDisplay.from_predictions(same, log10_lr, ax=Figure().subplots()),
+        LikelihoodRatioDisplay.from_estimator(calibrator, ax=Figure().subplots()),
+    ]
+    for k, display in enumerate(made):
+        path = tmp_path / f"{k}.nc"
+        display.data.to_netcdf(path, engine="h5netcdf")
+        again = type(display)(xr.load_dataset(path, engine="h5netcdf"))
+        again.plot(ax=Figure().subplots())
+        assert again.ax_.get_ylabel() == display.ax_.get_ylabel()
+        assert again.ax_.get_ylim() == pytest.approx(display.ax_.get_ylim())
+
+
+# Reports.
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    return text, json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+@pytest.mark.slow
+def test_validation_page(pairs, tmp_path):
+    same, _, sources = pairs
+    scores = all_pairs(12, items=3, noise=0.3)[0]
+    labels = np.where(same, "same", "<b>other</b>")
+    quick = ScoreCalibrator(draws=50, random_state=0, positive="same")
+    ratios = cross_validated(quick, scores, labels, sources=sources, folds=3, rng=0)
+    path = write_validation(
+        tmp_path / "validation.html", same, ratios, sources=sources, run={"Run": {"seed": "0"}}
+    )
+    text, data = data_of(path)
+    found = validate(same, ratios.log10, sources=sources, rng=0)
+    for each in (found.cllr, found.min_cllr, found.cal_cllr):
+        assert f'<td class="number">{each.value:.3f}</td>' in text
+        assert f"{each.lower:.3f} to {each.upper:.3f}" in text
+    assert "of 12 sources" in text
+    beyond = sum("range" in each for each in ratios.beyond)
+    assert f"Scores beyond those fitted in {beyond} cases" in text
+    assert "<b>other</b>" not in text
+    titles = [figure["title"] for figure in data["evidence"]]
+    assert [title.split()[0] for title in titles] == ["Shares", "Stated", "Empirical"]
+    entropy = data["evidence"][2]["series"][0]
+    at = entropy["x"].index(0)
+    assert entropy["y"][at] == pytest.approx(found.cllr.value, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_report_has_the_section_if_asked(calibrator, tmp_path):
+    rng = np.random.default_rng(1)
+    label = np.repeat([1, 0], 40)
+    test = 2.0 * label + rng.normal(size=80), label
+    plain, asked = tmp_path / "plain.html", tmp_path / "asked.html"
+    calibrator.report(plain, test)
+    calibrator.report(asked, test, likelihood_ratio=True)
+    assert "Weight of evidence" not in plain.read_text(encoding="utf-8")
+    text, data = data_of(asked)
+    expected = cllr(label, likelihood_ratios(calibrator, test[0]).log10)
+    assert f'<td class="number">{expected:.3f}</td>' in text
+    assert "Comparisons are taken as independent" in text
+    assert len(data["evidence"]) == 3
+    with pytest.raises(ValueError, match="likelihood_ratio=True needs test"):
+        write_report(calibrator, asked, likelihood_ratio=True)
+    with pytest.raises(ValueError, match="likelihood_ratio must be True or False"):
+        write_report(calibrator, asked, test=test, likelihood_ratio=1)
+
+
+def test_bad_ratios_are_said(tmp_path, calibrator):
+    ratios = likelihood_ratios(calibrator, [0.0, 1.0, 2.0, 3.0])
+    with pytest.warns(UserWarning, match="natural logarithms"):
+        text, _ = data_of(write_validation(tmp_path / "v.html", [1, 1, 0, 0], ratios))
+    assert "These LRs are worse than LR = 1 for every comparison" in text
+
+
+# The shell.
+
+
+@pytest.fixture(scope="module")
+def glass_like(tmp_path_factory):
+    scores, same, a, b = all_pairs(9, items=3, noise=0.3)
+    frame = pd.DataFrame({"score": scores, "label": np.where(same, "same", "other")})
+    path = tmp_path_factory.mktemp("lr") / "pairs.csv"
+    frame.assign(a=[f"pane {k}" for k in a], b=[f"pane {k}" for k in b]).to_csv(path, index=False)
+    return path
+
+
+LR = ("--folds", "3", "--draws", "30", "--positive", "same")
+
+
+@pytest.mark.slow
+def test_lr_validates_by_source(glass_like, tmp_path):
+    page, table = tmp_path / "validation.html", tmp_path / "ratios.csv"
+    result = run("lr", glass_like, "--source-columns", "a,b", *LR, "--out", page, "--ratios", table)
+    assert (
+        "27 comparisons of the positive and 324 of the negative proposition of 9" in result.stdout
+    )
+    frame = pd.read_csv(table)
+    found = validate(frame["label"] == "same", frame["log10_lr"], sources=(frame["a"], frame["b"]))
+    assert f"Cllr: {found.cllr.value:.3f} ({found.cllr.lower:.3f} to" in result.stdout
+    assert "Weight of evidence" in page.read_text(encoding="utf-8")
+    assert set(frame["support"].dropna()) & {"weak support for same", "no support"}
+    assert (frame["log10_lr_lower"] <= frame["log10_lr_upper"]).all()
+
+
+@pytest.mark.slow
+def test_lr_takes_distances(glass_like, tmp_path):
+    frame = pd.read_csv(glass_like)
+    frame["score"] = -frame["score"]
+    distances = tmp_path / "distances.csv"
+    frame.to_csv(distances, index=False)
+    options = ("--source-columns", "a,b", *LR)
+    plain = run("lr", glass_like, *options).stdout
+    assert run("lr", distances, *options, "--lower-is-positive").stdout == plain
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--source-columns", "a"), "--source-columns must name two columns"),
+        (("--source-columns", "a,a"), "--source-columns must name two columns"),
+        (("--source-columns", "a,c"), "has no column 'c'"),
+        (
+            ("--source-columns", "a,b", "--positive", "other"),
+            "must be positive exactly where the two",
+        ),
+        (("--folds", "1"), "--folds must be at least 2, got 1"),
+        (("--level", "90"), "--level must lie between 0 and 1"),
+        (("--support", "words"), "--support must be one of 'enfsi', 'none'"),
+        (("--out", "page.csv"), "--out must end in .html or .htm"),
+        (("--label-column", "a"), "must hold two classes, got 9 classes"),
+    ],
+)
+def test_lr_names_wrong_options(glass_like, options, message):
+    result = run("lr", glass_like, *LR, *options, code=2)
+    assert re.search(message, result.stderr.replace("\n", " "))
+
+
+@pytest.mark.slow
+def test_predict_adds_likelihood_ratios(tmp_path):
+    rng = np.random.default_rng(0)
+    label = np.repeat([1, 0], [20, 40])
+    frame = pd.DataFrame({"score": 2.0 * label + rng.normal(size=60), "label": label})
+    scores, out = tmp_path / "scores.csv", tmp_path / "out.csv"
+    frame.to_csv(scores, index=False)
+    folder = tmp_path / "fit"
+    run("fit", scores, "--draws", "50", "--out", folder)
+    run("predict", folder, scores, "--likelihood-ratio", "--level", "0.8", "--out", out)
+    import bayescal
+
+    fitted = bayescal.load(folder / "posterior.nc")
+    expected = likelihood_ratios(fitted, frame["score"], 0.8)
+    table = pd.read_csv(out)
+    np.testing.assert_allclose(table["log10_lr"], expected.log10)
+    np.testing.assert_allclose(table["log10_lr_lower"], expected.lower)
+    np.testing.assert_allclose(table["log10_lr_upper"], expected.upper)
+    assert table["support"].tolist() == expected.support.tolist()
+    run("predict", folder, scores, "--likelihood-ratio", "--support", "none", "--out", out)
+    assert "support" not in pd.read_csv(out)
+    again = run("predict", folder, out, "--likelihood-ratio", code=2)
+    assert "has a column 'log10_lr', which the output adds" in again.stderr
+    run("fit", scores, "--inference", "mle", "--out", folder)
+    refused = run("predict", folder, scores, "--likelihood-ratio", code=2)
+    assert "--likelihood-ratio: likelihood ratios need a combination" in refused.stderr
