@@ -17,6 +17,7 @@ LEVELS = [
     {"support"},
     {"families", "distributions"},
     {"metrics", "decisions"},
+    {"sampling"},
     {"fitting.scores"},
     {"fitting.engines"},
     {"fitting.curves"},

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws
+from bayescal.decisions.ranks import share_so_far
 from bayescal.support import validation
 from bayescal.support.validation import Floats, generator
 
@@ -35,9 +36,7 @@ class Cuts:
     @property
     def recall(self) -> Floats:
         """Return the share of positives that are taken; 1 where a draw has none, (draws, cuts)."""
-        all_of_them = self.positives[:, -1:]
-        none = all_of_them == 0.0
-        return np.where(none, 1.0, self.positives / np.where(none, 1.0, all_of_them))
+        return share_so_far(self.positives)
 
 
 def cuts_of(scores: ArrayLike, draws: ArrayLike, of: str, rng: Any) -> Cuts:

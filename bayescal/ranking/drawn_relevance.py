@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.decisions.ranks import enough_read, recall_by_rank, stopping_rank
 from bayescal.ranking.queries import Queries
 from bayescal.support import score_checks
 from bayescal.support.validation import Floats, Integers, first_of
@@ -105,21 +106,10 @@ def drawn_queries(
         yield name, best_first, draw_relevance(probability, rng)
 
 
-# Shares are quotients of whole numbers: 0.8 of 5 documents is 4 of them.
-ROUNDING = 1e-9
-
-
 def draw_relevance(probability: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Draw relevance of the documents, once for each draw of their probabilities."""
     relevant: NDArray[np.bool_] = rng.random(probability.shape) < probability
     return relevant
-
-
-def recall_by_rank(relevant: NDArray[np.bool_]) -> Floats:
-    """Return the share of relevant documents at or above each rank, shape (draws, documents)."""
-    hits = relevant.cumsum(axis=1)
-    total = hits[:, -1:]
-    return np.where(total > 0, hits / np.maximum(total, 1), 1.0)
 
 
 def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
@@ -130,20 +120,6 @@ def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
     mean = np.full(total.size, np.nan)
     np.divide((precision * relevant).sum(axis=1), total, out=mean, where=total > 0)
     return mean
-
-
-def enough_read(recall: Floats, wanted: float) -> NDArray[np.bool_]:
-    """Return where a recall is the wanted one or more, up to rounding of its quotient."""
-    reached: NDArray[np.bool_] = recall >= wanted - ROUNDING
-    return reached
-
-
-def stopping_rank(relevant: NDArray[np.bool_], recall: float, probability: float) -> int:
-    """Return the first rank by which the wanted recall is reached with the wanted probability."""
-    nothing = ~relevant.any(axis=1)
-    reached = enough_read(recall_by_rank(relevant), recall).mean(axis=0)
-    enough = np.concatenate([[nothing.mean()], reached]) >= probability - ROUNDING
-    return int(enough.argmax())
 
 
 # Long rankings list the first ranks one by one, later ones at growing distances.

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.decisions.ranks import stopping_rank
 from bayescal.ranking import drawn_relevance as drawing
 from bayescal.ranking import queries as grouping
 from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
@@ -211,7 +212,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         validation.check_fraction(probability=probability)
 
         def of_query(relevant: NDArray[np.bool_]) -> tuple[float, ...]:
-            stop = drawing.stopping_rank(relevant, recall, probability)
+            stop = stopping_rank(relevant, recall, probability)
             mean = relevant.mean(axis=0)
             return relevant.shape[1], float(mean.sum()), stop, float(mean[stop:].sum())
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from bayescal.decisions.ranks import enough_read, recall_by_rank
 from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
 from bayescal.report.answer import BY_CHANCE, Answer, Cell
@@ -117,9 +118,7 @@ def judge(relevant: NDArray[np.bool_]) -> Judged:
     """Return the measures of a ranking from the relevance of its documents, best first."""
     one = relevant[np.newaxis]
     return Judged(
-        relevant,
-        drawn_relevance.recall_by_rank(one)[0],
-        float(drawn_relevance.average_precision_of(one)[0]),
+        relevant, recall_by_rank(one)[0], float(drawn_relevance.average_precision_of(one)[0])
     )
 
 
@@ -186,7 +185,7 @@ def _answer(
     if not judged:
         return NOT_JUDGED
     recalls = [judged[name].recall_after(reading.stop) for name, reading in readings.items()]
-    enough = int(drawn_relevance.enough_read(np.array(recalls), wanted.recall).sum())
+    enough = int(enough_read(np.array(recalls), wanted.recall).sum())
     held = _precisions_held(readings, judged)
     chance = float(binom.cdf(enough, len(recalls), wanted.probability))
     few = chance < BY_CHANCE

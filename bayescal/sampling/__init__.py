@@ -1,0 +1,47 @@
+"""Which documents to label, and what their labels say of a collection.
+
+`plan_sample` draws documents, `estimate_recall` reads their labels, `elusion` bounds what was
+missed, and `stop_review` says when to stop. Scores only have to rank: no calibrator is fitted.
+"""
+
+from bayescal.sampling.estimates import (
+    ReviewEstimate,
+    estimate_precision,
+    estimate_prevalence,
+    estimate_recall,
+)
+from bayescal.sampling.exact import (
+    Elusion,
+    ElusionSize,
+    Limits,
+    count_limits,
+    elusion,
+    elusion_size,
+    share_limits,
+    sum_limits,
+)
+from bayescal.sampling.plans import SamplePlan, Stratum, inclusion_of, plan_sample, read_plan
+from bayescal.sampling.stopping import RULES, StopDecision, stop_review
+
+__all__ = [
+    "RULES",
+    "Elusion",
+    "ElusionSize",
+    "Limits",
+    "ReviewEstimate",
+    "SamplePlan",
+    "StopDecision",
+    "Stratum",
+    "count_limits",
+    "elusion",
+    "elusion_size",
+    "estimate_precision",
+    "estimate_prevalence",
+    "estimate_recall",
+    "inclusion_of",
+    "plan_sample",
+    "read_plan",
+    "share_limits",
+    "stop_review",
+    "sum_limits",
+]

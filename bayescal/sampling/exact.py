@@ -1,0 +1,355 @@
+"""Limits that need no model: counts in finite collections, sums over strata, and shares of these.
+
+A number K of positives among N documents, of which n were drawn at random and k were positive, has
+exact limits by the hypergeometric distribution: those K that leave k or more, and k or fewer, a
+probability of more than (1 - level)/2 each. Limits of independent counts are combined by MOVER (G.
+Y. Zou and A. Donner, *Construction of confidence limits about effect measures*, Statistics in
+Medicine 27, 2008): the squared distances of limits from their estimates are added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+from bayescal.support import validation
+
+
+@dataclass(frozen=True)
+class Limits:
+    """
+    A number with an interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate; the posterior mean where the interval is a posterior's.
+    lower, upper : float
+        Ends of the interval.
+    """
+
+    value: float
+    lower: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """Return the width of the interval."""
+        return self.upper - self.lower
+
+
+def count_limits(
+    positives: int, sampled: int, documents: int, level: float = 0.9, *, sequential: bool = False
+) -> Limits:
+    """
+    Return how many of some documents are positive, from a simple random sample of them.
+
+    Parameters
+    ----------
+    positives, sampled, documents : int
+        Positives k among n sampled documents, out of N documents.
+    level : float
+        The coverage of the interval is at least this for every N, n and true count; each end alone
+        fails with probability (1 - level)/2 at most.
+    sequential : bool
+        Whether the sample may grow until the limits please: True gives limits that hold after all
+        numbers of labels at once with probability `level`. They are the counts K with
+        (n + 1) p(k | K) > 1 - level, the ratio of a uniform prior's posterior to the prior.
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit each other, or the level is not between 0 and 1.
+
+    References
+    ----------
+    I. Waudby-Smith and A. Ramdas, *Confidence sequences for sampling without replacement*, NeurIPS
+    2020, equation 5.
+
+    Examples
+    --------
+    >>> count_limits(2, 600, 28_000)
+    Limits(value=93.33333333333333, lower=17.0, upper=290.0)
+    >>> count_limits(2, 600, 28_000, sequential=True)
+    Limits(value=93.33333333333333, lower=2.0, upper=603.0)
+    """
+    check_counts(positives, sampled, documents)
+    validation.check_fraction(level=level)
+    if sampled == 0:
+        return Limits(documents / 2.0, 0.0, float(documents))
+    rest = documents - sampled
+    value = positives * documents / sampled
+    if sequential:
+        counts = positives + np.arange(rest + 1)
+        ratio = stats.hypergeom.logpmf(positives, documents, counts, sampled)
+        inside = counts[ratio > math.log1p(-level) - math.log(sampled + 1)]
+        return Limits(value, float(inside[0]), float(inside[-1]))
+    tail = (1.0 - level) / 2.0
+    lower, upper = positives, positives + rest
+    if positives > 0:
+        lower = positives + _first(
+            rest, lambda more: tail < _at_least(positives, sampled, documents, positives + more)
+        )
+    if positives < sampled:
+        fewer = _first(
+            rest, lambda less: tail < _at_most(positives, sampled, documents, upper - less)
+        )
+        upper -= fewer
+    return Limits(value, float(lower), float(upper))
+
+
+def check_counts(positives: int, sampled: int, documents: int) -> None:
+    """Raise ValueError unless 0 <= positives <= sampled <= documents, all whole numbers."""
+    for name, value in {"positives": positives, "sampled": sampled, "documents": documents}.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+            raise ValueError(f"{name} must be a whole number from 0 on, got {value!r}.")
+    if not positives <= sampled <= documents:
+        raise ValueError(
+            "positives, sampled and documents must not fall in this order, got"
+            f" {positives}, {sampled} and {documents}: positives are among the documents sampled,"
+            " and these among all documents."
+        )
+
+
+def _at_least(positives: int, sampled: int, documents: int, count: int) -> float:
+    """Return the probability of so many positives or more in the sample."""
+    return float(stats.hypergeom.sf(positives - 1, documents, count, sampled))
+
+
+def _at_most(positives: int, sampled: int, documents: int, count: int) -> float:
+    """Return the probability of so many positives or fewer in the sample."""
+    return float(stats.hypergeom.cdf(positives, documents, count, sampled))
+
+
+def _first(most: int, holds: Callable[[int], bool]) -> int:
+    """Return the smallest number from 0 to `most` for which a monotone condition holds."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def sum_limits(parts: Sequence[Limits]) -> Limits:
+    """Return the limits of a sum of independent counts, by MOVER; exact for a single one."""
+    value = math.fsum(part.value for part in parts)
+    below = math.sqrt(math.fsum((part.value - part.lower) ** 2 for part in parts))
+    above = math.sqrt(math.fsum((part.upper - part.value) ** 2 for part in parts))
+    if len(parts) == 1:
+        return parts[0]
+    least, most = (
+        math.fsum(ends) for ends in zip(*((p.lower, p.upper) for p in parts), strict=True)
+    )
+    return Limits(value, max(value - below, least), min(value + above, most))
+
+
+def share_limits(part: Limits, rest: Limits) -> Limits:
+    """
+    Return the limits of a share a / (a + b) from those of two independent counts, by MOVER.
+
+    The lower one is the q at which the lower limit of (1 - q) a - q b is 0, the upper one that at
+    which its upper limit is. Without any positive they are 0 and 1.
+    """
+    a, b = part.value, rest.value
+    if part.upper + rest.upper <= 0.0 or a + b <= 0.0:
+        return Limits(math.nan, 0.0, 1.0)
+
+    def low(q: float) -> float:
+        away = math.hypot((1.0 - q) * (a - part.lower), q * (rest.upper - b))
+        return (1.0 - q) * a - q * b - away
+
+    def high(q: float) -> float:
+        away = math.hypot((1.0 - q) * (part.upper - a), q * (b - rest.lower))
+        return (1.0 - q) * a - q * b + away
+
+    value = a / (a + b)
+    lower = _root(low, 0.0, value) if low(0.0) > 0.0 else 0.0
+    upper = _root(high, value, 1.0) if high(1.0) < 0.0 else 1.0
+    return Limits(value, lower, upper)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a falling function changes its sign."""
+    if function(high) >= 0.0:
+        return high
+    return float(optimize.brentq(function, low, high, xtol=1e-12))
+
+
+# Samples of what nobody is going to read.
+
+
+@dataclass(frozen=True)
+class Elusion:
+    """
+    What a random sample of unread documents says of the positives among them.
+
+    Attributes
+    ----------
+    rate : Limits
+        The share of positives among the unread documents.
+    missed : Limits
+        Their number.
+    recall : Limits
+        found / (found + missed).
+    level : float
+        Coverage of each interval.
+    """
+
+    rate: Limits
+    missed: Limits
+    recall: Limits
+    level: float
+
+
+def elusion(
+    documents: int,
+    sampled: int,
+    positives: int,
+    found: int,
+    level: float = 0.9,
+    *,
+    sequential: bool = False,
+) -> Elusion:
+    """
+    Return the elusion rate of unread documents, the positives missed, and recall.
+
+    Parameters
+    ----------
+    documents, sampled, positives : int
+        Unread documents, how many of them were drawn at random and read, and positives among these.
+    found : int
+        Positives among the documents that the review read, which are known.
+    level, sequential
+        See `count_limits`, whose exact limits of the number missed all others follow from.
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit each other, or the level is not between 0 and 1.
+
+    Examples
+    --------
+    >>> result = elusion(documents=28_000, sampled=600, positives=2, found=240)
+    >>> result.missed.upper, round(result.recall.lower, 3)
+    (290.0, 0.453)
+    """
+    if isinstance(found, bool) or not isinstance(found, int | np.integer) or found < 0:
+        raise ValueError(f"found must be a whole number from 0 on, got {found!r}.")
+    if documents == 0:
+        raise ValueError("documents must be positive, got 0: all documents are read.")
+    missed = count_limits(positives, sampled, documents, level, sequential=sequential)
+    rate = Limits(*(each / documents for each in (missed.value, missed.lower, missed.upper)))
+    recall = Limits(
+        found / (found + missed.value) if found + missed.value else math.nan,
+        found / (found + missed.upper) if found + missed.upper else 0.0,
+        found / (found + missed.lower) if found + missed.lower else 1.0,
+    )
+    return Elusion(rate, missed, recall, level)
+
+
+@dataclass(frozen=True)
+class ElusionSize:
+    """
+    A sample of unread documents that can certify a recall.
+
+    Attributes
+    ----------
+    sampled : int
+        Documents to draw at random.
+    allowed : int
+        The most positives among them with which the recall is certified.
+    most_missed : int
+        The most positives among all unread documents with which the recall is reached.
+    power : float
+        Probability that the sample certifies the recall if `expected` positives were missed, nan
+        if none were stated.
+    """
+
+    sampled: int
+    allowed: int
+    most_missed: int
+    power: float
+
+
+def elusion_size(
+    documents: int,
+    found: int,
+    recall: float,
+    assurance: float = 0.95,
+    *,
+    expected: int | None = None,
+    power: float = 0.8,
+) -> ElusionSize:
+    """
+    Return how many unread documents to sample, to certify that a recall was reached.
+
+    The recall is certified if P(k or fewer in the sample | most_missed + 1) <= 1 - assurance: with
+    more missed than the recall allows, so few positives in the sample are that improbable.
+
+    Parameters
+    ----------
+    documents : int
+        Unread documents.
+    found : int
+        Positives that the review found.
+    recall : float
+        The recall to certify.
+    assurance : float
+        If the recall was not reached, the sample certifies it with probability 1 - assurance at
+        most.
+    expected : int, optional
+        Positives among the unread documents that you expect. The sample is then the smallest that
+        certifies the recall with probability `power` if there are so many. By default it may hold
+        no positive.
+    power : float
+        See `expected`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, if no sample can certify the recall because `expected`
+        are too many, or if all unread documents would have to be sampled.
+
+    Examples
+    --------
+    >>> elusion_size(documents=28_000, found=240, recall=0.8).sampled
+    1341
+    >>> elusion_size(documents=28_000, found=240, recall=0.8, expected=20)
+    ElusionSize(sampled=4025, allowed=4, most_missed=60, power=0.8507)
+    """
+    check_counts(0, 0, documents)
+    check_counts(0, 0, found)
+    validation.check_fraction(recall=recall, assurance=assurance, power=power)
+    # Shares are quotients of whole numbers: 0.8 of 5 is 4.
+    most = math.floor(found / recall - found + 1e-9)
+    if most >= documents:
+        raise ValueError(
+            f"the recall is reached whatever the {documents} unread documents hold: with"
+            f" {found} positives found, {most} may be missed."
+        )
+    if expected is not None and expected > most:
+        raise ValueError(
+            f"expected must be at most {most}, the positives that a recall of {recall:g} allows to"
+            f" be missed with {found} found, got {expected}: read more documents first."
+        )
+    allowed = 0
+    while True:
+        sampled = _smallest_sample(documents, most + 1, allowed, 1.0 - assurance)
+        if expected is None:
+            return ElusionSize(sampled, allowed, most, math.nan)
+        reached = _at_most(allowed, sampled, documents, expected)
+        if reached >= power:
+            return ElusionSize(sampled, allowed, most, round(reached, 4))
+        allowed += 1
+
+
+def _smallest_sample(documents: int, count: int, allowed: int, risk: float) -> int:
+    """Return the smallest sample that holds so few of `count` positives with P <= risk."""
+    return _first(documents, lambda n: _at_most(allowed, n, documents, count) <= risk)

@@ -1,0 +1,430 @@
+"""When to stop a review that reads a ranking from the top: rules, and what each guarantees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from bayescal.decisions.ranks import probability_reached
+from bayescal.sampling.exact import elusion, elusion_size
+from bayescal.sampling.hidden import Collection, HiddenPosterior, fit_posterior
+from bayescal.sampling.plans import SamplePlan, as_partial_labels, as_plans
+from bayescal.support import validation
+from bayescal.support.validation import Floats
+
+TARGET_POSITIVES = 10  # of the control sample of the rule "target"
+
+
+@dataclass(frozen=True)
+class StopDecision:
+    """
+    Whether to stop reading.
+
+    Attributes
+    ----------
+    stop : bool
+        Whether enough was read.
+    rank : int or None
+        How many documents to read from the top, by what is known now; None if the rule cannot say.
+    read : int
+        How many documents were read from the top without a gap.
+    sample : int
+        How many more documents to draw at random before the rule can decide; 0 if none.
+    evidence : float
+        What the rule compares with the assurance: the posterior probability that the recall was
+        reached after `read` documents, or 1 - p for a test of the hypothesis that it was not.
+    advice : str
+        What to do next, in words.
+    guarantee : str
+        What the rule guarantees, and under which condition.
+    rule : str
+        The rule.
+    """
+
+    stop: bool
+    rank: int | None
+    read: int
+    sample: int
+    evidence: float
+    advice: str
+    guarantee: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Review:
+    """The ranking of a review, best documents first, and what is asked of it."""
+
+    scores: Floats  # (documents,): in the order of the collection
+    order: NDArray[np.intp]  # (documents,): their positions by rank
+    labels: Floats  # (documents,): by rank; nan where there is none
+    control: NDArray[np.bool_]  # (documents,): the control sample, by rank
+    recall: float
+    assurance: float  # of each look
+    hidden: Any
+    rng: np.random.Generator
+
+    @property
+    def read(self) -> int:
+        """Return how many documents from the top have a label."""
+        unread = np.flatnonzero(np.isnan(self.labels))
+        return int(unread[0]) if unread.size else self.labels.size
+
+    @property
+    def found(self) -> int:
+        """Return the positives among these."""
+        return int(np.nansum(self.labels[: self.read]))
+
+
+# What a rule finds: its rank, its evidence, and how many more documents to sample.
+Finding = tuple[int | None, float, int]
+
+
+def _by_control(review: Review) -> Finding:
+    """Stop at the j-th of r control positives (Lewis, Yang and Frieder 2021)."""
+    ranks = np.flatnonzero(review.control & (review.labels == 1.0)) + 1
+    needed = first_sure(ranks.size, review.recall, review.assurance)
+    if needed is None:
+        return None, 0.0, _more_controls(review, ranks.size)
+    rank = int(ranks[needed - 1])
+    before = int(np.count_nonzero(ranks <= review.read))
+    sure = float(stats.binom.cdf(before - 1, ranks.size, review.recall))
+    return rank, sure, 0
+
+
+def first_sure(positives: int, recall: float, assurance: float) -> int | None:
+    """
+    Return the smallest j with P(Binomial(r, recall) >= j) <= 1 - assurance; None if none is.
+
+    If the recall at the j-th of r random positives is below the wanted one, at least j of the r lie
+    in a share of the positives that is smaller than it.
+    """
+    risk = stats.binom.sf(np.arange(positives), positives, recall)
+    sure = np.flatnonzero(risk <= 1.0 - assurance + 1e-12)
+    return int(sure[0]) + 1 if sure.size else None
+
+
+def _more_controls(review: Review, positives: int) -> int:
+    """Return how many more control documents to draw, at the share of positives seen so far."""
+    wanted = next(r for r in range(1, 10_000) if first_sure(r, review.recall, review.assurance))
+    drawn = int(np.count_nonzero(review.control))
+    share = (positives + 0.5) / (drawn + 1.0)
+    return min(math.ceil((wanted - positives) / share), review.labels.size - drawn)
+
+
+def _by_target(review: Review) -> Finding:
+    """Stop when the ten positives of a control sample are found (Cormack and Grossman 2016)."""
+    ranks = np.flatnonzero(review.control & (review.labels == 1.0)) + 1
+    if ranks.size < TARGET_POSITIVES:
+        drawn = int(np.count_nonzero(review.control))
+        share = (ranks.size + 0.5) / (drawn + 1.0)
+        more = math.ceil((TARGET_POSITIVES - ranks.size) / share)
+        return None, 0.0, min(more, review.labels.size - drawn)
+    rank = int(ranks[-1])
+    return rank, float(rank <= review.read) * (1.0 - review.recall**ranks.size), 0
+
+
+def _by_hypergeometric(review: Review) -> Finding:
+    """Test each last stretch of what was read (Callaghan and Müller-Hansen 2020)."""
+    if review.read == 0:
+        return None, 0.0, 0
+    p = 1.0 - rank_order_pvalue(review.labels[: review.read], review.labels.size, review.recall)
+    return (review.read if p >= review.assurance else None), p, 0
+
+
+def rank_order_pvalue(labels: Floats, documents: int, recall: float) -> float:
+    """
+    Return the smallest p-value of all last stretches of a ranking that was read so far.
+
+    With r positives found, r - u of them before the stretch, a recall below the wanted one leaves
+    K = floor(r / recall + 1 - (r - u)) positives or more to the stretch and the unread documents.
+    P(u or fewer of these in the stretch) is hypergeometric if the stretch is a random sample.
+    """
+    found = int(labels.sum())
+    size = np.arange(1, labels.size + 1)
+    inside = np.cumsum(labels[::-1])
+    rest = documents - (labels.size - size)
+    left = np.floor(found / recall + 1.0 - (found - inside) + 1e-9)
+    possible = left <= rest
+    if not possible.any():
+        return 0.0
+    counts = inside[possible], rest[possible], left[possible], size[possible]
+    return float(np.min(stats.hypergeom.cdf(*counts)))
+
+
+def _by_elusion(review: Review) -> Finding:
+    """Bound the positives missed by the labels beyond what was read, at all looks at once."""
+    rest = review.labels[review.read :]
+    if not rest.size:
+        return review.read, 1.0, 0
+    labelled = rest[~np.isnan(rest)]
+    sampled, positives = labelled.size, int(labelled.sum())
+    found = review.found
+
+    def lower(assurance: float) -> float:
+        args = rest.size, sampled, positives, found
+        return elusion(*args, level=assurance, sequential=True).recall.lower
+
+    if sampled and lower(review.assurance) >= review.recall - 1e-9:
+        return review.read, review.assurance, 0
+    try:
+        size = elusion_size(rest.size, found, review.recall, review.assurance).sampled
+    except ValueError:
+        return review.read, 1.0, 0
+    return None, 0.0, max(size - sampled, 0)
+
+
+def _by_posterior(review: Review) -> Finding:
+    """Stop where both posteriors, without and with hidden positives, say that enough was read."""
+    collection, labels = _in_order(review)
+    reached = np.min(
+        [
+            probability_reached(_positives(each, collection, labels, review.rng), review.recall)
+            for each in _posteriors(review, collection, labels, (0, review.hidden))
+        ],
+        axis=0,
+    )
+    return _where_reached(review, collection, reached, review.assurance)
+
+
+def _by_quant(review: Review) -> Finding:
+    """Stop where the expected recall less two standard errors is reached (Yang et al. 2021)."""
+    collection, labels = _in_order(review)
+    (posterior,) = _posteriors(review, collection, labels, (0,))
+    p = posterior.probabilities().mean(axis=0)
+    unlabelled = collection.count(np.isnan(labels))
+    known = collection.count(labels == 1.0)
+    taken, all_of_them = np.cumsum(known + p * unlabelled), (known + p * unlabelled).sum()
+    left = np.cumsum((p * (1.0 - p) * unlabelled)[::-1])[::-1]
+    error = np.sqrt(np.r_[left[1:], 0.0]) * taken / all_of_them**2
+    reached = np.r_[0.0, (taken / all_of_them - 2.0 * error >= review.recall).astype(float)]
+    return _where_reached(review, collection, reached, 0.5)
+
+
+def _in_order(review: Review) -> tuple[Collection, Floats]:
+    labels = np.empty(review.labels.size)
+    labels[review.order] = review.labels
+    return Collection.of(review.scores), labels
+
+
+def _posteriors(
+    review: Review, collection: Collection, labels: Floats, priors: tuple[Any, ...]
+) -> list[HiddenPosterior]:
+    return [fit_posterior(collection, labels, each, review.rng) for each in priors]
+
+
+def _positives(
+    posterior: HiddenPosterior, collection: Collection, labels: Floats, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Return draws of the positives in each bin, known ones among them."""
+    drawn = rng.binomial(collection.count(np.isnan(labels)), posterior.probabilities())
+    return np.asarray(drawn + collection.count(labels == 1.0))
+
+
+def _where_reached(
+    review: Review, collection: Collection, reached: Floats, assurance: float
+) -> Finding:
+    ends = np.r_[0, np.cumsum(collection.size)]
+    enough = reached >= assurance - 1e-9
+    rank = int(ends[int(enough.argmax())]) if enough.any() else review.labels.size
+    now = int(np.searchsorted(ends, review.read, side="right")) - 1
+    return rank, float(reached[now]), 0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A stopping rule."""
+
+    find: Callable[[Review], Finding]
+    needs_control: bool
+    guarantee: str
+
+
+RULES = {
+    "posterior": Rule(
+        _by_posterior,
+        False,
+        "None without a model: the recall is reached with the stated posterior probability whether"
+        " positives are hidden or not, if P(positive | score) is a curve along the score, and all"
+        " labels were chosen by score, by chance, or by earlier labels.",
+    ),
+    "control": Rule(
+        _by_control,
+        True,
+        "The recall is reached with the stated probability over control samples, for every ranking"
+        " and with no model, if the control sample is a simple random sample of the collection that"
+        " was drawn before reading and the rule is applied once.",
+    ),
+    "target": Rule(
+        _by_target,
+        True,
+        "With ten random positives all found, the recall is r or more with probability 1 - r^10,"
+        " .89 for r = .8, for every ranking and with no model; a higher assurance changes nothing.",
+    ),
+    "elusion": Rule(
+        _by_elusion,
+        False,
+        "If the recall was not reached, the rule stops with probability 1 - assurance at most, with"
+        " no model, however often you look while the sample grows, if the labels beyond what was"
+        " read are a simple random sample of the unread documents. Reading on starts a new sample.",
+    ),
+    "hypergeometric": Rule(
+        _by_hypergeometric,
+        False,
+        "None in rank order: exact only if the last stretch was read in random order. Where scores"
+        " fall behind the stretch, unread positives are rarer than in it, and the test is"
+        " conservative; where positives are hidden it can err.",
+    ),
+    "quant": Rule(
+        _by_quant,
+        False,
+        "None: the expected recall is reached if no positives are hidden and the curve is right.",
+    ),
+}
+
+
+def stop_review(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    recall: float = 0.8,
+    assurance: float = 0.9,
+    rule: str = "posterior",
+    control: SamplePlan | ArrayLike | None = None,
+    looks: int = 1,
+    hidden: Any = "vague",
+    random_state: Any = 0,
+) -> StopDecision:
+    """
+    Return whether a review that reads the highest scores first may stop.
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents,)
+        Raw scores of the whole collection, larger for likelier positives.
+    labels : array-like of shape (documents,)
+        1 or 0 for documents that were read, nan for all others.
+    recall : float
+        The share of positives to find.
+    assurance : float
+        The probability to reach it with; what that means is the rule's `guarantee`.
+    rule : {"posterior", "control", "target", "elusion", "hypergeometric", "quant"}
+        "posterior" is the hull of the posteriors of `estimate_recall`. "control" stops at the j-th
+        of r control positives, j being the smallest with P(Binomial(r, recall) >= j) <= 1 -
+        assurance. "target" stops at the last of ten. "elusion" bounds what was missed by a random
+        sample of the unread documents. "hypergeometric" tests the last stretch that was read, and
+        "quant" the expected recall less two standard errors.
+    control : SamplePlan or array-like of int, optional
+        The control sample, of which all documents have a label: `plan_sample(purpose="control")`,
+        or positions of documents. Needed by "control" and "target".
+    looks : int
+        How many times you will ask, at most. Each look gets a share (1 - assurance)/looks of the
+        risk (Bonferroni). "elusion" needs no more than 1 while its sample grows.
+    hidden
+        See `estimate_recall`.
+    random_state : int, Generator, RandomState or None
+        Seeds the posterior draws.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or a rule lacks its control sample.
+
+    References
+    ----------
+    M. Callaghan and F. Müller-Hansen, *Statistical stopping criteria for automated screening in
+    systematic reviews*, Systematic Reviews 2020. G. V. Cormack and M. R. Grossman, *Engineering
+    quality and reliability in technology-assisted review*, SIGIR 2016. D. D. Lewis, E. Yang and O.
+    Frieder, *Certifying one-phase technology-assisted reviews*, CIKM 2021. E. Yang, D. D. Lewis and
+    O. Frieder, *Heuristic stopping rules for technology-assisted review*, DocEng 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal.sampling import plan_sample
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(2_000) < 0.1
+    >>> scores = rng.normal(size=2_000) + 2.5 * positive
+    >>> labels = np.full(2_000, np.nan)
+    >>> plan = plan_sample(scores, 400, purpose="control", random_state=1)
+    >>> labels[plan.documents] = positive[plan.documents]
+    >>> decision = stop_review(scores, labels, rule="control", control=plan)
+    >>> decision.stop, decision.advice
+    (False, 'Read on to rank 338, 338 documents more.')
+    """
+    values = validation.as_scores(scores)
+    known = as_partial_labels(labels, values.size)
+    validation.check_fraction(recall=recall, assurance=assurance)
+    validation.check_choice("rule", rule, tuple(RULES))
+    validation.check_count("looks", looks)
+    chosen = RULES[rule]
+    drawn = _as_control(control, values, known)
+    if chosen.needs_control and not drawn.any():
+        raise ValueError(
+            f"control must be the control sample of the rule {rule!r}, got None: draw it with"
+            " plan_sample(scores, n, purpose='control') and label it."
+        )
+    order = np.argsort(-values, kind="stable")
+    review = Review(
+        values,
+        order,
+        known[order],
+        drawn[order],
+        recall,
+        1.0 - (1.0 - assurance) / looks,
+        hidden,
+        validation.generator(random_state),
+    )
+    rank, evidence, sample = chosen.find(review)
+    stop = rank is not None and rank <= review.read
+    advice = _advice(review, rank, sample, stop=stop)
+    return StopDecision(stop, rank, review.read, sample, evidence, advice, chosen.guarantee, rule)
+
+
+def _as_control(
+    control: SamplePlan | ArrayLike | None, scores: Floats, labels: Floats
+) -> NDArray[np.bool_]:
+    """Return the mask of the control sample, all of it labelled."""
+    drawn = np.zeros(scores.size, dtype=bool)
+    if control is None:
+        return drawn
+    if isinstance(control, SamplePlan):
+        (plan,) = as_plans(control, scores)
+        if len(plan.strata) > 1:
+            raise ValueError(
+                "control must be a simple random sample, got a plan with"
+                f" {len(plan.strata)} strata: draw it with purpose='control'."
+            )
+        positions = plan.documents
+    else:
+        positions = np.asarray(control)
+        whole = positions.ndim == 1 and positions.size > 0 and positions.dtype.kind in "iu"
+        if not whole or positions.min() < 0 or positions.max() >= scores.size:
+            raise ValueError(
+                f"control must hold positions of documents, from 0 to {scores.size - 1}, got"
+                f" {control!r}."
+            )
+    drawn[positions] = True
+    missing = int(np.count_nonzero(np.isnan(labels[drawn])))
+    if missing:
+        raise ValueError(
+            f"labels must hold a label of each control document, {missing:,} of"
+            f" {int(drawn.sum()):,} have none."
+        )
+    return drawn
+
+
+def _advice(review: Review, rank: int | None, sample: int, *, stop: bool) -> str:
+    if stop:
+        return f"Stop: {review.read:,} documents were read, and {rank:,} are enough."
+    if rank is not None:
+        return f"Read on to rank {rank:,}, {rank - review.read:,} documents more."
+    if sample:
+        return f"Sample {sample:,} more documents at random."
+    return "Read on, and ask again."
