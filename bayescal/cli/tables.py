@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayescal.metrics import CalibrationVerdict, Losses
+    from bayescal.sampling import ReviewEstimate
 
 MOST_TOPICS = 40  # shown
 # Names of the results of each inference.
@@ -331,6 +332,41 @@ def _verdict_cells(verdict: CalibrationVerdict) -> list[str]:
         f"{verdict.pvalue:.3f}",
         "within bands" if verdict.outcome == "uncertain" else CAUSES[verdict.cause],
     ]
+
+
+# Reviews: one number with several intervals.
+
+METHODS = {
+    "design_based": "from the draw alone",
+    "robust": "hull of the next two",
+    "without_hidden": "curve, no positives hidden",
+    "with_hidden": "curve, some positives hidden",
+}
+
+
+def review_table(result: ReviewEstimate) -> Group:
+    """Return the intervals of a review, the one to state first on top, and its counts."""
+    table = new_table()
+    add_columns(table, ["interval"], text=True)
+    add_columns(table, [result.of, "from", "to"])
+    for name, words in METHODS.items():
+        limits = getattr(result, name)
+        if limits is not None:
+            numbers = (limits.value, limits.lower, limits.upper)
+            table.add_row(words, *("-" if math.isnan(x) else f"{x:.1%}" for x in numbers))
+    counts = [
+        f"{words}: {limits.value:,.0f} [{limits.lower:,.0f}, {limits.upper:,.0f}]"
+        for words, limits in (("positives", result.positives), ("missed", result.missed))
+    ]
+    conflict = result.conflict
+    note = "" if math.isnan(conflict) else f"; as many below if no positives hide: {conflict:.2g}"
+    return titled(
+        f"{result.of.capitalize()}: {percent(result.level)} intervals, the first one to be stated",
+        table,
+        f"{', '.join(counts)}, by the hull; {counted(result.found, 'positive')} labelled",
+        f"hidden positives: {result.hidden.value:.0%} [{result.hidden.lower:.0%},"
+        f" {result.hidden.upper:.0%}]{note}",
+    )
 
 
 # Documents that thresholds select, and positives that they miss.

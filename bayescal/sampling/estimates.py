@@ -522,10 +522,6 @@ def _warn_of_direction(scores: Floats, labels: Floats) -> None:
         )
 
 
-# Documents of equal scores, in this share of a collection, may be duplicates.
-TIED = 0.01
-
-
 def _notes(
     units: Units,
     above: NDArray[np.bool_],
@@ -546,11 +542,4 @@ def _notes(
         )
     if not (units.labels == 1.0).any():
         notes.append("No positive is labelled: nearly every recall is possible.")
-    distinct = np.unique(units.scores).size
-    tied = units.scores.size - distinct
-    if units.of_document.size == units.scores.size and TIED < tied / units.scores.size < 0.5:
-        notes.append(
-            f"{tied:,} documents share their score with another one: if these are duplicates, pass"
-            " groups=, so that each family counts once."
-        )
     return notes

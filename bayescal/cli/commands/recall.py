@@ -1,0 +1,83 @@
+"""`bayescal recall`: which share of the positives a threshold takes, from labelled samples."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayescal.cli import options, reviews, tables, writing
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+
+REPORT = "A report for readers who were not there: design, labels, intervals, assumptions."
+Report = Annotated[Path | None, options.option("--report", options.OUTPUT, REPORT, "FILE")]
+BOUNDS = "Take planned documents without a label for all positive and all negative."
+Bounds = Annotated[bool, options.option("--missing-bounds", reviews.REVIEW, BOUNDS)]
+LOOKED = "How many thresholds were looked at with these labels."
+LookedAt = Annotated[int, options.option("--looked-at", reviews.REVIEW, LOOKED, "NUMBER")]
+
+app = typer.Typer()
+
+
+@app.command()
+def recall(
+    scores: options.ScoresFile,
+    labels: reviews.LabelFiles = None,
+    at_score: reviews.AtScore = None,
+    report: Report = None,
+    missing_bounds: Bounds = False,
+    looked_at: LookedAt = 1,
+    score_column: options.ScoreColumn = "score",
+    lower_is_positive: options.LowerIsPositive = False,
+    group_column: reviews.GroupColumn = None,
+    level: options.Level = 0.9,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """State which share of the positives a threshold takes, with four intervals.
+
+    [bold]bayescal recall scores.csv --labels round1.csv --labels round2.csv --at-score 1.5[/bold]
+
+    reads plans that bayescal sample wrote and people filled in. The first
+    interval needs no model; the others say what a curve along the score adds,
+    with and without positives whose scores are like those of negatives.
+    """
+    from bayescal.report.review import write_review_report
+    from bayescal.sampling import estimate_recall
+
+    if not labels:
+        raise UsageError("--labels must name a file of labels, got none.")
+    if at_score is None:
+        raise UsageError(
+            "--at-score must be the score from which on documents are taken, got none."
+        )
+    check_at_least(0, **{"--seed": seed})
+    check_at_least(1, **{"--looked-at": looked_at})
+    writing.check_file(report, (".html",), read=scores)
+    screen = Screen(quiet=quiet)
+    review = reviews.read_review(
+        scores,
+        labels,
+        score_column=score_column,
+        group_column=group_column,
+        lower_is_positive=lower_is_positive,
+    )
+    sign = -1.0 if lower_is_positive else 1.0
+    with screen.warnings(), usage_errors():
+        result = estimate_recall(
+            review.scores,
+            review.labels,
+            sign * at_score,
+            design=review.plans,
+            level=level,
+            groups=review.groups,
+            missing="bounds" if missing_bounds else "error",
+            looked_at=looked_at,
+            random_state=seed,
+        )
+    screen.show(tables.review_table(result))
+    for note in result.notes:
+        screen.warn(note)
+    if report is not None:
+        with usage_errors(errors=(ValueError, OSError)):
+            write_review_report(report, result, review.scores, review.labels, review.plans)
+        screen.say(f"Written to {report}")

@@ -1,0 +1,99 @@
+"""`bayescal sample`: which documents to label."""
+
+import math
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayescal.cli import options, reviews, writing
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+
+N = Annotated[int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER")]
+Out = Annotated[Path, options.option("--out", options.OUTPUT, "The plan to write, a CSV file.")]
+
+
+class Purpose(StrEnum):
+    """The values of --for."""
+
+    RECALL = "recall"
+    PRECISION = "precision"
+    PREVALENCE = "prevalence"
+    CALIBRATION = "calibration"
+    CONTROL = "control"
+
+
+FOR = "What the labels are for; control is a simple random sample, for elusion and stop."
+For = Annotated[Purpose, options.option("--for", reviews.REVIEW, FOR)]
+
+app = typer.Typer()
+
+
+@app.command()
+def sample(
+    scores: options.ScoresFile,
+    n: N,
+    out: Out,
+    labels: reviews.LabelFiles = None,
+    purpose: For = Purpose.RECALL,
+    at_score: reviews.AtScore = None,
+    score_column: options.ScoreColumn = "score",
+    lower_is_positive: options.LowerIsPositive = False,
+    group_column: reviews.GroupColumn = None,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw documents to label, and write them with their inclusion probabilities.
+
+    [bold]bayescal sample scores.csv --n 100 --at-score 1.5 --out round1.csv[/bold]
+
+    draws documents at random within strata of the score. Fill in the column
+    label of round1.csv; the column document is a row of scores.csv, from 0
+    on. Then
+
+    [bold]bayescal sample scores.csv --labels round1.csv --n 400 --out round2.csv[/bold]
+
+    with the same --at-score draws where labels tell most about recall.
+    """
+    from bayescal.sampling import plan_sample
+
+    check_at_least(0, **{"--seed": seed})
+    check_at_least(1, **{"--n": n})
+    writing.check_file(out, (".csv",), read=scores)
+    screen = Screen(quiet=quiet)
+    if any(out.exists() and out.samefile(path) for path in labels or () if path.exists()):
+        raise UsageError(f"--out must be another file than {out}, which holds labels.")
+    review = reviews.read_review(
+        scores,
+        labels,
+        score_column=score_column,
+        group_column=group_column,
+        lower_is_positive=lower_is_positive,
+    )
+    sign = -1.0 if lower_is_positive else 1.0
+    with screen.warnings(), usage_errors():
+        plan = plan_sample(
+            review.scores,
+            n,
+            purpose=purpose.value,
+            threshold=None if at_score is None else sign * at_score,
+            labels=review.labels,
+            inclusion=review.plans,
+            groups=review.groups,
+            random_state=seed,
+        )
+    with writing.staged_file(out) as path:
+        plan.to_csv(path)
+    words = shlex.join(["bayescal", *sys.argv[1:]])
+    strata = f"{len(plan.strata)} {'stratum' if len(plan.strata) == 1 else 'strata'}"
+    screen.say(
+        f"Written to {out}: {plan.documents.size:,} documents of {strata}, round {plan.round}"
+    )
+    screen.say(f"Seed of the draw {plan.seed}, hash of the scores {plan.hash}, command: {words}")
+    if not math.isnan(plan.expected_width):
+        screen.say(f"Expected width of the design-based 90 % interval: {plan.expected_width:.2f}")
+    for note in plan.notes:
+        screen.warn(note)

@@ -1,0 +1,94 @@
+"""`bayescal stop`: whether a review may stop."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayescal.cli import options, reviews
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+
+
+class RuleName(StrEnum):
+    """The values of --rule."""
+
+    POSTERIOR = "posterior"
+    CONTROL = "control"
+    TARGET = "target"
+    ELUSION = "elusion"
+    HYPERGEOMETRIC = "hypergeometric"
+    QUANT = "quant"
+
+
+RULE = "How to decide; each rule's guarantee is printed."
+Rule = Annotated[RuleName, options.option("--rule", reviews.REVIEW, RULE)]
+CONTROL = "The control sample, a plan of bayescal sample --for control that was filled in."
+Control = Annotated[Path | None, options.option("--control", reviews.REVIEW, CONTROL, "FILE")]
+LOOKS = "How many times you will ask, at most: each look gets a share of the risk."
+Looks = Annotated[int, options.option("--looks", reviews.REVIEW, LOOKS, "NUMBER")]
+
+app = typer.Typer()
+
+
+@app.command()
+def stop(
+    scores: options.ScoresFile,
+    labels: reviews.LabelFiles = None,
+    recall: reviews.Recall = 0.8,
+    assurance: reviews.Assurance = 0.9,
+    rule: Rule = RuleName.POSTERIOR,
+    control: Control = None,
+    looks: Looks = 1,
+    score_column: options.ScoreColumn = "score",
+    lower_is_positive: options.LowerIsPositive = False,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say whether a review that reads the highest scores first may stop.
+
+    [bold]bayescal stop scores.csv --labels read.csv --recall 0.8 --assurance 0.9[/bold]
+
+    reads the labels of documents that were read, and says down to which rank
+    to read so that eight in ten positives are found with probability 0.9.
+    """
+    from bayescal.sampling import stop_review
+
+    check_at_least(0, **{"--seed": seed})
+    check_at_least(1, **{"--looks": looks})
+    screen = Screen(quiet=quiet)
+    files = [*(labels or ()), *([] if control is None else [control])]
+    if not files:
+        raise UsageError("--labels must name a file of labels, got none.")
+    review = reviews.read_review(
+        scores,
+        list(dict.fromkeys(files)),
+        score_column=score_column,
+        lower_is_positive=lower_is_positive,
+    )
+    drawn = None
+    if control is not None:
+        only = reviews.read_review(
+            scores, [control], score_column=score_column, lower_is_positive=lower_is_positive
+        )
+        if not only.plans:
+            raise UsageError(f"--control: {control} is no plan; write it with bayescal sample.")
+        drawn = only.plans[0]
+    with screen.warnings(), usage_errors():
+        decision = stop_review(
+            review.scores,
+            review.labels,
+            recall=recall,
+            assurance=assurance,
+            rule=rule.value,
+            control=drawn,
+            looks=looks,
+            random_state=seed,
+        )
+    screen.say(decision.advice)
+    evidence = f"{decision.evidence:.3f}"
+    screen.say(
+        f"Read from the top without a gap: {decision.read:,} documents; evidence that the recall"
+        f" is reached: {evidence}"
+    )
+    screen.say(f"Guarantee of the rule {decision.rule}: {decision.guarantee}")
