@@ -254,7 +254,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         inclusion : array-like of shape (n,), optional
             The probability that each document had to be labelled, above 0 and at most 1, where it
             was not the same for all; P(+) is then that of the collection. If it is a function of
-            the score, log-odds that are fitted to labels given
+            the score, as in a plan of `bayescal.sampling`, log-odds that are fitted to labels given
             scores need no weights and get none. Class densities get weights 1 / inclusion, scaled
             in each class to its effective sample size, (sum w)^2 / sum w^2. If documents of one
             score have different probabilities, because these depend on labels or on something

@@ -359,7 +359,7 @@ def review_table(result: ReviewEstimate) -> Group:
         for words, limits in (("positives", result.positives), ("missed", result.missed))
     ]
     conflict = result.conflict
-    note = "" if math.isnan(conflict) else f"; as many below if no positives hide: {conflict:.2g}"
+    note = "" if math.isnan(conflict) else f"; as many deep positives if none hide: {conflict:.2g}"
     return titled(
         f"{result.of.capitalize()}: {percent(result.level)} intervals, the first one to be stated",
         table,

@@ -129,16 +129,16 @@ def _answer(result: ReviewEstimate) -> Answer:
         f" {percent(result.level)} confidence"
     )
     if result.method == DESIGN:
-        text = "The interval rests on the random draw alone: intervals made like this one contain"
-        text += (
-            f" the truth in at least about {percent(result.level)} of draws, whatever the scores."
+        text = (
+            "The interval rests on the random draw alone: whatever the scores are worth, intervals"
+            f" made like this one contain the truth in {percent(result.level)} of draws or more."
         )
     else:
         text = "The interval rests on a curve along the score, with and without hidden positives."
     refuted = result.conflict < CONFLICT
     if refuted:
         text += (
-            " Below the threshold there are more positives than a curve without hidden ones"
+            " Deep in the ranking there are more positives than a curve without hidden ones"
             f" explains (probability {short(result.conflict)})."
         )
     return Answer("warning" if refuted or result.method != DESIGN else "good", headline, text)

@@ -60,8 +60,9 @@ class ReviewEstimate:
     found : int
         Positives that are labelled.
     conflict : float
-        P(as many positives among labelled documents below the threshold, or more) by
-        `without_hidden`; nan if there are none below. Below .05 the curve alone is refuted.
+        P(as many positives among the labelled documents of the lowest 70 %, or more) by a curve
+        without hidden positives, fitted to all other labels; nan if none of them is labelled. Below
+        .05 doubt such a curve.
     threshold : float or None
         Documents of this score and above are taken.
     notes : tuple of str
@@ -342,7 +343,7 @@ def _of_labels(
     conflict = curves.conflict
     if conflict < CONFLICT:
         notes.append(
-            "More positives lie below the threshold than a curve without hidden positives explains"
+            "Deep in the ranking there are more positives than a curve without hidden ones explains"
             f" (probability {conflict:.2g}): rely on the design-based interval."
         )
     return ReviewEstimate(
@@ -392,7 +393,7 @@ class Curves:
     without_hidden: tuple[Floats, Floats]  # (draws,): above, below
     with_hidden: tuple[Floats, Floats]
     share_hidden: Floats  # (draws,): by the latter
-    # P(as many labelled positives below the threshold, or more) without hidden positives
+    # P(as many labelled positives deep in the ranking, or more) without hidden positives
     conflict: float
 
     def hull(self, weight_above: int, level: float) -> Limits:
@@ -418,13 +419,29 @@ class Curves:
         without, with_hidden = (
             count_positives(each, collection, units.labels, above, rng) for each in (plain, vague)
         )
-        below = ~np.isnan(fitted) & ~above
-        conflict = math.nan
-        if below.any():
-            p = plain.probabilities()
-            expected = rng.binomial(collection.count(below), p).sum(axis=1)
-            conflict = float(np.mean(expected >= np.count_nonzero(fitted[below] == 1.0)))
+        conflict = _conflict(collection, units.scores, fitted, above, rng)
         return cls(without, with_hidden, vague.share_hidden(), conflict)
+
+
+# The lowest documents, as a share of the ranking, whose labels test a curve fitted to the others.
+DEEP = 0.7
+
+
+def _conflict(
+    collection: Collection,
+    scores: Floats,
+    fitted: Floats,
+    above: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> float:
+    """Return P(as many deep positives, or more) by a curve fitted to all other labels."""
+    deep = ~above & (scores <= np.quantile(scores, DEEP))
+    own = deep & ~np.isnan(fitted)
+    if not own.any():
+        return math.nan
+    others = fit_posterior(collection, np.where(deep, np.nan, fitted), 0, rng)
+    expected = rng.binomial(collection.count(own), others.probabilities()).sum(axis=1)
+    return float(np.mean(expected >= np.count_nonzero(fitted[own] == 1.0)))
 
 
 def count_positives(

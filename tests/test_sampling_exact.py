@@ -1,0 +1,174 @@
+"""Limits without a model: coverage by enumeration, published numbers, sequential looks."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayescal.sampling import Limits, count_limits, elusion, elusion_size, share_limits, sum_limits
+
+pytestmark = pytest.mark.one_era
+
+
+def coverage(documents, sampled, level):
+    """Return the coverage and both errors at every true count, by enumeration."""
+    limits = [count_limits(k, sampled, documents, level) for k in range(sampled + 1)]
+    low, high = (np.array([getattr(each, end) for each in limits]) for end in ("lower", "upper"))
+    for count in range(documents + 1):
+        p = stats.hypergeom.pmf(np.arange(sampled + 1), documents, count, sampled)
+        yield p @ ((low <= count) & (count <= high)), p @ (low > count), p @ (high < count)
+
+
+@pytest.mark.parametrize(
+    ("documents", "sampled"), [(1, 1), (7, 3), (20, 20), (50, 11), (120, 30), (200, 25), (200, 150)]
+)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_limits_of_counts_cover_at_every_count(documents, sampled, level):
+    for covered, low, high in coverage(documents, sampled, level):
+        assert covered >= level - 1e-9
+        assert max(low, high) <= (1.0 - level) / 2.0 + 1e-9
+
+
+@pytest.mark.slow
+def test_limits_of_counts_cover_in_all_collections_up_to_two_hundred():
+    for documents in range(1, 201, 24):
+        for sampled in range(1, documents + 1, max(1, documents // 5)):
+            assert min(each[0] for each in coverage(documents, sampled, 0.9)) >= 0.9 - 1e-9
+
+
+def test_limits_are_the_narrowest_that_cover():
+    # One count less at either end would be left a tail of more than (1 - level)/2.
+    found = count_limits(3, 40, 200, 0.9)
+    assert stats.hypergeom.sf(2, 200, int(found.lower), 40) > 0.05
+    assert stats.hypergeom.sf(2, 200, int(found.lower) - 1, 40) <= 0.05
+    assert stats.hypergeom.cdf(3, 200, int(found.upper), 40) > 0.05
+    assert stats.hypergeom.cdf(3, 200, int(found.upper) + 1, 40) <= 0.05
+
+
+def test_limits_of_large_collections_are_those_of_clopper_and_pearson():
+    found = count_limits(4, 60, 10**7, 0.9)
+    ends = stats.binomtest(4, 60).proportion_ci(0.9, method="exact")
+    assert found.lower / 10**7 == pytest.approx(ends.low, rel=1e-4)
+    assert found.upper / 10**7 == pytest.approx(ends.high, rel=1e-4)
+
+
+def test_ends_of_counts():
+    assert count_limits(0, 0, 9) == Limits(4.5, 0.0, 9.0)
+    assert count_limits(3, 9, 9) == Limits(3.0, 3.0, 3.0)
+    assert count_limits(0, 5, 9).lower == 0.0
+    assert count_limits(5, 5, 9).upper == 9.0
+
+
+def missed_by_peeking(sequential, seed):
+    """Return whether limits exclude the truth after any label of a growing sample."""
+    labels = np.random.default_rng(seed).permutation(np.repeat([1, 0], [15, 285]))
+    positives = np.cumsum(labels)
+    for n in range(10, 300, 10):
+        found = count_limits(int(positives[n - 1]), n, 300, 0.8, sequential=sequential)
+        if not found.lower <= 15 <= found.upper:
+            return True
+    return False
+
+
+@pytest.mark.slow
+def test_sequential_limits_hold_at_all_looks_and_others_do_not():
+    # Standard errors are .037; the coverage of sequential limits is far above the bound.
+    wrong, peeked = (
+        np.mean([missed_by_peeking(sequential, seed) for seed in range(200)])
+        for sequential in (True, False)
+    )
+    assert wrong <= 0.2 + 0.03
+    assert peeked > 0.2 + 0.1
+
+
+def test_sequential_limits_are_a_ratio_of_posterior_to_prior():
+    counts = np.arange(0, 41)
+    prior = np.full(41, 1.0 / 41)
+    posterior = prior * stats.hypergeom.pmf(2, 40, counts, 12)
+    posterior /= posterior.sum()
+    inside = counts[posterior / prior > 0.1]
+    found = count_limits(2, 12, 40, 0.9, sequential=True)
+    assert (found.lower, found.upper) == (inside[0], inside[-1])
+
+
+def covered_by_share(a, b, sampled, sizes, level=0.9):
+    """Return the coverage of recall a/(a + b) from two strata, by enumeration."""
+    covered = 0.0
+    p = [
+        stats.hypergeom.pmf(np.arange(n + 1), size, k, n)
+        for size, k, n in zip(sizes, (a, b), sampled, strict=True)
+    ]
+    limits = [
+        [count_limits(k, n, size, level) for k in range(n + 1)]
+        for n, size in zip(sampled, sizes, strict=True)
+    ]
+    for j, above in enumerate(limits[0]):
+        for k, below in enumerate(limits[1]):
+            if p[0][j] * p[1][k] > 1e-9:
+                found = share_limits(above, below)
+                covered += p[0][j] * p[1][k] * (found.lower <= a / (a + b) <= found.upper)
+    return covered
+
+
+@pytest.mark.parametrize(("a", "b"), [(12, 3), (18, 2), (8, 8), (20, 15), (3, 0), (10, 1)])
+def test_recall_from_two_strata_covers(a, b):
+    assert covered_by_share(a, b, (12, 30), (30, 170)) >= 0.9
+
+
+def test_shares_and_sums_of_known_counts():
+    one, other = Limits(30.0, 30.0, 30.0), Limits(10.0, 10.0, 10.0)
+    assert share_limits(one, other).value == 0.75
+    assert share_limits(one, other).lower == pytest.approx(0.75)
+    assert share_limits(one, other).upper == pytest.approx(0.75)
+    assert share_limits(Limits(0, 0, 0), Limits(0, 0, 0)).upper == 1.0
+    assert math.isnan(share_limits(Limits(0, 0, 0), Limits(0, 0, 0)).value)
+    # Of one uncertain count MOVER gives its own limits, transformed.
+    found = share_limits(one, Limits(10.0, 5.0, 20.0))
+    assert (found.lower, found.upper) == pytest.approx((30 / 50, 30 / 35))
+    assert sum_limits([Limits(10.0, 7.0, 14.0), Limits(10.0, 6.0, 13.0)]) == Limits(
+        20.0, 15.0, 25.0
+    )
+
+
+def test_sizes_of_elusion_samples_are_those_of_the_tables():
+    # 28,000 unread documents, recall .8 with .95: by (1 - n/N)^(K + 1) <= .05, exactly.
+    for found, size in ((50, 5_762), (100, 3_046), (240, 1_341), (500, 657)):
+        assert elusion_size(28_000, found, 0.8).sampled == size
+    asked = elusion_size(28_000, 240, 0.8, expected=20)
+    worst = stats.hypergeom.cdf(asked.allowed, 28_000, asked.most_missed + 1, asked.sampled)
+    assert worst <= 0.05
+    assert stats.hypergeom.cdf(asked.allowed, 28_000, 20, asked.sampled) >= 0.8
+    with pytest.raises(ValueError, match="expected must be at most 60"):
+        elusion_size(28_000, 240, 0.8, expected=61)
+    with pytest.raises(ValueError, match="the recall is reached whatever"):
+        elusion_size(50, 240, 0.8)
+
+
+def test_elusion_turns_counts_into_recall():
+    found = elusion(28_000, 600, 2, 240)
+    assert found.rate.upper == found.missed.upper / 28_000
+    assert found.recall.lower == 240 / (240 + found.missed.upper)
+    assert found.recall.upper == 240 / (240 + found.missed.lower)
+    nothing = elusion(100, 100, 0, 0)
+    assert (nothing.recall.lower, nothing.recall.upper) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ((3, 2, 10), "must not fall in this order"),
+        ((1, 20, 10), "must not fall in this order"),
+        ((-1, 2, 10), "positives must be a whole number"),
+        ((1.5, 2, 10), "positives must be a whole number"),
+    ],
+)
+def test_counts_that_do_not_fit(counts, message):
+    with pytest.raises(ValueError, match=message):
+        count_limits(*counts)
+    with pytest.raises(ValueError, match="level must"):
+        count_limits(1, 2, 10, 1.0)
+    with pytest.raises(ValueError, match="documents must be positive"):
+        elusion(0, 0, 0, 3)
+    with pytest.raises(ValueError, match="found must be"):
+        elusion(10, 5, 0, -3)

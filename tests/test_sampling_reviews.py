@@ -1,0 +1,480 @@
+"""Plans of samples, and recall by four intervals; wrong inputs one by one."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayescal.decisions.ranks import recall_by_rank
+from bayescal.sampling import (
+    estimate_precision,
+    estimate_prevalence,
+    estimate_recall,
+    inclusion_of,
+    plan_sample,
+    read_plan,
+)
+from bayescal.sampling.hidden import Collection, draw, fit_posterior
+from bayescal.sampling.plans import allocate
+from bayescal.support.score_checks import ScoresWarning
+from tests.sizes import size
+
+pytestmark = pytest.mark.one_era
+N, AT = 3_000, 1.6
+
+
+@functools.cache
+def collection(seed=0, hidden=0.0, share=0.04, n=N):
+    """Return scores and labels of Gaussian classes 2.5 apart, a share of positives hidden."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < share
+    visible = positive & (rng.random(n) >= hidden)
+    return rng.normal(size=n) + 2.5 * visible, positive
+
+
+def labelled(positive, *plans):
+    labels = np.full(positive.size, np.nan)
+    for plan in plans:
+        labels[plan.documents] = positive[plan.documents]
+    return labels
+
+
+@functools.cache
+def review(seed=0, hidden=0.0, first=80, second=220):
+    """Return scores, truth, labels and plans of two rounds."""
+    scores, positive = collection(seed, hidden)
+    one = plan_sample(scores, first, threshold=AT, random_state=seed)
+    labels = labelled(positive, one)
+    two = plan_sample(
+        scores, second, threshold=AT, labels=labels, inclusion=one, random_state=seed + 1
+    )
+    return scores, positive, labelled(positive, one, two), (one, two)
+
+
+def test_each_round_draws_what_it_says():
+    _, _, labels, (one, two) = review()
+    assert one.documents.size == 80
+    assert two.documents.size == 220
+    assert not set(one.documents) & set(two.documents)
+    assert (one.round, two.round) == (1, 2)
+    assert one.inclusion.sum() == pytest.approx(80)
+    unlabelled = np.ones(N, dtype=bool)
+    unlabelled[one.documents] = False
+    assert two.inclusion[unlabelled].sum() == pytest.approx(220)
+    assert np.count_nonzero(~np.isnan(labels)) == 300
+    assert np.isnan(one.expected_width)
+    assert 0.05 < two.expected_width < 1.0
+    for plan in (one, two):
+        drawn = np.bincount(plan.stratum[plan.documents])
+        assert drawn.tolist() == [each.sampled for each in plan.strata]
+        assert min(drawn) >= 5
+
+
+def test_documents_are_drawn_as_often_as_they_should_be():
+    scores, _ = collection(n=400)
+    plans = [plan_sample(scores, 60, threshold=AT, random_state=seed) for seed in range(300)]
+    drawn = np.bincount(np.concatenate([plan.documents for plan in plans]), minlength=400)
+    p = plans[0].inclusion
+    z = (drawn - 300 * p) / np.sqrt(300 * p * (1 - p))
+    assert np.abs(z).max() < stats.norm.ppf(1 - 1e-3 / 800)
+    assert plans[0].seed != plans[1].seed
+    again = plan_sample(scores, 60, threshold=AT, random_state=0)
+    np.testing.assert_array_equal(again.documents, plans[0].documents)
+
+
+def test_probabilities_of_several_rounds():
+    scores, _, _, plans = review()
+    p = inclusion_of(plans, scores)
+    expected = 1 - (1 - plans[0].inclusion) * (1 - plans[1].inclusion)
+    np.testing.assert_allclose(p, expected)
+    with pytest.raises(ValueError, match="at least one plan"):
+        inclusion_of((), scores)
+
+
+@pytest.mark.parametrize("purpose", ["recall", "precision", "prevalence", "calibration"])
+def test_labels_go_where_they_tell_most(purpose):
+    scores, _, labels, (one, _) = review()
+    labels = np.where(np.isin(np.arange(N), one.documents), labels, np.nan)
+    plan = plan_sample(
+        scores, 300, purpose=purpose, threshold=AT, labels=labels, inclusion=one, random_state=0
+    )
+    above = np.mean(scores[plan.documents] >= AT)
+    assert above > np.mean(scores >= AT)
+    if purpose == "precision":
+        assert above > 0.5
+
+
+def test_allocation_is_proportional_within_bounds():
+    documents = np.array([10, 100, 1_000])
+    given = allocate(np.array([0.5, 0.3, 0.2]), documents, 60)
+    assert given.sum() == 60
+    assert given[0] == 10  # all of a stratum that would get more
+    assert allocate(np.array([1.0, 0.0, 0.0]), documents, 60).tolist() == [10, 25, 25]
+    assert allocate(np.ones(3), documents, 1_110).tolist() == [10, 100, 1_000]
+
+
+def test_a_plan_survives_its_file(tmp_path):
+    scores, _, _, (_, two) = review()
+    path = two.to_csv(tmp_path / "round2.csv")
+    again = read_plan(path, scores)
+    np.testing.assert_array_equal(again.documents, two.documents)
+    np.testing.assert_array_equal(again.inclusion, two.inclusion)
+    assert (again.strata, again.seed, again.round) == (two.strata, two.seed, two.round)
+    assert again.threshold == AT
+    changed = np.array(scores)
+    changed[0] += 1e-9
+    with pytest.raises(ValueError, match="inclusion probabilities are of other scores"):
+        read_plan(path, changed)
+    (tmp_path / "other.csv").write_text("document,label\n1,0\n")
+    with pytest.raises(ValueError, match="must be a plan with the columns"):
+        read_plan(tmp_path / "other.csv", scores)
+
+
+def test_four_intervals_side_by_side():
+    scores, positive, labels, plans = review()
+    found = estimate_recall(scores, labels, AT, design=plans)
+    truth = np.mean(scores[positive] >= AT)
+    assert found.method == "design"
+    assert (found.lower, found.upper) == (found.design_based.lower, found.design_based.upper)
+    assert found.lower < truth < found.upper
+    ends = found.without_hidden, found.with_hidden
+    assert found.robust.lower == min(each.lower for each in ends)
+    assert found.robust.upper == max(each.upper for each in ends)
+    assert found.robust.width < found.design_based.width
+    assert found.found == np.nansum(labels)
+    assert found.positives.lower >= found.found
+    assert found.missed.lower >= np.nansum(labels[scores < AT])
+    assert found.notes == ()
+    precision = estimate_precision(scores, labels, AT, design=plans)
+    assert precision.lower < positive[scores >= AT].mean() < precision.upper
+    prevalence = estimate_prevalence(scores, labels, design=plans)
+    assert prevalence.lower < positive.mean() < prevalence.upper
+    assert prevalence.threshold is None
+
+
+def test_the_interval_from_the_draw_is_that_of_the_largest_plan():
+    scores, positive, labels, (one, two) = review()
+    found = estimate_recall(scores, labels, AT, design=(one, two)).design_based
+    known = labelled(positive, one) == 1
+    counts = []
+    for above in (True, False):
+        mine = (scores >= AT) == above
+        total = np.count_nonzero(known & mine)
+        for h, each in enumerate(two.strata):
+            drawn = two.documents[(two.stratum[two.documents] == h) & mine[two.documents]]
+            if drawn.size:
+                total += positive[drawn].sum() * each.documents / drawn.size
+        counts.append(total)
+    assert found.value == pytest.approx(counts[0] / sum(counts))
+
+
+def test_all_labels_leave_nothing_open():
+    scores, positive = collection(n=200, share=0.2)
+    plan = plan_sample(scores, 200, threshold=AT, random_state=0)
+    found = estimate_recall(scores, positive.astype(float), AT, design=plan)
+    truth = np.mean(scores[positive] >= AT)
+    for limits in (found.design_based, found.robust, found.with_hidden):
+        assert (limits.value, limits.lower, limits.upper) == pytest.approx((truth,) * 3)
+
+
+def test_hidden_positives_are_noticed():
+    share, conflict = [], []
+    for hidden in (0.0, 0.5):
+        scores, _, labels, plans = review(2, hidden, 200, 1_000)
+        found = estimate_recall(scores, labels, AT, design=plans)
+        share.append(found.hidden.value)
+        conflict.append(found.conflict)
+    assert share[0] < 0.2 < share[1]
+    assert conflict[1] < 0.05 < conflict[0]
+    assert any("rely on the design-based interval" in note for note in found.notes)
+
+
+def test_the_curve_ignores_how_documents_were_chosen_by_score():
+    scores, _, labels, plans = review()
+    one = estimate_recall(scores, labels, AT, design=plans)
+    other = estimate_recall(scores, labels, AT)
+    assert other.method == "hull"
+    assert other.design_based is None
+    assert (one.robust, one.hidden) == (other.robust, other.hidden)
+
+
+def test_only_ranks_matter():
+    scores, _, labels, _ = review()
+    one = estimate_recall(scores, labels, AT)
+    other = estimate_recall(np.exp(scores), labels, np.exp(AT))
+    assert one.robust == other.robust
+
+
+@functools.cache
+def held(seeds, hidden):
+    inside = []
+    for seed in range(seeds):
+        scores, positive, labels, plans = review(seed, hidden)
+        found = estimate_recall(scores, labels, AT, design=plans)
+        truth = np.mean(scores[positive] >= AT)
+        of_each = (found.design_based, found.robust, found.without_hidden)
+        inside.append([each.lower <= truth <= each.upper for each in of_each])
+    return np.mean(inside, axis=0)
+
+
+@pytest.mark.slow
+def test_intervals_hold_and_a_curve_without_hidden_positives_does_not():
+    seeds = size(12, 200)
+    error = np.sqrt(0.9 * 0.1 / seeds)
+    for hidden in (0.0, 0.3):
+        design, hull, _ = held(seeds, hidden)
+        assert min(design, hull) > 0.9 - 3 * error
+    assert held(seeds, 0.3)[2] < held(seeds, 0.3)[1]
+
+
+# The sampler and its model.
+
+
+def test_draws_are_those_of_a_known_posterior():
+    # y ~ N(A x, s^2): the posterior of standard normal x is normal, with a closed form.
+    a, s = np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), 0.3
+    y = np.array([0.7, -1.2])
+    precision = np.eye(3) + a.T @ a / s**2
+    mean = np.linalg.solve(precision, a.T @ y / s**2)
+    x = np.concatenate(
+        [draw(lambda x: -0.5 * ((y - x @ a.T) ** 2).sum(axis=1) / s**2, 3, k) for k in range(3)]
+    )
+    deviation = np.sqrt(np.diag(np.linalg.inv(precision)))
+    assert np.abs((x.mean(axis=0) - mean) / deviation).max() < 0.15
+    np.testing.assert_allclose(x.std(axis=0), deviation, rtol=0.12)
+
+
+def test_without_labels_the_share_hidden_is_its_prior():
+    scores, _ = collection()
+    posterior = fit_posterior(Collection.of(scores), np.full(N, np.nan), (2.0, 3.0), 0)
+    drawn = posterior.share_hidden()
+    levels = np.array([0.1, 0.5, 0.9])
+    expected = stats.beta(2.0, 3.0).ppf(levels)
+    np.testing.assert_allclose(np.quantile(drawn, levels), expected, atol=0.06)
+
+
+def test_the_sampler_agrees_with_importance_sampling_from_the_prior():
+    scores, positive = collection(1)
+    documents = np.random.default_rng(0).choice(N, 25, replace=False)
+    labels = np.full(N, np.nan)
+    labels[documents] = positive[documents]
+    posterior = fit_posterior(Collection.of(scores), labels, "vague", 0)
+    prior = np.random.default_rng(1).normal(size=(20_000, posterior.model.dimension))
+    weight = special.softmax(posterior.model.log_likelihood(prior))
+    total = posterior.model.probabilities(prior) @ posterior.model.size
+    sampled = posterior.probabilities() @ posterior.model.size
+    order = np.argsort(total)
+    levels = np.array([0.1, 0.5, 0.9])
+    expected = total[order][np.searchsorted(np.cumsum(weight[order]), levels)]
+    np.testing.assert_allclose(np.quantile(sampled, levels), expected, rtol=0.25)
+
+
+def test_documents_of_one_score_share_a_bin():
+    scores = np.r_[np.zeros(500), np.ones(20), np.arange(2, 40)]
+    found = Collection.of(scores.astype(float))
+    assert np.unique(found.code[:500]).size == np.unique(found.code[500:520]).size == 1
+    assert found.size.sum() == scores.size
+    assert (np.diff(found.z) < 0).all()
+
+
+# Wrong inputs, one by one.
+
+
+def test_scores_other_than_those_of_the_plan():
+    scores, _, labels, plans = review()
+    with pytest.raises(ValueError, match="scores must be those of the plan of round 1"):
+        estimate_recall(scores + 1.0, labels, AT, design=plans)
+
+
+def test_planned_documents_without_a_label():
+    scores, _, labels, plans = review()
+    partial = np.array(labels)
+    partial[plans[1].documents[:7]] = np.nan
+    with pytest.raises(ValueError, match="7 of 300 have none"):
+        estimate_recall(scores, partial, AT, design=plans)
+    bounds = estimate_recall(scores, partial, AT, design=plans, missing="bounds")
+    for filling in (0.0, 1.0):
+        filled = np.where(np.isin(np.arange(N), plans[1].documents[:7]), filling, partial)
+        one = estimate_recall(scores, filled, AT, design=plans)
+        assert bounds.design_based.lower <= one.design_based.lower
+        assert one.robust.upper <= bounds.robust.upper
+    assert "7 planned documents have no label" in bounds.notes[-1]
+
+
+def test_labels_of_no_plan_are_known_and_fit_no_curve():
+    scores, positive, labels, plans = review()
+    more = np.array(labels)
+    found_by_keyword = np.flatnonzero(positive & np.isnan(labels))[:5]
+    more[found_by_keyword] = 1.0
+    one = estimate_recall(scores, labels, AT, design=plans)
+    other = estimate_recall(scores, more, AT, design=plans)
+    assert other.found == one.found + 5
+    assert any("5 labels are in no plan" in note for note in other.notes)
+    assert other.hidden == one.hidden  # the curve is the same
+
+
+@pytest.mark.parametrize("value", [0.0, 1.5, np.nan])
+def test_inclusion_probabilities_that_are_none(value):
+    from bayescal.metrics import log_loss
+
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        log_loss([0, 1], [0.2, 0.7], inclusion=[0.5, value])
+
+
+def test_weights_that_sum_to_the_collection_are_no_counts():
+    from bayescal.metrics import bootstrap_interval, brier_score
+
+    rng = np.random.default_rng(0)
+    weight = 1.0 / rng.uniform(0.01, 1.0, 200)
+    with pytest.warns(UserWarning, match="pass inclusion=1 / weights"):
+        bootstrap_interval(
+            brier_score, np.arange(200) % 2, np.full(200, 0.5), sample_weight=weight, resamples=2
+        )
+
+
+def test_no_positive_is_labelled():
+    scores, _, _, plans = review()
+    labels = labelled(np.zeros(N, dtype=bool), *plans)
+    found = estimate_recall(scores, labels, AT, design=plans)
+    assert (found.lower, found.upper) == (0.0, 1.0)
+    assert found.robust.width > 0.6
+    assert any("No positive is labelled" in note for note in found.notes)
+
+
+def test_no_positive_below_the_threshold():
+    scores, positive, _, plans = review()
+    labels = labelled(positive & (scores >= AT), *plans)
+    found = estimate_recall(scores, labels, AT, design=plans)
+    assert found.upper == 1.0
+    assert found.lower < 0.97
+    assert found.with_hidden.lower < found.with_hidden.upper
+
+
+def test_a_threshold_chosen_after_the_labels():
+    scores, _, labels, plans = review()
+    other = estimate_recall(scores, labels, 1.2, design=plans)
+    assert any("set looked_at" in note for note in other.notes)
+    one = estimate_recall(scores, labels, AT, design=plans)
+    several = estimate_recall(scores, labels, AT, design=plans, looked_at=5)
+    assert several.design_based.width > one.design_based.width
+    assert several.robust.width > one.robust.width
+
+
+def test_more_labels_than_documents_are_left():
+    scores, positive = collection(n=300)
+    one = plan_sample(scores, 250, threshold=AT, random_state=0)
+    labels = labelled(positive, one)
+    rest = plan_sample(scores, 100, labels=labels, inclusion=one, random_state=0)
+    assert rest.documents.size == 50
+    assert (rest.inclusion[np.isnan(labels)] == 1.0).all()
+    assert "all 50 are to be labelled" in rest.notes[0]
+    with pytest.raises(ValueError, match="all have a label"):
+        plan_sample(scores, 1, labels=positive.astype(float))
+
+
+def test_ties_stay_together_and_equal_scores_are_a_simple_sample():
+    scores = np.round(collection()[0])
+    plan = plan_sample(scores, 100, threshold=2.0, random_state=0)
+    for value in np.unique(scores):
+        assert np.unique(plan.stratum[scores == value]).size == 1
+    same = plan_sample(np.ones(500), 50, random_state=0)
+    assert len(same.strata) == 1
+    assert "simple random sample" in same.notes[0]
+    labels = labelled(collection(n=500)[1], same)
+    found = estimate_recall(np.ones(500), labels, 1.0, design=same)
+    assert found.upper == 1.0
+
+
+def test_a_simple_sample_has_the_limits_of_clopper_and_pearson():
+    scores, positive = collection()
+    plan = plan_sample(scores, 400, purpose="control", random_state=0)
+    found = estimate_recall(scores, labelled(positive, plan), AT, design=plan).design_based
+    own = scores[plan.documents][positive[plan.documents]] >= AT
+    ends = stats.binomtest(int(own.sum()), own.size).proportion_ci(0.9, method="exact")
+    assert (found.lower, found.upper) == pytest.approx((ends.low, ends.high))
+
+
+def test_scores_that_rise_with_negatives_are_warned_of():
+    scores, positive = collection()
+    plan = plan_sample(-scores, 400, purpose="control", random_state=0)
+    labels = labelled(positive, plan)
+    with pytest.warns(ScoresWarning, match="positives have lower scores"):
+        found = estimate_recall(-scores, labels, 0.0, design=plan)
+    assert found.lower <= np.mean(-scores[positive] >= 0.0) <= found.upper
+
+
+def test_groups_are_drawn_and_counted_whole():
+    scores, positive = collection(n=900)
+    groups = np.arange(900) // 3
+    plan = plan_sample(scores, 80, threshold=AT, groups=groups, random_state=0)
+    assert np.unique(groups[plan.documents]).size == 80
+    assert plan.documents.size == 240
+    labels = labelled(positive, plan)
+    found = estimate_recall(scores, labels, AT, design=plan, groups=groups)
+    highest = scores.reshape(300, 3).max(axis=1)
+    of_group = positive.reshape(300, 3).any(axis=1)
+    assert found.lower <= np.mean(highest[of_group] >= AT) <= found.upper
+    assert found.found == np.unique(groups[labels == 1]).size
+
+
+def test_two_labels_for_a_document():
+    scores, _ = collection()
+    with pytest.raises(ValueError, match="two reviewers of a document have to agree"):
+        estimate_recall(scores, np.zeros((N, 2)), AT)
+    with pytest.raises(ValueError, match=r"or nan where there is none, got 0\.5"):
+        estimate_recall(scores, np.full(N, 0.5), AT)
+
+
+def test_labels_that_trained_the_classifier_fit_no_curve():
+    scores, _, labels, plans = review()
+    found = estimate_recall(scores, labels, AT, design=plans, out_of_sample=False)
+    assert found.robust.width > 0.6
+    assert found.design_based == estimate_recall(scores, labels, AT, design=plans).design_based
+    assert np.isnan(found.conflict)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"hidden": "learned"}, "hidden must be 'vague', 0"),
+        ({"hidden": (1.0, -2.0)}, "hidden must be 'vague', 0"),
+        ({"missing": "drop"}, "missing must be"),
+        ({"looked_at": 0}, "looked_at must be"),
+        ({"level": 1.0}, "level must"),
+        ({"out_of_sample": 2}, "out_of_sample must be"),
+        ({"design": [1]}, "plans must be SamplePlan"),
+    ],
+)
+def test_wrong_options(options, message):
+    scores, _, labels, _ = review()
+    with pytest.raises(ValueError, match=message):
+        estimate_recall(scores, labels, AT, **options)
+
+
+def test_wrong_plans():
+    scores, _, labels, _ = review()
+    for threshold, message in ((np.nan, "threshold must be a finite"), (None, "threshold must")):
+        with pytest.raises(ValueError, match=message):
+            estimate_recall(scores, labels, threshold)
+    with pytest.raises(ValueError, match="threshold must take a document"):
+        estimate_precision(scores, labels, 1e9)
+    with pytest.raises(ValueError, match="n must be"):
+        plan_sample(scores, 0)
+    with pytest.raises(ValueError, match="purpose must be"):
+        plan_sample(scores, 10, purpose="fun")
+
+
+def test_recall_by_rank_of_steps_is_that_of_documents():
+    relevant = np.array([[1, 0, 1, 1], [0, 0, 0, 0]])
+    assert recall_by_rank(relevant)[0] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 1.0])
+    assert recall_by_rank(relevant.reshape(2, 2, 2).sum(axis=2))[0] == pytest.approx([1 / 3, 1.0])
+    assert recall_by_rank(relevant)[1].tolist() == [1.0] * 4
+
+
+def test_nothing_warns_of_a_plain_review():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores, _, labels, plans = review(3)
+        estimate_recall(scores, labels, AT, design=plans)
