@@ -1,0 +1,207 @@
+"""`bayescal sample`, `recall`, `elusion` and `stop`, and the report of a review."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayescal.report.review import write_review_report
+from bayescal.sampling import estimate_recall, read_plan
+from tests.cli_tools import run
+
+pytestmark = pytest.mark.one_era
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A collection, and two rounds of labels that reviewers filled in."""
+    path = tmp_path_factory.mktemp("review")
+    rng = np.random.default_rng(0)
+    positive = rng.random(1_500) < 0.06
+    frame = pd.DataFrame({"score": rng.normal(size=1_500) + 2.4 * positive, "thread": "x"})
+    frame["thread"] = [f"t{k // 2}" for k in range(1_500)]
+    frame.to_csv(path / "scores.csv", index=False)
+    np.save(path / "truth.npy", positive)
+    at = ("--at-score", "1.5")
+    run("sample", path / "scores.csv", "--n", 60, *at, "--out", path / "one.csv")
+    fill(path / "one.csv", positive)
+    labels = ("--labels", path / "one.csv")
+    out = run(
+        "sample", path / "scores.csv", *labels, "--n", 150, *at, "--out", path / "two.csv"
+    ).output
+    assert "Expected width" in out
+    fill(path / "two.csv", positive)
+    return path
+
+
+def fill(path, positive, words=("no", "yes")):
+    frame = pd.read_csv(path)
+    frame["label"] = np.array(words)[positive[frame["document"]].astype(int)]
+    frame.to_csv(path, index=False)
+
+
+def rounds(folder):
+    return ("--labels", folder / "one.csv", "--labels", folder / "two.csv")
+
+
+def test_recall_is_that_of_the_functions(folder, tmp_path):
+    path = folder / "scores.csv"
+    report = tmp_path / "recall.html"
+    out = run("recall", path, *rounds(folder), "--at-score", 1.5, "--report", report).output
+    scores = pd.read_csv(path)["score"]
+    plans = [read_plan(folder / f"{name}.csv", scores) for name in ("one", "two")]
+    assert [plan.round for plan in plans] == [1, 2]
+    labels = np.full(scores.size, np.nan)
+    for plan in plans:
+        labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
+    expected = estimate_recall(scores, labels, 1.5, design=plans)
+    for limits in (expected.design_based, expected.robust):
+        assert f"{limits.lower:.1%}" in out
+        assert f"{limits.upper:.1%}" in out
+    page = report.read_text()
+    assert str(plans[1].seed) in page
+    assert plans[1].hash in page
+    assert "From the random draw alone" in page
+    again = write_review_report(tmp_path / "again.html", expected, scores, labels, plans)
+    assert again.read_text() == page
+
+
+def test_a_report_without_a_plan_says_so(folder, tmp_path):
+    scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
+    labels = np.full(scores.size, np.nan)
+    labels[:300] = np.load(folder / "truth.npy")[:300]
+    result = estimate_recall(scores, labels, 1.5)
+    text = write_review_report(tmp_path / "r.html", result, scores, labels).read_text()
+    assert "No plan was given" in text
+    assert "From the random draw alone" not in text
+    nothing = estimate_recall(scores, np.where(labels == 1, 0, labels), 1.5)
+    text = write_review_report(tmp_path / "r.html", nothing, scores, labels, title="A & B")
+    assert "A &amp; B" in text.read_text()
+    assert not re.search(r">\s*nan\b", text.read_text())
+
+
+def test_lower_scores_may_be_positive(folder, tmp_path):
+    frame = pd.read_csv(folder / "scores.csv")
+    frame["score"] = -frame["score"]
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    options = ("--n", 60, "--at-score", "-1.5", "--lower-is-positive", "--out", tmp_path / "o.csv")
+    run("sample", tmp_path / "scores.csv", *options)
+    one, other = (pd.read_csv(path) for path in (tmp_path / "o.csv", folder / "one.csv"))
+    assert one["document"].tolist() == other["document"].tolist()
+
+
+def test_groups_are_drawn_whole(folder, tmp_path):
+    options = ("--n", 20, "--group-column", "thread", "--out", tmp_path / "g.csv")
+    run("sample", folder / "scores.csv", *options)
+    drawn = pd.read_csv(tmp_path / "g.csv")["document"].to_numpy()
+    assert np.unique(drawn // 2).size == 20
+    assert drawn.size == 40
+
+
+def test_elusion_prints_exact_limits():
+    counts = ("--documents", 28_000, "--found", 240)
+    out = run("elusion", *counts, "--sampled", 600, "--positives", 2).output
+    assert "missed: 93 [17, 290]" in out
+    assert "recall: 72.0% [45.3%, 93.4%]" in out
+    out = run("elusion", *counts, "--recall", 0.8).output
+    assert "Sample 1,341 of 28,000" in out
+    out = run("elusion", *counts, "--sampled", 600, "--positives", 2, "--sequential").output
+    assert "[2, 603]" in out
+
+
+def test_stop_says_how_far_to_read(folder, tmp_path):
+    out = run("stop", folder / "scores.csv", *rounds(folder)).output
+    assert "Read on to rank" in out
+    assert "Guarantee of the rule posterior" in out
+    control = tmp_path / "control.csv"
+    run("sample", folder / "scores.csv", "--for", "control", "--n", 500, "--out", control)
+    fill(control, np.load(folder / "truth.npy"))
+    options = ("--rule", "control", "--control", control)
+    assert "Read on to rank" in run("stop", folder / "scores.csv", *options).output
+
+
+WRONG = {
+    "no labels": ("recall scores.csv --at-score 1", "--labels must name a file of labels"),
+    "no threshold": ("recall scores.csv --labels one.csv", "--at-score must be"),
+    "other scores": (
+        "recall other.csv --labels one.csv --at-score 1",
+        "inclusion probabilities are of other scores",
+    ),
+    "labels missing": ("recall scores.csv --labels empty.csv --at-score 1", "60 of 60 have none"),
+    "two reviewers": (
+        "recall scores.csv --labels a.csv --labels b.csv --at-score 1",
+        "document 3 has the label 1 in a.csv and 0 in b.csv: two reviewers",
+    ),
+    "two reviewers in one file": (
+        "recall scores.csv --labels both.csv --at-score 1",
+        "both.csv holds both labels for document 3",
+    ),
+    "no such document": (
+        "recall scores.csv --labels far.csv --at-score 1",
+        "must hold rows of the file of scores, from 0 to 1499, got 1500",
+    ),
+    "no such label": (
+        "recall scores.csv --labels odd.csv --at-score 1",
+        "must hold 1 or 0, yes or no, or nothing, got 'maybe' in data row 1",
+    ),
+    "no column": ("recall scores.csv --labels scores.csv --at-score 1", "no column 'document'"),
+    "plan over its labels": (
+        "sample scores.csv --labels one.csv --n 5 --out one.csv",
+        "--out must be another file than",
+    ),
+    "not a CSV": ("sample scores.csv --n 5 --out plan.xlsx", "--out must end in .csv"),
+    "no documents": ("sample scores.csv --n 0 --out plan.csv", "--n must be at least 1"),
+    "precision of what": (
+        "sample scores.csv --n 5 --for precision --out plan.csv",
+        "threshold must be the score",
+    ),
+    "counts": (
+        "elusion --documents 10 --found 1 --sampled 20 --positives 1",
+        "must not fall in this order",
+    ),
+    "half a question": ("elusion --documents 10 --found 1 --sampled 5", "give --sampled and"),
+    "two questions": (
+        "elusion --documents 10 --found 1 --sampled 5 --recall .8",
+        "leave out --sampled and --positives",
+    ),
+    "control without a sample": (
+        "stop scores.csv --labels a.csv --rule control",
+        "control must be the control sample",
+    ),
+    "control that is no plan": (
+        "stop scores.csv --labels a.csv --rule control --control a.csv",
+        "a.csv is no plan",
+    ),
+    "nothing read": ("stop scores.csv", "--labels must name a file of labels"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_use(name, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    frame = pd.read_csv("scores.csv")
+    frame.assign(score=frame["score"] + 1).to_csv("other.csv", index=False)
+    pd.read_csv("one.csv").assign(label="").to_csv("empty.csv", index=False)
+    for file, document, label in (
+        ("a", [3], [1]),
+        ("b", [3], [0]),
+        ("both", [3, 3], [1, 0]),
+        ("far", [1_500], [1]),
+        ("odd", [3], ["maybe"]),
+    ):
+        pd.DataFrame({"document": document, "label": label}).to_csv(f"{file}.csv", index=False)
+    words, message = WRONG[name]
+    result = run(*words.split(), code=2)
+    assert message in result.output
+
+
+def test_missing_labels_may_be_bounded(folder, tmp_path):
+    frame = pd.read_csv(folder / "two.csv")
+    frame.loc[:9, "label"] = np.nan
+    frame.to_csv(tmp_path / "two.csv", index=False)
+    labels = ("--labels", folder / "one.csv", "--labels", tmp_path / "two.csv")
+    path = folder / "scores.csv"
+    run("recall", path, *labels, "--at-score", 1.5, code=2)
+    out = run("recall", path, *labels, "--at-score", 1.5, "--missing-bounds").output
+    assert "10 planned documents have no label" in out
