@@ -25,10 +25,11 @@ class AuditNumber:
     upper: float = math.nan
 
     @classmethod
-    def of_draws(cls, draws: Floats, level: float) -> AuditNumber:
-        """Return the mean of draws and their equal-tailed interval."""
-        lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0]).tolist()
-        return cls(float(draws.mean()), lower, upper)
+    def of_draws(cls, draws: Floats, level: float, *, median: bool = False) -> AuditNumber:
+        """Return the mean of draws, or their median, and their equal-tailed interval."""
+        tails = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
+        lower, middle, upper = np.quantile(draws, tails).tolist()
+        return cls(middle if median else float(draws.mean()), lower, upper)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,11 @@ def _above(gain: Floats, treated: Floats, first: NDArray[np.intp], thresholds: F
 
 
 def error_sizes(drawn: DrawnCurves, level: float) -> dict[str, AuditNumber]:
-    """Return mean, median, 90th percentile and maximum of |true - given| over documents."""
+    """
+    Return mean, median, 90th percentile and maximum of |true - given| over documents.
+
+    Their values are posterior medians, which are 0 where most of the posterior says so.
+    """
     error = np.abs(drawn.averaged - drawn.given)
     order = np.argsort(error, axis=1)
     ranked = np.take_along_axis(error, order, axis=1)
@@ -170,4 +175,4 @@ def error_sizes(drawn: DrawnCurves, level: float) -> dict[str, AuditNumber]:
         for name, share in (("median error (E50)", 0.5), ("90th percentile error (E90)", 0.9))
     }
     draws = {"mean error (ICI)": error @ drawn.share, **quantiles, "largest error": ranked[:, -1]}
-    return {name: AuditNumber.of_draws(each, level) for name, each in draws.items()}
+    return {name: AuditNumber.of_draws(each, level, median=True) for name, each in draws.items()}

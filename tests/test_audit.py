@@ -1,0 +1,389 @@
+"""Audits: numbers against independent ones, known truths, and every bad input."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+from bayescal.decisions import decide
+from bayescal.monitoring import Audit, audit, labels_needed, load_heart_disease
+
+
+def documents(n=400, seed=0, truth=lambda z: z, mean=-1.0):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(mean, 1.2, n)
+    return rng.random(n) < special.expit(truth(z)), special.expit(z)
+
+
+@pytest.fixture(scope="module")
+def found():
+    y, p = documents(truth=lambda z: z - 0.6)
+    return audit(y, p, threshold=0.2, random_state=0)
+
+
+# Numbers against other computations of them
+
+
+def test_numbers_are_those_of_scikit_learn(found):
+    y, p = documents(truth=lambda z: z - 0.6)
+    numbers = found.numbers
+    assert numbers["AUC"].value == pytest.approx(roc_auc_score(y, p))
+    assert numbers["Brier score"].value == pytest.approx(brier_score_loss(y, p))
+    assert numbers["log-loss in bits"].value == pytest.approx(log_loss(y, p) / np.log(2))
+    parts = [numbers[f"Brier score: {name}"].value for name in ("miscalibration", "uncertainty")]
+    assert parts[0] - numbers["Brier score: discrimination"].value + parts[1] == pytest.approx(
+        numbers["Brier score"].value
+    )
+    assert numbers["observed / expected"].value == pytest.approx(y.sum() / p.sum())
+
+
+def test_intercept_and_slope_are_those_of_logistic_regression_with_many_labels():
+    y, p = documents(20_000, 1, lambda z: 0.3 + 0.8 * z)
+    z = special.logit(p)[:, None]
+    fit = LogisticRegression(C=np.inf).fit(z, y)
+    numbers = audit(y, p, random_state=0).numbers
+    assert numbers["slope"].value == pytest.approx(fit.coef_.item(), abs=0.003)
+    assert numbers["intercept"].value == pytest.approx(fit.intercept_.item(), abs=0.003)
+    # Wald's interval of the slope.
+    q = fit.predict_proba(z)[:, 1]
+    x = np.column_stack([np.ones(len(z)), z])
+    sd = np.sqrt(np.linalg.inv((x.T * (q * (1 - q))) @ x)[1, 1])
+    width = numbers["slope"].upper - numbers["slope"].lower
+    assert width == pytest.approx(2 * stats.norm.ppf(0.95) * sd, rel=0.08)
+
+
+def test_the_interval_of_the_auc_is_delong_s():
+    # Brute force over all pairs.
+    y, p = documents(150, 2)
+    wins = (p[y][:, None] > p[~y]) + 0.5 * (p[y][:, None] == p[~y])
+    auc = wins.mean()
+    variance = wins.mean(axis=1).var(ddof=1) / y.sum() + wins.mean(axis=0).var(ddof=1) / (~y).sum()
+    number = audit(y, p, random_state=0).numbers["AUC"]
+    half = stats.norm.ppf(0.95) * np.sqrt(variance)
+    assert [number.lower, number.upper] == pytest.approx([auc - half, min(auc + half, 1)], rel=1e-6)
+
+
+def test_net_benefit_is_the_formula_of_the_labels_on_average():
+    y, p = documents(8000, 3, lambda z: 0.5 + 1.2 * z)
+    found = audit(y, p, threshold=0.2, random_state=0)
+    taken, odds = p >= 0.2, 0.25
+    observed = np.mean(taken & y) - odds * np.mean(taken & ~y)
+    assert found.numbers["net benefit"].value == pytest.approx(observed, abs=0.006)
+    everyone = y.mean() - odds * (1 - y.mean())
+    assert found.numbers["net benefit of treating all"].value == pytest.approx(everyone, abs=0.006)
+    at = found.net_benefit.sel(threshold=0.2)
+    for strategy, name in (
+        ("as is", "net benefit"),
+        ("recalibrated", "net benefit, recalibrated"),
+        ("all", "net benefit of treating all"),
+    ):
+        own = at.sel(strategy=strategy)
+        number = found.numbers[name]
+        shown = [float(own[each]) for each in ("mean", "lower", "upper")]
+        assert shown == pytest.approx([number.value, number.lower, number.upper])
+    # Beyond the largest probability nobody is treated.
+    assert float(found.net_benefit["mean"].sel(strategy="as is").isel(threshold=-1)) < 1e-3
+
+
+def test_the_saving_is_that_of_the_decisions_of_least_cost():
+    costs = np.array([[0.0, 9.0], [1.0, 0.0]])
+    y, p = documents(6000, 4, lambda z: z - 1.0)
+    found = audit(y, p, costs=costs, level=0.99, random_state=0)
+    assert found.threshold == pytest.approx(0.1)
+    true = special.expit(special.logit(p) - 1.0)
+    cost = np.zeros(2)
+    for k, q in enumerate((p, true)):
+        decision = decide(q[None], costs).decision
+        cost[k] = np.mean(costs[decision, 0] * (1 - true) + costs[decision, 1] * true)
+    saving = found.numbers["saving by recalibrating"]
+    assert saving.lower < cost[0] - cost[1] < saving.upper
+    assert saving.upper - saving.lower < 0.05
+    # A threshold alone counts in true positives.
+    alone = audit(y, p, threshold=0.1, random_state=0).numbers["saving by recalibrating"]
+    assert 9 * alone.value == pytest.approx(saving.value)
+
+
+def test_error_sizes_are_the_weighted_quantiles_of_the_error():
+    y, p = documents(3000, 5, lambda z: z + 1.0)
+    found = audit(y, p, random_state=0)
+    error = np.abs(special.expit(special.logit(p) + 1.0) - p)
+    for name, value in (
+        ("mean error (ICI)", error.mean()),
+        ("median error (E50)", np.median(error)),
+        ("90th percentile error (E90)", np.quantile(error, 0.9)),
+        ("largest error", error.max()),
+    ):
+        number = found.numbers[name]
+        assert number.lower - 0.01 < value < number.upper + 0.01
+        assert number.value == pytest.approx(value, abs=0.03)
+
+
+# Answers where the truth is known
+
+
+@pytest.mark.slow
+def test_right_probabilities_are_left_alone():
+    advice, zero = [], []
+    for seed in range(20):
+        found = audit(*documents(500, seed), random_state=seed)
+        advice.append(found.advice.startswith("Leave"))
+        zero.append(found.numbers["mean error (ICI)"].lower < 1e-9)
+    assert sum(advice) >= 16
+    assert sum(zero) >= 18
+
+
+@pytest.mark.parametrize(
+    ("truth", "kind", "words"),
+    [
+        (lambda z: z + 0.8, "shift", "Add 0."),
+        (lambda z: z - 0.8, "shift", "Subtract 0."),
+        (lambda z: -0.3 + 0.5 * z, "slope", "Replace log-odds"),
+        (lambda z: z + 0.9 * np.sin(2 * z), "full", "bends"),
+    ],
+)
+def test_the_advice_names_the_error(truth, kind, words):
+    found = audit(*documents(3000, 6, truth), random_state=0)
+    assert found.explanation == kind
+    assert words in found.advice
+    assert sum(found.model_probability.values()) == pytest.approx(1.0)
+    assert found.advice == found.text.splitlines()[0]
+
+
+@pytest.mark.slow
+def test_bands_hold_the_truth_and_shifted_ones_do_not():
+    at = np.linspace(-2.5, 0.5, 9)
+    held, wrong, whole = [], [], []
+    for seed in range(40):
+        y, p = documents(300, seed, lambda z: np.where(z < -1, z, -1 + 0.5 * (z + 1)))
+        curve = audit(y, p, draws=400, random_state=seed).curve
+        x = special.logit(curve["probability"].values)
+        right = special.expit(np.where(at < -1, at, -1 + 0.5 * (at + 1)))
+        ends = {
+            kind: [np.interp(at, x, curve[e].sel(kind=kind)) for e in ("lower", "upper")]
+            for kind in ("pointwise", "simultaneous")
+        }
+        lower, upper = ends["pointwise"]
+        held.append(np.mean((lower < right) & (right < upper)))
+        off = special.expit(special.logit(right) + 0.6)
+        wrong.append(np.mean((lower < off) & (off < upper)))
+        assert (ends["simultaneous"][0] <= lower + 1e-9).all()
+        whole.append(((ends["simultaneous"][0] < right) & (right < ends["simultaneous"][1])).all())
+    # 40 samples of strongly dependent places: standard error about .04.
+    assert 0.8 < np.mean(held) < 0.99
+    assert np.mean(wrong) < 0.6
+    assert np.mean(whole) > 0.8
+
+
+def test_sites_that_differ_are_found():
+    patients = load_heart_disease()
+    found = audit(patients["y"], patients["p"], patients["site"], random_state=0)
+    assert "site" in found.advice
+    shift = found.sites["mean"].sel(number="shift")
+    assert float(shift.sel(site="switzerland")) > 1.0 > float(shift.sel(site="va"))
+    assert int(found.sites["documents"].sum()) == len(patients)
+    own = patients[patients["site"] == "va"]
+    assert float(found.sites["expected"].sel(site="va")) == pytest.approx(own["p"].sum())
+    y, p = documents(900, 7)
+    alike = audit(y, p, np.arange(900) % 3, random_state=0)
+    assert not alike.sites_differ
+    assert alike.advice == "Leave the probabilities as they are."
+
+
+def test_a_weight_repeats_a_document():
+    y, p = documents(200, 8)
+    weight = np.random.default_rng(0).integers(0, 4, 200)
+    weighed = audit(y, p, threshold=0.2, sample_weight=weight, random_state=0)
+    again = audit(np.repeat(y, weight), np.repeat(p, weight), threshold=0.2, random_state=0)
+    for name, number in again.numbers.items():
+        own = weighed.numbers[name]
+        assert [own.value, own.lower, own.upper] == pytest.approx(
+            [number.value, number.lower, number.upper], rel=1e-6, nan_ok=True
+        ), name
+
+
+def test_inclusion_undoes_a_choice_by_outcome():
+    y, p = documents(3000, 9)
+    chance = np.where(y, 1.0, 0.25)
+    kept = np.random.default_rng(0).random(y.size) < chance
+    plain = audit(y[kept], p[kept], random_state=0)
+    mended = audit(y[kept], p[kept], inclusion=chance[kept], random_state=0)
+    assert plain.explanation != "as is"
+    assert mended.explanation == "as is"
+    ratio = mended.numbers["observed / expected"]
+    assert ratio.lower < 1.0 < ratio.upper
+    assert mended.verdict.calibrated
+
+
+def test_the_table_and_the_words(found):
+    table = found.to_frame()
+    assert list(table.columns) == ["value", "lower", "upper"]
+    assert table.index.is_unique
+    assert table.loc["AUC", "value"] == found.numbers["AUC"].value
+    assert table.loc["probability of shift", "value"] == found.model_probability["shift"]
+    assert "Recalibrating would save" in found.text
+    assert "outcomes" in found.more_labels
+    assert isinstance(found, Audit)
+
+
+def test_the_same_seed_gives_the_same_numbers(found):
+    y, p = documents(truth=lambda z: z - 0.6)
+    assert audit(y, p, threshold=0.2, random_state=0).to_frame().equals(found.to_frame())
+
+
+def test_the_report_has_the_answer_first(found, tmp_path):
+    path = found.report(tmp_path / "audit.html", title="My audit")
+    text = path.read_text(encoding="utf-8")
+    assert "<title>My audit</title>" in text
+    assert text.index(found.advice[:20]) < text.index("observed / expected")
+    assert "SHA-256" in text
+    with pytest.raises(FileNotFoundError):
+        found.report(tmp_path / "nowhere" / "audit.html")
+
+
+# Bad inputs, one by one
+
+
+def test_contradicted_certainties_are_named():
+    y, p = documents(100, 10)
+    y[3], p[3], y[7], p[7] = True, 0.0, False, 1.0
+    with pytest.warns(UserWarning, match="Document 3 .* is positive and had probability 0"):
+        found = audit(y, p, random_state=0)
+    assert "29 bits" in found.text
+    assert found.numbers["log-loss in bits"].value > 2 * 28 / 100
+    assert np.isfinite(found.to_frame()["value"]).all()
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_one_class_alone_is_audited(outcome):
+    found = audit(np.full(60, outcome), np.full(60, 0.4) + np.arange(60) / 1000, random_state=0)
+    ratio = found.numbers["observed / expected"]
+    assert ratio.lower < ratio.upper
+    assert "one class" in found.text
+    assert np.isnan(found.numbers["AUC"].value)
+    assert not found.verdict.calibrated
+    assert found.numbers["slope"].upper - found.numbers["slope"].lower > 1.0
+
+
+def test_equal_probabilities_have_no_slope():
+    found = audit(np.arange(80) % 4 == 0, np.full(80, 0.5), threshold=0.2, random_state=0)
+    assert np.isnan(found.numbers["slope"].value)
+    assert found.explanation == "shift"
+    assert "slope is not defined" in found.text
+    assert found.curve.sizes["probability"] == 1
+    assert "slope" not in found.more_labels
+
+
+def test_few_documents_say_almost_nothing():
+    found = audit([0, 1, 0], [0.2, 0.4, 0.3], random_state=0)
+    assert "fewer than ten" in found.advice
+    assert found.numbers["slope"].upper - found.numbers["slope"].lower > 2.0
+
+
+def test_probabilities_of_the_other_class_are_warned_of():
+    y, p = documents(200, 11)
+    with pytest.warns(UserWarning, match=r"AUC 0\.\d+.*pass 1 - p"):
+        audit(y, 1 - p, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([0, 1], [20.0, 45.0], "p must lie between 0 and 1, got 20: they look like per cent"),
+        ([0, 1], [-2.0, 3.0], "if these are scores, ScoreCalibrator"),
+        ([0, 1], [0.2, np.nan], "p must be finite"),
+        ([0, 1, 0], [0.2, 0.3], "y and p must have the same length, got 3 and 2"),
+        (["dead", "alive"], [0.2, 0.3], "y must hold booleans, 0 and 1.*pass y == positive"),
+        ([0, 2], [0.2, 0.3], "y must hold booleans"),
+        ([], [], "at least one"),
+    ],
+)
+def test_wrong_documents(y, p, message):
+    with pytest.raises(ValueError, match=message):
+        audit(y, p)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0.1, "costs": [[0, 9], [1, 0]]}, "threshold or costs, not both"),
+        ({"threshold": 1.0}, "threshold must lie between 0 and 1"),
+        ({"costs": [[0, 0], [0, 0]]}, "costs of both wrong decisions"),
+        ({"costs": [[0, 9], [1, 0], [2, 2]]}, r"costs must have shape \(2, 2\)"),
+        ({"level": 90}, "level must lie between 0 and 1"),
+        ({"draws": 0}, "draws must be a positive whole number"),
+        ({"sites": ["a"]}, "sites and p must have the same length"),
+        ({"sites": ["a", "b", None]}, "sites must hold labels of one type"),
+        ({"sample_weight": [1, -1, 1]}, "sample_weight must not be negative"),
+        ({"inclusion": [1, 2, 1]}, "inclusion must hold the probability"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        audit([0, 1, 0], [0.2, 0.6, 0.3], **options)
+
+
+def test_sites_of_one_class_and_of_one_document():
+    y, p = documents(120, 12)
+    site = np.where(np.arange(120) < 100, "large", "small").astype(object)
+    y[100:119], site[119] = False, "single"
+    found = audit(y, p, site, random_state=0)
+    shift = found.sites.sel(number="shift")
+    width = (shift["upper"] - shift["lower"]).values
+    assert np.isfinite(width).all()
+    assert dict(zip(found.sites["site"].values, width, strict=True))["large"] < width.max()
+    assert list(found.sites["documents"].values) == [100, 1, 19]
+
+
+# How many labels
+
+
+def test_labels_needed_are_those_of_pmvalsampsize():
+    # Riley et al.: linear predictor Normal(-5, 2.5), prevalence .018; the package prints 905, 4544.
+    p = special.expit(stats.norm(-5, 2.5).ppf((np.arange(100_000) + 0.5) / 100_000))
+    needed = labels_needed(p, slope_width=0.2, ratio_width=1.0, prevalence=0.018)
+    assert needed["ratio"] == pytest.approx(905, rel=0.01)
+    assert needed["slope"] == pytest.approx(4544, rel=0.01)
+
+
+def test_an_audit_of_so_many_labels_has_intervals_of_that_width():
+    _, p = documents(3000, 13)
+    needed = labels_needed(p, slope_width=0.3, ratio_width=0.2, level=0.9)
+    rng = np.random.default_rng(0)
+    for name, key, width in (("slope", "slope", 0.3), ("observed / expected", "ratio", 0.2)):
+        q = rng.choice(p, needed[key])
+        number = audit(rng.random(q.size) < q, q, random_state=0).numbers[name]
+        assert number.upper - number.lower == pytest.approx(width, rel=0.2)
+
+
+@pytest.mark.slow
+def test_simulated_numbers_need_the_more_labels_the_narrower_they_are():
+    _, p = documents(1000, 14)
+    wide, narrow = (
+        labels_needed(p, error_width=w, saving_width=w / 10, threshold=0.3, random_state=0)
+        for w in (0.04, 0.02)
+    )
+    assert 1.5 < narrow["error"] / wide["error"] < 20
+    assert narrow["saving"] > wide["saving"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give at least one of slope_width"),
+        ({"slope_width": 0.0}, "slope_width must be positive"),
+        ({"saving_width": 0.1}, "saving_width and threshold must be given together"),
+        ({"ratio_width": 0.1, "prevalence": 0.0}, "prevalence must lie between"),
+        ({"ratio_width": 0.1, "level": 95}, "level must lie between"),
+    ],
+)
+def test_wrong_widths(options, message):
+    with pytest.raises(ValueError, match=message):
+        labels_needed([0.1, 0.2], **options)
+
+
+def test_equal_probabilities_have_no_slope_to_plan_for():
+    with pytest.raises(ValueError, match="probabilities that differ"):
+        labels_needed([0.2, 0.2], slope_width=0.1)
+    with pytest.raises(ValueError, match="p must lie between 0 and 1"):
+        labels_needed([20, 30], slope_width=0.1)

@@ -1,0 +1,130 @@
+"""`bayescal audit` and `bayescal recalibrate` on files, with every mistake that a user may make."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayescal
+from bayescal.monitoring import audit, load_heart_disease
+from tests.cli_tools import run, write
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("audits")
+    patients = load_heart_disease()
+    write(patients, path / "heart.csv")
+    write(patients[["p", "site"]], path / "new.csv")
+    return path
+
+
+def fails(*words):
+    result = run(*words, code=2)
+    assert result.stderr.startswith("Error: ")
+    return result.stderr
+
+
+def test_the_advice_comes_first(folder, tmp_path):
+    page = tmp_path / "audit.html"
+    result = run("audit", folder / "heart.csv", "--threshold", "0.1", "--out", page)
+    patients = load_heart_disease()
+    found = audit(patients["y"], patients["p"], threshold=0.1, random_state=0)
+    assert result.stdout.startswith(found.advice)
+    assert "observed / expected" in result.stdout
+    assert "saving by recalibrating" in result.stdout
+    assert found.advice[:30] in page.read_text()
+
+
+def test_sites_and_costs(folder):
+    result = run("audit", folder / "heart.csv", "--site-column", "site", "--miss-cost", "9")
+    assert "site by site" in result.stdout
+    assert "Between sites" in result.stdout
+    assert "of your costs" in result.stdout
+    assert "Next: bayescal recalibrate" in result.stdout
+
+
+def test_names_of_columns_words_for_labels_and_missing_outcomes(folder, tmp_path):
+    patients = load_heart_disease().rename(columns={"p": "risk", "y": "died"})
+    patients["died"] = np.where(patients["died"] == 1, "yes", "no")
+    patients.loc[600:, "died"] = None
+    write(patients, tmp_path / "words.csv")
+    result = run(
+        "audit", tmp_path / "words.csv", "--probability-column", "risk", "--label-column", "died"
+    )
+    assert "of 600 documents are positive" in result.stdout
+
+
+def test_one_class_alone(tmp_path):
+    frame = pd.DataFrame({"p": np.linspace(0.05, 0.3, 40), "y": 0})
+    write(frame, tmp_path / "none.csv")
+    result = run("audit", tmp_path / "none.csv")
+    assert "0 of 40 documents are positive" in result.stdout
+    assert "one class" in result.stdout
+
+
+def test_without_labels(folder):
+    result = run("audit", "--no-labels", folder / "heart.csv", folder / "new.csv")
+    assert "accuracy" in result.stdout
+    assert "cannot see" in result.stdout
+
+
+def test_recalibrate_writes_what_predict_reads(folder, tmp_path):
+    out = tmp_path / "mended"
+    result = run("recalibrate", folder / "heart.csv", "--refit", "never", "--out", out)
+    assert "bayescal predict" in result.stdout
+    written = pd.read_csv(out / "probabilities.csv")
+    again = bayescal.load(out)
+    p = load_heart_disease()["p"]
+    np.testing.assert_allclose(written["probability"], again.predict_proba(p)[:, 1])
+    assert (written["lower"] <= written["probability"] + 1e-9).all()
+    record = json.loads((out / "summary.json").read_text())
+    assert sum(record["model_probability"].values()) == pytest.approx(1.0)
+    run("predict", out, folder / "new.csv", "--score-column", "p", "--out", tmp_path / "p.csv")
+    new = pd.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(new["probability"], written["probability"], atol=1e-6)
+
+
+def test_recalibrate_sites(folder, tmp_path):
+    out = tmp_path / "mended"
+    run("recalibrate", folder / "heart.csv", "--site-column", "site", "--out", out)
+    again = bayescal.load(out)
+    assert again.sites_ == ["hungarian", "switzerland", "va"]
+    write(pd.DataFrame({"p": [0.2, 0.5], "site": ["va", "elsewhere"]}), tmp_path / "two.csv")
+    words = ("--score-column", "p", "--topic-column", "site", "--out", tmp_path / "p.csv")
+    run("predict", out, tmp_path / "two.csv", *words)
+    expected = again.predict_proba([0.2, 0.5], sites=["va", "elsewhere"])[:, 1]
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "p.csv")["probability"], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("audit",), "Missing argument"),
+        (("audit", "heart.csv", "new.csv"), "FILES must be one file, got 2"),
+        (("audit", "--no-labels", "heart.csv"), "FILES must be the reference and the new file"),
+        (("audit", "heart.csv", "--probability-column", "risk"), "--probability-column"),
+        (("audit", "heart.csv", "--label-column", "dead"), "--label-column"),
+        (("audit", "heart.csv", "--site-column", "clinic"), "--site-column"),
+        (("audit", "heart.csv", "--threshold", "2"), "threshold must lie between 0 and 1"),
+        (("audit", "heart.csv", "--threshold", ".1", "--miss-cost", "9"), "not both"),
+        (("audit", "heart.csv", "--level", "90"), "--level must lie between"),
+        (("audit", "heart.csv", "--positive", "2"), "--positive must be one of"),
+        (("audit", "heart.csv", "--out", "audit.txt"), "audit.txt"),
+        (("audit", "--no-labels", "heart.csv", "new.csv", "--site-column", "site"), "neither"),
+        (("recalibrate", "heart.csv"), "--out"),
+        (("recalibrate", "heart.csv", "--refit", "yes", "--out", "x"), "refit must be one of"),
+    ],
+)
+def test_mistakes_end_in_one_line(folder, words, message):
+    named = [folder / word if word.endswith(".csv") else word for word in words]
+    assert message in fails(*named)
+
+
+def test_per_cent_and_scores_are_refused(tmp_path):
+    frame = pd.DataFrame({"p": [20.0, 45.0, 70.0], "y": [0, 1, 1]})
+    write(frame, tmp_path / "cent.csv")
+    assert "look like per cent" in fails("audit", tmp_path / "cent.csv")
+    write(frame.assign(p=[-2.0, 0.3, 1.5]), tmp_path / "scores.csv")
+    assert "ScoreCalibrator" in fails("audit", tmp_path / "scores.csv")
