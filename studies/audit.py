@@ -332,7 +332,8 @@ def speakers(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     bars = []
     for (plus, minus), limit in (((10, 30), 0.10), ((30, 90), 0.05)):
         prior = special.logit(plus / (plus + minus))
-        for refit in ("never", "auto"):
+        # By default a fit from scratch is not compared with ten of the rarer class.
+        for refit in ("auto", "always"):
             values = []
             for k in range(options.size(8, 2)):
                 rng = np.random.default_rng(k)

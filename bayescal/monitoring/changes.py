@@ -1,6 +1,7 @@
 """Running Bayes factors of a change of log-odds against "as before"."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.metrics.changes import SHIFT_SCALES, SLOPE_SCALES
 from bayescal.support.validation import Floats
 
 # A change: log-odds after it as a function of those before it, with its prior.
@@ -17,12 +19,12 @@ from bayescal.support.validation import Floats
 #     f'(s) = beta + a (f(s) - beta) + b,
 #
 # b moves the base rate, as prior shift does, and the slope a multiplies what the score says beyond
-# the base rate. The priors are those of b ~ Normal(0, 1) and log a ~ Normal(0, 1/2), standard
-# deviations in natural logarithms: odds that differ by a factor of e or so, and evidence by one of
-# 1.6. They are taken on a grid, so that integrals over them are sums.
+# the base rate. This is the model of `bayescal.metrics.changes` without its bend, with the base
+# rate as pivot and the same priors of shift and slope: mixtures of normal distributions of several
+# scales. They are taken on a grid, denser around no change, so that integrals over them are sums.
 
-SHIFT_SD, LOG_SLOPE_SD = 1.0, 0.5
-REACH = 3.0  # standard deviations that a grid covers on either side
+SHIFT_REACH, LOG_SLOPE_REACH = 4.5, 1.6  # of b, and of log a, on either side
+DENSER = 2.5  # the larger, the denser the grid is in the middle
 
 
 @dataclass(frozen=True)
@@ -39,24 +41,41 @@ class Change:
         return after
 
 
-def _grid(sd: float, points: int) -> tuple[Floats, Floats]:
-    """Return evenly spaced nodes of Normal(0, sd), and their probabilities."""
-    node = np.linspace(-REACH, REACH, points)
-    density = np.exp(-0.5 * node**2)
-    return sd * node, density / density.sum()
+def _nodes(reach: float, points: int) -> tuple[Floats, Floats]:
+    """Return nodes within reach on either side of 0, and the width that each stands for."""
+    x = DENSER * np.linspace(-1.0, 1.0, points)
+    node: Floats = reach * np.sinh(x) / math.sinh(DENSER)
+    return node, np.cosh(x)
+
+
+def _density(scales: Mapping[float, float], at: Floats) -> Floats:
+    """Return a mixture of normal densities around 0, up to a factor."""
+    terms = [share / sd * np.exp(-0.5 * (at / sd) ** 2) for sd, share in scales.items()]
+    density: Floats = np.sum(terms, axis=0)
+    return density
+
+
+def _shifts(points: int) -> tuple[Floats, Floats]:
+    """Return values of the shift b and their probabilities."""
+    shift, width = _nodes(SHIFT_REACH, points)
+    weight = width * _density(SHIFT_SCALES, shift)
+    return shift, weight / weight.sum()
 
 
 def base_rate_change(points: int = 25) -> Change:
     """Return a change of the base rate alone: log-odds move by b."""
-    shift, prior = _grid(SHIFT_SD, points)
+    shift, prior = _shifts(points)
     return Change(np.ones(1), shift, prior[None])
 
 
 def slope_change(slopes: int = 9, points: int = 11) -> Change:
-    """Return a change of the slope, and of the base rate with it."""
-    log_slope, of_slope = _grid(LOG_SLOPE_SD, slopes)
-    shift, of_shift = _grid(SHIFT_SD, points)
-    return Change(np.exp(log_slope), shift, np.outer(of_slope, of_shift))
+    """Return a change of the slope, which stays positive, and of the base rate with it."""
+    log_slope, width = _nodes(LOG_SLOPE_REACH, slopes)
+    slope = np.exp(log_slope)
+    # The density of a - 1 is that of log a divided by a.
+    of_slope = width * slope * _density(SLOPE_SCALES, slope - 1.0)
+    shift, of_shift = _shifts(points)
+    return Change(slope, shift, np.outer(of_slope / of_slope.sum(), of_shift))
 
 
 CHANGES = {"base rate": base_rate_change(), "slope": slope_change()}
