@@ -114,7 +114,7 @@ def test_no_score_passes_the_largest_ratio(fitted):
     assert 1.0 < far.log10.max() <= high
     lapse, base = fitted.lapse_, 20.0 / 80.0
     assert high == pytest.approx(np.log10(1.0 + (1.0 / lapse.mean() - 1.0) / base), abs=0.15)
-    assert f"No score can give more than LR {shown(high)} in this fit" in far.text
+    assert f"No score has an LR above {shown(high)} in this fit" in far.text
 
 
 def test_without_lapses_the_text_says_that_nothing_limits_ratios():

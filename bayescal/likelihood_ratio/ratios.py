@@ -157,8 +157,8 @@ class LikelihoodRatios:
         text += "".join(f"; {reasons[each]}" for each in self.beyond[k].split(", ") if each)
         limit = self.largest[int(value > 0.0)]
         if np.isfinite(limit):
-            than = "more" if value > 0.0 else "less"
-            return f"{text}. No score can give {than} than LR {shown(limit)} in this fit."
+            side = "above" if value > 0.0 else "below"
+            return f"{text}. No score has an LR {side} {shown(limit)} in this fit."
         return f"{text}. Nothing limits the LR in this fit (lapse=0)."
 
     def _spread(self, low: float, high: float) -> str:

@@ -226,9 +226,7 @@ def _limits(checked: LikelihoodRatioValidation, ratios: LikelihoodRatios) -> lis
     ]
     low, high = ratios.largest
     if np.isfinite(high):
-        out.append(
-            f"No score can give an LR below {shown(low)} or above {shown(high)} in these fits."
-        )
+        out.append(f"No score has an LR below {shown(low)} or above {shown(high)} in these fits.")
     else:
         out.append("Nothing limits LRs in these fits.")
     if checked.sources is None:
