@@ -18,6 +18,7 @@ from studies import (
     ensembles,
     fresh_classifiers,
     history,
+    likelihood_ratios,
     populations,
     relevance,
     reuters,
@@ -82,6 +83,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "weight_shifts": weight_shifts.page,
     "relevance": relevance.page,
     "drift": drift.page,
+    "likelihood_ratios": likelihood_ratios.page,
     "word_weights": word_weights.page,
     "mutations": mutations_page,
 }
