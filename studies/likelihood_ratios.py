@@ -561,20 +561,29 @@ def _held(claim: str, held: float, error: float) -> Bar:
 
 def page(folder: Path) -> str:
     """Return the page, from its tables."""
-    costs = pd.read_csv(folder / "likelihood_ratios.csv").round(3)
+    costs = pd.read_csv(folder / "likelihood_ratios.csv").drop(columns=[WEIGHTED, "repetitions"])
     bands = pd.read_csv(folder / "likelihood_ratios_bands.csv")
-    held = bands.groupby(["method", "size"], sort=False)[["held", "overstated", "width"]].mean()
+    held = bands.groupby(["method", "size"], sort=False)["held"].mean().unstack(sort=False)
     sources = pd.read_csv(folder / "likelihood_ratios_sources.csv")
+    names = {"weights": "weights by source", "none": "no weights"}
+    sources = sources.assign(weights=sources["weights"].map(names))
     intervals = pd.read_csv(folder / "likelihood_ratios_intervals.csv")
-    columns = ["population", "sources", "system", "true", "jackknife", "bootstrap", "pairs"]
+    right = intervals[intervals["system"] == "calibrated"].melt(
+        ["population", "sources"], ["jackknife", "bootstrap", "pairs"], "interval", "held"
+    )
     return fill(
         "likelihood_ratios",
         folder,
-        costs=markdown(costs.drop(columns="repetitions").fillna("")),
-        bands=markdown(held.reset_index().round(3)),
-        sources=markdown(sources[["population", "sources", "weights", "held", "width"]].round(2)),
-        intervals=markdown(intervals[columns].round(2)),
+        costs=markdown(costs[costs["size"] != "30+90"].round(3)),
+        bands=markdown(held.reset_index().round(2)),
+        sources=_by_sources(sources, "weights"),
+        intervals=_by_sources(right, "interval"),
     )
+
+
+def _by_sources(rows: pd.DataFrame, name: str) -> str:
+    table = rows.pivot(index=["population", name], columns="sources", values="held")
+    return markdown(table.reset_index().round(2))
 
 
 if __name__ == "__main__":
