@@ -5,11 +5,14 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 from bayescal.plots import LogOddsDisplay
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
+pytestmark = [
+    pytest.mark.one_era,
+    pytest.mark.filterwarnings("ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"),
+]
 FAST = ScoreCalibrator(draws=50, chains=2)
 LETTERS = np.array(["a", "b", "c"])
 
@@ -48,10 +51,25 @@ def test_of_several_there_is_one_for_each(calibrator, tmp_path):
     drawn = LogOddsDisplay.from_estimator(fitted, topic="b").data
     assert (drawn["lower"] <= drawn["upper"]).all()
     assert set(fitted.summary().index.get_level_values("problem")) == {"a", "b", "c"}
-    topics = data_of(fitted.report(tmp_path / "report.html", X[120:], y[120:]))["topics"]
-    assert [each["test"]["point"]["positives"] for each in topics] == [
-        int((y[120:] == name).sum()) for name in LETTERS
-    ]
+    data = data_of(fitted.report(tmp_path / "report.html", X[120:], y[120:]))
+    # The page judges what predict_proba returns, and counts each document once.
+    p = fitted.predict_proba(X[120:])
+    first, *each = data["figures"]
+    assert (first["n"], first["positives"]) == (40, int((fitted.predict(X[120:]) == y[120:]).sum()))
+    assert [one["positives"] for one in each] == [int((y[120:] == name).sum()) for name in LETTERS]
+    np.testing.assert_allclose([one["expected"] for one in each], p.sum(axis=0), rtol=1e-3)
+
+
+def test_classes_need_no_score_of_their_own(tmp_path):
+    fitted, (X, y) = fit(3, MulticlassCalibrator(draws=8, chains=2), ensemble=True), problem(3)
+    text = fitted.report(tmp_path / "report.html", X[120:], y[120:]).read_text()
+    assert "against 40 held-out labels" in text
+    assert data_of(fitted.report(tmp_path / "without.html"))["figures"] == []
+    with pytest.raises(ValueError, match="they are for one score"):
+        fitted.report(tmp_path / "other.html", threshold=0.0)
+    with pytest.raises(ValueError, match="y_true must hold classes"):
+        fitted.report(tmp_path / "other.html", X[120:], ["z"] * 40)
+    assert not (tmp_path / "other.html").exists()
 
 
 def test_of_folds_there_is_one_for_each(tmp_path):

@@ -491,6 +491,11 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self._fit.classes
 
     @property
+    def several_classes(self) -> bool:
+        """Whether each document has one of several classes: reports and exports ask."""
+        return True
+
+    @property
     def scores_are_(self) -> str:
         """What the scores are, "auto" resolved."""
         return self._fit.scores_are
@@ -525,6 +530,71 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             If the folder of `path` does not exist.
         """
         return self._fit.save(path)
+
+    def report(
+        self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
+    ) -> Path:
+        """
+        Write a report: one HTML file with reliability, confusions, risk, parameters and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        test : (scores, labels), optional
+            Held-out documents, which judge the probabilities.
+        level : float
+            Posterior probability of bands.
+        title : str, optional
+            Title of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        return write_report(self, path, test=test, level=level, title=title)
+
+    def export(
+        self,
+        path: str | Path,
+        *,
+        format: str = "python",
+        level: float | None = 0.9,
+        prior: Any = None,
+        column: str = "scores",
+    ) -> Path:
+        """
+        Write the map to a file that works without bayescal; see `bayescal.report.export`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        format : {"python", "json", "onnx"}
+            A module of Python that needs numpy alone, the posterior draws in JSON, or a graph for
+            ONNX runtimes.
+        level : float or None
+            Posterior probability of the pointwise intervals; None for none.
+        prior : array-like or mapping, optional
+            The shares of the classes among the documents predicted for; see `predict_proba`.
+        column : str
+            What the scores are called where the file is used.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report.export.writing import export
+
+        return export(self, path, format=format, level=level, prior=prior, column=column)
 
     @classmethod
     def from_results(cls, results: xr.DataTree) -> Self:

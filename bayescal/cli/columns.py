@@ -108,6 +108,10 @@ class ColumnReader:
             is_positive[labelled] = [meanings[value] for value in values.tolist()]
         return is_positive, labelled, _renamed(meanings or {}, classes, name)
 
+    def class_labels(self, column: str) -> tuple[NDArray[Any], Mask]:
+        """Return the labels of the rows that have one, of any number of classes, and their mask."""
+        return self._labelled(column)
+
     def _labelled(self, column: str) -> tuple[NDArray[Any], Mask]:
         """Return the labels of the rows that have one, and their mask."""
         labelled = self.present(column, "--label-column")

@@ -23,6 +23,12 @@ def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
     return {"command": command, **recorded}
 
 
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 class InferenceName(StrEnum):
     """The values of --inference."""
 
@@ -81,6 +87,12 @@ POSITIVE = "The positive label. By default the second in sorted order."
 Positive = Annotated[str | None, option("--positive", COLUMNS, POSITIVE, "LABEL")]
 POSITIVE_HERE = "The positive label of this file, where it is not spelled like the fitted one."
 PositiveHere = Annotated[str | None, option("--positive", COLUMNS, POSITIVE_HERE, "LABEL")]
+CLASSES = (
+    "Several exclusive classes, each with a column of scores of its name: one map calibrates all"
+    " of them together."
+)
+Classes = Annotated[str | None, option("--classes", COLUMNS, CLASSES, "NAME,NAME,...")]
+SHARES = "Of several classes their shares in the new documents, in the order of --classes."
 ScoresAre = Annotated[
     str,
     option(
@@ -163,6 +175,7 @@ LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR with its band and a verbal e
 LikelihoodRatio = Annotated[bool, option("--likelihood-ratio", OUTPUT, LIKELIHOOD_RATIO)]
 SUPPORT = "Verbal scale of likelihood ratios: enfsi (the ENFSI guideline of 2015) or none."
 Support = Annotated[str, option("--support", OUTPUT, SUPPORT)]
+Shares = Annotated[str | None, option("--shares", OUTPUT, SHARES, "SHARE,SHARE,...")]
 RESUME = "Go on with a killed run of the same scores and options, with the topics kept in --out."
 Resume = Annotated[bool, option("--resume", OUTPUT, RESUME)]
 PARAMETERS = "Print the parameters too, a table for each topic."

@@ -279,6 +279,11 @@ def load(path: Path) -> Calibrator:
     return read_saved(path, _read_file)
 
 
+def of_classes(calibrator: Any) -> bool:
+    """Return whether a calibrator is one of several exclusive classes."""
+    return bool(getattr(calibrator, "several_classes", False))
+
+
 def _read_file(path: Path) -> Calibrator:
     from bayescal.calibrators.loading import calibrator_of
     from bayescal.fitting.fitted_scores import NAME, FittedScores
@@ -314,6 +319,8 @@ def read_calibrator(
     """Read a saved calibrator, unless it is loaded, and assign each row of a file to a problem."""
     with usage_errors():
         source = load(path) if source is None else source
+        if of_classes(source):
+            raise UsageError(f"{path} calibrates several classes: this command takes one score.")
         topics = reader.topics(topic_column) if topic_column else None
         problems = source.fitted_problems()
     if problems.by_topic and topics is None:

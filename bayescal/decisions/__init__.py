@@ -16,6 +16,12 @@ from bayescal.decisions.expected_cost import expected_costs as expected_costs
 from bayescal.decisions.expected_cost import information_gain as information_gain
 from bayescal.decisions.expected_cost import value_of_label as value_of_label
 from bayescal.decisions.expected_cost import with_abstention as with_abstention
+from bayescal.decisions.selective import RiskCoverage as RiskCoverage
+from bayescal.decisions.selective import SetCoverage as SetCoverage
+from bayescal.decisions.selective import conformal_sets as conformal_sets
+from bayescal.decisions.selective import expected_sets as expected_sets
+from bayescal.decisions.selective import risk_coverage as risk_coverage
+from bayescal.decisions.selective import set_coverage as set_coverage
 from bayescal.decisions.thresholds import AtThreshold as AtThreshold
 from bayescal.decisions.thresholds import Threshold as Threshold
 from bayescal.decisions.thresholds import precision_at as precision_at

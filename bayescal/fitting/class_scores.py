@@ -157,7 +157,7 @@ def _as_logarithms(
         kept = np.maximum(kept, floor)
     elif (kept[~excluded] == 0.0).any():
         # No probability was 0 at the fit: the smallest number above 0 then stands for it.
-        kept = np.maximum(kept, validation.SMALLEST_PROBABILITY)
+        kept = np.where(kept == 0.0, validation.SMALLEST_PROBABILITY, kept)
     with np.errstate(divide="ignore"):
         return np.where(excluded, -np.inf, np.log(kept)), floor
 

@@ -120,9 +120,7 @@ def read_maps(groups: Groups) -> tuple[Design, Maps]:
     """Return features and maps of a fit; draws of all chains in one row."""
     constants, posterior = groups[CONSTANTS], groups[POSTERIOR].stack(sample=DRAWS)
     flat = {str(name): each.transpose("sample", ...).values for name, each in posterior.items()}
-    shared = flat["confusion"]
-    if "klass_to" in groups[POSTERIOR]["confusion"].dims:
-        shared = np.swapaxes(shared, 1, 2)
+    shared = np.swapaxes(flat["confusion"], 1, 2)
     theta = np.concatenate([np.stack([flat[name] for name in ROWS], axis=1), shared], axis=1)
     components = constants.get("components")
     design = Design(

@@ -4,7 +4,8 @@
 audit, and `Recalibrator` mends them as far as the labels ask for it. `foresee` judges them on
 unlabelled scores. `DriftMonitor` watches labels that follow the probabilities, by a running Bayes
 factor; Ville's inequality bounds its false alarms. `prior_posterior` and `prior_by_em` estimate the
-class prior of a new collection from its unlabelled scores.
+class prior of a new collection from its unlabelled scores, and `shares_posterior` the shares of
+several classes.
 """
 
 from bayescal.calibrators.recalibrator import Recalibrator as Recalibrator
@@ -12,6 +13,9 @@ from bayescal.monitoring.auditing import Audit as Audit
 from bayescal.monitoring.auditing import audit as audit
 from bayescal.monitoring.changes import CHANGES as CHANGES
 from bayescal.monitoring.changes import Change as Change
+from bayescal.monitoring.class_shares import SharesPosterior as SharesPosterior
+from bayescal.monitoring.class_shares import estimate_shares as estimate_shares
+from bayescal.monitoring.class_shares import shares_posterior as shares_posterior
 from bayescal.monitoring.drawn_curves import AuditNumber as AuditNumber
 from bayescal.monitoring.drift import Alarm as Alarm
 from bayescal.monitoring.drift import DriftMonitor as DriftMonitor

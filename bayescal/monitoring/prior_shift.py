@@ -230,6 +230,11 @@ def estimate_prior(
     validation.check_count("draws", draws)
     validation.check_positive(a=a, b=b)
     validation.check_fraction(level=level)
+    if getattr(calibrator, "several_classes", False):
+        raise ValueError(
+            "calibrator must be of two classes, got one of several: use estimate_shares, which"
+            " takes a score for each class."
+        )
     values = np.sort(validation.as_scores(scores))
     starts = np.unique(np.linspace(0, values.size, MOST_SCORES + 1).astype(np.intp)[:-1])
     counts = np.diff(np.append(starts, values.size)).astype(np.float64)

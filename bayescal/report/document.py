@@ -22,6 +22,7 @@ from bayescal.fitting.problems.problem import (
 from bayescal.fitting.results.tree import versions
 from bayescal.likelihood_ratio.ratios import LikelihoodRatios, join_ratios, ratios_of
 from bayescal.report import answer as answers
+from bayescal.report.classes import write_class_report
 from bayescal.report.evidence import Evidence, evidence_of
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
 from bayescal.report.rendering import count, percent, render, short, unpacked, write_page
@@ -397,7 +398,9 @@ def write_report(
     Parameters
     ----------
     calibrators : ScoreCalibrator, TopicCalibrator or mapping of str to ScoreCalibrator
-        Fitted; of a mapping one calibrator at a time is asked for.
+        Fitted; of a mapping one calibrator at a time is asked for. A `MulticlassCalibrator`, or a
+        classifier of several classes, has a page of its own: `test` is then a pair of what its
+        `predict_proba` takes and of classes, and `level` and `title` are the other arguments.
     path : str or Path
         Where to write the file, whose folder must exist; a file that is there is replaced.
     test : DataFrame or tuple, optional
@@ -453,6 +456,13 @@ def write_report(
     """
     check_fraction(level=level, recall=recall)
     check_flag(likelihood_ratio=likelihood_ratio)
+    if getattr(calibrators, "several_classes", False):
+        if likelihood_ratio or not (fitted is collection is threshold is None):
+            raise ValueError(
+                "fitted, collection, threshold and likelihood_ratio must be left out for several"
+                " classes: they are for one score."
+            )
+        return write_class_report(calibrators, path, test=test, level=level, title=title)
     target = check_target(path)
     contents = gather(
         calibrators,

@@ -173,7 +173,9 @@ class FittedClassifier:
         path, level, threshold, recall, title
             See `bayescal.report.write_report`; a threshold is of the score that the problem has.
         X, y : documents and their classes, optional
-            Held-out documents, whose reliability it shows; not for calibrators of several folds.
+            Held-out documents, whose reliability it shows; of two classes or several labels not
+            for calibrators of several folds. Of more than two classes the page judges what
+            `predict_proba` returns.
         collection : documents, optional
             Documents to read from, whose labels nobody knows.
 
@@ -190,8 +192,10 @@ class FittedClassifier:
 
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
-        test = None if X is None else self.labelled_scores(X, y)
-        if collection is not None:
+        test = None
+        if X is not None:
+            test = (X, y) if self.several_classes else self.labelled_scores(X, y)
+        if collection is not None and not self.several_classes:
             collection = self.problem_scores(collection)
         return write_report(
             self,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import write_frame
@@ -28,6 +29,15 @@ ASSURANCE = (
 )
 Assurance = Annotated[float | None, options.option("--assurance", QUESTION, ASSURANCE)]
 
+CLASSES = "Several classes"
+COSTS = (
+    "Costs of decisions: a column decision, which names the classes first and then others, and a"
+    " column for each true class. By default a wrong class costs 1."
+)
+Costs = Annotated[Path | None, options.option("--costs", CLASSES, COSTS, "FILE")]
+ABSTAIN = "The cost of not deciding, if that is allowed."
+AbstainCost = Annotated[float | None, options.option("--abstain-cost", CLASSES, ABSTAIN)]
+
 app = typer.Typer()
 
 
@@ -39,6 +49,8 @@ def decide(
     at_score: AtScore = None,
     recall: Recall = None,
     assurance: Assurance = None,
+    costs: Costs = None,
+    abstain_cost: AbstainCost = None,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     topic_column: options.TopicColumn = None,
@@ -63,10 +75,35 @@ def decide(
     ten positives are found, and how many documents that are. With
     --topic-column there is a row for each topic: those that miss most, or
     that have most to be read, come first.
+
+    [bold]bayescal decide calibrated logits.csv --abstain-cost 0.2 --out d.csv[/bold]
+
+    chooses, for a calibrator of several classes, the decision of the least
+    expected cost for each row; --costs names a file of costs.
     """
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
-    _check_question({"--at": at, "--at-score": at_score, "--recall": recall}, assurance)
+    questions = {"--at": at, "--at-score": at_score, "--recall": recall}
+    with usage_errors():
+        source: Any = predictions.load(calibrator)
+    if predictions.of_classes(source):
+        _check_no_question(questions)
+        with usage_errors():
+            check_fraction(**{"--level": level})
+        writing.check_file(out, read=scores)
+        class_files.decide(
+            source,
+            scores,
+            Screen(quiet=quiet),
+            out,
+            level=level,
+            costs=costs,
+            abstain_cost=abstain_cost,
+        )
+        return
+    if costs is not None or abstain_cost is not None:
+        raise UsageError("--costs and --abstain-cost are for a calibrator of several classes.")
+    _check_question(questions, assurance)
     shares = {"--at": at, "--recall": recall, "--assurance": assurance, "--prior": prior}
     with usage_errors():
         check_fraction(**{"--level": level})
@@ -76,7 +113,7 @@ def decide(
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
-        calibrator, reader, topic_column, lower_is_positive=lower_is_positive
+        calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
     _check_direction(saved, calibrator, by_score=at is None)
     rows, name = saved.answered, str(next(iter(saved.problems.values())).labels[1])
@@ -151,6 +188,13 @@ def _fitted_documents(
     for problem in problems.values():
         documents = problem.documents
         yield documents.score, documents.positive, documents.weight
+
+
+def _check_no_question(questions: dict[str, float | None]) -> None:
+    if named := [name for name, value in questions.items() if value is not None]:
+        raise UsageError(
+            f"{named[0]} is for one score: of several classes give --costs or --abstain-cost."
+        )
 
 
 def _check_question(questions: dict[str, float | None], assurance: float | None) -> None:

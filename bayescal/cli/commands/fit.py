@@ -3,6 +3,7 @@
 import typer
 from rich.console import Group
 
+from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, tables, writing
 from bayescal.cli.scores import NONE, read_scores, split_by_topic
 from bayescal.cli.terminal import Screen, UsageError
@@ -20,6 +21,7 @@ def fit(
     scores: options.ScoresFile,
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
+    classes: options.Classes = None,
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
@@ -65,8 +67,19 @@ def fit(
     the reason, and the others go on; the exit code is 0 unless none can be.
     Scores should come from documents that the classifier was not trained on,
     such as cross-validated scores.
+
+    [bold]bayescal fit logits.csv --classes ant,bee,wasp --out calibrated[/bold]
+
+    calibrates several exclusive classes by one map; the columns ant, bee and
+    wasp hold their scores, and the column label one of these names.
     """
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "fit")
+    if classes is not None:
+        writing.check_folder(out)
+        given = {name for name in context.params if options.is_given(context, name)}
+        every = arguments | {"parameters": parameters}
+        class_files.fit(scores, classes, every, given, screen, out)
+        return
     settings = fitting.FitOptions.of(arguments)
     arguments["inference"] = settings.inference_name
     if pool and prior_knowledge is not None:

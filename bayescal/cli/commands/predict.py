@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from io import StringIO
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import write_frame
-from bayescal.cli.terminal import Screen, counted, printable, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, printable, usage_errors
 from bayescal.support import validation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.report.held_out import HeldOut
 
 Test = Annotated[
     bool,
@@ -45,6 +48,7 @@ def predict(
     prior: options.Prior = None,
     likelihood_ratio: options.LikelihoodRatio = False,
     support: options.Support = "enfsi",
+    shares: options.Shares = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Give new scores probabilities, with a band if the calibrator has a posterior.
@@ -72,12 +76,21 @@ def predict(
     """
     _check_options(level, band, prior, support)
     writing.check_file(out, read=scores)
-    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    screen = Screen(quiet=quiet)
+    with usage_errors():
+        source = predictions.load(calibrator)
+    _check_kind(predictions.of_classes(source), prior, shares, likelihood_ratio)
+    if predictions.of_classes(source):
+        own: Any = {"level": level, "shares": shares}
+        own["label_column"] = label_column if test else None
+        _print_table(class_files.predict(source, scores, screen, out, **own))
+        return
+    reader = ColumnReader(scores)
     added = predictions.RATIO_COLUMNS if likelihood_ratio else ()
     writing.check_columns_free(reader.frame, scores, *added)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
-        calibrator, reader, topic_column, lower_is_positive=lower_is_positive
+        calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
     values = saved.sign * values
     labels = next(iter(saved.problems.values())).labels
@@ -121,13 +134,27 @@ def predict(
                 fitted = saved.problems.answering(topic)
                 one = predictions.held_out(fitted, values[known], is_positive[known], prior)
                 tested.append((topic or "", one))
-        verdicts = predictions.verdicts_by_topic(tested)
-        # The table on the screen may be piped on: the verdict stands apart from it.
-        screen.show(tables.verdicts_table(verdicts), stderr=out is None)
+        _show_verdicts(screen, tested, stderr=out is None)
 
 
-def _print_table(frame: pd.DataFrame) -> None:
-    """Print CSV, which may be piped on; on a terminal without control characters."""
+def _show_verdicts(screen: Screen, tested: list[tuple[str, HeldOut]], *, stderr: bool) -> None:
+    """Say whether probabilities are right; apart from a table on the screen, which may be piped."""
+    screen.show(tables.verdicts_table(predictions.verdicts_by_topic(tested)), stderr=stderr)
+
+
+def _check_kind(of_classes: bool, prior: float | None, shares: str | None, ratio: bool) -> None:
+    if of_classes and ratio:
+        raise UsageError("--likelihood-ratio is for two classes: leave it out.")
+    if of_classes and prior is not None:
+        raise UsageError("--prior is for two classes: give the shares of all with --shares.")
+    if shares is not None and not of_classes:
+        raise UsageError("--shares is for several classes: give --prior.")
+
+
+def _print_table(frame: pd.DataFrame | None) -> None:
+    """Print CSV, if any, which may be piped on; on a terminal without control characters."""
+    if frame is None:
+        return
     if not sys.stdout.isatty():
         write_frame(frame, sys.stdout)
         return

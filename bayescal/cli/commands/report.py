@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, scores, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.terminal import Screen, usage_errors
@@ -64,6 +65,11 @@ def report(
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors():
         source = predictions.load(calibrator)
+        if predictions.of_classes(source):
+            own: Any = {"label_column": label_column, "split_column": split_column}
+            asked = collection is not None or at_score is not None
+            class_files.report(source, test, screen, out, asked, level=level, title=title, **own)
+            return
         held_out: predictions.Examples | None = None
         unlabelled: Any = None
         problems = source.fitted_problems()

@@ -251,6 +251,12 @@ def problems_of(calibrator: Any) -> Problems:
     if hasattr(calibrator, "fitted_problems"):
         problems: Problems = calibrator.fitted_problems()
         return problems
+    if getattr(calibrator, "several_classes", False):
+        raise TypeError(
+            f"calibrator must have curves of one score, got a {type(calibrator).__name__}, whose"
+            " probabilities depend on the scores of all classes: use its report, or"
+            " ClassReliabilityDisplay and the other displays of classes."
+        )
     last = " Pass its last step, pipeline[-1]." if hasattr(calibrator, "named_steps") else ""
     raise TypeError(
         "calibrator must be a fitted calibrator or classifier of bayescal, got an object of type"

@@ -15,6 +15,7 @@ from bayescal.fitting.curves.curves import Prior, prior_draws
 from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problems_of
 from bayescal.fitting.results.tree import ESTIMATOR
 from bayescal.report.export import formats
+from bayescal.report.export.class_map import ClassContent, make_class_content
 from bayescal.report.export.knots import (
     BAND_TOLERANCE,
     SATURATED,
@@ -24,7 +25,7 @@ from bayescal.report.export.knots import (
     make_table,
 )
 from bayescal.support.files import check_target, whole_file
-from bayescal.support.validation import check_choice, first_of
+from bayescal.support.validation import check_choice, check_fraction, first_of
 
 # What a file of any format says: the curves, and where they come from.
 
@@ -58,6 +59,8 @@ class Format:
     what: str  # what it is, in a few words
     suffix: str  # what names of its files end in
     render: Callable[[Content], bytes]  # from a content to the bytes of its file
+    # The same for several classes; None where the format has no room for their map
+    render_classes: Callable[[ClassContent], bytes] | None = None
 
 
 def make_content(
@@ -130,8 +133,9 @@ def export(
 
     Parameters
     ----------
-    calibrator : ScoreCalibrator, TopicCalibrator or what `bayescal.load` returns
-        Fitted.
+    calibrator : ScoreCalibrator, TopicCalibrator, MulticlassCalibrator or one `bayescal.load` reads
+        Fitted. The map of several classes is written as its posterior draws, in closed form, to
+        "python", "json" or "onnx"; the file takes a score for each class.
     path : str or Path
         Where to write the file, whose folder must exist; a file that is there is replaced. A name
         that ends as those of another format do is refused.
@@ -146,7 +150,8 @@ def export(
         Posterior probability of the pointwise interval at each score; None for no band.
     prior : float, array-like or frozen scipy.stats distribution, optional
         P(+) of the documents predicted for, if it is not that of those fitted; see
-        `ScoreCalibrator.decision_function`.
+        `ScoreCalibrator.decision_function`. For several classes their shares, see
+        `MulticlassCalibrator.predict_proba`.
     column : str
         What the scores are called where the file is used: the column of "sql", the input of "onnx".
         A name, not an expression: "sql" quotes names such as order or a.b, which are reserved or
@@ -188,11 +193,36 @@ def export(
         )
     target = check_target(path)
     _check_suffix(target, format)
-    content = make_content(_problem(calibrator, topic), level, prior, column)
-    written = FORMATS[format].render(content)
+    if getattr(calibrator, "several_classes", False):
+        written = _render_classes(calibrator, FORMATS[format], topic, level, prior, column)
+    else:
+        content = make_content(_problem(calibrator, topic), level, prior, column)
+        written = FORMATS[format].render(content)
     with whole_file(target) as temporary:
         temporary.write_bytes(written)
     return target
+
+
+def _render_classes(
+    calibrator: Any, chosen: Format, topic: Any, level: float | None, prior: Any, column: str
+) -> bytes:
+    """Return the file of a MulticlassCalibrator."""
+    if not hasattr(calibrator, "results_"):
+        raise ValueError(
+            "calibrator must be a calibrator of scores, got a classifier of several classes: export"
+            " calibrated_classifiers_[0].calibrators[0], a MulticlassCalibrator."
+        )
+    if chosen.render_classes is None:
+        able = ", ".join(repr(each.name) for each in FORMATS.values() if each.render_classes)
+        raise ValueError(
+            f"format must be one of {able} for several classes, got {chosen.name!r}, which holds"
+            " curves of one score."
+        )
+    if topic is not None:
+        raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")
+    if level is not None:
+        check_fraction(level=level)
+    return chosen.render_classes(make_class_content(calibrator, level, prior, column))
 
 
 def _check_suffix(target: Path, format: str) -> None:

@@ -2,7 +2,13 @@
 
 import json
 
+import numpy as np
+
+from bayescal.report.export.class_map import MAP, ClassContent
 from bayescal.report.export.writing import Content, Format
+from bayescal.support.validation import Floats
+
+DIGITS = 10
 
 HOW = (
     "Each curve has knots: scores in ascending order, and natural log-odds at these scores. For a"
@@ -29,4 +35,34 @@ def render(content: Content) -> bytes:
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-FORMAT = Format("json", "knots to interpolate, for any language", ".json", render)
+HOW_CLASSES = (
+    "Each posterior draw is a map from the scores of all classes to their probabilities; the"
+    " probability is the mean over draws, and the band of each probability lies between quantiles"
+    " of the draws. `map` is the map in Python; `arrays` holds its constants, draws first."
+)
+
+
+def render_classes(content: ClassContent) -> bytes:
+    """Return the facts, the draws of the map and how to read them, as JSON in UTF-8."""
+    document = {
+        "how_to_read": HOW_CLASSES,
+        "scores": content.column,
+        **content.facts,
+        "map": MAP.splitlines(),
+        "constants": content.constants,
+        "arrays": {
+            name: None if values is None else _rounded(values)
+            for name, values in content.arrays.items()
+        },
+    }
+    return (json.dumps(document) + "\n").encode()
+
+
+def _rounded(values: Floats) -> object:
+    """Return nested lists of numbers with ten significant digits."""
+    text = [float(f"{value:.{DIGITS}g}") for value in np.ravel(values).tolist()]
+    nested: object = np.array(text).reshape(values.shape).tolist()
+    return nested
+
+
+FORMAT = Format("json", "knots to interpolate, for any language", ".json", render, render_classes)

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.report.export.class_map import ClassContent
 from bayescal.report.export.knots import Knots
 from bayescal.report.export.writing import Content, Format
+from bayescal.support.validation import Floats
 
 OPSET, IR_VERSION = 17, 8  # of 2022, so that runtimes of these years read it
 DIMENSION = "documents"
-INT64 = 7  # onnx.TensorProto.INT64
+INT64, DOUBLE = 7, 11  # onnx.TensorProto.INT64 and DOUBLE
 
 
 def render(content: Content) -> bytes:
@@ -20,28 +22,10 @@ def render(content: Content) -> bytes:
             f"column must not be the name of an output, one of {', '.join(content.table.curves)};"
             f" got {content.column!r}: the graph's input needs a name of its own."
         )
-    helper = _require_onnx().helper
-    graph = _Graph(helper, content.column)
-    double = helper.np_dtype_to_tensor_dtype(np.dtype(np.float64))
+    graph = _Graph(_require_onnx().helper, content.column)
     for name, knots in content.table.curves.items():
         _add_curve(graph, content.column, name, knots, bounded=content.table.bounded)
-    made = helper.make_graph(
-        graph.nodes,
-        "bayescal",
-        [helper.make_tensor_value_info(content.column, double, [DIMENSION])],
-        [helper.make_tensor_value_info(each, double, [DIMENSION]) for each in content.table.curves],
-        graph.constants,
-        doc_string="\n".join(content.fact_lines),
-    )
-    model = helper.make_model(
-        made,
-        producer_name="bayescal",
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
-    )
-    _require_onnx().checker.check_model(model, full_check=True)
-    written: bytes = model.SerializeToString()
-    return written
+    return _written(graph, content, list(content.table.curves), [DIMENSION])
 
 
 class _Graph:
@@ -67,6 +51,38 @@ class _Graph:
         output = name or f"{self._own}node/{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operator, inputs, [output], **attributes))
         return output
+
+    def node_of_two(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node with two outputs and return the name of the first."""
+        output = f"{self._own}node/{len(self.nodes)}"
+        outputs = [output, f"{output}/second"]
+        self.nodes.append(self._helper.make_node(operator, inputs, outputs, **attributes))
+        return output
+
+
+def _written(
+    graph: _Graph, content: Content | ClassContent, outputs: list[str], shape: list[Any]
+) -> bytes:
+    """Return the bytes of a checked model whose input and outputs have the same shape."""
+    helper = _require_onnx().helper
+    double = helper.np_dtype_to_tensor_dtype(np.dtype(np.float64))
+    made = helper.make_graph(
+        graph.nodes,
+        "bayescal",
+        [helper.make_tensor_value_info(content.column, double, shape)],
+        [helper.make_tensor_value_info(each, double, shape) for each in outputs],
+        graph.constants,
+        doc_string="\n".join(content.fact_lines),
+    )
+    model = helper.make_model(
+        made,
+        producer_name="bayescal",
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+    )
+    _require_onnx().checker.check_model(model, full_check=True)
+    written: bytes = model.SerializeToString()
+    return written
 
 
 def _add_curve(graph: _Graph, score: str, name: str, knots: Knots, *, bounded: bool) -> None:
@@ -99,6 +115,127 @@ def _search(graph: _Graph, score: str, knots: Knots) -> str:
     return index
 
 
+# The map of several classes: draws come first, (draws, documents, classes).
+
+PROBABILITY, LOWER, UPPER = "probability", "lower", "upper"
+
+
+def render_classes(content: ClassContent) -> bytes:
+    """Return the model: an input of shape (documents, classes), and outputs of the same shape."""
+    level = content.facts["level"]
+    outputs = [PROBABILITY] if level is None else [PROBABILITY, LOWER, UPPER]
+    if content.column in outputs:
+        raise ValueError(
+            f"column must not be the name of an output, one of {', '.join(outputs)}; got"
+            f" {content.column!r}: the graph's input needs a name of its own."
+        )
+    graph = _Graph(_require_onnx().helper, content.column)
+    p = _add_draws(graph, content)
+    graph.node("ReduceMean", p, name=PROBABILITY, axes=[0], keepdims=0)
+    if level is not None:
+        size = int(content.facts["draws"])
+        ordered = graph.node_of_two("TopK", p, graph.constant(np.array([size])), largest=0, axis=0)
+        for name, share in ((LOWER, 0.5 - level / 2.0), (UPPER, 0.5 + level / 2.0)):
+            at = share * (size - 1)
+            before = int(min(np.floor(at), size - 2))
+            ends = [
+                graph.node(
+                    "Mul",
+                    graph.node("Gather", ordered, graph.constant(np.int64(k)), axis=0),
+                    graph.constant(1.0 - abs(at - k)),
+                )
+                for k in (before, before + 1)
+            ]
+            graph.node("Add", *ends, name=name)
+    return _written(graph, content, outputs, [DIMENSION, len(content.facts["classes"])])
+
+
+def _add_draws(graph: _Graph, content: ClassContent) -> str:
+    """Add the map of every draw and return the name of its probabilities."""
+    arrays, constants = content.arrays, content.constants
+
+    def each(name: str) -> str:
+        values = arrays[name]
+        assert values is not None  # noqa: S101
+        return graph.constant(values[:, None] if values.ndim == 2 else values[:, None, None])
+
+    log_p = graph.node("LogSoftmax", _add_logits(graph, content), axis=1)
+    excluded = graph.node("IsInf", log_p, detect_positive=0)
+    zero, one = graph.constant(0.0), graph.constant(1.0)
+    below = graph.node("Max", graph.node("Neg", log_p), zero)
+    gap = graph.node("Where", excluded, zero, below)
+    depth = graph.node(
+        "Log", graph.node("Add", one, graph.node("Div", gap, graph.constant(constants["UNIT"])))
+    )
+    anchor = arrays["ANCHOR"]
+    assert anchor is not None  # noqa: S101
+    warped, certainty = _add_warp(
+        graph, content, depth, excluded, [graph.constant(value) for value in anchor], anchor[1]
+    )
+    feature = graph.node("LogSoftmax", warped, axis=-1)
+    feature = graph.node("Max", feature, graph.constant(-constants["DEEPEST"]))
+    shared = feature
+    if arrays["COMPONENTS"] is not None:
+        away = graph.node("Sub", feature, graph.constant(arrays["CENTRE"]))
+        shared = graph.node("MatMul", away, graph.constant(arrays["COMPONENTS"].T.copy()))
+    power = arrays["POWER"]
+    assert power is not None  # noqa: S101
+    own, _ = _add_warp(
+        graph,
+        content,
+        depth,
+        excluded,
+        [each("GAIN"), each("POWER"), each("ASYMMETRY")],
+        power[:, None, None],
+    )
+    eta = graph.node("Add", own, each("BIAS"))
+    for name, values in (("SLOPE", feature), ("CERTAINTY", certainty)):
+        eta = graph.node("Add", eta, graph.node("Mul", each(name), values))
+    confusion = graph.constant(arrays["CONFUSION"])
+    eta = graph.node("Add", eta, graph.node("MatMul", shared, confusion))
+    double = graph.node("Cast", graph.node("Not", excluded), to=DOUBLE)
+    count = graph.node("ReduceSum", double, graph.constant(np.array([1])), keepdims=1)
+    lapse = each("LAPSE")
+    p = graph.node(
+        "Add",
+        graph.node("Mul", graph.node("Sub", one, lapse), graph.node("Softmax", eta, axis=-1)),
+        graph.node("Mul", lapse, graph.node("Div", double, count)),
+    )
+    p = graph.node("Mul", p, graph.constant(arrays["TILT"]))
+    total = graph.node("ReduceSum", p, graph.constant(np.array([-1])), keepdims=1)
+    return graph.node("Div", p, total)
+
+
+def _add_logits(graph: _Graph, content: ClassContent) -> str:
+    if not content.constants["ARE_PROBABILITIES"]:
+        return content.column
+    floor, zero = (graph.constant(content.constants[name]) for name in ("FLOOR", "ZERO"))
+    none = graph.node("Equal", content.column, graph.constant(0.0))
+    above = graph.node("Max", content.column, floor)
+    return graph.node("Log", graph.node("Where", none, zero, above))
+
+
+def _add_warp(
+    graph: _Graph,
+    content: ClassContent,
+    depth: str,
+    excluded: str,
+    parameters: list[str],
+    power_values: Floats | float,
+) -> tuple[str, str]:
+    """Add warped log-probabilities and certainty; parameters are gain, power and asymmetry."""
+    gain, power, asymmetry = parameters
+    one = graph.constant(1.0)
+    scale = graph.constant(-1.0 / np.expm1(np.asarray(power_values) * np.log(2.0)))
+    risen = graph.node("Sub", graph.node("Exp", graph.node("Mul", power, depth)), one)
+    plain = graph.node("Mul", graph.node("Mul", gain, scale), risen)
+    plain = graph.node("Where", excluded, graph.constant(content.constants["EXCLUDED"]), plain)
+    rest = graph.node("Sub", one, graph.node("Softmax", plain, axis=-1))
+    rest = graph.node("Max", rest, graph.constant(content.constants["LEAST_REST"]))
+    certainty = graph.node("Neg", graph.node("Log", rest))
+    return graph.node("Add", plain, graph.node("Mul", asymmetry, certainty)), certainty
+
+
 def _require_onnx() -> Any:
     try:
         return import_module("onnx")
@@ -111,4 +248,6 @@ def _require_onnx() -> Any:
         ) from err
 
 
-FORMAT = Format("onnx", "a graph for ONNX runtimes, in double precision", ".onnx", render)
+FORMAT = Format(
+    "onnx", "a graph for ONNX runtimes, in double precision", ".onnx", render, render_classes
+)

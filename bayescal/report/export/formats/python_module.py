@@ -1,10 +1,15 @@
 """A module of Python that needs numpy alone."""
 
+import base64
 import json
-from textwrap import indent
+from textwrap import indent, wrap
 
+import numpy as np
+
+from bayescal.report.export.class_map import MAP, ClassContent
 from bayescal.report.export.knots import Knots
 from bayescal.report.export.writing import Content, Format
+from bayescal.support.validation import Floats
 
 # `{{` and `}}` are braces of the module.
 MODULE = '''\
@@ -83,4 +88,69 @@ def _source(name: str, knots: Knots) -> str:
     return f"{name.upper()} = np.array([\n{indent(chr(10).join(rows), '    ')}\n])"
 
 
-FORMAT = Format("python", "a module of Python that needs numpy alone", ".py", render)
+CLASS_MODULE = '''\
+"""
+Calibrated probabilities of several classes, written by bayescal; this file needs numpy alone.
+
+>>> probabilities = predict(np.zeros((1, {size})))
+
+{facts}
+"""
+
+import base64
+
+import numpy as np
+
+{constants}
+ERROR = {error}  # at most, in probability, from the calibrator that was exported
+
+
+def predict(scores):
+    """Return probabilities of shape (documents, classes); see `draws` for the scores."""
+    return draws(scores).mean(axis=0)
+
+
+def predict_interval(scores, level={level}):
+    """Return the ends of the band of each probability, shape (documents, classes, 2)."""
+    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    return np.moveaxis(np.quantile(draws(scores), tails, axis=0), 0, 2)
+
+
+{map}
+
+def _read(shape, text):
+    values = np.frombuffer(base64.b64decode("".join(text.split())), dtype="<f8")
+    return values.reshape(shape)
+
+
+# The posterior draws of the map, and its constants, as float64 in base64.
+{arrays}
+'''
+
+
+def render_classes(content: ClassContent) -> bytes:
+    """Return the module's source, ASCII."""
+    facts = content.facts
+    module = CLASS_MODULE.format(
+        size=len(facts["classes"]),
+        facts="\n".join(content.fact_lines),
+        constants="\n".join(f"{name} = {value!a}" for name, value in content.constants.items()),
+        error=facts["error"],
+        level=facts["level"] or 0.9,
+        map=MAP,
+        arrays="\n".join(_array_source(*each) for each in content.arrays.items()),
+    )
+    return module.encode("ascii")
+
+
+def _array_source(name: str, values: Floats | None) -> str:
+    if values is None:
+        return f"{name} = None"
+    text = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
+    lines = "\n".join(wrap(text, 96))
+    return f'{name} = _read({values.shape}, """\n{lines}\n""")'
+
+
+FORMAT = Format(
+    "python", "a module of Python that needs numpy alone", ".py", render, render_classes
+)

@@ -1,0 +1,411 @@
+"""Several exclusive classes on the command line: a column of scores for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group
+
+from bayescal.cli import tables, writing
+from bayescal.cli.columns import ColumnReader, Mask, split_column
+from bayescal.cli.files import as_numbers, read_frame, write_frame
+from bayescal.cli.fitting import SINGLE
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
+from bayescal.support.validation import Floats, first_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+    from bayescal.metrics import ClassVerdict
+
+DECISION, ABSTAIN = "decision", "abstain"
+# Options of `bayescal fit` that mean something for one score only.
+OF_ONE_SCORE = (
+    "score_column",
+    "topic_column",
+    "positive",
+    "lower_is_positive",
+    "family",
+    "parts",
+    "prior_knowledge",
+    "inference",
+    "model",
+    "pool",
+    "jobs",
+    "tune",
+    "target_accept",
+    "resume",
+)
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """A file with a column of scores for each class, and maybe labels."""
+
+    reader: ColumnReader
+    scores: Floats  # (n, K), in the order of the classes; -inf for excluded ones
+    labels: NDArray[np.str_]  # (n,): empty where unknown
+    labelled: Mask  # (n,)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Return the rows as they were read."""
+        return self.reader.frame
+
+
+def split_names(text: str, option: str = "--classes") -> list[str]:
+    """Return the names in an option, separated by commas."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) < 2 or not all(names):
+        raise UsageError(f"{option} must name at least two classes, as a,b,c; got {text!r}.")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{option} must name every class once, got {twice[0]!r} twice.")
+    return names
+
+
+def read_class_table(path: Path, classes: Sequence[str], label_column: str | None) -> ClassTable:
+    """Read a file whose columns of scores are named by the classes."""
+    reader = ColumnReader(path)
+    missing = [name for name in classes if name not in reader.frame.columns]
+    if missing:
+        known = ", ".join(repr(str(name)) for name in reader.frame.columns)
+        raise UsageError(
+            f"{path} must have a column of scores for each class, it lacks {first_of(missing)}; its"
+            f" columns are {known}."
+        )
+    columns = [_scores(reader, name) for name in classes]
+    labelled = np.zeros(len(reader.frame), dtype=bool)
+    labels = np.full(len(reader.frame), "", dtype=object)
+    if label_column is not None:
+        if label_column in classes:
+            raise UsageError(f"--label-column must be no class, got {label_column!r}.")
+        values, labelled = reader.class_labels(label_column)
+        labels[labelled] = [str(value) for value in values.tolist()]
+        strange = labelled & ~np.isin(labels.astype(str), list(classes))
+        if strange.any():
+            row = int(np.flatnonzero(strange)[0])
+            raise UsageError(
+                f"{reader.name(label_column)} must hold classes, {first_of(list(classes))}; got"
+                f" {labels[row]!r} in data row {row + 1} ({int(strange.sum())} of {labels.size}"
+                " rows)."
+            )
+    return ClassTable(reader, np.stack(columns, axis=1), labels.astype(str), labelled)
+
+
+def _scores(reader: ColumnReader, name: str) -> Floats:
+    """Return a column of numbers, or of -inf for excluded classes."""
+    values, advice = as_numbers(reader.frame[name].tolist())
+    bad = np.isnan(values) | np.isposinf(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise UsageError(
+            f"{reader.name(name)} must hold a number, or -inf for an excluded class, got"
+            f" {reader.frame[name].iloc[row]!r} in data row {row + 1} ({int(bad.sum())} of"
+            f" {bad.size} rows): correct or leave them out.{advice}"
+        )
+    return values
+
+
+# bayescal fit --classes
+
+
+def fit(
+    path: Path,
+    names: str,
+    arguments: Mapping[str, Any],
+    chosen: set[str],
+    screen: Screen,
+    out: Path | None,
+) -> None:
+    """Fit a map to the labelled rows of a file, and write what it says of all rows."""
+    from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+    from bayescal.metrics import class_verdict
+    from bayescal.support.validation import check_choice, check_fraction
+
+    strange = [name for name in OF_ONE_SCORE if name in chosen]
+    if strange:
+        option = f"--{strange[0].replace('_', '-')}"
+        raise UsageError(f"{option} is for one score, and means nothing with --classes.")
+    classes, level = split_names(names), arguments["level"]
+    with usage_errors():
+        check_fraction(**{"--level": level})
+        check_choice("--scores-are", arguments["scores_are"], ("auto", "scores", "probabilities"))
+    table = read_class_table(path, classes, arguments["label_column"])
+    writing.check_columns_free(table.frame, path, *_added(classes))
+    split = split_column(table.frame, arguments["split_column"])
+    test = table.reader.test_rows(split, table.labelled)
+    rows = np.flatnonzero(table.labelled & ~test)
+    if not rows.size:
+        raise UsageError(f"{path} must hold labelled rows to fit, got none.")
+    sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
+    calibrator = MulticlassCalibrator(
+        arguments["scores_are"], random_state=arguments["seed"], **sampling
+    )
+    with screen.warnings(), usage_errors():
+        weights = _weights(table, arguments, rows)
+        calibrator.fit(table.scores[rows], table.labels[rows], classes=classes, **weights)
+    if arguments["parameters"]:
+        screen.show(_parameters(calibrator, level))
+    screen.show(_classes_table(calibrator, table.labels[rows]))
+    held_out, verdict = np.flatnonzero(table.labelled & test), None
+    if held_out.size:
+        verdict = class_verdict(
+            table.labels[held_out],
+            calibrator.predict_proba(table.scores[held_out]),
+            classes,
+            draws=calibrator.sample_proba(table.scores[held_out]),
+        )
+        screen.show(verdict_table(verdict))
+    if out is None:
+        screen.say("Nothing is written; --out FOLDER keeps the calibrator and probabilities.")
+        return
+    with writing.staged_folder(out) as stage:
+        calibrator.save(stage / SINGLE)
+        frame = with_probabilities(calibrator, table, level)
+        write_frame(frame, stage / f"probabilities.{arguments['table_format']}")
+        writing.write_record(_record(calibrator, arguments, table, rows, verdict), stage)
+    screen.say(f"Written to {out}: posterior.nc, probabilities, summary.json. Next:")
+    screen.say(f"  bayescal predict {out} new.csv --out probabilities.csv")
+    screen.say(f"  bayescal report {out} --test held_out.csv")
+
+
+def _weights(table: ClassTable, arguments: Mapping[str, Any], rows: NDArray[Any]) -> dict[str, Any]:
+    counted_by, included_by = arguments["weight_column"], arguments["inclusion_column"]
+    if counted_by is not None and included_by is not None:
+        raise UsageError("--weight-column and --inclusion-column: leave out one of them.")
+    column = counted_by or included_by
+    if column is None:
+        return {}
+    sampled = included_by is not None
+    values = table.reader.weights(column, table.labelled, sampled=sampled)
+    return {"inclusion" if sampled else "sample_weight": values[rows]}
+
+
+def _record(
+    calibrator: MulticlassCalibrator,
+    arguments: Mapping[str, Any],
+    table: ClassTable,
+    rows: NDArray[Any],
+    verdict: ClassVerdict | None,
+) -> dict[str, Any]:
+    from bayescal.fitting.results.tree import versions
+
+    names, counts = np.unique(table.labels[rows], return_counts=True)
+    said = None
+    if verdict is not None:
+        plain = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in asdict(verdict).items()}
+        said = {**plain, "outcome": verdict.outcome, "text": verdict.text}
+    return {
+        "versions": versions(),
+        "seed": arguments["seed"],
+        "arguments": dict(arguments),
+        "classes": calibrator.classes_.tolist(),
+        "rows": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        "topics": [{"topic": None, "file": SINGLE}],
+        "diagnostics": asdict(calibrator.diagnostics_),
+        "verdict": said,
+    }
+
+
+def _added(classes: Sequence[str]) -> list[str]:
+    return [
+        "predicted",
+        *(f"{what}({name})" for what in ("P", "lower", "upper") for name in classes),
+    ]
+
+
+def with_probabilities(
+    calibrator: MulticlassCalibrator, table: ClassTable, level: float, shares: Any = None
+) -> pd.DataFrame:
+    """Return the rows with the likeliest class, its band, and those of all classes."""
+    classes = calibrator.classes_.tolist()
+    p = calibrator.predict_proba(table.scores, shares)
+    ends = calibrator.predict_interval(table.scores, level, prior=shares)
+    top = p.argmax(axis=1)
+    at = np.arange(top.size)
+    added: dict[str, Any] = {
+        "predicted": calibrator.classes_[top],
+        "probability": p[at, top],
+        "lower": ends[at, top, 0],
+        "upper": ends[at, top, 1],
+    }
+    added |= {f"P({name})": p[:, k] for k, name in enumerate(classes)}
+    for end, what in enumerate(("lower", "upper")):
+        added |= {f"{what}({name})": ends[:, k, end] for k, name in enumerate(classes)}
+    return table.frame.assign(**added)
+
+
+# bayescal predict, decide
+
+
+def predict(
+    calibrator: Any,
+    path: Path,
+    screen: Screen,
+    out: Path | None,
+    *,
+    level: float,
+    shares: str | None,
+    label_column: str | None,
+) -> pd.DataFrame | None:
+    """Write probabilities of a file's rows, or return them; with labels, say if they are right."""
+    from bayescal.metrics import class_verdict
+
+    classes = calibrator.classes_.tolist()
+    table = read_class_table(path, classes, label_column)
+    writing.check_columns_free(table.frame, path, *_added(classes))
+    with screen.warnings(), usage_errors():
+        new = None if shares is None else _shares(shares)
+        frame = with_probabilities(calibrator, table, level, new)
+    if out is not None:
+        with writing.staged_file(out) as target:
+            write_frame(frame, target)
+        screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+    if label_column is not None:
+        rows = np.flatnonzero(table.labelled)
+        verdict = class_verdict(
+            table.labels[rows],
+            calibrator.predict_proba(table.scores[rows], new),
+            classes,
+            draws=calibrator.sample_proba(table.scores[rows], prior=new),
+        )
+        screen.show(verdict_table(verdict), stderr=out is None)
+    return frame if out is None else None
+
+
+def _shares(text: str) -> list[float]:
+    values, _ = as_numbers(text.split(","))
+    if not np.isfinite(values).all():
+        raise UsageError(f"--shares must be numbers in the order of the classes, got {text!r}.")
+    return [float(value) for value in values]
+
+
+def decide(
+    calibrator: MulticlassCalibrator,
+    path: Path,
+    screen: Screen,
+    out: Path | None,
+    *,
+    level: float,
+    costs: Path | None,
+    abstain_cost: float | None,
+) -> None:
+    """Choose the decision of the least expected cost for each row of a file."""
+    import pandas as pd
+
+    classes = calibrator.classes_.tolist()
+    table = read_class_table(path, classes, None)
+    names, prices = _costs(costs, classes, abstain_cost)
+    with screen.warnings(), usage_errors():
+        found = calibrator.decide(table.scores, prices, level=level)
+    names_of = np.array(names, dtype=object)
+    frame = table.frame.assign(
+        decision=names_of[found.decision],
+        expected_cost=found.expected_cost,
+        cost_lower=found.cost_interval[:, 0],
+        cost_upper=found.cost_interval[:, 1],
+        probability_optimal=found.probability_optimal,
+    )
+    shown = tables.new_table("decision", "rows", "mean expected cost", "P(best), mean")
+    for name in names:
+        mine = found.decision == names.index(name)
+        if mine.any():
+            means = (found.expected_cost[mine].mean(), found.probability_optimal[mine].mean())
+            shown.add_row(name, f"{int(mine.sum()):,}", *(f"{mean:.3g}" for mean in means))
+    shown.add_row("all", f"{len(frame):,}", f"{found.expected_cost.mean():.3g}", "")
+    screen.show(tables.titled("Decisions of the least expected cost", shown))
+    if out is not None:
+        with writing.staged_file(out) as target:
+            write_frame(pd.DataFrame(frame), target)
+        screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+
+
+def _costs(
+    path: Path | None, classes: list[str], abstain_cost: float | None
+) -> tuple[list[str], Floats]:
+    """Return names of decisions and their costs; by default each wrong class costs 1."""
+    names, prices = list(classes), 1.0 - np.eye(len(classes))
+    if path is not None:
+        frame = read_frame(path, "costs")
+        missing = [name for name in (DECISION, *classes) if name not in frame.columns]
+        if missing:
+            raise UsageError(
+                f"{path} must have a column {DECISION!r} and a column of costs for each class, it"
+                f" lacks {first_of(missing)}."
+            )
+        names = [str(name) for name in frame[DECISION].tolist()]
+        if names[: len(classes)] != classes:
+            raise UsageError(
+                f"{path} must name the classes first, {first_of(classes)}, in the column"
+                f" {DECISION!r}; got {first_of(names)}."
+            )
+        prices = np.stack([as_numbers(frame[name].tolist())[0] for name in classes], axis=1)
+        if not np.isfinite(prices).all():
+            raise UsageError(f"{path} must hold a number for every cost.")
+    if abstain_cost is not None:
+        names, prices = [*names, ABSTAIN], np.vstack([prices, np.full(len(classes), abstain_cost)])
+    return names, prices
+
+
+def report(
+    calibrator: Any,
+    test: Path | None,
+    screen: Screen,
+    out: Path,
+    asked_of_one: bool,
+    *,
+    level: float,
+    title: str | None,
+    label_column: str,
+    split_column: str | None,
+) -> None:
+    """Write the page of several classes."""
+    if asked_of_one:
+        raise UsageError("--collection and --at-score are for one score.")
+    held_out = None
+    if test is not None:
+        table = read_class_table(test, calibrator.classes_.tolist(), label_column)
+        rows = np.flatnonzero(table.reader.held_out_rows(split_column, table.labelled))
+        held_out = (table.scores[rows], table.labels[rows])
+    calibrator.report(out, held_out, level=level, title=title)
+    size = out.stat().st_size / 1e6
+    screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
+
+
+# Tables.
+
+
+def _classes_table(calibrator: MulticlassCalibrator, labels: NDArray[Any]) -> Group:
+    shown = tables.new_table("class", "rows fitted", "share, posterior mean")
+    for name, share in zip(calibrator.classes_.tolist(), calibrator.share_, strict=True):
+        shown.add_row(str(name), f"{int((labels == str(name)).sum()):,}", f"{share:.3g}")
+    return tables.titled("Calibrated together by one map", shown)
+
+
+def _parameters(calibrator: MulticlassCalibrator, level: float) -> Group:
+    table = calibrator.summary(level)
+    shown = tables.new_table("parameter", "class", "other class", *map(str, table.columns))
+    for names, row in zip(table.index.tolist(), table.to_numpy(), strict=True):
+        shown.add_row(*map(str, names), *(f"{value:.3g}" for value in row))
+    return tables.titled(f"Parameters, with {100 * level:g} % intervals", shown)
+
+
+def verdict_table(verdict: ClassVerdict) -> Group:
+    """Return what held-out labels say of the probabilities."""
+    shown = tables.new_table("class", "rows", "expected", "if right", "smooth error")
+    for k, name in enumerate(verdict.classes.tolist()):
+        shown.add_row(
+            str(name),
+            f"{verdict.observed[k]:,.0f}",
+            f"{verdict.expected[k]:,.4g}",
+            f"{verdict.lower[k]:,.0f} to {verdict.upper[k]:,.0f}",
+            f"{verdict.class_errors[k]:.2g}",
+        )
+    notes = [part for part in (verdict.test, verdict.finding, verdict.advice) if part]
+    return tables.titled("Are the probabilities right?", shown, *notes)

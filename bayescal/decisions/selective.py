@@ -1,0 +1,285 @@
+"""Several classes: answering the surest documents only, and answering with sets of classes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.decisions.draws import as_draws, number_of_classes, of_all_classes
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_count,
+    check_fraction,
+    check_same_length,
+    generator,
+    unmasked,
+)
+
+
+@dataclass(frozen=True)
+class RiskCoverage:
+    """
+    Errors among the documents that are answered, against the share of documents answered.
+
+    Attributes
+    ----------
+    coverage : array of shape (points,)
+        Share of documents answered, those of the largest probabilities first.
+    probability : array of shape (points,)
+        The smallest probability of a class among these documents.
+    risk : array of shape (points,)
+        Expected share of errors among them.
+    lower, upper : array of shape (points,)
+        Interval in which the share of errors among these documents lies with probability `level`;
+        neither the map nor the labels are known.
+    observed : array of shape (points,) or None
+        Share of errors by the labels.
+    level : float
+        Probability of the intervals.
+    """
+
+    coverage: Floats
+    probability: Floats
+    risk: Floats
+    lower: Floats
+    upper: Floats
+    observed: Floats | None
+    level: float
+
+
+def risk_coverage(
+    draws: ArrayLike,
+    y_true: ArrayLike | None = None,
+    *,
+    points: int = 50,
+    level: float = 0.9,
+    rng: Any = 0,
+) -> RiskCoverage:
+    """
+    Return how many answers are wrong if the least sure documents are left unanswered.
+
+    Parameters
+    ----------
+    draws : array-like of shape (draws, documents, classes)
+        Posterior draws of the probabilities; see `bayescal.decisions`.
+    y_true : array-like of shape (documents,), optional
+        Positions of the true classes among the columns.
+    points : int
+        Number of shares of documents, evenly spaced up to 1.
+    level : float
+        Probability of the intervals.
+    rng : int, Generator, RandomState or None
+        Seeds the labels that intervals are computed with.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    References
+    ----------
+    Y. Geifman and R. El-Yaniv, *Selective classification for deep neural networks*, NeurIPS 2017.
+
+    Examples
+    --------
+    >>> p = [[[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]]]
+    >>> found = risk_coverage(p, [0, 1], points=2)
+    >>> found.coverage.tolist(), found.risk.round(2).tolist(), found.observed.tolist()
+    ([0.5, 1.0], [0.1, 0.35], [0.0, 0.5])
+    """
+    check_fraction(level=level)
+    check_count("points", points)
+    p = as_draws(draws)
+    number_of_classes(p)
+    full = of_all_classes(p)
+    mean = full.mean(axis=0)
+    n = len(mean)
+    top = mean.argmax(axis=1)
+    order = np.argsort(-mean.max(axis=1), kind="stable")
+    own = full[:, order, top[order]]
+    answered = np.unique(np.ceil(n * (np.arange(points) + 1.0) / points).astype(np.intp))
+    wrong = np.cumsum(1.0 - own, axis=1)[:, answered - 1]
+    variance = np.cumsum(own * (1.0 - own), axis=1)[:, answered - 1]
+    # Sums of many independent labels, of the draw and then of chance.
+    repeats = max(1, -(-1000 // len(own)))
+    noise = generator(rng).standard_normal((repeats, len(own), 1))
+    drawn = (wrong + np.sqrt(variance) * noise).reshape(-1, answered.size) / answered
+    tails = np.quantile(drawn, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    lower, upper = np.clip(tails, 0.0, 1.0)
+    observed = None
+    if y_true is not None:
+        label = _positions(y_true, n, mean.shape[1])
+        observed = np.cumsum(label[order] != top[order])[answered - 1] / answered
+    return RiskCoverage(
+        coverage=answered / n,
+        probability=mean.max(axis=1)[order][answered - 1],
+        risk=wrong.mean(axis=0) / answered,
+        lower=lower,
+        upper=upper,
+        observed=observed,
+        level=level,
+    )
+
+
+def _positions(y_true: ArrayLike, n: int, classes: int) -> NDArray[np.intp]:
+    label = np.asarray(unmasked(y_true, "y_true"))
+    check_same_length("y_true", label.size, "documents of draws", n)
+    if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= classes:
+        raise ValueError(
+            f"y_true must hold positions of columns, 0 to {classes - 1}: pass"
+            " numpy.searchsorted(classes, y)."
+        )
+    return label.astype(np.intp)
+
+
+# Sets of classes.
+
+
+def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
+    """
+    Return sets of classes whose expected coverage of these documents is as asked, shape (n, K).
+
+    A set holds the likeliest class, and all classes whose probability reaches a threshold, the
+    largest at which the mean probability of the sets is at least `coverage`. No labels are needed.
+
+    Parameters
+    ----------
+    y_prob : array-like of shape (n, K)
+        Calibrated probabilities.
+    coverage : float
+        Expected share of documents whose set holds the true class.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> expected_sets([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2]], coverage=0.8).sum(axis=1).tolist()
+    [1, 2]
+    """
+    check_fraction(coverage=coverage)
+    p = _probabilities(y_prob)
+    chosen = np.zeros(p.shape, dtype=np.bool_)
+    chosen[np.arange(len(p)), p.argmax(axis=1)] = True
+    certain = float(p[chosen].sum())
+    others = np.sort(p[~chosen])[::-1]
+    reached = (certain + np.cumsum(others)) / len(p)
+    if certain / len(p) < coverage:
+        enough = min(int(np.searchsorted(reached, coverage - 1e-12)), others.size - 1)
+        chosen |= p >= others[enough]
+    return chosen & (p > 0.0)
+
+
+def conformal_sets(
+    y_prob: ArrayLike, y_true: ArrayLike, new_prob: ArrayLike, coverage: float = 0.9
+) -> NDArray[np.bool_]:
+    """
+    Return split conformal sets of new documents, shape (n, K): the classes of 1 - p <= q.
+
+    q is the ceil((m + 1) coverage)-th smallest 1 - p(true class) of m labelled documents. The sets
+    cover with probability `coverage` or more if documents are exchangeable, whatever the
+    probabilities are; they may be empty.
+
+    Parameters
+    ----------
+    y_prob : array-like of shape (m, K)
+        Probabilities of labelled documents that the calibrator was not fitted to.
+    y_true : array-like of shape (m,)
+        Positions of their classes among the columns.
+    new_prob : array-like of shape (n, K)
+        Probabilities of new documents.
+    coverage : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    References
+    ----------
+    M. Sadinle, J. Lei and L. Wasserman, *Least ambiguous set-valued classifiers with bounded error
+    levels*, JASA 2019.
+
+    Examples
+    --------
+    >>> p = [[0.8, 0.2], [0.6, 0.4], [0.3, 0.7]]
+    >>> conformal_sets(p, [0, 0, 1], [[0.65, 0.35]], coverage=0.5).tolist()
+    [[False, False]]
+    """
+    check_fraction(coverage=coverage)
+    p, new = _probabilities(y_prob), _probabilities(new_prob)
+    label = _positions(y_true, len(p), p.shape[1])
+    rank = int(np.ceil((len(p) + 1) * coverage - 1e-9))
+    if rank > len(p):
+        return np.ones(new.shape, dtype=np.bool_)
+    limit = np.sort(1.0 - p[np.arange(len(p)), label])[rank - 1]
+    return np.asarray(1.0 - new <= limit)
+
+
+def _probabilities(y_prob: ArrayLike) -> Floats:
+    p = as_reals(y_prob, "y_prob")
+    if p.ndim != 2 or p.size == 0 or not (p.min() >= 0.0 and p.max() <= 1.0):
+        raise ValueError(
+            f"probabilities must lie between 0 and 1, of shape (n, classes), got {p.shape}."
+        )
+    return p
+
+
+@dataclass(frozen=True)
+class SetCoverage:
+    """
+    Share of documents whose set holds the true class.
+
+    Attributes
+    ----------
+    coverage, lower, upper : float
+        The share, and Jeffreys' interval of the share among many documents alike.
+    size : float
+        Mean number of classes in a set.
+    """
+
+    coverage: float
+    lower: float
+    upper: float
+    size: float
+
+
+def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> SetCoverage:
+    """
+    Return how often sets of classes hold the true one, and how large they are.
+
+    Parameters
+    ----------
+    sets : array-like of shape (n, K)
+        Which classes each set holds.
+    y_true : array-like of shape (n,)
+        Positions of the true classes among the columns.
+    level : float
+        Probability of the interval.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> found = set_coverage([[True, False], [True, True]], [1, 1])
+    >>> found.coverage, found.size
+    (0.5, 1.5)
+    """
+    check_fraction(level=level)
+    held = np.asarray(unmasked(sets, "sets"), dtype=bool)
+    if held.ndim != 2 or held.size == 0:
+        raise ValueError(f"sets must have shape (n, classes), got {held.shape}.")
+    label = _positions(y_true, len(held), held.shape[1])
+    hits = int(held[np.arange(len(held)), label].sum())
+    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+    lower, upper = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails)
+    return SetCoverage(hits / len(held), float(lower), float(upper), float(held.sum(1).mean()))

@@ -1,0 +1,229 @@
+"""The posterior of the shares of several classes among new documents."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.support import validation
+from bayescal.support.validation import Floats, generator
+
+LEAST_CURVATURE = 0.05  # of log-ratios, where the density is no normal one
+PROPOSALS, FREEDOM = 64, 5.0  # of a t distribution around each draw's mode
+NEWTON_STEPS, FLATTEST_HALVING = 40, 1e-4
+DOCUMENTS = 1000  # whose draws are made at once
+
+
+@dataclass(frozen=True)
+class SharesPosterior:
+    """
+    The posterior of the shares of several classes in a new collection.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+        The classes, in the order of the columns.
+    mean, lower, upper : array of shape (K,)
+        Posterior mean of each share, and its equal-tailed credible interval.
+    level : float
+        Probability of each interval.
+    draws : array of shape (draws, K)
+        The shares that belong to each draw of the calibrator, for
+        `predict_proba(scores, prior=draws)`.
+    """
+
+    classes: NDArray[Any]
+    mean: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    draws: Floats
+
+
+def shares_posterior(
+    ratio: ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    concentration: float = 1.0,
+    level: float = 0.9,
+    rng: Any = None,
+) -> SharesPosterior:
+    r"""
+    Return the posterior of a collection's shares of classes, through draws of density ratios.
+
+    For each draw k the likelihood of the shares pi is prod_i sum_c pi_c r_kic, with r_kic
+    proportional to p(scores_i | c); times a Dirichlet distribution, its mode is found by Newton's
+    method in log-ratios, and one pi is chosen among proposals of a t distribution there, by its
+    importance weight. As in `prior_posterior`, the unlabelled documents do not change the map.
+
+    Parameters
+    ----------
+    ratio : array-like of shape (draws, documents, K)
+        P_k(c | scores_i) over the share of class c among the documents fitted, up to a factor for
+        each draw and document.
+    classes : array-like of shape (K,), optional
+        Names of the classes; by default 0 to K - 1.
+    concentration : float
+        Of the symmetric Dirichlet distribution that the shares have before scores are seen; 1 is
+        uniform.
+    level : float
+        Probability of the intervals.
+    rng : int, Generator, RandomState or None
+        Seeds the draws.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> apart = np.eye(3)[np.repeat([0, 1, 2], [100, 300, 600])] + 1e-9
+    >>> found = shares_posterior(np.tile(apart, (200, 1, 1)), rng=0)
+    >>> found.mean.round(2).tolist()
+    [0.1, 0.3, 0.6]
+    """
+    validation.check_positive(concentration=concentration)
+    validation.check_fraction(level=level)
+    r = validation.as_reals(ratio, "ratio")
+    if r.ndim != 3 or r.size == 0 or r.shape[2] < 2 or not (r.min() >= 0.0 and r.max() < np.inf):
+        raise ValueError(
+            "ratio must hold numbers of at least 0, of shape (draws, documents, classes), got"
+            f" {r.shape}."
+        )
+    if not r.any(axis=2).all():
+        raise ValueError("ratio must be above 0 for some class of each document: some have none.")
+    names = np.arange(r.shape[2]) if classes is None else np.asarray(classes)
+    validation.check_same_length("classes", names.size, "columns of ratio", r.shape[2])
+    random = generator(rng)
+    draws = np.empty((len(r), r.shape[2]))
+    start = np.zeros(r.shape[2] - 1)
+    for k, each in enumerate(r):
+        # Modes of draws are close to each other.
+        start, draws[k] = _draw_shares(
+            each / each.max(axis=1, keepdims=True), concentration, start, random
+        )
+    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    return SharesPosterior(names, draws.mean(axis=0), lower, upper, level, draws)
+
+
+def _log_shares(at: Floats) -> Floats:
+    """Return log shares by log-ratios to the last class, (..., K - 1) to (..., K)."""
+    full = np.concatenate([at, np.zeros((*at.shape[:-1], 1))], axis=-1)
+    return np.asarray(special.log_softmax(full, axis=-1))
+
+
+def _log_density(at: Floats, ratio: Floats, concentration: float) -> Floats:
+    """Return the log posterior density of log-ratios, (M, K - 1) to (M,)."""
+    log_share = _log_shares(at)
+    mixture = np.log(ratio @ np.exp(log_share).T)
+    # The Dirichlet density with the Jacobian prod pi_c of the log-ratios.
+    return np.asarray(mixture.sum(axis=0) + concentration * log_share.sum(axis=1))
+
+
+def _draw_shares(
+    ratio: Floats, concentration: float, start: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the mode of log-ratios, and one draw of the shares."""
+    at, value = start, float(_log_density(start[None], ratio, concentration)[0])
+    classes = ratio.shape[1]
+    for _ in range(NEWTON_STEPS):
+        slope, curvature = _share_derivatives(at, ratio, concentration)
+        step = np.linalg.solve(curvature, slope)
+        if slope @ step < 1e-8:
+            break
+        size = 1.0
+        while size > FLATTEST_HALVING:
+            ahead = float(_log_density((at + size * step)[None], ratio, concentration)[0])
+            if ahead >= value:
+                break
+            size *= 0.5
+        at, value = at + size * step, ahead
+    root = np.linalg.cholesky(np.linalg.inv(_share_derivatives(at, ratio, concentration)[1]))
+    normal = rng.standard_normal((PROPOSALS, classes - 1))
+    chi = rng.chisquare(FREEDOM, PROPOSALS) / FREEDOM
+    away = normal / np.sqrt(chi)[:, None]
+    tried = at + away @ root.T
+    weight = _log_density(tried, ratio, concentration)
+    weight += 0.5 * (FREEDOM + classes - 1) * np.log1p((away**2).sum(axis=1) / FREEDOM)
+    weight = special.softmax(weight)
+    return at, np.exp(_log_shares(tried[rng.choice(PROPOSALS, p=weight)]))
+
+
+def _share_derivatives(at: Floats, ratio: Floats, concentration: float) -> tuple[Floats, Floats]:
+    """Return the gradient by log-ratios, and the complete-data curvature, which is positive."""
+    share = np.exp(_log_shares(at))
+    p = ratio * share
+    p /= p.sum(axis=1, keepdims=True)
+    total = len(ratio) + concentration * share.size
+    slope = p.sum(axis=0) + concentration - total * share
+    complete = total * (np.diag(share) - np.outer(share, share))
+    missing = np.diag(p.sum(axis=0)) - p.T @ p
+    observed = (complete - missing)[:-1, :-1]
+    least = np.linalg.eigvalsh(observed)[0]
+    if least <= LEAST_CURVATURE:
+        # Far from the mode the density may bend the other way.
+        observed = observed + (LEAST_CURVATURE - min(least, 0.0)) * np.eye(share.size - 1)
+    return slope[:-1], observed
+
+
+def estimate_shares(
+    calibrator: Any,
+    scores: ArrayLike,
+    *,
+    concentration: float = 1.0,
+    level: float = 0.9,
+    random_state: Any = None,
+) -> SharesPosterior:
+    """
+    Return the posterior of the shares of several classes in a new collection, from its scores.
+
+    `shares_posterior` with the calibrator's draws of P(class | scores) over the shares fitted.
+
+    Parameters
+    ----------
+    calibrator : MulticlassCalibrator
+        Fitted.
+    scores : array-like of shape (n, K)
+        Scores of the collection.
+    concentration, level
+        See `shares_posterior`.
+    random_state : int, Generator, RandomState or None
+        Seeds the draws.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import MulticlassCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y, new = rng.integers(3, size=150), rng.choice(3, p=[0.8, 0.1, 0.1], size=300)
+    >>> scores, later = (3.0 * np.eye(3)[k] + rng.normal(size=(k.size, 3)) for k in (y, new))
+    >>> calibrator = MulticlassCalibrator(random_state=0).fit(scores, y)
+    >>> found = estimate_shares(calibrator, later, random_state=0)
+    >>> bool(found.lower[0] < (new == 0).mean() < found.upper[0])
+    True
+    >>> calibrator.predict_proba(later, prior=found.draws).shape
+    (300, 3)
+    """
+    if not hasattr(calibrator, "share_"):
+        raise ValueError(
+            "calibrator must be a MulticlassCalibrator, got a"
+            f" {type(calibrator).__name__}: use estimate_prior for two classes."
+        )
+    rows = validation.as_reals(scores, "scores")
+    parts = [rows[k : k + DOCUMENTS] for k in range(0, len(rows), DOCUMENTS)]
+    if not parts:
+        raise ValueError("scores must hold at least one document, got none.")
+    ratio = np.concatenate([calibrator.sample_proba(part) for part in parts], axis=1)
+    ratio /= calibrator.share_
+    return shares_posterior(
+        ratio, calibrator.classes_, concentration=concentration, level=level, rng=random_state
+    )

@@ -1,0 +1,200 @@
+"""The report of several exclusive classes: the probabilities that users get, each document once."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.decisions.selective import risk_coverage
+from bayescal.metrics import ClassVerdict, class_verdict, top_label
+from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell
+from bayescal.report.held_out import reliability
+from bayescal.report.rendering import numbers, percent, render, short, write_page
+from bayescal.support.files import check_target
+from bayescal.support.validation import Floats, check_fraction
+
+SCRIPTS = ("numbers", "svg", "tables", "figure_element", "appearance", "classes")
+TITLE = "Calibration report of several classes"
+DRAWS = 200  # of the posterior, that a verdict is given
+MOST_FIGURES, MOST_PAIRS = 24, 40
+FARTHEST = 36.0  # log-odds of probabilities that round to 0 or 1
+COLUMNS = ("Documents", "Expected", "Smooth calibration error")
+PAIR_COLUMNS = ("Documents", "Expected")
+
+
+def write_class_report(
+    calibrator: Any,
+    path: str | Path,
+    *,
+    test: Any = None,
+    level: float = 0.9,
+    title: str | None = None,
+) -> Path:
+    """
+    Write a report of a calibrator or classifier of several exclusive classes; see `write_report`.
+
+    `test` is a pair of what its `predict_proba` takes, and of labels.
+    """
+    check_fraction(level=level)
+    target = check_target(path)
+    classes = [str(each) for each in np.asarray(calibrator.classes_).tolist()]
+    summary = calibrator.summary(level)
+    verdict, data = None, {"level": level, "figures": [], "risk": None}
+    if test is not None:
+        verdict, data = _tested(calibrator, test, level)
+    problems = _problems(calibrator.diagnostics_)
+    text = render(
+        "classes",
+        SCRIPTS,
+        data,
+        title=title or TITLE,
+        percent=f"{100.0 * level:g}",
+        short=short,
+        share=percent,
+        answer=_answer(verdict),
+        problems=problems,
+        facts=_facts(classes, verdict),
+        rows=[] if verdict is None else _class_rows(verdict),
+        columns=COLUMNS,
+        pairs=[] if verdict is None else _pairs(verdict),
+        pair_columns=PAIR_COLUMNS,
+        parameter_names=[str(name) for name in summary.index.names],
+        parameter_columns=[str(name) for name in summary.columns],
+        parameters=[
+            ([str(part) for part in (index if isinstance(index, tuple) else (index,))], row)
+            for index, row in zip(summary.index.tolist(), _cells(summary), strict=True)
+        ],
+        run=_run(calibrator.posterior_),
+        hashes={} if test is None else {"Held-out labels and probabilities": data.pop("hash")},
+    )
+    return write_page(target, text)
+
+
+def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dict[str, Any]]:
+    """Return the verdict of held-out documents, and what the page draws."""
+    if not isinstance(test, tuple) or len(test) != 2:
+        raise ValueError(
+            "test must be a pair of held-out documents and their classes, got"
+            f" {type(test).__name__}."
+        )
+    documents, y = test
+    names = np.asarray(calibrator.classes_)
+    p = np.asarray(calibrator.predict_proba(documents))
+    draws = np.asarray(calibrator.sample_proba(documents))
+    some = np.unique(np.linspace(0, len(draws) - 1, min(DRAWS, len(draws))).astype(np.intp))
+    draws = draws[some]
+    verdict = class_verdict(y, p, names, draws=draws)
+    position = {name: k for k, name in enumerate(names.tolist())}
+    label = np.array([position[each] for each in np.asarray(y).tolist()], dtype=np.intp)
+    right, confidence = top_label(label, p)
+    figures = [{"name": "the likeliest class", **_reliability(confidence, right, level)}]
+    frequent = np.argsort(-p.sum(axis=0), kind="stable")[:MOST_FIGURES]
+    figures += [
+        {"name": str(names.tolist()[k]), **_reliability(p[:, k], label == k, level)}
+        for k in sorted(frequent.tolist())
+    ]
+    risk = risk_coverage(draws, label, level=level)
+    curve = {
+        "coverage": numbers(risk.coverage),
+        "probability": numbers(risk.probability),
+        "risk": numbers(risk.risk),
+        "lower": numbers(risk.lower),
+        "upper": numbers(risk.upper),
+        "observed": numbers(risk.observed),
+    }
+    digest = hashlib.sha256(p.astype("<f8").tobytes() + label.astype("<i8").tobytes()).hexdigest()
+    return verdict, {"level": level, "figures": figures, "risk": curve, "hash": digest}
+
+
+def _reliability(p: Floats, positive: NDArray[np.bool_], level: float) -> dict[str, Any]:
+    with np.errstate(divide="ignore"):
+        log_odds = np.clip(special.logit(p), -FARTHEST, FARTHEST)
+    return reliability(log_odds, positive, level)
+
+
+def _answer(verdict: ClassVerdict | None) -> Answer:
+    if verdict is None:
+        return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
+    if verdict.outcome == "off":
+        return Answer("warning", "No: held-out documents show that they are off.", verdict.text)
+    if verdict.outcome == "uncertain":
+        headline = "Within what the bands allow: more labels would narrow them."
+        return Answer("unknown", headline, verdict.text)
+    if not verdict.informative:
+        return Answer("unknown", "The held-out documents are too few to tell.", verdict.text)
+    return Answer("good", "Yes, as far as the held-out documents can tell.", verdict.text)
+
+
+def _problems(diagnostics: Any) -> list[str]:
+    """Return the problems of all calibrators, each once."""
+    every = diagnostics.values() if isinstance(diagnostics, dict) else [diagnostics]
+    found = [problem for each in every if each is not None for problem in each.problems]
+    return list(dict.fromkeys(found))
+
+
+def _facts(classes: list[str], verdict: ClassVerdict | None) -> dict[str, str]:
+    out = {"Classes": f"{len(classes):,}"}
+    if verdict is None:
+        return out | {"Documents held out": "none given"}
+    return out | {
+        "Documents held out": f"{verdict.documents:,}",
+        "Likeliest class right": percent(verdict.accuracy),
+        "Likeliest class right, expected": percent(verdict.accuracy_expected),
+        "Log-loss per document": f"{verdict.log_loss:.4g} nats",
+        "Squared error per document (Brier, sum over classes)": f"{verdict.brier:.4g}",
+        "Smooth calibration error of the likeliest class": f"{verdict.error:.2g}",
+    }
+
+
+def _class_rows(verdict: ClassVerdict) -> list[tuple[str, list[Cell], bool]]:
+    """Return each class's name and cells, and whether its number is outside the interval."""
+    rows = []
+    for k, name in enumerate(verdict.classes.tolist()):
+        ends = float(verdict.lower[k]), float(verdict.upper[k])
+        cells = [
+            Cell(float(verdict.observed[k]), shown="count"),
+            Cell(float(verdict.expected[k]), *ends, "count"),
+            Cell(float(verdict.class_errors[k]), shown="short"),
+        ]
+        rows.append((str(name), cells, not ends[0] <= verdict.observed[k] <= ends[1]))
+    return rows
+
+
+def _pairs(verdict: ClassVerdict) -> list[tuple[str, str, list[Cell], bool]]:
+    """Return the most frequent confusions: likeliest class, class, cells, whether outside."""
+    off = ~np.eye(verdict.classes.size, dtype=bool)
+    at = np.argwhere(off & ((verdict.confusion > 0.0) | (verdict.confusion_expected >= 0.5)))
+    order = sorted(at.tolist(), key=lambda jk: -verdict.confusion_expected[jk[0], jk[1]])
+    rows = []
+    for j, k in order[:MOST_PAIRS]:
+        ends = float(verdict.confusion_lower[j, k]), float(verdict.confusion_upper[j, k])
+        observed = float(verdict.confusion[j, k])
+        cells = [
+            Cell(observed, shown="count"),
+            Cell(float(verdict.confusion_expected[j, k]), *ends, "count"),
+        ]
+        names = [str(verdict.classes[each]) for each in (j, k)]
+        rows.append((names[0], names[1], cells, not ends[0] <= observed <= ends[1]))
+    return rows
+
+
+def _cells(summary: Any) -> list[list[str]]:
+    """Return the numbers of a table for readers."""
+    return [
+        [short(value) if np.isreal(value) and np.isfinite(value) else str(value) for value in row]
+        for row in summary.to_numpy(dtype=object).tolist()
+    ]
+
+
+def _run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
+    """Return the versions and parameters behind a tree, or the first of its branches."""
+    from bayescal.report.document import describe_run
+
+    first = next(node for node in tree.subtree if "bayescal_versions" in node.attrs)
+    return describe_run(first)

@@ -1,0 +1,170 @@
+"""The map of several classes as exported files hold it: its draws, and how to read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.fitting.class_scores import PROBABILITIES
+from bayescal.fitting.engines.multiclass.features import DEEPEST, EXCLUDED, LEAST_REST, NO_WARP
+from bayescal.fitting.fitted_classes import FittedClasses, read_maps
+from bayescal.fitting.results.tree import ESTIMATOR
+from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_reals
+
+TOLERANCE = 1e-4  # of an exported map, in probability
+MOST_CHECKED = 300  # documents
+
+# The map, by numpy alone: a part of the module in Python, and what every file is held against.
+MAP = '''\
+def draws(scores):
+    """
+    Return probabilities of posterior draws, shape (draws, documents, classes).
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents, classes)
+        Scores in the order of CLASSES, as the classifier gives them; -inf excludes a class.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or scores.shape[1] != len(CLASSES):
+        raise ValueError(f"scores must have {len(CLASSES)} columns, got shape {scores.shape}.")
+    if ARE_PROBABILITIES:
+        scores = np.log(np.where(scores == 0.0, ZERO, np.maximum(scores, FLOOR)))
+    top = scores.max(axis=1, keepdims=True)
+    log_p = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
+    excluded = np.isneginf(log_p)
+    depth = np.log1p(np.where(excluded, 0.0, np.maximum(-log_p, 0.0)) / UNIT)
+
+    def softmax(eta):
+        p = np.exp(eta - eta.max(axis=-1, keepdims=True))
+        return p / p.sum(axis=-1, keepdims=True)
+
+    def warp(gain, power, asymmetry):
+        plain = -gain * np.expm1(power * depth) / np.expm1(power * np.log(2.0))
+        plain = np.where(excluded, EXCLUDED, plain)
+        certainty = -np.log(np.maximum(1.0 - softmax(plain), LEAST_REST))
+        return plain + asymmetry * certainty, certainty
+
+    warped, certainty = warp(*ANCHOR)
+    feature = warped - warped.max(axis=-1, keepdims=True)
+    feature = feature - np.log(np.exp(feature).sum(axis=-1, keepdims=True))
+    feature = np.maximum(feature, -DEEPEST)
+    shared = feature if COMPONENTS is None else (feature - CENTRE) @ COMPONENTS.T
+    own, _ = warp(*(column[:, None, None] for column in (GAIN, POWER, ASYMMETRY)))
+    eta = own + BIAS[:, None] + SLOPE[:, None] * feature + CERTAINTY[:, None] * certainty
+    eta = eta + shared @ CONFUSION
+    allowed = ~excluded / np.count_nonzero(~excluded, axis=1)[:, None]
+    lapse = LAPSE[:, None, None]
+    p = ((1.0 - lapse) * softmax(eta) + lapse * allowed) * TILT
+    return p / p.sum(axis=-1, keepdims=True)
+'''
+
+
+@dataclass(frozen=True)
+class ClassContent:
+    """The contents of an exported file of several classes."""
+
+    arrays: dict[str, Floats | None]  # by their names in MAP; draws first
+    constants: dict[str, Any]  # by their names in MAP
+    # What a reader wants to know, as JSON can hold it: classes, level, error, provenance
+    facts: dict[str, Any]
+    column: str  # what the scores are called where the file is used
+
+    @property
+    def fact_lines(self) -> list[str]:
+        """Return the facts, a line each."""
+        return [f"{name}: {json.dumps(value)}" for name, value in self.facts.items()]
+
+    def draws(self, scores: Floats) -> Floats:
+        """Return what the exported map says, shape (draws, documents, classes)."""
+        names: dict[str, Any] = {"np": np, **self.arrays, **self.constants}
+        exec(MAP, names)
+        drawn: Floats = names["draws"](scores)
+        return drawn
+
+
+def make_class_content(
+    calibrator: Any, level: float | None, prior: Any, column: str
+) -> ClassContent:
+    """Return the map of a fitted MulticlassCalibrator, held against it."""
+    fitted = FittedClasses.from_results(calibrator.results_)
+    design, maps = read_maps(fitted.results.groups)
+    raw = design.coefficients(maps.theta)
+    log_gain, power, asymmetry = maps.globals_.T
+    anchor = [float(np.exp(design.anchor[0])), _open(design.anchor[1]), float(design.anchor[2])]
+    data = fitted.documents()
+    arrays: dict[str, Floats | None] = {
+        "GAIN": np.exp(log_gain),
+        "POWER": np.where(np.abs(power) < NO_WARP, NO_WARP, power),
+        "ASYMMETRY": asymmetry,
+        "LAPSE": 1.0 / (1.0 + np.exp(-maps.lapse_logit)),
+        "BIAS": raw[:, 0],
+        "SLOPE": raw[:, 1],
+        "CERTAINTY": raw[:, 2],
+        "CONFUSION": raw[:, 3:],
+        "ANCHOR": np.array(anchor),
+        "TILT": _tilt(prior, calibrator),
+        "CENTRE": design.component_centre,
+        "COMPONENTS": design.components,
+    }
+    constants = {
+        "CLASSES": fitted.classes.tolist(),
+        "ARE_PROBABILITIES": fitted.scores_are == PROBABILITIES,
+        "FLOOR": data.scores.floor,
+        "ZERO": data.scores.floor or SMALLEST_PROBABILITY,
+        "UNIT": design.unit,
+        "EXCLUDED": EXCLUDED,
+        "LEAST_REST": LEAST_REST,
+        "DEEPEST": DEEPEST,
+    }
+    attrs = calibrator.results_.attrs
+    content = ClassContent(arrays, constants, {}, column)
+    off = _difference(content, calibrator, prior, data.scores.log_p)
+    if off > TOLERANCE:
+        raise RuntimeError(f"the exported map is {off:g} from the calibrator: please report this.")
+    facts = {
+        "classes": constants["CLASSES"],
+        "documents_fitted": np.bincount(data.label, minlength=fitted.classes.size).tolist(),
+        "scores_are": fitted.scores_are,
+        "level": level,
+        "prior": None if prior is None else (arrays["TILT"] * calibrator.share_).tolist(),
+        "draws": int(log_gain.size),
+        "error": TOLERANCE,
+        "largest_difference_found": off,
+        "problems": list(calibrator.diagnostics_.problems),
+        "estimator": attrs[ESTIMATOR],
+        "parameters": json.loads(attrs["bayescal_parameters"]),
+        "versions": json.loads(attrs["bayescal_versions"]),
+    }
+    return ClassContent(arrays, constants, facts, column)
+
+
+def _open(power: float) -> float:
+    return NO_WARP if abs(power) < NO_WARP else float(power)
+
+
+def _tilt(prior: Any, calibrator: Any) -> Floats:
+    """Return new over old shares of the classes."""
+    if prior is None:
+        return np.ones(calibrator.classes_.size)
+    if isinstance(prior, Mapping):
+        prior = [prior.get(name, np.nan) for name in calibrator.classes_.tolist()]
+    return np.asarray(as_reals(prior, "prior") / calibrator.share_)
+
+
+def _difference(
+    content: ClassContent, calibrator: Any, prior: Any, log_p: NDArray[np.float64]
+) -> float:
+    """Return the largest difference in probability, at documents fitted and farther ones."""
+    some = log_p[:: 1 + len(log_p) // MOST_CHECKED]
+    tried = np.concatenate([some, 3.0 * some, 0.1 * some])
+    if content.constants["ARE_PROBABILITIES"]:
+        tried = np.exp(tried)
+        tried /= tried.sum(axis=1, keepdims=True)
+    found = content.draws(tried).mean(axis=0)
+    return float(np.abs(found - calibrator.predict_proba(tried, prior)).max())

@@ -1,0 +1,45 @@
+// The page of several classes: reliability of the likeliest class and of each class, and the risk.
+
+function reliabilityOf(figure, width) {
+  const { bins, name } = figure;
+  const label = `Reliability of P(${name}) on held-out documents`;
+  const chart = new Chart({
+    width, x: [0, 1], y: [0, 1], label, xLabel: "predicted probability", yLabel: "share of documents",
+  });
+  chart.line([0, 1], [0, 1], "diagonal");
+  bins.predicted.forEach((x, j) => chart.whisker(x, bins.lower[j], bins.upper[j], "consistency"));
+  bins.predicted.forEach((x, j) => chart.dot(x, bins.observed[j], "posterior"));
+  const legend = [["dot posterior", "documents in bins"], ["line consistency", `expected range if calibrated, ${percent()}`]];
+  const note = `${format(figure.positives)} of ${format(figure.n)} documents where ${format(figure.expected)} were expected.`;
+  const columns = Object.entries(bins).map(([key, values]) => column(key, values));
+  return { title: `Reliability: ${name}`, chart, legend, note, columns };
+}
+
+function riskFigure(risk, width) {
+  const top = Math.max(...risk.upper, ...risk.observed, 0.02);
+  const label = "Share of wrong answers by the share of documents answered";
+  const chart = new Chart({
+    width, x: [0, 1], y: [0, Math.min(1, 1.05 * top)], label,
+    xLabel: "share of documents answered, surest first", yLabel: "share of wrong answers",
+  });
+  chart.band(risk.coverage, risk.lower, risk.upper, "posterior");
+  chart.line(risk.coverage, risk.risk, "posterior");
+  chart.line(risk.coverage, risk.observed, "empirical");
+  const legend = [["line posterior", "expected"], ["band posterior", `${percent()} band`], ["line empirical", "held-out documents"]];
+  const note = "What leaving the least sure documents unanswered gains.";
+  const columns = Object.entries(risk).map(([key, values]) => column(key, values));
+  return { title: "Risk against coverage", chart, legend, note, columns };
+}
+
+function draw() {
+  const container = byId("figures");
+  if (!container) return;
+  container.replaceChildren(...DATA.figures.map(() => element("figure")), element("figure"));
+  const width = widthOf(container.firstElementChild);
+  const [likeliest, ...others] = DATA.figures.map((each) => reliabilityOf(each, width));
+  const figures = [likeliest, riskFigure(DATA.risk, width), ...others];
+  container.replaceChildren(...figures.map((each) => figureElement(each, fileName("classes", each.title))));
+}
+
+draw();
+followAppearance(draw);

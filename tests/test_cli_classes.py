@@ -1,0 +1,143 @@
+"""Several classes on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+import bayescal
+from tests.cli_tools import run
+from tests.report_data import data_of
+
+CLASSES = ["ant", "bee", "wasp"]
+
+
+def table(n, seed):
+    rng = np.random.default_rng(seed)
+    scores = 6.0 * rng.normal(size=(n, 3))
+    y = [rng.choice(3, p=each) for each in special.softmax(scores / 3.0, axis=1)]
+    return pd.DataFrame(scores, columns=CLASSES).assign(label=np.array(CLASSES)[y])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with files of scores, and in `cal` a fit of one of them."""
+    out = tmp_path_factory.mktemp("classes")
+    fitted = table(120, 0)
+    fitted.loc[3, "label"] = None
+    fitted.assign(split=["calibration"] * 90 + ["test"] * 30).to_csv(
+        out / "logits.csv", index=False
+    )
+    table(150, 1).to_csv(out / "held_out.csv", index=False)
+    arguments = ("--classes", "ant,bee,wasp", "--draws", 60, "--chains", 2, "--out", out / "cal")
+    shown = run("fit", out / "logits.csv", *arguments)
+    (out / "shown.txt").write_text(shown.stdout)
+    return out
+
+
+def test_fit_writes_a_calibrator_that_is_read_again(folder):
+    calibrator = bayescal.load(folder / "cal")
+    assert calibrator.classes_.tolist() == CLASSES
+    record = json.loads((folder / "cal" / "summary.json").read_text())
+    assert sum(record["rows"].values()) == 89
+    assert record["verdict"]["documents"] == 30
+    frame = pd.read_csv(folder / "cal" / "probabilities.csv")
+    p = frame[[f"P({name})" for name in CLASSES]].to_numpy()
+    np.testing.assert_allclose(p, calibrator.predict_proba(frame[CLASSES]), rtol=1e-9)
+    assert (frame["lower"] <= frame["probability"]).all()
+    assert "Are the probabilities right?" in (folder / "shown.txt").read_text()
+
+
+def test_predict_is_the_calibrators_answer(folder, tmp_path):
+    out = tmp_path / "p.csv"
+    shown = run("predict", folder / "cal", folder / "held_out.csv", "--test", "--out", out)
+    assert "against 150 held-out labels" in " ".join(shown.stdout.split())
+    frame, calibrator = pd.read_csv(out), bayescal.load(folder / "cal")
+    assert frame["predicted"].tolist() == calibrator.predict(frame[CLASSES]).tolist()
+    shares = [0.2, 0.3, 0.5]
+    text = run("predict", folder / "cal", folder / "held_out.csv", "--shares", "0.2,0.3,0.5").stdout
+    first = dict(zip(*(line.split(",") for line in text.splitlines()[:2]), strict=True))
+    own = calibrator.predict_proba(frame[CLASSES], prior=shares)[0]
+    np.testing.assert_allclose([float(first[f"P({name})"]) for name in CLASSES], own, rtol=1e-9)
+
+
+def test_decide_abstains_at_a_cost(folder, tmp_path):
+    out, costs = tmp_path / "d.csv", tmp_path / "costs.csv"
+    rows = [["ant", 0, 4, 1], ["bee", 1, 0, 1], ["wasp", 1, 1, 0], ["look", 0.1, 0.1, 0.1]]
+    pd.DataFrame(rows, columns=["decision", *CLASSES]).to_csv(costs, index=False)
+    arguments = ("decide", folder / "cal", folder / "held_out.csv", "--out", out)
+    run(*arguments, "--costs", costs)
+    frame, calibrator = pd.read_csv(out), bayescal.load(folder / "cal")
+    prices = np.array([row[1:] for row in rows])
+    found = calibrator.decide(frame[CLASSES], prices)
+    assert frame["decision"].tolist() == [rows[k][0] for k in found.decision]
+    run(*arguments, "--abstain-cost", 0.05)
+    assert (pd.read_csv(out)["decision"] == "abstain").mean() > 0.5
+
+
+def test_export(folder, tmp_path):
+    out = tmp_path / "map.json"
+    run("export", folder / "cal", "--format", "json", "--out", out)
+    assert json.loads(out.read_text())["classes"] == CLASSES
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (None, ["--classes", "ant"], "must name at least two classes"),
+        (None, ["--classes", "ant,ant"], "every class once, got 'ant' twice"),
+        (None, ["--classes", "ant,bee,cat"], "it lacks 'cat'"),
+        (None, ["--classes", "ant,bee"], "must hold classes, 'ant', 'bee'; got 'wasp'"),
+        (None, ["--classes", "ant,bee,wasp", "--pool"], "--pool is for one score"),
+        (None, ["--classes", "ant,bee,wasp", "--label-column", "ant"], "must be no class"),
+        (("bee", "x"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class, got 'x'"),
+        (("bee", "inf"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
+        (("bee", None), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
+        (
+            None,
+            ["--classes", "ant,bee,wasp", "--scores-are", "probabilities"],
+            "must lie between 0 and 1",
+        ),
+    ],
+)
+def test_bad_files(change, options, message, tmp_path):
+    frame = table(20, 0).astype(object)
+    if change is not None:
+        frame.loc[4, change[0]] = change[1]
+    path = tmp_path / "logits.csv"
+    frame.to_csv(path, index=False)
+    shown = run("fit", path, *options, "--out", tmp_path / "cal", code=2)
+    assert message in shown.stderr
+    assert not (tmp_path / "cal").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("predict", "--prior", "0.2"), "give the shares of all with --shares"),
+        (("predict", "--shares", "0.5,0.5"), "a share for each class"),
+        (("predict", "--shares", "a,b,c"), "must be numbers in the order of the classes"),
+        (("decide", "--at", "0.5"), "--at is for one score"),
+        (("decide", "--costs", "held_out.csv"), "must have a column 'decision'"),
+    ],
+)
+def test_wrong_questions(folder, arguments, message):
+    command, option, value = arguments
+    value = folder / value if value.endswith(".csv") else value
+    shown = run(command, folder / "cal", folder / "held_out.csv", option, value, code=2)
+    assert message in shown.stderr
+
+
+def test_report_judges_the_probabilities_that_predict_writes(folder, tmp_path):
+    out = tmp_path / "report.html"
+    run("report", folder / "cal", "--test", folder / "held_out.csv", "--out", out)
+    data = data_of(out)
+    frame, calibrator = pd.read_csv(folder / "held_out.csv"), bayescal.load(folder / "cal")
+    p = calibrator.predict_proba(frame[CLASSES])
+    assert [each["name"] for each in data["figures"]] == ["the likeliest class", *CLASSES]
+    for k, figure in enumerate(data["figures"][1:]):
+        assert figure["n"] == 150
+        assert figure["positives"] == (frame["label"] == CLASSES[k]).sum()
+        np.testing.assert_allclose(figure["expected"], p[:, k].sum(), rtol=1e-3)
