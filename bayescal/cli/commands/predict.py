@@ -10,15 +10,18 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
-from bayescal.cli.columns import ColumnReader
+from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import write_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, printable, usage_errors
 from bayescal.support import validation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from bayescal.report.held_out import HeldOut
+    from bayescal.support.validation import Floats
 
 Test = Annotated[
     bool,
@@ -114,12 +117,7 @@ def predict(
     if likelihood_ratio:
         positions = [rows for _, rows in topics]
         frame = frame.assign(**predictions.ratio_columns(ratios, positions, values.size))
-    if out is None:
-        _print_table(frame)
-    else:
-        with writing.staged_file(out) as path:
-            write_frame(frame, path)
-        screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+    _write(frame, out, screen)
     why = f"{calibrator} is one calibrator for all rows."
     predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
     if saved.left_out_note:
@@ -127,19 +125,37 @@ def predict(
     if renamed:
         screen.say(renamed, stderr=True)
     if is_positive is not None:
-        tested = []
-        for topic, rows in topics:
-            known = rows[labelled[rows]]
-            if known.size:
-                fitted = saved.problems.answering(topic)
-                one = predictions.held_out(fitted, values[known], is_positive[known], prior)
-                tested.append((topic or "", one))
-        _show_verdicts(screen, tested, stderr=out is None)
+        tested = _tested(saved, labelled, values, is_positive, prior)
+        # The table on the screen may be piped on: the verdict stands apart from it.
+        verdicts = predictions.verdicts_by_topic(tested)
+        screen.show(tables.verdicts_table(verdicts), stderr=out is None)
 
 
-def _show_verdicts(screen: Screen, tested: list[tuple[str, HeldOut]], *, stderr: bool) -> None:
-    """Say whether probabilities are right; apart from a table on the screen, which may be piped."""
-    screen.show(tables.verdicts_table(predictions.verdicts_by_topic(tested)), stderr=stderr)
+def _tested(
+    saved: predictions.SavedCalibrator,
+    labelled: Mask,
+    values: Floats,
+    is_positive: Mask,
+    prior: float | None,
+) -> list[tuple[str, HeldOut]]:
+    """Return the predictions of each topic for rows whose labels are known."""
+    tested = []
+    for topic, rows in saved.rows():
+        known = rows[labelled[rows]]
+        if known.size:
+            fitted = saved.problems.answering(topic)
+            one = predictions.held_out(fitted, values[known], is_positive[known], prior)
+            tested.append((topic or "", one))
+    return tested
+
+
+def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
+    if out is None:
+        _print_table(frame)
+        return
+    with writing.staged_file(out) as path:
+        write_frame(frame, path)
+    screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
 
 
 def _check_kind(of_classes: bool, prior: float | None, shares: str | None, ratio: bool) -> None:
