@@ -15,7 +15,7 @@ from bayescal.decisions.ranks import enough_read, recall_by_rank
 from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
 from bayescal.report.answer import BY_CHANCE, Answer, Cell
-from bayescal.report.document import describe_run
+from bayescal.report.provenance import describe_run
 from bayescal.report.rendering import numbers, render, short, write_page
 from bayescal.support.validation import Floats
 

@@ -15,6 +15,7 @@ from bayescal.decisions.selective import risk_coverage
 from bayescal.metrics import ClassVerdict, class_verdict, top_label
 from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell
 from bayescal.report.held_out import reliability
+from bayescal.report.provenance import describe_run
 from bayescal.report.rendering import numbers, percent, render, short, write_page
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats, check_fraction
@@ -194,7 +195,5 @@ def _cells(summary: Any) -> list[list[str]]:
 
 def _run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
     """Return the versions and parameters behind a tree, or the first of its branches."""
-    from bayescal.report.document import describe_run
-
     first = next(node for node in tree.subtree if "bayescal_versions" in node.attrs)
     return describe_run(first)

@@ -1,14 +1,12 @@
 """The report as one HTML file: what goes into it, and how it is written."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from bayescal.fitting.formulas import Block
 from bayescal.fitting.problems.problem import (
@@ -19,12 +17,12 @@ from bayescal.fitting.problems.problem import (
     problems_of,
     problems_of_each,
 )
-from bayescal.fitting.results.tree import versions
 from bayescal.likelihood_ratio.ratios import LikelihoodRatios, join_ratios, ratios_of
 from bayescal.report import answer as answers
 from bayescal.report.classes import write_class_report
 from bayescal.report.evidence import Evidence, evidence_of
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
+from bayescal.report.provenance import describe_run
 from bayescal.report.rendering import count, percent, render, short, unpacked, write_page
 from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
 from bayescal.support.files import check_target
@@ -36,8 +34,6 @@ HASH_NOTE = (
     "SHA-256 over the topics in the order of the calibrator: the name in UTF-8, the scores as"
     " little-endian float64, the labels as bytes 0 and 1."
 )
-
-SEED = {"random_state": "random_state (seed)"}
 
 
 class DataHash:
@@ -58,23 +54,6 @@ class DataHash:
     def text(self) -> str:
         """Return the hash, or that there were no documents."""
         return self._sum.hexdigest() if self._topics else ""
-
-
-def describe_run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
-    """Return the versions and the estimator's parameters behind a tree, and versions now."""
-    fitted = json.loads(tree.attrs["bayescal_versions"])
-    parameters = json.loads(tree.attrs["bayescal_parameters"])
-    return {
-        "Versions that fitted": fitted,
-        "Versions that report": versions(),
-        "Parameters of the estimator": {
-            SEED.get(name, name): _text(value) for name, value in sorted(parameters.items())
-        },
-    }
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 # All topics of a report together: their counts, their held-out predictions, a hash.
