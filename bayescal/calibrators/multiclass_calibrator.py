@@ -503,7 +503,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     @property
     def share_(self) -> Floats:
         """The posterior mean share of each class among the documents fitted, shape (K,)."""
-        return self._fit.map.share
+        return self._fit.share
 
     @property
     def diagnostics_(self) -> Diagnostics:
@@ -639,7 +639,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             return None
         fitted = self._fit
         shares = _shares(prior, fitted.classes, fitted.map.size)
-        return np.asarray(shares / fitted.map.share)
+        return np.asarray(shares / fitted.share)
 
 
 def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:

@@ -38,6 +38,8 @@ GLOBALS = ("log_gain", "warp", "asymmetry")
 ROWS = ("bias", "slope", "certainty")
 RHAT_LIMIT = 1.05
 BLOCK_ELEMENTS = 1 << 18  # of draws x classes x documents that are evaluated at once
+# Elements of draws x classes x documents that shares are computed from; else few draws.
+SHARE_ELEMENTS, SHARE_DRAWS = 10_000_000, 8
 LEAST_WEIGHT = 1e-12  # of documents that are forgotten
 
 
@@ -70,14 +72,13 @@ class ClassData:
         return ClassData(scores, self.label[kept], self.weight[kept])
 
 
-class ClassMap:
-    """Posterior draws of a calibration map, as functions of log-probabilities."""
+class BlockedMap:
+    """Posterior draws of a calibration map, evaluated in blocks of documents and draws."""
 
-    def __init__(self, groups: Groups) -> None:
-        self.design, self.maps = read_maps(groups)
-        self.size = self.maps.lapse_logit.size
-        self._raw = self.design.coefficients(self.maps.theta)
-        self.share = groups[CONSTANTS]["share"].values
+    def __init__(self, design: Design, maps: Maps) -> None:
+        self.design, self.maps = design, maps
+        self.size = maps.lapse_logit.size
+        self._raw = design.coefficients(maps.theta)
 
     def of_block(self, log_p: Floats, draws: slice | Integers = slice(None)) -> Floats:
         """Return P_k(class | scores), shape (draws, classes, documents)."""
@@ -177,7 +178,9 @@ def groups_of(
         constants["components"] = ("component", "klass"), design.components
     return {
         POSTERIOR: xr.Dataset(posterior, coords),
-        SAMPLER: xr.Dataset({"rhat": drawn.rhat, "acceptance": drawn.accepted}),
+        SAMPLER: xr.Dataset(
+            {"rhat": drawn.rhat, "acceptance": drawn.accepted}, attrs={"method": drawn.method}
+        ),
         OBSERVED: xr.Dataset(
             {
                 "score": (("document", "klass"), data.scores.log_p),
@@ -211,9 +214,14 @@ class FittedClasses:
         return cls(ClassParameters(**kept), read, classes)
 
     @cached_property
-    def map(self) -> ClassMap:
+    def map(self) -> BlockedMap:
         """Return the draws as functions of scores."""
-        return ClassMap(self.results.groups)
+        return BlockedMap(*read_maps(self.results.groups))
+
+    @property
+    def share(self) -> Floats:
+        """Return the posterior mean share of each class among the documents, (K,)."""
+        return np.asarray(self.results.groups[CONSTANTS]["share"].values)
 
     @property
     def tree(self) -> xr.DataTree:
@@ -396,12 +404,23 @@ def _results(
             position_bias=parameters.position_bias,
             unit=unit,
         )
-    share = np.ones(classes.size) / classes.size
+    share = _share(BlockedMap(drawn.design, drawn.maps), data)
     groups = groups_of(drawn, data, classes, share)
-    mean = ClassMap(groups).mean(data.scores.log_p)
-    share = np.average(mean, axis=0, weights=data.weight)
-    groups[CONSTANTS]["share"] = "klass", share
     described: Mapping[str, Any] = {
         each.name: getattr(parameters, each.name) for each in fields(parameters)
     }
     return Results(groups, tree.describe(NAME, dict(sorted(described.items())), classes))
+
+
+def _share(drawn: BlockedMap, data: ClassData) -> Floats:
+    """Return the posterior mean share of each class, from some draws of very many documents."""
+    n, classes = data.scores.log_p.shape
+    draws = np.arange(drawn.size)
+    if n * classes * drawn.size > SHARE_ELEMENTS:
+        draws = np.linspace(0, drawn.size - 1, SHARE_DRAWS).astype(np.intp)
+    part = slice(None, None, 1 + n * classes * draws.size // SHARE_ELEMENTS)
+    weight = np.ones(n) if data.weight is None else data.weight
+    total = np.zeros(classes)
+    for rows, p in drawn.blocks(data.scores.log_p[part], draws=draws):
+        total += p.mean(axis=0) @ weight[part][rows]
+    return np.asarray(total / total.sum())

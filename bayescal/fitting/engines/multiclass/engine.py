@@ -1,10 +1,14 @@
 """From scores and labels of several classes to posterior draws of their calibration map."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg
 
+from bayescal.fitting.engines.multiclass.blocks import Documents, fit_blocks
 from bayescal.fitting.engines.multiclass.density import (
     GLOBALS,
     Likelihood,
@@ -13,12 +17,21 @@ from bayescal.fitting.engines.multiclass.density import (
     asymmetry_of,
 )
 from bayescal.fitting.engines.multiclass.features import Design, Scored, design, typical_gap
-from bayescal.fitting.engines.multiclass.mode import Mode, derivatives, find_mode, first_map
-from bayescal.fitting.engines.multiclass.prior import FREEDOM, LEARNED, MapPrior
-from bayescal.fitting.engines.multiclass.sampling import sample, split_rhat
+from bayescal.fitting.engines.multiclass.mode import (
+    FirstMap,
+    Mode,
+    derivatives,
+    find_mode,
+    first_map,
+)
+from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapPrior
+from bayescal.fitting.engines.multiclass.sampling import in_two_threads, sample, split_rhat
 from bayescal.support.validation import Floats, Integers
 
 MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
+MOST_SCORES = 200_000  # documents times classes, and classes, for Monte Carlo chains
+MOST_CLASSES = 50
+MANY_SCORES = 10_000  # documents times classes from which threads save time
 # Trajectories after which the metric is made anew from the curvature where the chains are.
 ADAPTATION = (15, 10), (10, 30)  # discarded and kept, twice
 WARMUP = 15
@@ -40,6 +53,7 @@ class MapDraws:
     chains: int
     rhat: float  # the largest of any coordinate
     accepted: float
+    method: str = "Hamiltonian Monte Carlo"
 
 
 def fit_map(
@@ -56,7 +70,7 @@ def fit_map(
     unit: float | None = None,
 ) -> MapDraws:
     """Return posterior draws from log-probabilities of shape (n, K) and positions of labels."""
-    posterior, mode = fit_mode(
+    start_at = first_fit(
         log_p,
         label,
         weight,
@@ -65,18 +79,20 @@ def fit_map(
         position_bias=position_bias,
         unit=unit,
     )
+    if start_at.design.used.any() and (log_p.size > MOST_SCORES or log_p.shape[1] > MOST_CLASSES):
+        return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
+    posterior = start_at.posterior(log_p, label, weight, prior)
+    mode = find_mode(posterior, start_at.first)
     at = mode.point(posterior)[None, None]
     root = root_of_covariance(posterior, at)
     start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
+    density = in_two_threads(posterior) if log_p.size >= MANY_SCORES else posterior
+    chains_of = partial(sample, density, posterior.refreshed, rng=rng)
     for warmup, kept in ADAPTATION:
-        drawn = sample(
-            posterior, posterior.refreshed, start, root, warmup=warmup, draws=kept, rng=rng
-        )
+        drawn = chains_of(start, root, warmup=warmup, draws=kept)
         root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
     for _ in range(ROUNDS):
-        drawn = sample(
-            posterior, posterior.refreshed, start, root, warmup=WARMUP, draws=draws, rng=rng
-        )
+        drawn = chains_of(start, root, warmup=WARMUP, draws=draws)
         rhat = float(split_rhat(posterior.folded(drawn.points)).max())
         if rhat <= AGREEMENT:
             break
@@ -95,7 +111,51 @@ def fit_map(
     )
 
 
-def fit_mode(
+def _normal_draws(
+    log_p: Floats,
+    label: Integers,
+    weight: Floats | None,
+    start_at: FirstFit,
+    chains: int,
+    draws: int,
+    rng: np.random.Generator,
+    prior: MapPrior,
+) -> MapDraws:
+    """Return independent draws from the normal approximation for many scores."""
+    documents = Documents(log_p, label, weight, start_at.design)
+    found = fit_blocks(documents, start_at.first, start_at.mean, start_at.sd, prior)
+    size = chains * draws
+    return MapDraws(
+        design=start_at.design,
+        maps=found.draw(size, start_at.design.used, prior, rng),
+        scale=np.tile(found.scale, (size, 1)),
+        blocks=BLOCKS,
+        chains=chains,
+        rhat=1.0,
+        accepted=1.0,
+        method="normal approximation",
+    )
+
+
+@dataclass(frozen=True)
+class FirstFit:
+    """The first map of documents, and the features that it anchors."""
+
+    first: FirstMap
+    design: Design
+    mean: Floats  # prior means of (log G, lambda, c)
+    sd: Floats
+
+    def posterior(
+        self, log_p: Floats, label: Integers, weight: Floats | None, prior: MapPrior
+    ) -> Posterior:
+        """Return the posterior density of all parameters."""
+        features = self.design.features(Scored.of(log_p, self.design.unit))
+        likelihood = Likelihood(features, label, weight, self.design)
+        return Posterior.of(likelihood, self.mean, self.sd, prior, self.design.used)
+
+
+def first_fit(
     log_p: Floats,
     label: Integers,
     weight: Floats | None,
@@ -104,36 +164,35 @@ def fit_mode(
     exchangeable: bool = False,
     position_bias: bool = False,
     unit: float | None = None,
-) -> tuple[Posterior, Mode]:
+) -> FirstFit:
     """
-    Return the posterior density of a map, and its mode given the scales.
+    Return the first map, of at most MOST_FOR_FIRST documents, and the features.
 
     `unit` is the typical gap that priors are in units of, by default that of the documents.
     """
     unit = typical_gap(log_p, weight) if unit is None else unit
-    scored = Scored.of(log_p, unit)
     mean, sd = prior.of_globals(unit)
-    part = _thinned(label.size)
-    first = first_map(
-        scored.take(part),
-        label[part],
-        None if weight is None else weight[part],
-        prior,
-        mean,
-        sd,
-        biases=not exchangeable or position_bias,
-    )
-    made = design(scored, unit, first.globals_, first.bias, weight)
+    part = slice(None, None, 1 + (label.size - 1) // MOST_FOR_FIRST)
+    scored = Scored.of(log_p[part], unit)
+    own = None if weight is None else weight[part]
+    biases = not exchangeable or position_bias
+    first = first_map(scored, label[part], own, prior, mean, sd, biases=biases)
+    if log_p.size <= MOST_SCORES:
+        scored, own = Scored.of(log_p, unit), weight
+    made = design(scored, unit, first.globals_, first.bias, own)
     if exchangeable:
         made.used[1:] = False
         made.used[0] = position_bias
-    likelihood = Likelihood(made.features(scored), label, weight, made)
-    posterior = Posterior.of(likelihood, mean, sd, prior, made.used)
-    return posterior, find_mode(posterior, first)
+    return FirstFit(first, made, mean, sd)
 
 
-def _thinned(n: int) -> slice:
-    return slice(None, None, 1 + (n - 1) // MOST_FOR_FIRST)
+def fit_mode(
+    log_p: Floats, label: Integers, weight: Floats | None, *, prior: MapPrior = LEARNED
+) -> tuple[Posterior, Mode]:
+    """Return the posterior density of a map, and its mode given the scales."""
+    start_at = first_fit(log_p, label, weight, prior=prior)
+    posterior = start_at.posterior(log_p, label, weight, prior)
+    return posterior, find_mode(posterior, start_at.first)
 
 
 def precision(posterior: Posterior, point: Floats) -> Floats:

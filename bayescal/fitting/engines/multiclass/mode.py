@@ -113,8 +113,8 @@ class Mode:
         return np.concatenate([shared, root, np.log(self.scale), standard])
 
 
-OUTER, INNER, FIRST_INNER = 20, 2, 8
-SETTLED = 0.03  # change of the log of a scale
+OUTER, INNER, FIRST_INNER = 8, 1, 6
+SETTLED = 0.1  # change of the log of a scale
 CONVERGED = 1e-3  # Newton decrement, in nats
 
 

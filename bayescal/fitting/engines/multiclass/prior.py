@@ -35,9 +35,9 @@ class MapPrior:
         chi-squared(2, s0^2).
     """
 
-    gain: tuple[float, float, float] = (0.283, 0.695, 0.81)
-    warp: tuple[float, float] = (1.29, 0.78)
-    asymmetry: tuple[float, float] = (-0.145, 0.37)
+    gain: tuple[float, float, float] = (0.295, 0.751, 0.832)
+    warp: tuple[float, float] = (1.445, 1.447)
+    asymmetry: tuple[float, float] = (-0.133, 0.448)
     lapse: tuple[float, float] = (0.5, 50.0)
     scales: Mapping[str, float] = field(default_factory=lambda: _SCALES)
 

@@ -1,0 +1,1 @@
+"""Calibration of several classes: priors learned, and methods compared."""
