@@ -15,8 +15,9 @@ SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
 LABEL = np.array([0, 0, 0, 0, 1, 0, 1, 1])
 
 
-def test_one_program_a_family_and_five_more():
+def test_one_program_a_family_and_six_more():
     others = ["logistic", "noisy_logistic", "monotone_log_odds", "topics", "classifier_weights"]
+    others.append("joint_multiclass")
     assert programs.available() == sorted([*FAMILIES, *others])
 
 
@@ -24,7 +25,7 @@ def test_one_program_a_family_and_five_more():
 def test_programs_describe_themselves(name):
     program = programs.load(name)
     assert program.summary.endswith(".")
-    if name == "classifier_weights":  # whose scores are log-odds already
+    if name in {"classifier_weights", "joint_multiclass"}:  # whose scores are logarithms already
         return
     assert program.hyperparameters()["centre"] == 0.0
     assert program.hyperparameters()["spread"] == 1.0

@@ -25,7 +25,7 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
 )
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapPrior
-from bayescal.fitting.engines.multiclass.sampling import in_two_threads, sample, split_rhat
+from bayescal.fitting.engines.multiclass.sampling import Chains, in_two_threads, sample, split_rhat
 from bayescal.support.validation import Floats, Integers
 
 MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
@@ -83,20 +83,7 @@ def fit_map(
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
     mode = find_mode(posterior, start_at.first)
-    at = mode.point(posterior)[None, None]
-    root = root_of_covariance(posterior, at)
-    start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
-    density = in_two_threads(posterior) if log_p.size >= MANY_SCORES else posterior
-    chains_of = partial(sample, density, posterior.refreshed, rng=rng)
-    for warmup, kept in ADAPTATION:
-        drawn = chains_of(start, root, warmup=warmup, draws=kept)
-        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
-    for _ in range(ROUNDS):
-        drawn = chains_of(start, root, warmup=WARMUP, draws=draws)
-        rhat = float(split_rhat(posterior.folded(drawn.points)).max())
-        if rhat <= AGREEMENT:
-            break
-        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+    drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
     found = posterior.likelihood.design
     assert found is not None  # noqa: S101
@@ -109,6 +96,31 @@ def fit_map(
         rhat=rhat,
         accepted=drawn.accepted,
     )
+
+
+def draw_chains(
+    posterior: Posterior, mode: Mode, chains: int, draws: int, rng: np.random.Generator
+) -> tuple[Chains, float]:
+    """Return draws of chains that start around a mode, and the largest R-hat of a coordinate."""
+    at = mode.point(posterior)[None, None]
+    root = root_of_covariance(posterior, at)
+    start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
+    density = (
+        in_two_threads(posterior)
+        if posterior.likelihood.scored.depth.size >= MANY_SCORES
+        else posterior
+    )
+    chains_of = partial(sample, density, posterior.refreshed, rng=rng)
+    for warmup, kept in ADAPTATION:
+        drawn = chains_of(start, root, warmup=warmup, draws=kept)
+        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+    for _ in range(ROUNDS):
+        drawn = chains_of(start, root, warmup=WARMUP, draws=draws)
+        rhat = float(split_rhat(posterior.folded(drawn.points)).max())
+        if rhat <= AGREEMENT:
+            break
+        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+    return drawn, rhat
 
 
 def _normal_draws(

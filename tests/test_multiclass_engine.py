@@ -1,0 +1,275 @@
+"""The engine of several classes: density, gradient, curvature, mode, scales, sampler, blocks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.stats as st
+from scipy import optimize, special
+
+from bayescal.fitting.engines.multiclass import engine
+from bayescal.fitting.engines.multiclass.blocks import Documents, fit_blocks
+from bayescal.fitting.engines.multiclass.density import (
+    GLOBALS,
+    Likelihood,
+    Maps,
+    asymmetry_of,
+    probabilities,
+    steepness,
+)
+from bayescal.fitting.engines.multiclass.features import Features, Scored, typical_gap, warp
+from bayescal.fitting.engines.multiclass.mode import derivatives, find_mode, first_map
+from bayescal.fitting.engines.multiclass.prior import LEARNED
+from bayescal.fitting.engines.multiclass.sampling import in_two_threads, sample, split_rhat
+from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
+from tests.multiclass_tools import reference_log_density as reference
+
+LOG_P = log_scores(25, 4, 0)
+LABEL = np.random.default_rng(1).integers(4, size=25)
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return posterior_of(LOG_P, LABEL)
+
+
+def test_density_is_the_model_s(posterior):
+    points = np.stack([random_point(posterior, seed, 0.3) for seed in range(4)])
+    value, _ = posterior(points)
+    expected = [reference(posterior, LOG_P, LABEL, point) for point in points]
+    np.testing.assert_allclose(np.diff(value), np.diff(expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", ["plain", "excluded"])
+def test_gradient_is_that_of_the_density(weighted, case):
+    weight = np.linspace(0.2, 3.0, 25) if weighted else None
+    log_p = LOG_P.copy()
+    if case == "excluded":
+        log_p[::3, 0] = -np.inf
+    label = np.where(np.isneginf(log_p[np.arange(25), LABEL]), 1, LABEL)
+    posterior = posterior_of(log_p, label, weight=weight)
+    point = random_point(posterior, 3)
+    _, gradient = posterior(point[None])
+    numeric = optimize.approx_fprime(point, lambda x: posterior(x[None])[0][0], 1e-6)
+    np.testing.assert_allclose(gradient[0], numeric, rtol=2e-3, atol=2e-3)
+
+
+def test_at_the_typical_gap_log_odds_are_the_gain():
+    gap = 2.5
+    log_p = np.array([[-np.log1p(np.exp(-gap)), -gap - np.log1p(np.exp(-gap))]])
+    unit = float(-log_p[0, 1])
+    for lam in (-0.7, 1e-9, 0.5, 1.0, 2.0):
+        plain = warp(Scored.of(log_p, unit), np.array([[1.3, lam, 0.4]])).plain[0]
+        np.testing.assert_allclose(plain[1, 0], -np.exp(1.3), rtol=1e-6)
+
+
+def test_warp_of_one_and_a_gain_of_the_unit_is_the_identity():
+    unit = typical_gap(LOG_P)
+    maps = Maps(np.array([[np.log(unit), 1.0, 0.0]]), np.array([-60.0]), np.zeros((1, 7, 4)))
+    posterior = posterior_of(LOG_P, LABEL)
+    features = posterior.likelihood.features
+    np.testing.assert_allclose(
+        probabilities(features, maps, maps.theta)[0].T, np.exp(LOG_P), rtol=1e-9
+    )
+
+
+def test_typical_gap_is_a_weighted_median():
+    log_p = np.log([[0.8, 0.1, 0.1], [0.5, 0.25, 0.25], [0.9, 0.05, 0.05]])
+    assert typical_gap(log_p) == pytest.approx(np.log(8.0))
+    assert typical_gap(log_p, np.array([1.0, 5.0, 1.0])) == pytest.approx(np.log(2.0))
+
+
+def test_steepness_is_inverted():
+    asymmetry = np.linspace(-1.5, 3.0, 40)
+    back, slope, _ = asymmetry_of(steepness(asymmetry))
+    np.testing.assert_allclose(back, asymmetry, atol=1e-12)
+    numeric = np.gradient(asymmetry, steepness(asymmetry))
+    np.testing.assert_allclose(slope[2:-2], numeric[2:-2], rtol=0.1)
+
+
+def test_curvature_is_the_expected_hessian(posterior):
+    mode = find_mode(posterior, first_of(posterior))
+    maps = Maps(mode.maps.globals_, np.array([-60.0]), mode.maps.theta)
+    curvature, _ = derivatives(posterior, maps)
+    total = np.zeros_like(curvature)
+    p = probabilities(posterior.likelihood.features, maps, posterior.likelihood.raw(maps.theta))[0]
+    # Without lapses it is the sum over documents of the covariance of scores under the model.
+    for i in range(LABEL.size):
+        scores = []
+        for label in range(4):
+            one = posterior_with(posterior, i, label)
+            scores.append(derivatives(one, maps)[1])
+        scores = np.array(scores)
+        total += (scores * p[:, i, None]).T @ scores
+    np.testing.assert_allclose(curvature, total, rtol=1e-6, atol=1e-8)
+
+
+def posterior_with(posterior, document, label):
+    """Return the posterior of one document with another label."""
+    old = posterior.likelihood
+    scored = old.scored.take(slice(document, document + 1))
+    features = replace(
+        old.features,
+        scored=scored,
+        log_p=old.features.log_p[:, [document]],
+        certainty=old.features.certainty[:, [document]],
+        shared=old.features.shared[:, [document]],
+    )
+    likelihood = replace(old, features=features, label=np.array([label]))
+    return replace(posterior, likelihood=likelihood)
+
+
+def test_mode_beats_its_surroundings(posterior):
+    mode = find_mode(posterior, first_of(posterior))
+    maps, scale = mode.maps, mode.scale
+
+    def value(theta, globals_):
+        off = (globals_ - posterior.mean) / posterior.sd
+        small = theta / scale[posterior.block]
+        at = Maps(globals_[None], maps.lapse_logit, posterior.spread_out(theta[None]))
+        return posterior.likelihood.value(at)[0] - 0.5 * (off @ off + small @ small)
+
+    best = maps.theta.reshape(-1)[posterior.used], maps.globals_[0]
+    rng = np.random.default_rng(0)
+    for size in (0.03, 0.3):
+        for _ in range(20):
+            moved = [each + size * rng.normal(size=each.size) for each in best]
+            assert value(*moved) < value(*best) + 1e-3
+
+
+def test_first_map_is_no_local_optimum():
+    scores, prior = log_scores(300, 3, 5, spread=8.0), LEARNED
+    label = np.array(
+        [np.random.default_rng(k).choice(3, p=np.exp(row) ** 0.2 / (np.exp(row) ** 0.2).sum())
+         for k, row in enumerate(scores)]
+    )  # fmt: skip
+    unit = typical_gap(scores)
+    mean, sd = prior.of_globals(unit)
+    scored = Scored.of(scores, unit)
+    found = first_map(scored, label, None, prior, mean, sd, biases=False)
+
+    def loss(globals_):
+        theta = np.zeros((1, 1, 3))
+        maps = Maps(globals_[None], np.array([found.lapse_logit]), theta)
+        nothing = np.zeros((0, 300))
+        likelihood = Likelihood(Features(scored, nothing, nothing, nothing), label, None, None)
+        return -likelihood.value(maps)[0] + 0.5 * (((globals_ - mean) / sd) ** 2).sum()
+
+    grid = [(g, w, c) for g in (-2, -1, 0, 1) for w in (-0.5, 0.3, 1, 2) for c in (-0.5, 0, 0.5)]
+    assert loss(found.globals_) <= min(loss(np.array(each, dtype=float)) for each in grid) + 1e-6
+
+
+def test_scales_given_coefficients_have_their_distribution(posterior):
+    rng = np.random.default_rng(0)
+    point = random_point(posterior, 2)
+    points = np.tile(point, (4000, 1))
+    drawn = posterior.refreshed(points, rng)
+    scale, block = np.exp(drawn[:, GLOBALS + 1 : posterior.first]), posterior.block
+    theta = np.exp(point[GLOBALS + 1 : posterior.first])[block] * point[posterior.first :]
+    np.testing.assert_allclose(
+        scale[:, block] * drawn[:, posterior.first :], np.tile(theta, (4000, 1)), rtol=1e-9
+    )
+    for k, least in enumerate(posterior.scales):
+        mine = theta[block == k]
+        inverse = st.invgamma(1.0 + mine.size / 2.0, scale=least**2 + (mine @ mine) / 2.0)
+        # Four tests at a false-alarm rate of 1 in 10,000 each, with a fixed seed.
+        assert st.kstest(scale[:, k] ** 2, inverse.cdf).pvalue > 1e-4
+
+
+def normal_density(mean, precision):
+    def density(points):
+        off = points - mean
+        return -0.5 * np.einsum("ci,ij,cj->c", off, precision, off), -off @ precision
+
+    return density
+
+
+def test_sampler_draws_from_a_normal_distribution():
+    rng = np.random.default_rng(4)
+    half = rng.normal(size=(6, 6))
+    precision, mean = half @ half.T + np.eye(6), rng.normal(size=6)
+    # A metric that is wrong by a factor of up to two in each direction.
+    root = np.linalg.cholesky(np.linalg.inv(precision)) * np.linspace(0.5, 2.0, 6)
+    drawn = sample(
+        normal_density(mean, precision), lambda points, _: points, np.zeros((8, 6)), root,
+        warmup=60, draws=500, rng=rng,
+    )  # fmt: skip
+    standard = (drawn.points.reshape(-1, 6) - mean) @ np.linalg.cholesky(precision)
+    # Four standard errors of 4,000 draws that are about independent.
+    assert np.abs(standard.mean(axis=0)).max() < 4.0 / np.sqrt(1000)
+    assert np.abs(standard.var(axis=0) - 1.0).max() < 4.0 * np.sqrt(2.0 / 1000)
+    assert split_rhat(drawn.points).max() < 1.05
+
+
+def test_chains_apart_have_a_large_rhat():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(4, 200, 3))
+    assert split_rhat(draws).max() < 1.05
+    draws[0, :, 1] += 1.0
+    draws[:, 100:, 2] += 1.0
+    rhat = split_rhat(draws)
+    assert rhat[0] < 1.05 < min(rhat[1:])
+
+
+def test_two_threads_change_nothing(posterior):
+    points = np.stack([random_point(posterior, seed) for seed in range(5)])
+    for one, two in zip(posterior(points), in_two_threads(posterior)(points), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [4, 25])
+def test_curvature_of_classes_is_the_diagonal_of_the_whole(classes, monkeypatch):
+    log_p = log_scores(60, classes, 3)
+    label = np.random.default_rng(2).integers(classes, size=60)
+    weight = np.linspace(0.5, 2.0, 60)
+    posterior = posterior_of(log_p, label, weight=weight)
+    made = posterior.likelihood.design
+    mode = find_mode(posterior, first_of(posterior))
+    monkeypatch.setattr("bayescal.fitting.engines.multiclass.blocks.CHUNK_SCORES", 17 * classes)
+    documents = Documents(log_p, label, weight, made)
+    blocks = documents.curvature(mode.maps)
+    whole, slope = derivatives(posterior, mode.maps)
+    row, klass = np.divmod(posterior.used, classes)
+    for k in range(classes):
+        mine = np.flatnonzero(klass == k)
+        expected = whole[GLOBALS + mine[:, None], GLOBALS + mine]
+        np.testing.assert_allclose(blocks[k][np.ix_(row[mine], row[mine])], expected, atol=1e-9)
+    _, gradient = documents.with_gradient(mode.maps)
+    np.testing.assert_allclose(gradient.theta.reshape(-1)[posterior.used], slope[GLOBALS:])
+
+
+def test_blocks_find_the_mode_of_chains():
+    log_p = log_scores(400, 5, 7)
+    rng = np.random.default_rng(0)
+    label = np.array([rng.choice(5, p=special.softmax(0.5 * row)) for row in log_p])
+    start = engine.first_fit(log_p, label, None)
+    posterior = start.posterior(log_p, label, None, LEARNED)
+    whole = find_mode(posterior, start.first).maps
+    found = fit_blocks(
+        Documents(log_p, label, None, start.design), start.first, start.mean, start.sd, LEARNED
+    )
+    design = start.design
+    features = design.features(Scored.of(log_p, design.unit))
+    p, q = (
+        probabilities(features, maps, design.coefficients(maps.theta))[0]
+        for maps in (whole, found.maps)
+    )
+    assert np.abs(p - q).max() < 0.03
+    drawn = found.draw(400, design.used, LEARNED, rng)
+    assert np.abs(drawn.theta[:, ~design.used]).max() == 0.0
+    sd = drawn.theta.std(axis=0)[design.used]
+    assert (sd < 1.5 * found.scale.max()).all()
+    assert sd.min() > 0.0
+
+
+def test_many_scores_are_approximated(monkeypatch):
+    monkeypatch.setattr(engine, "MOST_SCORES", 500)
+    rng = np.random.default_rng(0)
+    log_p = log_scores(300, 3, 2)
+    label = np.array([rng.choice(3, p=np.exp(row)) for row in log_p])
+    drawn = engine.fit_map(log_p, label, None, chains=2, draws=50, rng=rng)
+    assert drawn.method == "normal approximation"
+    features = drawn.design.features(Scored.of(log_p, drawn.design.unit))
+    p = probabilities(features, drawn.maps, drawn.design.coefficients(drawn.maps.theta)).mean(0)
+    assert np.abs(p.T - np.exp(log_p)).mean() < 0.05
