@@ -68,6 +68,7 @@ def fit_map(
     exchangeable: bool = False,
     position_bias: bool = False,
     unit: float | None = None,
+    rounds: int = ROUNDS,
 ) -> MapDraws:
     """Return posterior draws from log-probabilities of shape (n, K) and positions of labels."""
     start_at = first_fit(
@@ -83,7 +84,7 @@ def fit_map(
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
     mode = find_mode(posterior, start_at.first)
-    drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
+    drawn, rhat = draw_chains(posterior, mode, chains, draws, rng, rounds)
     points = drawn.points.reshape(chains * draws, -1)
     found = posterior.likelihood.design
     assert found is not None  # noqa: S101
@@ -99,9 +100,18 @@ def fit_map(
 
 
 def draw_chains(
-    posterior: Posterior, mode: Mode, chains: int, draws: int, rng: np.random.Generator
+    posterior: Posterior,
+    mode: Mode,
+    chains: int,
+    draws: int,
+    rng: np.random.Generator,
+    rounds: int = ROUNDS,
 ) -> tuple[Chains, float]:
-    """Return draws of chains that start around a mode, and the largest R-hat of a coordinate."""
+    """
+    Return draws of chains that start around a mode, and the largest R-hat of a coordinate.
+
+    While the chains disagree, another round of draws replaces the last one, `rounds` at most.
+    """
     at = mode.point(posterior)[None, None]
     root = root_of_covariance(posterior, at)
     start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
@@ -114,7 +124,7 @@ def draw_chains(
     for warmup, kept in ADAPTATION:
         drawn = chains_of(start, root, warmup=warmup, draws=kept)
         root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         drawn = chains_of(start, root, warmup=WARMUP, draws=draws)
         rhat = float(split_rhat(posterior.folded(drawn.points)).max())
         if rhat <= AGREEMENT:

@@ -1,0 +1,5 @@
+"""Run the study: python -m studies.multiclass --data FOLDER [--quick]."""
+
+from studies.command import main
+
+main("multiclass.study")
