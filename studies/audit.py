@@ -497,8 +497,8 @@ def page(folder: Path) -> str:
     """Return the page: losses after recalibration by data set and number of labels."""
     table = pd.read_csv(folder / "audit_losses.csv")
     shown = table.pivot_table(index="data", columns="n", values="average", sort=False)
-    shown = shown.round(1).astype(str).replace("nan", "").reset_index()
-    shown.columns = [str(each) for each in shown.columns]
+    shown = shown.round(1).astype(object).where(shown.notna(), "").reset_index()
+    shown.columns = [each if each == "data" else f"n = {each}" for each in shown.columns]
     return fill("audit", folder, table=markdown(shown), repetitions=REPETITIONS)
 
 
