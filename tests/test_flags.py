@@ -70,6 +70,11 @@ def ranked(**flag):
     return plots.RankingDisplay.from_estimator(relevance, S[:9], ax=Figure().subplots(), **flag)
 
 
+def audited(display):
+    found = monitoring.audit(Y, P, Y, draws=20, random_state=0)
+    return lambda **flag: display.from_audit(found, ax=Figure().subplots(), **flag)
+
+
 CASES = {
     "Densities": (lambda **flag: ScoreCalibrator(Densities(**flag)).fit(S, Y), ["monotone"]),
     "NUTS": (lambda **flag: ScoreCalibrator(inference=NUTS(**flag)).fit(S, Y), ["progressbar"]),
@@ -110,6 +115,10 @@ CASES = {
     "DecisionDisplay": (decision, ["legend"]),
     "DriftDisplay": (drift, ["legend"]),
     "RankingDisplay": (ranked, ["legend"]),
+    "CalibrationCurveDisplay": (audited(plots.CalibrationCurveDisplay), ["legend"]),
+    "NetBenefitDisplay": (audited(plots.NetBenefitDisplay), ["legend"]),
+    "ModelProbabilityDisplay": (audited(plots.ModelProbabilityDisplay), ["legend"]),
+    "SitesDisplay": (audited(plots.SitesDisplay), ["legend"]),
 }
 
 
