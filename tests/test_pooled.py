@@ -1,6 +1,7 @@
 """The pooled engine against independent references: scipy, fresh exact evidences, prior draws."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -255,3 +256,22 @@ def test_proposals_are_possible_however_few_points_count():
     np.testing.assert_allclose(adapted(before, points, even), np.cov(points.T), atol=0.15)
     with pytest.raises(np.linalg.LinAlgError):
         np.linalg.cholesky(np.cov(points.T, aweights=one, ddof=0))
+
+
+def test_topics_without_a_class_leave_its_population_as_it_is():
+    rng = np.random.default_rng(3)
+    known = [(rng.normal(rng.normal(), 1.0, 12), None) for _ in range(6)]
+    none = (np.empty(0), None)
+    fitted = partial(engine._partial, family=FAMILIES["gaussian"], draws=2000, hyperpriors={})
+    alone = fitted(known, rng=np.random.default_rng(0))
+    both = fitted([none, *known, none], rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(both.population, alone.population)
+    np.testing.assert_array_equal(both.sides[:, 1:-1], alone.sides)
+    np.testing.assert_array_equal(both.efficiency[1:-1], alone.efficiency)
+    assert both.efficiency[[0, -1]].tolist() == [1.0, 1.0]
+    assert both.health.resolved.shape == (8,)
+    # Their draws are those of a topic that the population makes, each by itself.
+    for own in (both.sides[:, 0], both.sides[:, -1]):
+        assert st.ks_2samp(own[0], both.new_sides[0]).pvalue > 0.01
+        assert st.ks_2samp(own[1], both.new_sides[1]).pvalue > 0.01
+    assert (both.sides[:, 0] != both.sides[:, -1]).any()

@@ -64,6 +64,13 @@ class Health(NamedTuple):
             np.maximum(self.pareto_k, other.pareto_k),
         )
 
+    def of_some(self, topics: NDArray[np.intp], size: int) -> Health:
+        """Return the health of `size` topics, of which the others need no weighted proposals."""
+        every = Health.without_proposals((size,))
+        for own, some in zip(every, self, strict=True):
+            own[topics] = some
+        return every
+
     def repeat(self, topics: int) -> Health:
         """Return the health of topics that share one posterior."""
         return Health(

@@ -177,18 +177,30 @@ def _partial(
     *,
     hyperpriors: Mapping[str, Normal],
 ) -> _Class:
-    each = topic_draws_of(len(topics))
+    # Topics without a score of the class say nothing of the population: it answers for them.
+    some = np.flatnonzero([scores.size > 0 for scores, _ in topics])
+    some = some if some.size else np.arange(len(topics))
     posterior = draw_population(
-        topics, family, rng, draws=draws, topic_draws=each, hyperpriors=hyperpriors
+        [topics[t] for t in some],
+        family,
+        rng,
+        draws=draws,
+        topic_draws=topic_draws_of(some.size),
+        hyperpriors=hyperpriors,
     )
+    points = posterior.points
+    sides, efficiency = np.empty((3, len(topics), draws)), np.ones(len(topics))
+    sides[:, some], efficiency[some] = posterior.pick(rng), posterior.topics.efficiency(points)
+    for t in np.setdiff1d(np.arange(len(topics)), some):
+        sides[:, t] = draw_unseen(points, family, rng)
     return _Class(
-        sides=posterior.pick(rng),
-        new_sides=draw_unseen(posterior.points, family, rng),
-        population=posterior.points,
+        sides=sides,
+        new_sides=draw_unseen(points, family, rng),
+        population=points,
         pareto_k=posterior.pareto_k,
         population_efficiency=posterior.efficiency,
-        efficiency=posterior.topics.efficiency(posterior.points),
-        health=posterior.topics.health,
+        efficiency=efficiency,
+        health=posterior.topics.health.of_some(some, len(topics)),
     )
 
 

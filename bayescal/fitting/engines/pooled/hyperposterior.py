@@ -1,8 +1,9 @@
 """The posterior of a population's hyperparameters, topics integrated out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,12 @@ PROPOSALS = 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
 
-Draw = Callable[[Floats, int, np.random.Generator], TopicDraws]
+
+class Draw(Protocol):
+    """Draws all topics, or some of them, under populations in rows."""
+
+    def __call__(self, bases: Floats, draws: int, rng: np.random.Generator) -> TopicDraws:
+        """Return as many draws of each topic under each population."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +69,20 @@ def draw_hyperposterior(
     Return draws of the hyperparameters.
 
     Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever their
-    draws no longer carry it. In the end half of all topics' draws are made under a base wider than
+    draws no longer carry it; some topics search first, if there are many. In the end half of all topics' draws are made under a base wider than
     the mode, and half under the mode. Student t proposals around it are weighted and resampled.
     """
-    rough, deviation = _search(search or draw, hyperprior, rng)
-    half = topic_draws // 2
-    wide = draw(hyperprior.base(rough, deviation, WIDE)[None], half, rng)
-    mode = rough if search is None else _mode(wide, hyperprior, rough)[0]
-    topics = wide.joined(draw(hyperprior.base(mode, deviation, 0.0)[None], half, rng))
-    centre, covariance = _mode(topics, hyperprior, mode)
-    if search is not None and topics.expand(centre).efficiency <= CARRIES:
-        # The few topics misled the search: repeat it with all of them.
-        return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
+    mode, deviation = _search(search or draw, hyperprior, rng)
+    for _ in range(1 if search is None else MOVES):
+        half = partial(draw, draws=topic_draws // 2, rng=rng)
+        wide = half(hyperprior.base(mode, deviation, WIDE)[None])
+        mode = mode if search is None else _mode(wide, hyperprior, mode)[0]
+        topics = wide.joined(half(hyperprior.base(mode, deviation, 0.0)[None]))
+        centre, covariance = _mode(topics, hyperprior, mode)
+        # A few topics may mislead the search: all of them draw again where they lead to.
+        if topics.expand(centre).efficiency > CARRIES:
+            break
+        mode, deviation = centre, _deviation(covariance, hyperprior)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
         weighed = topics.weighed(points)
@@ -96,16 +104,21 @@ def _search(
     draw: Draw, hyperprior: GaussianHyperprior, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the mode, by topics drawn anew until they carry it, and posterior deviations there."""
-    base, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
+    base = np.array(hyperprior.mean)
     for _ in range(MOVES):
         topics = draw(base[None], FIRST_DRAWS, rng)
         mode, covariance = _mode(topics, hyperprior, base)
-        # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
-        deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
+        deviation = _deviation(covariance, hyperprior)
         if topics.expand(mode).efficiency > CARRIES:
             break
         base = hyperprior.base(mode, deviation, SEARCHING)
     return mode, deviation
+
+
+def _deviation(covariance: Floats, hyperprior: GaussianHyperprior) -> Floats:
+    """Return posterior deviations, which the hyperprior bounds: few topics have no curvature."""
+    deviation: Floats = np.minimum(np.sqrt(np.diag(covariance)), np.array(hyperprior.scale))
+    return deviation
 
 
 def _mode(
