@@ -290,8 +290,33 @@ class TestBadInput:
     def test_a_class_of_one_document(self):
         y = np.zeros(160, dtype=int)
         y[5] = 1
-        with pytest.raises(ValueError, match=r"class 1 needs at least two documents .*, got 1"):
+        with pytest.raises(ValueError, match=r"y must hold at least two documents .*, got 1 \(1\)"):
             combined().fit(X, y)
+
+    @pytest.mark.slow
+    def test_of_several_labels_those_that_hardly_vary_have_their_base_rates(self):
+        few = np.arange(160)
+        labels = np.stack([Y, few == 5, few != 7, few < 0], axis=1).astype(int)
+        with pytest.warns(
+            UserWarning, match=r"y holds .*\(1, 2, 3\): their probability is the base"
+        ):
+            found = combined(combiner="bayes").fit(X, labels)
+        p, draws = found.predict_proba(X), found.sample_proba(X)
+        rates = np.array([2.0, 160.0, 1.0]) / 162.0
+        np.testing.assert_allclose(p[:, 1:], np.tile(rates, (160, 1)), rtol=1e-12)
+        np.testing.assert_allclose(draws.mean(axis=(0, 1))[1:], rates, atol=2e-3)
+        alone = combined(combiner="bayes").fit(X, Y)
+        np.testing.assert_allclose(p[:, 0], alone.predict_proba(X)[:, 1], atol=1e-9)
+        lower, upper = np.moveaxis(found.predict_interval(X), -1, 0)
+        assert (np.ptp(lower[:, 1:], axis=0) == 0.0).all()
+        assert ((lower[0, 1:] < rates) & (rates < upper[0, 1:])).all()
+        assert found.predict(X)[:, 1:].tolist() == [[0, 1, 0]] * 160
+        assert found.decide(X, "cost_1_10")[0, 1:].tolist() == [False, True, False]
+        assert list(found.fitted_problems()) == ["0"]
+        assert found.problem_scores(X).shape == (160, 1)
+        assert set(found.labelled_scores(X, labels)["topic"]) == {"0"}
+        assert found.scores_.shape == (160, 4)
+        assert np.isnan(found.thresholds_["f1"]).tolist() == [False, True, True, True]
 
     def test_two_documents_of_a_class_are_enough(self):
         y = np.zeros(160, dtype=int)

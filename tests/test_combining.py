@@ -23,6 +23,7 @@ from bayescal.combining.nested import (
     WithinRange,
     binary_problems,
     fit_nested,
+    rates_of_few,
     splits_of,
 )
 from bayescal.metrics import losses
@@ -105,28 +106,36 @@ class TestWithinRange:
 class TestFolds:
     def test_never_more_folds_than_documents_of_the_rarer_class(self):
         (problem,) = binary_problems(read_target([0] * 20 + [1] * 3, 23))
-        splits = splits_of(problem, 1, 5, np.zeros((23, 1)), {})
+        splits = splits_of(problem, 5, np.zeros((23, 1)), {})
         assert len(splits) == 3
         for train, held in splits:
             assert problem.positive[held].sum() == 1
             assert problem.positive[train].sum() == 2
 
     def test_a_single_document_of_a_class_is_refused(self):
-        (problem,) = binary_problems(read_target(["a"] * 20 + ["b"], 21))
-        with pytest.raises(ValueError, match=r"class 'b' needs at least two documents.*got 1"):
-            splits_of(problem, "b", 5, np.zeros((21, 1)), {})
+        target = read_target(["a"] * 20 + ["b"], 21)
+        with pytest.raises(ValueError, match=r"y must hold at least two documents.*got 1 \('b'\)"):
+            rates_of_few(target, None)
+
+    def test_one_of_several_classes_with_a_single_document_has_its_base_rate(self):
+        target = read_target(["a"] * 10 + ["b"] * 9 + ["c"], 20)
+        for weight, rate in ((None, [2.0, 20.0]), (np.full(20, 3.0), [4.0, 58.0])):
+            with pytest.warns(UserWarning, match=r"y holds classes .* \('c'\): .* base rate"):
+                rates = rates_of_few(target, weight)
+            assert np.isnan(rates[:2]).all()
+            assert rates[2].tolist() == rate
 
     def test_a_document_held_out_twice_is_refused(self):
         (problem,) = binary_problems(read_target([0, 1, 0, 1], 4))
         splits = [([0, 1, 2], [3]), ([0, 1], [2, 3])]
         with pytest.raises(ValueError, match="cv must test no document twice"):
-            splits_of(problem, 1, splits, np.zeros((4, 1)), {})
+            splits_of(problem, splits, np.zeros((4, 1)), {})
 
     def test_what_is_said_of_a_document_was_fitted_without_it(self):
         rng = RNG(0)
         X, y = rng.normal(size=(60, 2)), (rng.random(60) < 0.5).astype(int)
         target = read_target(y, 60)
-        splits = splits_of(target, 1, 5, X, {})
+        splits = splits_of(target, 5, X, {})
         classifiers = {"heart": ByHeart(), "nb": GaussianNB()}
         documents = {name: TrainingDocuments(X, target, {}) for name in classifiers}
         (found,) = fit_nested(classifiers, None, [BinaryProblem(documents, splits)], None, None)

@@ -65,5 +65,5 @@ def test_further_arguments_of_fit_reach_their_classifier_alone():
 
 
 def test_a_single_positive_is_refused():
-    with pytest.raises(ValueError, match=r"class 'corn' needs at least two documents .* got 1"):
+    with pytest.raises(ValueError, match=r"topic 'corn' needs at least two positives, got 1"):
         inputs_of(np.arange(60) < 1)

@@ -23,7 +23,13 @@ from bayescal.combining.combination_problem import Combination
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayes import Bayesian
 from bayescal.combining.combiners.voting import MEASURES
-from bayescal.combining.nested import BinaryProblem, Inputs, binary_problems, fit_nested
+from bayescal.combining.nested import (
+    BinaryProblem,
+    Inputs,
+    binary_problems,
+    fit_nested,
+    rates_of_few,
+)
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
 from bayescal.support import validation
@@ -62,7 +68,8 @@ class CombinedClassifier(
     In each fold the base classifiers, and indicators of their reliability, are fitted to the
     training part and applied to the held-out part. A combiner is fitted to all held-out scores,
     and the base classifiers once more to all documents (stacking; with indicators Bennett's
-    STRIVE). Each of several classes or labels is a binary problem of its own against the rest.
+    STRIVE). Each of several classes or labels is a binary problem of its own against the rest. One
+    with fewer than two documents on a side is no problem: its base rate (k + 1)/(n + 2) answers.
 
     Parameters
     ----------
@@ -101,7 +108,7 @@ class CombinedClassifier(
     labels_ : array of shape (labels,)
         Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
     classifiers_ : list of dict of str to classifier
-        The fitted base classifiers of each binary problem.
+        The fitted base classifiers of each binary problem, as `fitted_problems` has them.
     base_scores_ : list of array of shape (n, classifiers)
         Scores of documents that they were not trained on; nan where no fold held one out.
     scores_ : array of shape (n,) or (n, columns)
@@ -109,7 +116,7 @@ class CombinedClassifier(
         there are probabilities.
     thresholds_ : dict of str to array of shape (columns,)
         By measure, the threshold on the combined score that is best on `scores_`; of "bayes", for
-        costs, where Bayes' rule has it.
+        costs, where Bayes' rule has it; nan for those that a base rate answers.
     posterior_ : xarray.DataTree
         Draws of bias, weights and shifts, where the combiner has them; with several classes or
         labels it has a branch for each.
@@ -188,8 +195,8 @@ class CombinedClassifier(
         Raises
         ------
         ValueError
-            If an argument is not as described; if a class has a single document; or if a
-            classifier or an indicator gives nan.
+            If an argument is not as described; if the rarer of two classes, or of all labels, has
+            a single document; or if a classifier or an indicator gives nan.
         """
         classifiers = read_classifiers(self.classifiers)
         X, target = (
@@ -214,23 +221,29 @@ class CombinedClassifier(
             called="classifier {name!r} ({kind})",
             others="the combiner",
         )
+        targets = binary_problems(target)
+        self._rates = rates_of_few(target, weight)
+        self._columns = target.columns[self._kept_columns()].tolist()
+        kept = [each for each, known in zip(targets, self._kept_columns(), strict=True) if known]
         problems = [
-            BinaryProblem.of(problem, name, X, fit_params, self.cv, split_params)
-            for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)
+            BinaryProblem.of(problem, X, fit_params, self.cv, split_params) for problem in kept
         ]
         nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
         labelled, rng = [each.labelled for each in nested], validation.generator(self.random_state)
         self._combined = combiner.fit(labelled, rng, self.n_jobs)
         self._members = [each.members for each in nested]
-        self._columns = target.columns.tolist()
         self.classifiers_ = [members.classifiers for members in self._members]
         self._set_target(target, next(iter(self.classifiers_[0].values())))
         n, pairs = len(target.y), list(zip(nested, self._combined, strict=True))
         self.base_scores_ = [own.scatter(own.labelled.inputs.scores, n) for own, _ in pairs]
-        scores = np.stack([own.scatter(combined.held_out, n) for own, combined in pairs], axis=1)
+        held_out = np.stack([own.scatter(combined.held_out, n) for own, combined in pairs], axis=1)
+        scores = self._every_column(held_out, np.nan)
         self.scores_ = scores[:, 0] if target.kind == BINARY else scores
         self.thresholds_ = {
-            name: np.array([each.thresholds[name] for each in self._combined]) for name in MEASURES
+            name: self._every_column(
+                np.array([each.thresholds[name] for each in self._combined]), np.nan
+            )
+            for name in MEASURES
         }
         return self
 
@@ -450,7 +463,7 @@ class CombinedClassifier(
 
     def problem_scores(self, X: Any) -> Floats:
         """Return the combined log-odds of documents; see `FittedClassifier.problem_scores`."""
-        return self._scores(self._inputs(X))
+        return self._combined_scores(self._inputs(X))
 
     @property
     def _has_probabilities(self) -> bool:
@@ -460,13 +473,32 @@ class CombinedClassifier(
         check_is_fitted(self, "classes_")
         return [members.inputs(validation.unmasked(X, "X")) for members in self._members]
 
-    def _scores(self, inputs: list[Inputs]) -> Floats:
+    def _kept_columns(self) -> NDArray[np.bool_]:
+        return np.asarray(np.isnan(self._rates[:, 0]), dtype=np.bool_)
+
+    def _every_column(self, kept: NDArray[Any], others: Any) -> NDArray[Any]:
+        """Return columns, the last axis, with those that base rates answer for."""
+        out = np.empty((*kept.shape[:-1], len(self._rates)), dtype=kept.dtype)
+        out[..., self._kept_columns()], out[..., ~self._kept_columns()] = kept, others
+        return out
+
+    @property
+    def _log_odds_of_rates(self) -> Floats:
+        alpha, beta = self._rates[~self._kept_columns()].T
+        return np.asarray(np.log(alpha / beta))
+
+    def _combined_scores(self, inputs: list[Inputs]) -> Floats:
         pairs = zip(self._combined, inputs, strict=True)
         return np.stack([combined.score(own) for combined, own in pairs], axis=1)
 
+    def _scores(self, inputs: list[Inputs]) -> Floats:
+        return self._every_column(self._combined_scores(inputs), self._log_odds_of_rates)
+
     def _decide(self, inputs: list[Inputs], measure: str) -> NDArray[np.bool_]:
         pairs = zip(self._combined, inputs, strict=True)
-        return np.stack([combined.decide(own, measure) for combined, own in pairs], axis=1)
+        taken = np.stack([combined.decide(own, measure) for combined, own in pairs], axis=1)
+        limit = MEASURES[measure].log_odds or 0.0
+        return self._every_column(taken, self._log_odds_of_rates > limit)
 
     def _log_proba(self, scores: Floats) -> Floats:
         return ensemble.log_proba_of(self._kind, log_expit(-scores), log_expit(scores))
@@ -500,5 +532,8 @@ class CombinedClassifier(
 
     def _sample(self, inputs: list[Inputs]) -> Floats:
         pairs = zip(self._posteriors(), inputs, strict=True)
-        draws = [probability(each.sample(own)) for each, own in pairs]
-        return ensemble.on_simplex(self._kind, np.stack(draws, axis=2))
+        draws = np.stack([probability(each.sample(own)) for each, own in pairs], axis=2)
+        alpha, beta = self._rates[~self._kept_columns()].T
+        # The same in every call, as the draws of the others are.
+        rates = np.random.default_rng(0).beta(alpha, beta, (len(draws), alpha.size))
+        return ensemble.on_simplex(self._kind, self._every_column(draws, rates[:, None]))

@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from bayescal.calibrators.classifier.folds import Split, TrainingDocuments, checked_splits
 from bayescal.calibrators.classifier.raw_scores import infinite_as
 from bayescal.calibrators.classifier.targets import BINARY, Target
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, first_of, warn_user
 
 
 def binary_problems(target: Target) -> list[Target]:
@@ -33,17 +33,39 @@ def binary_problems(target: Target) -> list[Target]:
     return [Target(BINARY, own.astype(np.int64), np.array([0, 1]), own[:, None]) for own in columns]
 
 
-def splits_of(
-    problem: Target, name: Any, cv: Any, features: Any, params: dict[str, Any]
-) -> list[Split]:
+def rates_of_few(target: Target, weight: Floats | None) -> Floats:
+    """
+    Return the beta of P(+) of each column with fewer than two documents on a side, nan for others.
+
+    Of these one document would have to train classifiers and to judge them: scores say nothing, and
+    the base rate answers. Shape (columns, 2).
+    """
+    positives = target.positive.sum(axis=0)
+    few = np.minimum(positives, len(target.y) - positives) < 2
+    rates = np.full((few.size, 2), np.nan)
+    if few.all():
+        rarer = int(np.minimum(positives, len(target.y) - positives).max())
+        raise ValueError(
+            f"y must hold at least two documents on either side of a class or label, got {rarer}"
+            f" ({first_of(target.columns.tolist())}): one to train on and one to judge the"
+            " classifiers by. Add documents."
+        )
+    if few.any():
+        counts = np.ones(len(target.y)) if weight is None else weight
+        of_few = counts @ target.positive[:, few]
+        rates[few] = np.stack([of_few + 1.0, counts.sum() - of_few + 1.0], axis=1)
+        warn_user(
+            "y holds classes or labels with fewer than two documents on a side"
+            f" ({first_of(target.columns[few].tolist())}): their probability is the base rate"
+            " (k + 1)/(n + 2), whatever the scores. Add documents to combine classifiers for them."
+        )
+    return rates
+
+
+def splits_of(problem: Target, cv: Any, features: Any, params: dict[str, Any]) -> list[Split]:
     """Return the folds of a binary problem: training and held-out documents of each."""
     positive = problem.positive[:, 0]
     rarer = int(min(positive.sum(), positive.size - positive.sum()))
-    if rarer < 2:
-        raise ValueError(
-            f"class {name!r} needs at least two documents on either side, got {rarer}: one to"
-            " train on and one to judge the classifiers by. Add documents, or leave it out."
-        )
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool) and cv >= 2:
         splitter = StratifiedKFold(min(int(cv), rarer))
     else:
@@ -249,7 +271,6 @@ class BinaryProblem:
     def of(
         cls,
         target: Target,
-        name: Any,
         features: Any,
         fit_params: Mapping[str, dict[str, Any]],
         cv: Any,
@@ -259,7 +280,7 @@ class BinaryProblem:
         documents = {
             each: TrainingDocuments(features, target, own) for each, own in fit_params.items()
         }
-        return cls(documents, splits_of(target, name, cv, features, split_params))
+        return cls(documents, splits_of(target, cv, features, split_params))
 
     @property
     def any_documents(self) -> TrainingDocuments:

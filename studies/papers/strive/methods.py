@@ -294,9 +294,13 @@ def nested_inputs(
     train, new = features
     own = {name: (fit_params or {}).get(name, {}) for name in classifiers}
     target = read_target(positive.astype(np.int64), positive.size)
-    # A single positive is refused by `splits_of`, in words of documents rather than of folds.
-    folds = splitter(min(FOLDS, max(2, int(positive.sum()))), random_state)
-    problem = BinaryProblem.of(target, topic, train, own, folds, {})
+    if positive.sum() < 2:
+        raise ValueError(
+            f"topic {topic!r} needs at least two positives, got {positive.sum()}: one to train on"
+            " and one to judge the classifiers by."
+        )
+    folds = splitter(min(FOLDS, int(positive.sum())), random_state)
+    problem = BinaryProblem.of(target, train, own, folds, {})
     indicators = ReliabilityIndicators(list(classifiers.items()), text=text, best=best)
     (nested,) = fit_nested(classifiers, indicators, [problem], None, 1)
     return nested.labelled, nested.members.inputs(new)
