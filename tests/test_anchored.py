@@ -83,7 +83,7 @@ def test_without_scores_it_is_the_distance_from_the_population():
 
 def density_seen(n, share, power, population):
     """Return z, the mode there, and the log of its density given its sides, at most 0."""
-    z = np.linspace(-60.0, 60.0, 20_001)
+    z = np.linspace(-60.0, 60.0, 4001)
     theta, log_slope, likelihood = (
         at(n, name, z, share, power, population) for name in ("theta", "log_slope", "likelihood")
     )
