@@ -8,6 +8,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from pymc.distributions.shape_utils import change_dist_size
@@ -25,6 +26,15 @@ from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid
 from bayescal.distributions._symbolic import drawn
 
 ENDS = (-np.inf, np.inf)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_compiled():
+    """Run graphs in numpy: C takes a second or two a graph, which draws a few numbers once."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
+
+
 REFERENCE_RNG = np.random.default_rng(2003)
 
 
@@ -168,7 +178,9 @@ def test_a_hybrid_faces_left_or_right(method, facing):
 def test_draws_look_like_draws_from_elsewhere(family):
     _, *scales = family.parameters
     domains = {"theta": Domain([-2.0, 3.0], edges=(None, None))} | dict.fromkeys(scales, Rplusbig)
-    continuous_random_tester(family.distribution, domains, family.draw)
+    # So many draws take longer in numpy than C takes to compile.
+    with pytensor.config.change_flags(mode="Mode"):
+        continuous_random_tester(family.distribution, domains, family.draw)
 
 
 @every_family

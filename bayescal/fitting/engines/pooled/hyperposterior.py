@@ -69,8 +69,9 @@ def draw_hyperposterior(
     Return draws of the hyperparameters.
 
     Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever their
-    draws no longer carry it; some topics search first, if there are many. In the end half of all topics' draws are made under a base wider than
-    the mode, and half under the mode. Student t proposals around it are weighted and resampled.
+    draws no longer carry it; some topics search first, if there are many. In the end half of all
+    topics' draws are made under a base wider than the mode, and half under the mode. Student t
+    proposals around it are weighted and resampled.
     """
     mode, deviation = _search(search or draw, hyperprior, rng)
     for _ in range(1 if search is None else MOVES):
