@@ -84,11 +84,8 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "weight_shifts": weight_shifts.page,
     "relevance": relevance.page,
     "drift": drift.page,
-<<<<<<< HEAD
     "likelihood_ratios": likelihood_ratios.page,
-=======
     "audit": audit.page,
->>>>>>> c294884 (Measure audits against their bars)
     "word_weights": word_weights.page,
     "mutations": mutations_page,
 }
