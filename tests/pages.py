@@ -79,6 +79,13 @@ def _write_samples(folder):
         table = {"score": rng.normal(2.0 * label, 1.0).round(3), "label": label.astype(int)}
         table["topic"] = np.where(np.arange(n) % 8 < 4, "corn", "wheat")
         pd.DataFrame(table).to_csv(folder / f"{name}.csv", index=False)
+    for name, n in (("logits", 90), ("new_logits", 30), ("held_out_logits", 60)):
+        klass = np.arange(n) % 3
+        table = pd.DataFrame(rng.normal(size=(n, 3)) + 3.0 * np.eye(3)[klass])
+        table = table.set_axis(["ant", "bee", "wasp"], axis=1).round(3)
+        table.assign(label=table.columns.to_numpy()[klass]).to_csv(
+            folder / f"{name}.csv", index=False
+        )
     p = rng.beta(1.0, 3.0, 160).round(3)
     outcomes = pd.DataFrame({"p": p, "y": (rng.random(160) < p).astype(int)})
     outcomes["hospital"] = np.where(np.arange(160) % 3 == 0, "north", "south")

@@ -8,7 +8,7 @@ from tests.pages import PAGES
 def test_the_pages_on_decisions_and_audits_name_all_there_is():
     from bayescal import calibrators, decisions, monitoring
 
-    page = PAGES["docs/decisions.md"] + PAGES["docs/audit.md"]
+    page = PAGES["docs/decisions.md"] + PAGES["docs/audit.md"] + PAGES["docs/multiclass.md"]
     functions = {
         name
         for room in (decisions, monitoring, calibrators)
@@ -19,8 +19,8 @@ def test_the_pages_on_decisions_and_audits_name_all_there_is():
     # Steps of what the page shows, for arrays of one's own.
     assert functions - used == {
         "expected_costs",
-        "with_abstention",
         "prior_posterior",
+        "shares_posterior",
         "leave_one_out",
     }
 

@@ -28,6 +28,7 @@ WRITTEN = {
     "docs/export.md": {"corn.py", "corn.json", "corn.sql"},
     "docs/likelihood_ratios.md": {"validation.html"},
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},
+    "docs/multiclass.md": {"classes.html", "map.py", "map.json"},
     "docs/ranking.md": {"rankings.html"},
     "docs/reviews.md": {"round1.csv", "recall.html"},
     "docs/scale_out.md": {"probabilities", "scores.parquet", "topics_so_far"},
