@@ -85,6 +85,9 @@ def test_pav_has_infinities_at_the_edges(ax):
     low, high = (line.get_ydata() for line in display.edges_)
     assert (low < -2.0).all()
     assert (high > 1.0).all()
+    below, above = (line.get_xdata() for line in display.edges_)
+    np.testing.assert_array_equal(below, [-2.0, -1.0])
+    assert above[0] == 1.0
     assert ax.get_ylim()[0] < low[0] < high[0] < ax.get_ylim()[1]
 
 
@@ -104,6 +107,11 @@ def test_consistency_compares_shares_of_bins(pairs, ax):
     display = ConsistencyDisplay.from_predictions(same, log10_lr, sources=sources, bins=4, ax=ax)
     data = display.data
     assert data["comparisons"].sum() == same.size
+    assert data.sizes["bin"] == 4
+    edges = data["comparisons"].values.cumsum()[:-1]
+    order = np.argsort(log10_lr, kind="stable")
+    half = [np.cumsum(k[order]) / k.sum() for k in (same, ~same)]
+    np.testing.assert_allclose(((half[0] + half[1]) / 2)[edges - 1], [0.25, 0.5, 0.75], atol=0.03)
     assert ((data["lower"] < data["observed"]) & (data["observed"] < data["upper"])).all()
     # Many calibrated LRs: stated and observed agree.
     rng = np.random.default_rng(0)

@@ -142,8 +142,12 @@ def test_beyond_says_what_is_exceeded(fitted):
     inside = np.median(scores)
     ratios = likelihood_ratios(fitted, [inside, scores.max() + 1.0, scores.min() - 1.0])
     assert ratios.beyond.tolist() == ["", "data, range", "data, range"]
-    against = np.where(ratios.log10 > 0.0, 60, 20)
-    assert ((np.abs(ratios.log10) > np.log10(against + 1)) == [False, True, True]).all()
+    grid = likelihood_ratios(fitted, np.linspace(-1.0, 4.0, 200))
+    # 60 negatives could contradict an LR above 1, and 20 positives one below.
+    more = np.where(grid.log10 > 0.0, grid.log10 > np.log10(61.0), grid.log10 < -np.log10(21.0))
+    assert (np.array(["data" in each for each in grid.beyond]) == more).all()
+    between = (np.abs(grid.log10) > np.log10(21.0)) & (np.abs(grid.log10) < np.log10(61.0))
+    assert set(np.sign(grid.log10[between])) == {-1.0, 1.0}
     assert "the score lies outside those fitted" in ratios.text.splitlines()[1]
 
 
@@ -263,6 +267,8 @@ def test_ratios_of_results_are_those_of_the_rates():
         assert each.lower < each.value < each.upper
         assert each.lower < true < each.upper
         assert each.value == pytest.approx(true, abs=0.05)
+    binomial = stats.beta(0.79 * 2000, 0.21 * 2000).std()
+    assert found.sensitivity.draws.std() == pytest.approx(binomial, rel=0.25)
     assert found.text.startswith(f"Result of 1.2 or more: LR {shown(found.log10_positive.value)} (")
 
 

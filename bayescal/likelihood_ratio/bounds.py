@@ -121,8 +121,7 @@ def _exact_elub(counts: _Counts) -> float:
     limit = share - np.log10((false + 1.0) / (counts.negative.size + 1.0))
     end = np.append(start[1:], np.inf)
     crossed = np.flatnonzero(limit < end)
-    first = float(max(start[crossed[0]], limit[crossed[0]]))
-    return max(0.0, min(first, float(counts.values[-1])))
+    return float(max(start[crossed[0]], limit[crossed[0]]))
 
 
 def invariance_bounds(
