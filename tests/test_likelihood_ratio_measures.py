@@ -229,6 +229,11 @@ def test_natural_logarithms_are_noticed():
     cllr(y, natural / np.log(10.0))
 
 
+def test_ratios_that_are_no_logarithms_are_noticed():
+    with pytest.warns(UserWarning, match=r"no negative number.*pass numpy.log10 of LRs"):
+        cllr([1, 1, 0, 0], [30.0, 12.0, 0.1, 0.02])
+
+
 @pytest.mark.parametrize("measure", [cllr, min_cllr, devpav, empirical_cross_entropy, elub])
 @pytest.mark.parametrize(
     ("y", "log10_lr", "message"),

@@ -27,6 +27,7 @@ from bayescal.plots import (
     TippettDisplay,
 )
 from bayescal.report import write_report, write_validation
+from tests.browser import browser, opened
 from tests.cli_tools import run
 from tests.test_likelihood_ratio_validation import all_pairs
 
@@ -228,6 +229,29 @@ def test_a_report_has_the_section_if_asked(calibrator, tmp_path):
         write_report(calibrator, asked, likelihood_ratio=True)
     with pytest.raises(ValueError, match="likelihood_ratio must be True or False"):
         write_report(calibrator, asked, test=test, likelihood_ratio=1)
+
+
+@pytest.mark.docs
+@pytest.mark.one_era
+def test_a_browser_draws_the_figures(pairs, calibrator, tmp_path):
+    rng = np.random.default_rng(1)
+    label = np.repeat([1, 0], 40)
+    test = 2.0 * label + rng.normal(size=80), label
+    ratios = likelihood_ratios(calibrator, test[0])
+    alone = write_validation(tmp_path / "alone.html", label, ratios)
+    section = calibrator.report(tmp_path / "report.html", test, likelihood_ratio=True)
+    plain = calibrator.report(tmp_path / "plain.html", test)
+    with browser() as chromium:
+        for path, figures in ((alone, 3), (section, 3), (plain, 0)):
+            with opened(chromium, path) as page:
+                drawn = page.locator("#evidence-figures figure svg.chart")
+                assert drawn.count() == figures
+                if figures:
+                    page.locator("#evidence-figures summary").first.click()
+                    heads = page.locator("#evidence-figures th").all_inner_texts()
+                    assert heads[:3] == ["log10 LR", "0", "1"]
+                    lines = page.locator("#evidence-figures figure").nth(2).locator("path.line")
+                    assert lines.count() == 3
 
 
 def test_bad_ratios_are_said(tmp_path, calibrator):

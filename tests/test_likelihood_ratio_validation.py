@@ -176,7 +176,16 @@ def test_infinite_ratios_are_said():
 def test_few_comparisons_have_no_interval():
     found = validate([1, 0, 0, 0], [1.0, -1.0, -0.5, 0.2])
     assert np.isnan([found.cllr.lower, found.cllr.upper]).all()
-    assert "No interval: it needs 3 or more comparisons of a class" in found.text
+    assert "no interval if a class has fewer than 3 comparisons" in found.text
+    two = validate([1, 1, 0, 0, 0], [1.0, 0.2, -0.5, -1.0, 0.3])
+    assert np.isnan(two.cllr.upper)
+
+
+def test_a_measure_that_nothing_changes_has_no_interval():
+    found = validate([1, 1, 1, 0, 0, 0], [1.0, 2.0, 1.5, -1.0, -2.0, -1.5])
+    assert found.min_cllr.value == 0.0
+    assert np.isnan(found.min_cllr.upper)
+    assert np.isfinite(found.cllr.upper)
 
 
 # Out-of-fold likelihood ratios.

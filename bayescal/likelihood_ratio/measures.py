@@ -139,8 +139,14 @@ def read_comparisons(
     return Comparisons(positive, values, weight)
 
 
-def warn_of_natural_logarithms(compared: Comparisons) -> None:
-    """Warn if the numbers are better LRs when they are read as natural logarithms."""
+def warn_of_other_units(compared: Comparisons) -> None:
+    """Warn of LRs that are no logarithms, and of numbers that are better as natural logarithms."""
+    if compared.log10_lr.min() >= 0.0 and compared.log10_lr.max() > 0.0:
+        warn_user(
+            "log10_lr holds no negative number, so that no LR supports the negative proposition:"
+            " pass numpy.log10 of LRs."
+        )
+        return
     as_natural = Comparisons(compared.positive, compared.log10_lr / LN10, compared.weight)
     before, after = compared.cllr(), as_natural.cllr()
     if before - after > NATURAL_GAIN:
@@ -178,7 +184,8 @@ def cllr(
     Warns
     -----
     UserWarning
-        If Cllr would fall by more than 0.05 with log10_lr read as natural logarithms.
+        If log10_lr hold no negative number, as LRs themselves do, or if Cllr would fall by more
+        than 0.05 with natural logarithms.
 
     References
     ----------
@@ -191,7 +198,7 @@ def cllr(
     0.0759...
     """
     compared = read_comparisons(y_true, log10_lr, sample_weight)
-    warn_of_natural_logarithms(compared)
+    warn_of_other_units(compared)
     return compared.cllr()
 
 

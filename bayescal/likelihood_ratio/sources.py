@@ -47,7 +47,7 @@ class SourcePairs:
 
 def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
     """Return checked sources of comparisons whose truth is known."""
-    if not isinstance(sources, tuple) or len(sources) != 2:
+    if not isinstance(sources, tuple | list) or len(sources) != 2:
         raise ValueError(
             "sources must be a tuple (a, b) of two arrays, the sources of the two items of each"
             f" comparison, got {type(sources).__name__}: one array does not say which comparisons"

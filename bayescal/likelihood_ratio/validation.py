@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.likelihood_ratio.bounds import LikelihoodRatioBounds, elub, invariance_bounds
-from bayescal.likelihood_ratio.measures import (
-    Comparisons,
-    read_comparisons,
-    warn_of_natural_logarithms,
-)
+from bayescal.likelihood_ratio.measures import Comparisons, read_comparisons, warn_of_other_units
 from bayescal.likelihood_ratio.ratios import (
     LikelihoodRatios,
     join_ratios,
@@ -121,9 +117,12 @@ class LikelihoodRatioValidation:
             )
         if not np.isfinite(self.cllr.value):
             lines.append("Cllr is infinite: an LR of 0 or infinity contradicts the truth.")
-        if np.isnan(self.cllr.lower):
-            few = "sources" if self.sources is not None else "comparisons of a class"
-            lines.append(f"No interval: it needs {FEWEST} or more {few} and finite measures.")
+        if any(np.isnan(each.lower) for _, each in self._intervals()):
+            few = "sources" if self.sources is not None else "comparisons"
+            lines.append(
+                f"A measure has no interval if a class has fewer than {FEWEST} {few}, if it is"
+                " infinite, or if no comparison changes it."
+            )
         return "\n".join(lines)
 
     def _intervals(self) -> Iterable[tuple[str, Interval]]:
@@ -211,12 +210,16 @@ def validate(
     """
     check_fraction(level=level)
     compared = read_comparisons(y_true, log10_lr)
-    warn_of_natural_logarithms(compared)
+    warn_of_other_units(compared)
     pairs = None if sources is None else read_sources(sources, compared.positive)
     if pairs is not None:
         warn_of_repeats(pairs, compared.log10_lr)
     groups = left_out_groups(pairs, compared.positive.size, generator(rng))
+    classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
+    enough = min(each.sources for each in classes.values()) >= FEWEST
     measures = _measures(compared, groups, level)
+    if not enough:
+        measures = {name: _without_ends(each) for name, each in measures.items()}
     bounds = {
         "elub": elub(compared.positive, compared.log10_lr),
         "invariance": invariance_bounds(compared.positive, compared.log10_lr),
@@ -224,7 +227,7 @@ def validate(
     positives = int(compared.positive.sum())
     return LikelihoodRatioValidation(
         **measures,
-        misleading=_misleading(compared, pairs, groups, level),
+        misleading=_misleading(compared.log10_lr, classes, level),
         bounds=bounds,
         bounded_cllr={name: compared.clipped(*each).cllr() for name, each in bounds.items()},
         comparisons=(compared.positive.size - positives, positives),
@@ -254,14 +257,16 @@ def _measures(compared: Comparisons, groups: SourcePairs, level: float) -> dict[
         }
 
 
+def _without_ends(each: Interval) -> Interval:
+    return replace(each, lower=np.nan, upper=np.nan)
+
+
 def _half_width(values: Jackknife, level: float) -> Floats:
-    """Return the half-width of an interval by Student's t; nan from fewer than three groups."""
+    """Return the half-width of an interval by Student's t; nan if no group changes the value."""
     from scipy import stats
 
-    if values.groups < FEWEST:
-        return np.full(values.value.shape, np.nan)
     half: Floats = float(stats.t.ppf(0.5 + level / 2.0, values.groups - 1)) * values.error()
-    return half
+    return np.where(half > 0.0, half, np.nan)
 
 
 def _on_log_scale(values: Jackknife, level: float) -> Interval:
@@ -281,17 +286,15 @@ def _from_zero(values: Jackknife, level: float) -> Interval:
 
 
 def _misleading(
-    compared: Comparisons, pairs: SourcePairs | None, groups: SourcePairs, level: float
+    lr: Floats, classes: Mapping[bool, ClassShares], level: float
 ) -> dict[str, Interval]:
     """Return the shares of misleading LRs; see `LikelihoodRatioValidation`."""
-    lr = compared.log10_lr
     wrong = {
         "positive": lr < 0.0,
         "negative": lr > 0.0,
         "strong positive": lr < -STRONG,
         "strong negative": lr > STRONG,
     }
-    classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
     return {
         name: classes[name.endswith("positive")].interval(each, level)
         for name, each in wrong.items()
