@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from bayescal.calibrators.topic_calibrator import TopicCalibrator as TopicCalibrator
     from bayescal.combining.combined_classifier import CombinedClassifier as CombinedClassifier
     from bayescal.combining.online.online_combiner import OnlineCombiner as OnlineCombiner
-    from bayescal.fitting.parts.configured import MAP as MAP
     from bayescal.fitting.parts.configured import NUTS as NUTS
     from bayescal.fitting.parts.configured import Densities as Densities
+    from bayescal.fitting.parts.configured import Density as Density
     from bayescal.fitting.parts.configured import Identity as Identity
     from bayescal.fitting.parts.configured import Learned as Learned
     from bayescal.fitting.parts.configured import Logistic as Logistic
     from bayescal.fitting.parts.configured import Monotone as Monotone
+    from bayescal.fitting.parts.configured import Program as Program
     from bayescal.fitting.parts.configured import Recalibrated as Recalibrated
     from bayescal.fitting.population import Population as Population
 
@@ -36,15 +37,16 @@ _HOMES = {
     "CalibratedClassifier": "bayescal.calibrators.calibrated_classifier",
     "CombinedClassifier": "bayescal.combining.combined_classifier",
     "Densities": _CONFIGURED,
+    "Density": _CONFIGURED,
     "Identity": _CONFIGURED,
     "Learned": _CONFIGURED,
     "Logistic": _CONFIGURED,
-    "MAP": _CONFIGURED,
     "Monotone": _CONFIGURED,
     "NUTS": _CONFIGURED,
     "MulticlassCalibrator": "bayescal.calibrators.multiclass_calibrator",
     "OnlineCombiner": "bayescal.combining.online.online_combiner",
     "Population": "bayescal.fitting.population",
+    "Program": _CONFIGURED,
     "Recalibrated": _CONFIGURED,
     "ScoreCalibrator": "bayescal.calibrators.score_calibrator",
     "TopicCalibrator": "bayescal.calibrators.topic_calibrator",
@@ -52,11 +54,11 @@ _HOMES = {
 }
 
 __all__ = [
-    "MAP",
     "NUTS",
     "CalibratedClassifier",
     "CombinedClassifier",
     "Densities",
+    "Density",
     "Identity",
     "Learned",
     "Logistic",
@@ -64,6 +66,7 @@ __all__ = [
     "MulticlassCalibrator",
     "OnlineCombiner",
     "Population",
+    "Program",
     "Recalibrated",
     "ScoreCalibrator",
     "TopicCalibrator",

@@ -50,6 +50,12 @@ def model(
     return program
 
 
+def log_density(score: Any, klass: Any, theta: Any, sigma_left: Any, sigma_right: Any) -> Any:
+    """Return the log density of scores of a class, 0 or 1, symbolic."""
+    own = AsymmetricGaussian.dist(theta[klass], sigma_left[klass], sigma_right[klass])
+    return pm.logp(own, score)
+
+
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
 ) -> dict[str, Any]:

@@ -48,6 +48,11 @@ def model(
     return program
 
 
+def log_density(score: Any, klass: Any, theta: Any, beta: Any, gamma: Any) -> Any:
+    """Return the log density of scores of a class, 0 or 1, symbolic."""
+    return pm.logp(AsymmetricLaplace.dist(theta[klass], beta[klass], gamma[klass]), score)
+
+
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
 ) -> dict[str, Any]:

@@ -43,6 +43,11 @@ def model(
     return program
 
 
+def log_density(score: Any, klass: Any, mu: Any, sigma: Any) -> Any:
+    """Return the log density of scores of a class, 0 or 1, symbolic."""
+    return pm.logp(pm.Normal.dist(mu[klass], sigma[klass]), score)
+
+
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
 ) -> dict[str, Any]:

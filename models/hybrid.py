@@ -53,6 +53,12 @@ def model(
     return program
 
 
+def log_density(score: Any, klass: Any, theta: Any, rate: Any, sigma: Any) -> Any:
+    """Return the log density of scores of a class, 0 or 1, symbolic."""
+    own = Hybrid.dist(theta[klass], rate[klass], sigma[klass], pm.math.switch(klass, -1.0, 1.0))
+    return pm.logp(own, score)
+
+
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
 ) -> dict[str, Any]:

@@ -42,6 +42,11 @@ def model(
     return program
 
 
+def log_density(score: Any, klass: Any, theta: Any, beta: Any) -> Any:
+    """Return the log density of scores of a class, 0 or 1, symbolic."""
+    return pm.logp(pm.Laplace.dist(theta[klass], 1 / beta[klass]), score)
+
+
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
 ) -> dict[str, Any]:

@@ -39,9 +39,16 @@ def model(
         intercept = pm.Normal("intercept", intercept_location, intercept_scale)
         level = pm.Normal("level", slope_location, slope_scale)
         slope = pm.Deterministic("slope", pm.math.exp(level))
+        pm.Data("origin", origin)  # for log_odds at new scores
         s = pm.StudentT("score", SCORE_FREEDOM, mu=centre, sigma=spread, observed=score)
-        pm.Bernoulli("label", logit_p=intercept + slope * (s - origin) / spread, observed=label)
+        logit = log_odds(s, intercept, slope, origin, spread)
+        pm.Bernoulli("label", logit_p=logit, observed=label)
     return program
+
+
+def log_odds(score: Any, intercept: Any, slope: Any, origin: Any, spread: float) -> Any:
+    """Return the log-odds at scores, symbolic."""
+    return intercept + slope * (score - origin) / spread
 
 
 def balanced_median(score: NDArray[Any], label: NDArray[Any]) -> float:

@@ -43,7 +43,6 @@ def model(
     quantiles, median = place_knots(np.asarray(score), np.asarray(label), n_segments)
     knot = np.asarray(quantiles if knots is None else knots, dtype=float)
     origin = median if reference is None else reference
-    low, high = np.r_[-np.inf, knot], np.r_[knot, np.inf]
     steps = walk_steps(knot.size, int(np.searchsorted(knot, origin, side="right")))
     with pm.Model() as program:
         intercept = pm.Normal("intercept", intercept_location, intercept_scale)
@@ -54,12 +53,20 @@ def model(
             )
             log_slope = log_slope + walk_scale / np.sqrt(knot.size) * (steps * walk).sum(axis=-1)
         slope = pm.Deterministic("slope", pm.math.exp(log_slope) * np.ones(knot.size + 1))
+        low, high = pm.Data("low", np.r_[-np.inf, knot]), pm.Data("high", np.r_[knot, np.inf])
+        at = pm.Data("origin", origin)
         s = pm.StudentT("score", SCORE_FREEDOM, mu=centre, sigma=spread, observed=score)
-        length = pm.math.clip(s[..., None], low, high) - np.clip(origin, low, high)
-        pm.Bernoulli(
-            "label", logit_p=intercept + (length * slope).sum(axis=-1) / spread, observed=label
-        )
+        logit = log_odds(s, intercept, slope, low, high, at, spread)
+        pm.Bernoulli("label", logit_p=logit, observed=label)
     return program
+
+
+def log_odds(
+    score: Any, intercept: Any, slope: Any, low: Any, high: Any, origin: Any, spread: float
+) -> Any:
+    """Return the log-odds at scores, symbolic; low and high are the ends of the segments."""
+    length = pm.math.clip(score[..., None], low, high) - pm.math.clip(origin, low, high)
+    return intercept + (length * slope).sum(axis=-1) / spread
 
 
 def place_knots(

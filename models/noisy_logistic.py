@@ -44,9 +44,14 @@ def model(
         level = pm.Normal("level", slope_location, slope_scale)
         slope = pm.Deterministic("slope", pm.math.exp(level))
         s = pm.StudentT("score", SCORE_FREEDOM, mu=centre, sigma=spread, observed=score)
-        true = pm.math.sigmoid(intercept + slope * (s - centre) / spread)
+        true = pm.math.sigmoid(log_odds(s, intercept, slope, centre, spread))
         pm.Bernoulli("label", p=false + (1.0 - missed - false) * true, observed=label)
     return program
+
+
+def log_odds(score: Any, intercept: Any, slope: Any, centre: float, spread: float) -> Any:
+    """Return the log-odds of the true class at scores, symbolic."""
+    return intercept + slope * (score - centre) / spread
 
 
 def simulate(

@@ -12,7 +12,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from bayescal import NUTS, ScoreCalibrator
+from bayescal import NUTS, Program, ScoreCalibrator
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines import program as nuts
@@ -71,8 +71,8 @@ def sample_densities(family, n_positive, *, draws, tune, seed=1, program=None):
     scores, positive, new = two_classes(n_positive)
     options = {"target_accept": 0.95, "tune": tune}
     calibrator = ScoreCalibrator(
-        family,
-        NUTS(program, sampler_options=options),
+        family if program is None else Program(program),
+        NUTS(options),
         draws=draws,
         chains=CHAINS,
         random_state=seed,

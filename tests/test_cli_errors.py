@@ -131,6 +131,18 @@ CALLS = {
         "fit scores.csv --model failing.py",
         r"failing.py, line 3, fails: ZeroDivisionError",
     ),
+    "program without answer": (
+        "fit scores.csv --model silent.py",
+        "(?s:silent.py must define .*\n    def log_odds.score, intercept, slope.:\n.*)",
+    ),
+    "program of topics": ("fit scores.csv --model topics", "is a model of many topics"),
+    "program and family": (
+        "fit scores.csv --model gaussian --family laplace",
+        "--model gaussian says what is fitted: leave out --family",
+    ),
+    "new program exists": ("models new broken.py", "broken.py exists: choose another name"),
+    "new program elsewhere": ("models new no/mine.py", "there is no folder 'no'"),
+    "new program of another kind": ("models new mine.txt", "a program is a .py file"),
     "program of mle": (
         "fit scores.csv --model laplace --inference mle",
         "--model needs --inference",
@@ -192,7 +204,9 @@ def test_wrong_calls(name, work):
     (work / "folder.nc").mkdir()
     (work / "empty.py").write_text('"""No model."""\n')
     (work / "broken.py").write_text("undefined_name\n")
-    (work / "failing.py").write_text("def model(score, label):\n    n = 0\n    1 / n\n")
+    failing = "def model(score, label):\n    n = 0\n    1 / n\n\n\ndef log_odds(score): ...\n"
+    (work / "failing.py").write_text(failing)
+    (work / "silent.py").write_text("def model(score, label): ...\n")
     before = snapshot(work)
     assert_refused(run(*call.split()), message, work, before)
 
@@ -312,7 +326,7 @@ def test_parquet_is_checked_too(work):
 
 def test_programs_that_do_not_fit_the_family_are_refused(work):
     (work / "mine.py").write_text(
-        "def model(score, label):\n    '''Return no PyMC model.'''\n    return None\n"
+        "def model(score, label):\n    return None\n\n\ndef log_odds(score): ...\n"
     )
     before = snapshot(work)
     result = run("fit", "scores.csv", "--model", "mine.py", "--out", "out")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal
-from bayescal import Densities, ScoreCalibrator
+from bayescal import Densities, Program, ScoreCalibrator
 from bayescal.cli.fitting import FitOptions, parts_of
 from bayescal.fitting import fitted_scores
 from bayescal.metrics import losses
@@ -306,7 +306,8 @@ def test_programs_of_the_user_run(scores, fake_nuts, tmp_path):
     mine.write_text(run("models", "asymmetric_laplace").stdout, encoding="utf-8")
     run("fit", scores, *NUTS, "--model", mine, "--out", tmp_path / "out")
     assert summary_of(tmp_path / "out")["arguments"]["model"] == str(mine)
-    assert bayescal.load(tmp_path / "out/posterior.nc").inference.program == str(mine)
+    assert bayescal.load(tmp_path / "out/posterior.nc").parts == Program(str(mine))
+    assert run("models", tmp_path / "out/posterior.nc").stdout == mine.read_text(encoding="utf-8")
 
 
 def test_model_of_the_package_implies_its_family(scores, fake_nuts, tmp_path):
@@ -341,8 +342,7 @@ def test_errors_and_warnings_of_processes_name_the_topic(tmp_path):
     [
         ("auto", None, None, "auto"),
         ("auto", "gaussian", None, Densities("gaussian")),
-        ("auto", None, "laplace", Densities("laplace")),
-        ("auto", None, "mine.py", "auto"),
+        ("auto", None, "mine.py", Program("mine.py")),
         ("monotone, logistic", None, None, ["monotone", "logistic"]),
         ("densities,monotone", "gaussian", None, [Densities("gaussian"), "monotone"]),
         ("combined", "gaussian", None, ["combined", Densities("gaussian")]),

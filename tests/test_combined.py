@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import MAP, Identity, Logistic, Monotone, ScoreCalibrator, load
+from bayescal import Identity, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.engine import fit_densities, leave_one_out_of_densities
 from bayescal.fitting.engines.stacking import MOST_DOCUMENTS, pick_documents
@@ -237,7 +237,6 @@ def test_a_weight_of_two_repeats_the_document():
         ({"parts": "trees"}, "parts must be one of 'auto', 'combined', .* got 'trees'"),
         ({"parts": "combined", "inference": "nuts"}, "parts='combined' needs inference='exact'"),
         ({"parts": "monotone", "inference": "mle"}, "parts='monotone' needs inference='exact'"),
-        ({"inference": MAP("logistic")}, "it holds no theta.*parts='monotone'"),
         ({"parts": Monotone(hyperparameters={"walk": 1.0})}, "of Monotone are .* got 'walk'"),
         (
             {"parts": ["combined", Monotone(hyperparameters={"walk_scale": -1.0})]},

@@ -18,6 +18,7 @@ LEVELS = [
     {"families", "distributions"},
     {"metrics", "decisions"},
     {"sampling"},
+    {"fitting.covariates"},
     {"fitting.scores"},
     {"fitting.engines"},
     {"fitting.curves"},

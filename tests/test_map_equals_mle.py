@@ -146,10 +146,10 @@ class TwoModes:
     size, initial, classes = 1, np.zeros(1), ()
     places, widths, heights = np.array([-1.0, 1.53]), np.array([0.8, 0.02]), np.array([1.0, 3.0])
 
-    def objective(self, point):
-        z = (point - self.places) / self.widths
+    def objective(self, points):
+        z = (points - self.places) / self.widths
         parts = self.heights * np.exp(-0.5 * z * z)
-        return -parts.sum(), np.array([(parts * z / self.widths).sum()])
+        return -parts.sum(axis=1), (parts * z / self.widths).sum(axis=1)[:, None]
 
     def values(self, point):
         return {"place": point}
@@ -168,6 +168,11 @@ def test_a_search_from_one_start_with_strong_wolfe_steps_gets_stuck():
     x = 1 + 2 * rng.gumbel(size=20)
     fit = FAMILIES["asymmetric_laplace"].fit(x)
     found = flat.search(x, rng, fit.scale_floor.floor)[0]
-    stuck = minimize(flat.space.objective, flat.space.initial, jac=True, method="L-BFGS-B")
+
+    def objective(point):
+        values, gradients = flat.space.objective(point[None])
+        return values[0], gradients[0]
+
+    stuck = minimize(objective, flat.space.initial, jac=True, method="L-BFGS-B")
     assert found == pytest.approx(fit.log_likelihood, abs=1e-6 * x.size)
     assert -stuck.fun < fit.log_likelihood - 0.01

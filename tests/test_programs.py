@@ -6,7 +6,7 @@ import scipy.stats as st
 from scipy import special
 
 import bayescal
-from bayescal import NUTS, ScoreCalibrator
+from bayescal import Program, ScoreCalibrator
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
 from tests.cli_tools import replace_sampler
@@ -146,8 +146,9 @@ def test_files_that_are_no_programs(tmp_path, text, message):
 
 def test_errors_inside_a_model_name_the_program_and_the_line(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("import math\n\n\ndef model(score, label):\n    math.sqrt(-1.0)\n")
-    calibrator = ScoreCalibrator(inference=NUTS(path))
+    text = "import math\n\n\ndef model(score, label):\n    math.sqrt(-1.0)\n"
+    path.write_text(text + "\n\ndef log_odds(score): ...\n")
+    calibrator = ScoreCalibrator(Program(path))
     with pytest.raises(ValueError, match=r"mine.py, line 5, fails: ValueError: ") as raised:
         calibrator.fit(SCORE, LABEL)
     assert isinstance(raised.value.__cause__, ValueError)  # the traceback goes on below
@@ -157,12 +158,12 @@ def test_a_program_of_nuts_is_sampled(tmp_path, monkeypatch):
     replace_sampler(monkeypatch)
     path = tmp_path / "mine.py"
     path.write_text((programs.folder() / "asymmetric_laplace.py").read_text())
-    calibrator = ScoreCalibrator(inference=NUTS(path), random_state=0).fit(SCORE, LABEL)
+    calibrator = ScoreCalibrator(Program(path), random_state=0).fit(SCORE, LABEL)
     assert calibrator.inference_ == "nuts"
     assert "sample_stats" in calibrator.posterior_
     again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
     assert again.inference_ == "nuts"
-    assert again.inference == NUTS(str(path))
+    assert again.parts == Program(str(path))
     assert ScoreCalibrator(draws=50, chains=1).fit(SCORE, LABEL).inference_ == "exact"
 
 

@@ -10,7 +10,8 @@ import pytest
 from scipy import special
 from sklearn.exceptions import NotFittedError
 
-from bayescal import NUTS, Densities, ScoreCalibrator, TopicCalibrator
+from bayescal import Densities, Program, ScoreCalibrator, TopicCalibrator
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
 from bayescal.report import write_report
 from bayescal.report.rendering import unpacked
@@ -123,12 +124,14 @@ def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
 
 def test_what_pymc_samples_is_reported_too(fake_nuts, tmp_path):
     scores, labels = make_problem(40, seed=0)
-    for program in (None, "asymmetric_laplace"):
-        calibrator = ScoreCalibrator(inference=NUTS(program), draws=500, random_state=0)
+    mine = tmp_path / "mine.py"
+    mine.write_text(programs.load("asymmetric_laplace").source)
+    for parts in ("asymmetric_laplace", Program(mine)):
+        calibrator = ScoreCalibrator(parts, "nuts", draws=500, random_state=0)
         calibrator.fit(scores, labels)
         text = calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8")
         assert "No-U-Turn" in text
-        assert ("model program asymmetric_laplace" in text) == (program is not None)
+        assert (f"model program {mine}" in text) == (parts != "asymmetric_laplace")
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal import MAP, Densities, ScoreCalibrator
+from bayescal import Densities, Program, ScoreCalibrator
 from bayescal.families import FAMILIES
 
 pytestmark = pytest.mark.one_era
@@ -82,10 +82,22 @@ def test_wrong_data(arguments, message):
         ({"parts": Densities(scale_floor="on")}, "scale_floor must be"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"chains": 2.5}, "chains must be a positive whole number, got 2.5"),
-        ({"inference": MAP(hyperparameters={"slope": 1})}, "hyperparameters of program"),
-        ({"inference": MAP("nothing")}, "there is no program 'nothing'"),
         (
-            {"parts": Densities(hyperparameters={"slope": 1})},
+            {"parts": Program("laplace", {"slope": 1}), "inference": "map"},
+            "hyperparameters of program",
+        ),
+        ({"parts": Program("laplas"), "inference": "nuts"}, "no program 'laplas'.* 'laplace'"),
+        (
+            {"parts": Densities("laplace", hyperparameters={"theta_scale": 1.0})},
+            "priors, which inference='mle' has none of",
+        ),
+        ({"parts": Program("laplace")}, "inference='mle' would ignore Program"),
+        (
+            {"parts": Densities("laplace", averaging="evidence"), "inference": "map"},
+            "averaging='evidence' needs inference='exact'",
+        ),
+        (
+            {"parts": Densities(hyperparameters={"slope": 1}), "inference": "exact"},
             "hyperparameters of Densities are .* got 'slope'",
         ),
         ({"units": {"centre": 0.0, "spread": 0}}, "spread must be positive"),

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 from sklearn.utils.validation import validate_data
 
-from bayescal import MAP, Densities, Monotone, ScoreCalibrator
+from bayescal import NUTS, Densities, Monotone, ScoreCalibrator
 from bayescal.families import FAMILIES
 
 pytestmark = pytest.mark.one_era
@@ -76,7 +76,7 @@ def test_one_dimensional_checks_pass_too():
 def test_clone_and_parameters():
     calibrator = ScoreCalibrator(
         [Densities("gaussian", hyperparameters={"theta_scale": 3.0}), Monotone(n_segments=3)],
-        MAP("gaussian"),
+        NUTS({"tune": 500}),
         draws=7,
     )
     copy = clone(calibrator)

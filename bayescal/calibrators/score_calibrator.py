@@ -30,7 +30,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics, storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.arviz_groups import GROUPS, with_arviz_groups
-from bayescal.fitting.results.calibration import KINDS
+from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
 from bayescal.fitting.settings import (
     LEARNED,
@@ -78,10 +78,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ``["combined", Densities("gaussian"), Monotone(n_segments=3)]``. In a grid the values are
         whole parts or lists; of a single part there is also ``parts__family`` and the like.
         "auto" is "combined" for inference "exact", else "densities".
-    inference : {"auto", "exact", "nuts", "map", "mle"}, bayescal.NUTS or bayescal.MAP
+    inference : {"auto", "exact", "nuts", "map", "mle"} or bayescal.NUTS
         How to fit: "exact" makes independent posterior draws without MCMC; "nuts" samples the
-        densities with PyMC; "map" finds their posterior mode; "mle" is Bennett's maximum
-        likelihood. "auto" is "exact". `NUTS` and `MAP` have options, such as a program of your own.
+        densities, or a `Program` or `Density`, with PyMC; "map" finds their posterior mode; "mle"
+        is Bennett's maximum likelihood. "auto" is "nuts" for a program alone, else "exact": beside
+        other parts, which are drawn exactly, a program is sampled. `NUTS` has the sampler's
+        options.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are. Log-odds and probabilities may be right as they are, so that the
         combination then has the identity, "do not calibrate", as one more part; of probabilities
@@ -232,6 +234,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        covariates: Any = None,
     ) -> Self:
         """
         Fit the calibrator to scores and labels.
@@ -260,6 +263,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             score have different probabilities, because these depend on labels or on something
             else, all parts are weighted, and of each class the document of the smallest
             probability counts as one.
+        covariates : DataFrame or mapping of columns, optional
+            Further columns of the documents, such as their length or site, for a `Program` alone
+            that takes them: numbers, or text, which the program sees as positions among its levels.
+            Plots show the curve of a typical document, with medians and commonest levels.
 
         Raises
         ------
@@ -275,7 +282,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ConvergenceWarning
             If posterior draws cannot be trusted; `diagnostics_` says the same.
         """
-        self._fitted = fit_scores(self._parameters(), scores, y, sample_weight, inclusion)
+        self._fitted = fit_scores(
+            self._parameters(), scores, y, sample_weight, inclusion, covariates
+        )
         return self
 
     def update(
@@ -360,7 +369,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         )
         return self
 
-    def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+    def decision_function(
+        self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
+    ) -> Floats:
         """
         Return calibrated natural log-odds of `classes_[1]`, shape (n,).
 
@@ -380,38 +391,49 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             The share of positives P(+) among the documents to predict, if it is not that of the
             documents fitted: a number, or draws of it or a distribution on (0, 1), whose
             uncertainty is then part of the band.
+        covariates : DataFrame or mapping of columns, optional
+            The columns fitted, with a row for each score; see `fit`.
 
         Raises
         ------
         ValueError
-            If `prior` is not inside (0, 1).
+            If `prior` is not inside (0, 1), or covariates are missing or were not fitted.
         """
-        log_odds = self._log_odds(scores, prior)
+        log_odds = self._log_odds(scores, prior, covariates)
         return -log_odds if self._fit.turned else log_odds
 
-    def predict_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+    def predict_proba(
+        self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
+    ) -> Floats:
         """
         Return probabilities of both classes, in the order of `classes_`; shape (n, 2).
 
         The parameters are those of `decision_function`.
         """
-        return probabilities(self.decision_function(scores, prior))
+        return probabilities(self.decision_function(scores, prior, covariates=covariates))
 
-    def predict_log_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+    def predict_log_proba(
+        self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
+    ) -> Floats:
         """
         Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
 
         The parameters are those of `decision_function`.
         """
-        return log_probabilities(self.decision_function(scores, prior))
+        return log_probabilities(self.decision_function(scores, prior, covariates=covariates))
 
-    def predict(self, scores: ArrayLike, prior: Prior | None = None) -> NDArray[Any]:
+    def predict(
+        self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
+    ) -> NDArray[Any]:
         """
         Return the likelier class of each score; the negative one where both are equal.
 
         The parameters are those of `decision_function`.
         """
-        log_odds, turned = self.decision_function(scores, prior), self._fit.turned
+        log_odds, turned = (
+            self.decision_function(scores, prior, covariates=covariates),
+            self._fit.turned,
+        )
         second = log_odds >= 0.0 if turned else log_odds > 0.0
         likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
         return likelier
@@ -422,6 +444,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         level: float = 0.9,
         kind: str = "pointwise",
         prior: Prior | None = None,
+        *,
+        covariates: Any = None,
     ) -> Floats:
         """
         Return the posterior interval of P(+|s); shape (n, 2), lower and upper.
@@ -440,7 +464,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             "pointwise" is the interval with equal tails at each score; "hdi" the shortest one at
             each score; "simultaneous" a band for the whole curve between the smallest and the
             largest score fitted.
-        prior : float, array-like or frozen scipy.stats distribution, optional
+        prior, covariates
             See `decision_function`.
 
         Raises
@@ -451,7 +475,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
         self._posterior_draws("predict_interval")
-        return self._fit.calibration.with_prior(prior).interval(scores, level, kind)
+        return self._calibration(scores, prior, covariates).interval(scores, level, kind)
 
     def sample_proba(
         self,
@@ -459,6 +483,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         draws: int | None = None,
         random_state: Any = None,
         prior: Prior | None = None,
+        *,
+        covariates: Any = None,
     ) -> Floats:
         """
         Return P_k(+|s) of posterior draws k; shape (draws, n).
@@ -472,7 +498,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             in their order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
-        prior : float, array-like or frozen scipy.stats distribution, optional
+        prior, covariates
             See `decision_function`.
 
         Raises
@@ -481,7 +507,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             If `draws` is not between 1 and the number of draws, or there is no posterior.
         """
         size = self._posterior_draws("sample_proba")
-        calibration = self._fit.calibration.with_prior(prior)
+        calibration = self._calibration(scores, prior, covariates)
         if draws is not None:
             if not 1 <= draws <= size:
                 raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
@@ -868,9 +894,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         fitted: FittedScores = self._fitted
         return fitted
 
-    def _log_odds(self, scores: ArrayLike, prior: Prior | None) -> Floats:
+    def _log_odds(self, scores: ArrayLike, prior: Prior | None, covariates: Any = None) -> Floats:
         """Return log-odds of the positive class."""
-        return self._fit.calibration.with_prior(prior).log_odds(scores, self._point)
+        return self._calibration(scores, prior, covariates).log_odds(scores, self._point)
+
+    def _calibration(self, scores: ArrayLike, prior: Prior | None, covariates: Any) -> Calibration:
+        """Return the calibration for another prior and for documents with further columns."""
+        return self._fit.calibration.with_prior(prior).of_documents(scores, covariates)
 
     @property
     def _point(self) -> str:

@@ -54,7 +54,11 @@ def _message(err: Any, words: Sequence[str]) -> str:
 
 def _leave(message: str) -> NoReturn:
     if message:
-        sys.stderr.write(f"Error: {terminal.printable(' '.join(message.split()))}\n")
+        # Lines of code stay lines.
+        code = "\n    " in message
+        lines = message.splitlines() if code else [" ".join(message.split())]
+        text = "\n".join(map(terminal.printable, lines))
+        sys.stderr.write(f"Error: {text}\n")
     sys.exit(WRONG_USE)
 
 

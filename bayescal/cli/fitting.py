@@ -95,7 +95,7 @@ class FitOptions:
             )
         if self.model is not None:
             with terminal.usage_errors("--model: "):
-                programs.load(self.model)
+                _ = programs.load(self.model).answer
         if self.prior_knowledge is not None:
             with terminal.usage_errors("--prior-knowledge: "):
                 self._check_prior_knowledge()
@@ -127,20 +127,25 @@ class FitOptions:
         }
 
     def _inference(self) -> Inference:
-        from bayescal.fitting.parts.configured import MAP, NUTS
+        from bayescal.fitting.parts.configured import NUTS
 
         if self.inference_name == "nuts":
             options = {"tune": self.tune, "target_accept": self.target_accept}
-            return NUTS(self.model, sampler_options=options)
-        return MAP(self.model) if self.inference_name == "map" else self.inference_name
+            return NUTS(options)
+        return self.inference_name
 
 
 def parts_of(names: list[str], family: str | None, model: str | None) -> Parts:
     """Return the parts that --parts, --family and --model ask for."""
-    from bayescal.families import FAMILIES
     from bayescal.fitting.parts import combination, configured
 
-    wanted = str(model) if family is None and model in FAMILIES else family
+    if model is not None:
+        if family is not None or names != [configured.AUTO]:
+            raise terminal.UsageError(
+                f"--model {model} says what is fitted: leave out --family and --parts."
+            )
+        return configured.Program(model)
+    wanted = family
     if wanted is None or wanted == configured.AUTO:
         return names[0] if len(names) == 1 else names
     densities = configured.Densities(wanted)

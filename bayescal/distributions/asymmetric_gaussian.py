@@ -1,6 +1,7 @@
 """The asymmetric Gaussian distribution for PyMC."""
 
 import math
+from typing import Any
 
 import pymc as pm
 import pytensor.tensor as pt
@@ -74,7 +75,7 @@ class AsymmetricGaussian(pm.Continuous):
     rv_op = AsymmetricGaussianRV.rv_op
 
     @classmethod
-    def dist(cls, theta, sigma_left, sigma_right, **kwargs):
+    def dist(cls, theta: Any, sigma_left: Any, sigma_right: Any, **kwargs: Any) -> Any:
         """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, sigma_left, sigma_right], **kwargs)
 

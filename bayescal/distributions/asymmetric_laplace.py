@@ -1,5 +1,7 @@
 """The asymmetric Laplace distribution for PyMC."""
 
+from typing import Any
+
 import pymc as pm
 import pytensor.tensor as pt
 
@@ -75,7 +77,7 @@ class AsymmetricLaplace(pm.Continuous):
     rv_op = AsymmetricLaplaceRV.rv_op
 
     @classmethod
-    def dist(cls, theta, beta, gamma, **kwargs):
+    def dist(cls, theta: Any, beta: Any, gamma: Any, **kwargs: Any) -> Any:
         """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, beta, gamma], **kwargs)
 

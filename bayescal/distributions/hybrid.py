@@ -1,6 +1,7 @@
 """The hybrid distribution for PyMC."""
 
 import math
+from typing import Any
 
 import pymc as pm
 import pytensor.tensor as pt
@@ -83,7 +84,7 @@ class Hybrid(pm.Continuous):
     rv_op = HybridRV.rv_op
 
     @classmethod
-    def dist(cls, theta, rate, sigma, facing=1.0, **kwargs):
+    def dist(cls, theta: Any, rate: Any, sigma: Any, facing: Any = 1.0, **kwargs: Any) -> Any:
         """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, rate, sigma, facing], **kwargs)
 

@@ -9,26 +9,100 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+LOG_DENSITY, LOG_ODDS = "log_density", "log_odds"
+# Arguments that the package passes: documents, not hyperparameters.
+COVARIATES, COORDS = "covariates", "coords"
+OF_DOCUMENTS = ("score", "klass", COVARIATES)
+CONTRACT = """\
+    def log_density(score, klass, mu, sigma):  # of a class, 0 or 1; P(+) is the variable `prior`
+        mine = pm.Normal.dist(mu[klass], sigma[klass])
+        return pm.logp(mine, score)
+
+or, where the model is of labels given scores,
+
+    def log_odds(score, intercept, slope):
+        return intercept + slope * score
+"""
+
 
 @dataclass(frozen=True)
-class Program:
+class ModelProgram:
     """A loaded model program."""
 
     name: str  # file name without ".py"
-    path: Path  # where it was read from
+    path: Path | None  # where it was read from; None for one that a record built
+    source: str  # its text
     model: Callable[..., Any]  # ``(score, label, **hyperparameters) -> pymc.Model``
+    # ``(score, klass, **parameters)``: symbolic log p(score | klass), shape of the score
+    log_density: Callable[..., Any] | None
+    log_odds: Callable[..., Any] | None  # ``(score, **parameters)``: symbolic log-odds
     # ``(n, rng, **hyperparameters)`` -> dict of a score, a label and the parameters behind them
     simulate: Callable[..., dict[str, Any]] | None
     summary: str  # the first line of its docstring
+    standardised: bool = False  # whether its scores are (score - centre)/spread
 
-    def hyperparameters(self) -> dict[str, float]:
+    @property
+    def label(self) -> str:
+        """Return what messages call it."""
+        return f"program {self.path or self.name}"
+
+    def hyperparameters(self) -> dict[str, Any]:
         """Return the keyword arguments of `model` and their defaults."""
         parameters = inspect.signature(self.model).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        passed = (COVARIATES, COORDS)
+        return {
+            p.name: None if p.default is p.empty else p.default
+            for p in parameters
+            if p.kind is p.KEYWORD_ONLY and p.name not in passed
+        }
+
+    @property
+    def takes_covariates(self) -> bool:
+        """Return whether `model` takes further columns of the documents."""
+        return COVARIATES in inspect.signature(self.model).parameters
+
+    @property
+    def takes_coords(self) -> bool:
+        """Return whether `model` takes the levels of text columns, as PyMC's coords."""
+        return COORDS in inspect.signature(self.model).parameters
+
+    @property
+    def needs_topics(self) -> bool:
+        """Return whether `model` is of many topics, which a calibrator of one problem has not."""
+        return "topic" in inspect.signature(self.model).parameters
+
+    @property
+    def answer(self) -> Callable[..., Any]:
+        """Return the function of the contract: `log_density` or `log_odds`."""
+        if self.needs_topics:
+            raise ValueError(
+                f"{self.label} is a model of many topics: a ScoreCalibrator has one problem; use"
+                " pm.sample, or a TopicCalibrator or CombinedClassifier."
+            )
+        if self.log_density is not None and self.log_odds is not None:
+            raise ValueError(
+                f"{self.label} must define log_density or log_odds, it defines both: leave one out."
+            )
+        function = self.log_density or self.log_odds
+        if function is None:
+            raise ValueError(
+                f"{self.label} must define how its parameters answer for new scores. Add one of"
+                f"\n\n{CONTRACT}\nwhose arguments are variables of its model; see models/README.md."
+            )
+        return function
+
+    def answer_parameters(self) -> list[str]:
+        """Return the arguments of `answer` that are variables of the model or hyperparameters."""
+        return [n for n in inspect.signature(self.answer).parameters if n not in OF_DOCUMENTS]
+
+    def answers_by(self, name: str) -> bool:
+        """Return whether `answer` takes an argument, such as covariates."""
+        return name in inspect.signature(self.answer).parameters
 
 
 def folder() -> Path:
@@ -45,7 +119,12 @@ def available() -> list[str]:
     return sorted(path.stem for path in folder().glob("*.py"))
 
 
-def load(name_or_path: str | Path) -> Program:
+def template() -> str:
+    """Return the text of a program that runs, with comments on what to edit."""
+    return (Path(__file__).parent / "template.txt").read_text(encoding="utf-8")
+
+
+def load(name_or_path: str | Path) -> ModelProgram:
     """
     Load a program by name, or from an explicit path to a .py file. Loading runs the file.
 
@@ -55,7 +134,8 @@ def load(name_or_path: str | Path) -> Program:
     'laplace'
     """
     path = _find(name_or_path)
-    module = _run(path)
+    source = _read(path)
+    module = _run(path, source)
     model = getattr(module, "model", None)
     if not callable(model):
         raise ValueError(
@@ -63,24 +143,27 @@ def load(name_or_path: str | Path) -> Program:
             " pymc.Model; it defines no `model`."
         )
     summary = (module.__doc__ or "").strip().splitlines()
-    return Program(
+    return ModelProgram(
         name=path.stem,
         path=path,
+        source=source,
         model=model,
+        log_density=getattr(module, LOG_DENSITY, None),
+        log_odds=getattr(module, LOG_ODDS, None),
         simulate=getattr(module, "simulate", None),
         summary=summary[0] if summary else "",
     )
 
 
 @contextmanager
-def blamed_on_program(path: Path, what: str = "fails") -> Iterator[None]:
+def blamed_on_program(program: Path | str, what: str = "fails") -> Iterator[None]:
     """Turn whatever a program raises into a ValueError that names its file and line."""
     try:
         yield
     except Exception as err:
-        line = _line_of(err, str(path))
+        line = _line_of(err, str(program))
         where = "" if line is None else f", line {line},"
-        raise ValueError(f"program {path}{where} {what}: {type(err).__name__}: {err}") from err
+        raise ValueError(f"program {program}{where} {what}: {type(err).__name__}: {err}") from err
 
 
 def _line_of(err: Exception, file: str) -> int | None:
@@ -97,9 +180,11 @@ def _find(name_or_path: str | Path) -> Path:
     if not text.endswith(".py"):
         path = folder() / f"{text}.py"
         if text not in available():
+            near = get_close_matches(text.lower(), available(), n=2, cutoff=0.5)
+            meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
                 f"there is no program {text!r}; expected one of {', '.join(available())},"
-                " or a path to a .py file."
+                f" or a path to a .py file.{meant}"
             )
         return path
     path = Path(text).expanduser()
@@ -108,12 +193,19 @@ def _find(name_or_path: str | Path) -> Path:
     return path.resolve()
 
 
-def _run(path: Path) -> ModuleType:
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as err:
+        raise ValueError(f"program {path} is no text of Python: {err}") from None
+
+
+def _run(path: Path, source: str) -> ModuleType:
     # A name of its own keeps two files of the same stem, or a stem like "random", apart. Compiled
     # here and not imported: an import would leave a __pycache__ beside the user's file.
     module = ModuleType(f"_bayescal_program_{path.stem}")
     module.__file__ = str(path)
     with blamed_on_program(path, "does not run"):
-        code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+        code = compile(source, str(path), "exec")
         exec(code, module.__dict__)
     return module

@@ -13,13 +13,13 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting import population as prior_knowledge
+from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.engines.atoms import GROUP, find_levels
 from bayescal.fitting.engines.maximum_likelihood import fit_classes
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
-from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, Reading, Task, all_paths, own_paths
+from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
@@ -73,7 +73,7 @@ class FittedScores:
     @property
     def inference(self) -> str:
         """Return the name of the inference, "auto" resolved."""
-        return inference_name(self.parameters.inference)
+        return inference_name(self.parameters)
 
     @property
     def turned(self) -> bool:
@@ -119,6 +119,8 @@ class FittedScores:
         """Return the fit to these documents and to further ones; see `ScoreCalibrator.update`."""
         validation.check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
+        if calibration.covariates is not None:
+            raise ValueError("update has no covariates: fit all documents together.")
         if tree.read_base_rate(groups) is not None:
             raise ValueError(
                 "update must follow a fit without inclusion, whose documents are not kept as"
@@ -208,6 +210,7 @@ def fit_scores(
     y: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    covariates: Frame = None,
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
     settings = read_settings(parameters)
@@ -225,6 +228,14 @@ def fit_scores(
         by_part=population is None and settings.inference in ("exact", "mle"),
     )
     data = replace(data, units=units)
+    if covariates is not None:
+        programs = settings.options.programs
+        if len(programs) != 1 or settings.options.combined:
+            raise ValueError(
+                "covariates are for a Program alone that takes them; got"
+                f" parts={parameters.parts!r}."
+            )
+        data = replace(data, covariates=Covariates.read(covariates, data.score.size))
     if population is None and asked == AUTO and settings.inference == "exact":
         data = as_probabilities(data)
     results = fit_results(settings, data, _attributes(parameters, classes), population)
@@ -266,13 +277,12 @@ def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
     if population is not None:
         return prior_knowledge.draw_of_population(population.results.groups, draws)
     data, posterior = read_documents(groups), groups[POSTERIOR]
-    if settings.inference != "exact":
-        return settings.by_program.prior(data, posterior, draws, settings.rng)
     first = all_paths(groups)[0]
     curves = read_curves(groups, [first], Reading.of(groups))
     options = replace(settings.options, draws=draws, chains=1)
     task = Task(LaplaceFits(data), options, settings.rng, {})
-    return part_of(first.kind).prior(task, curves[first.name], posterior)
+    part = options.program(first.name) or part_of(first.kind)
+    return part.prior(task, curves[first.name], posterior)
 
 
 def _fit_around(
@@ -309,14 +319,12 @@ def _as_topic(data: BinaryScores) -> TopicScores:
 def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
     if settings.inference == "mle":
         return {}
-    if settings.inference != "exact":
-        groups = settings.by_program.posterior(settings.inference, data, settings.rng)
-        group = MODE if settings.inference == "map" else POSTERIOR
-        return own_paths(DENSITIES.name, DENSITIES.name, group).note() | groups
     options = settings.options
     with one_blas_thread():
-        # Draws of densities that were kept because they never fall may not step down at an end.
-        levels = None if options.monotone or data.by_score else find_levels(data)
+        # Draws of densities that were kept because they never fall may not step down at an end; a
+        # program alone is all of the user's model.
+        program = bool(options.programs) and not options.combined
+        levels = None if options.monotone or data.by_score or program else find_levels(data)
         if levels is None:
             return fit_parts(settings.parts, data, options, settings.rng)
         groups = fit_parts(settings.parts, levels.rest, options, settings.rng)

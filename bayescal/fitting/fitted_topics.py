@@ -260,12 +260,6 @@ def _read_inference(inference: Any) -> tuple[str, Sampler | None]:
     if not isinstance(inference, NUTS):
         check_choice("inference", inference, INFERENCES)
         return inference, Sampler() if inference == "nuts" else None
-    if inference.program is not None or inference.hyperparameters is not None:
-        raise ValueError(
-            "NUTS of a TopicCalibrator samples the program models/topics.py, whose hyperparameters"
-            f" are those of the calibrator: give neither program nor hyperparameters; got"
-            f" {inference!r}."
-        )
     inference.check_flags()
     return inference.name, Sampler(inference.sampler_options, inference.progressbar)
 

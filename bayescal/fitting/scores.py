@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.fitting.covariates import Covariates
 from bayescal.support import validation
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
@@ -42,6 +43,7 @@ class BinaryScores:
     base_rate: tuple[float, float] | None = None
     # Whether the weights are of a design that chose documents by their scores alone
     by_score: bool = False
+    covariates: Covariates | None = None  # further columns, for programs that take them
 
     @property
     def given_scores(self) -> BinaryScores:
@@ -62,6 +64,17 @@ class BinaryScores:
         if self.by_score and self.base_rate is not None:
             return self.base_rate[0] - 1.0, self.base_rate[1] - 1.0
         return self.total(True), self.total(False)
+
+    def take(self, index: NDArray[np.intp]) -> BinaryScores:
+        """Return some documents, in the units of all."""
+        return replace(
+            self,
+            score=self.score[index],
+            positive=self.positive[index],
+            weight=None if self.weight is None else self.weight[index],
+            units=self.centre_and_spread,
+            covariates=None if self.covariates is None else self.covariates.take(index),
+        )
 
     @property
     def centre_and_spread(self) -> tuple[float, float]:

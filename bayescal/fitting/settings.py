@@ -10,19 +10,21 @@ import numpy as np
 from bayescal.families import FAMILIES, Family, ScaleFloorOption
 from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
 from bayescal.fitting.engines.program import ProgramInference
+from bayescal.fitting.engines.program_functions import SHIPPED, ProgramRecord
 from bayescal.fitting.parts.combination import COMBINED, PARTS
 from bayescal.fitting.parts.configured import (
     AUTO,
     AVERAGE,
     CONFIGURED_PARTS,
-    MAP,
     NUTS,
     ConfiguredPart,
     Densities,
+    OwnPart,
 )
 from bayescal.fitting.parts.identity import IDENTITY as IDENTITY_PART
 from bayescal.fitting.parts.monotone import LEARNED as LEARNED_PART
 from bayescal.fitting.parts.part import Options
+from bayescal.fitting.parts.program import ProgramPart
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.results.calibration import POINTS
 from bayescal.support.validation import check_choice, check_count, check_positive, generator
@@ -40,7 +42,8 @@ REFERENCE = "asymmetric_laplace"
 VAGUE, LEARNED, POPULATIONS = "vague", "learned", ".json"
 # One part, by its name or with options, or several.
 Parts = str | ConfiguredPart | Sequence[str | ConfiguredPart]
-Inference = str | NUTS | MAP
+Inference = str | NUTS
+SAMPLED = ("nuts", "map")
 
 
 def part_names() -> tuple[str, ...]:
@@ -76,14 +79,12 @@ class ScoreParameters:
 class Settings:
     """Settings of inference from an estimator's parameters; see `ScoreCalibrator`."""
 
-    # Of the model, keys of `bayescal.fitting.parts.combination.PARTS` or "combined"
+    # Of the model, keys of `bayescal.fitting.parts.combination.PARTS`, "combined", or programs of
+    # the options
     parts: tuple[str, ...]
     options: Options  # what they are asked to fit
     reference: Family  # the family that maximum likelihood fits and programs are named after
     inference: str  # {"exact", "nuts", "map", "mle"}: how the posterior is found
-    own_program: bool  # whether "nuts" or "map" are of a program that the user chose
-    # How its posterior is found; by default that of the program named like `reference`
-    by_program: ProgramInference
     candidates: str  # modes that maximum likelihood tries
     scale_floor: ScaleFloorOption  # floor of its scales
     rng: np.random.Generator  # source of randomness
@@ -97,11 +98,12 @@ def read_settings(parameters: ScoreParameters) -> Settings:
     for name in ("draws", "chains"):
         check_count(name, getattr(parameters, name))
     sampler = read_inference(parameters.inference)
-    inference = inference_name(parameters.inference)
-    asked = read_parts(parameters.parts, inference)
+    inference = inference_name(parameters)
+    own, listed = _programs(parameters.parts)
+    asked = {} if own and not listed else read_parts(listed or parameters.parts, inference)
     parts = (COMBINED,) if COMBINED in asked else tuple(asked)
     of_parts = _with_options(asked)
-    if inference != "exact" and parts != (Densities.name,):
+    if inference != "exact" and parts not in ((), (Densities.name,)):
         raise ValueError(f"parts={parameters.parts!r} needs inference='exact', got {inference!r}.")
     for part in of_parts.values():
         part.check(inference)
@@ -109,38 +111,53 @@ def read_settings(parameters: ScoreParameters) -> Settings:
     densities = of_parts[Densities.name]
     assert isinstance(densities, Densities)  # noqa: S101
     families = _families(densities.family, inference, monotone=bool(densities.monotone))
-    combined, lapse = len(parts) > 1 or parts == (COMBINED,), read_lapse(parameters.lapse)
+    several = len(parts) + len(own) > 1
+    combined, lapse = several or parts == (COMBINED,), read_lapse(parameters.lapse)
+    reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
+    records = [(each.record(), each.given_hyperparameters()) for each in own]
+    if inference in SAMPLED and not own:
+        given = densities.given_hyperparameters()
+        records, parts = [(ProgramRecord(SHIPPED, reference.name), given)], ()
+    elif records and records[0][0].kind == SHIPPED and not parts:
+        reference = FAMILIES.get(records[0][0].name, reference)
+    programs = tuple(
+        ProgramPart(
+            ProgramInference(
+                record=record,
+                hyperparameters=hyperparameters,
+                draws=int(parameters.draws),
+                chains=int(parameters.chains),
+                sampler_options=sampler.sampler_options,
+                progressbar=sampler.progressbar,
+            ),
+            "map" if inference == "map" else "nuts",
+        )
+        for record, hyperparameters in records
+    )
+    names = (*parts, *(each.name for each in programs))
+    if len(set(names)) < len(names):
+        raise ValueError(f"parts must have different names, got {', '.join(names)}.")
     options = Options(
         families=families,
         warps={name: part.asinh_scales() for name, part in of_parts.items()},
         averaging=_averaging(densities.averaging, parts),
         monotone=bool(densities.monotone),
-        hyperparameters={name: part.priors() for name, part in of_parts.items()},
+        hyperparameters={name: part.given_hyperparameters() for name, part in of_parts.items()},
         combined=combined,
         draws=int(parameters.draws),
         chains=int(parameters.chains),
         # Only a combination has lapses to learn; `_check_together` refuses other fixed ones.
         lapse=lapse if combined or lapse else 0.0,
-        populations=_populations(parameters.prior_knowledge, parts),
+        populations=_populations(parameters.prior_knowledge, names),
+        programs=programs,
     )
-    _check_together(parameters, parts, options)
-    _check_identity(parts, resolve_scores(parameters.scores_are))
-    reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
+    _check_together(parameters, names, options)
+    _check_identity(names, resolve_scores(parameters.scores_are))
     return Settings(
-        parts=parts,
+        parts=names,
         options=options,
         reference=reference,
         inference=inference,
-        own_program=sampler.program is not None,
-        by_program=ProgramInference(
-            program=sampler.program or reference.name,
-            family=reference,
-            hyperparameters={**densities.priors(), **(sampler.hyperparameters or {})},
-            draws=options.draws,
-            chains=options.chains,
-            sampler_options=sampler.sampler_options if isinstance(sampler, NUTS) else None,
-            progressbar=isinstance(sampler, NUTS) and sampler.progressbar,
-        ),
         candidates=densities.candidates,
         scale_floor=densities.scale_floor,
         rng=generator(parameters.random_state),
@@ -203,17 +220,44 @@ def resolve_scores(scores_are: str) -> str:
     return "scores" if scores_are == AUTO else scores_are
 
 
-def inference_name(inference: Inference) -> str:
-    """Return the name of an inference; "auto" is "exact"."""
-    if isinstance(inference, NUTS | MAP):
-        return inference.name
-    check_choice("inference", inference, INFERENCES)
-    return "exact" if inference == AUTO else inference
+def inference_name(parameters: ScoreParameters) -> str:
+    """
+    Return the name of an inference.
+
+    "auto" is "nuts" for a program alone, else "exact". Beside other parts, which are drawn exactly,
+    a program is sampled whatever the name.
+    """
+    inference, (own, others) = parameters.inference, _programs(parameters.parts)
+    if not isinstance(inference, NUTS):
+        check_choice("inference", inference, INFERENCES)
+    name = inference.name if isinstance(inference, NUTS) else inference
+    if not own:
+        return "exact" if name == AUTO else name
+    if name == "mle" or (name == "map" and (others or len(own) > 1)):
+        raise ValueError(
+            f"inference={name!r} would ignore {own[0]!r}: maximum likelihood is of a family, and a"
+            " posterior mode of one program alone; choose 'nuts'."
+        )
+    if others or len(own) > 1:
+        return "exact"
+    if name == "exact":
+        raise ValueError(
+            f"inference='exact' has no engine for {own[0]!r}: choose 'nuts' or 'map', or leave it"
+            " at 'auto'."
+        )
+    return "nuts" if name == AUTO else name
 
 
-def read_inference(inference: Inference) -> NUTS | MAP:
-    """Return the settings of PyMC; the defaults if it is not used."""
-    if not isinstance(inference, NUTS | MAP):
+def _programs(parts: Parts) -> tuple[list[OwnPart], list[str | ConfiguredPart]]:
+    """Return the programs among parts, and the others."""
+    listed = as_list(parts)
+    own = [each for each in listed if isinstance(each, OwnPart)]
+    return own, [each for each in listed if not isinstance(each, OwnPart)]
+
+
+def read_inference(inference: Inference) -> NUTS:
+    """Return the settings of PyMC's sampler; the defaults if they are not given."""
+    if not isinstance(inference, NUTS):
         return NUTS()
     inference.check_flags()
     return inference
@@ -333,7 +377,7 @@ def _check_identity(parts: tuple[str, ...], scores_are: str) -> None:
 
 def _check_hyperparameters(part: ConfiguredPart) -> None:
     known = PARTS[part.name].hyperparameters
-    if unknown := sorted(set(part.priors()) - known):
+    if unknown := sorted(set(part.given_hyperparameters()) - known):
         raise ValueError(
             f"hyperparameters of {type(part).__name__} are {', '.join(sorted(known))}; got"
             f" {', '.join(map(repr, unknown))}."

@@ -7,44 +7,69 @@ Lewis, M. L. Overton, Nonsmooth optimization via quasi-Newton methods, Math. Pro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.fitting.engines.program_functions import compiled
 from bayescal.support.validation import Floats
 
-Objective = Callable[[Floats], tuple[float, Floats]]
+# Values and gradients of an objective at points, (points, parameters).
+Objective = Callable[[Floats], tuple[Floats, Floats]]
+# A search, which yields a point and is sent the value and the gradient there.
+Search = Generator[Floats, tuple[float, Floats], "Result"]
+Result = tuple[Floats, float, bool]
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.5
 LINE_STEPS = 60
 SMALL_STEPS = 8  # steps in a row without progress that end the search
 
 
-# A likelihood without a maximum makes the Hessian overflow: the line search then finds nothing, and
-# the search ends where it is.
-@np.errstate(over="ignore", invalid="ignore")
-def minimise(
-    objective: Objective, start: Floats, *, tolerance: float = 1e-12, iterations: int = 1000
-) -> tuple[Floats, float, bool]:
-    """Return a local minimum of a function with kinks, its value, and whether it converged."""
+def minimise_from(
+    objective: Objective, starts: Floats, *, tolerance: float = 1e-12, iterations: int = 1000
+) -> list[Result]:
+    """
+    Return a local minimum of a function with kinks, its value and whether it converged, per start.
+
+    Searches go on side by side, so that the objective is asked for all their points at once.
+    """
+    results: dict[int, Result] = {}
+    searches = [_search(start, tolerance, iterations) for start in starts]
+    points = {k: next(search) for k, search in enumerate(searches)}
+    while points:
+        values, gradients = objective(np.stack(list(points.values())))
+        for row, k in enumerate(list(points)):
+            try:
+                points[k] = searches[k].send((float(values[row]), gradients[row]))
+            except StopIteration as end:
+                results[k] = end.value
+                del points[k]
+    return [results[k] for k in range(len(searches))]
+
+
+def _search(start: Floats, tolerance: float, iterations: int) -> Search:
     point, inverse_hessian = start, np.eye(start.size)
-    value, gradient = objective(point)
+    value, gradient = yield point
     idle = 0
     for iteration in range(iterations):
-        direction = -inverse_hessian @ gradient
-        if gradient @ direction >= 0.0:
-            inverse_hessian, direction = np.eye(start.size), -gradient
-        step = 1.0 if iteration else 1.0 / max(1.0, float(np.linalg.norm(gradient)))
-        accepted = _line_search(objective, point, value, gradient, direction, step)
+        # A likelihood without a maximum makes the Hessian overflow: the line search then finds
+        # nothing, and the search ends where it is.
+        with np.errstate(over="ignore", invalid="ignore"):
+            direction = -inverse_hessian @ gradient
+            if gradient @ direction >= 0.0:
+                inverse_hessian, direction = np.eye(start.size), -gradient
+            step = 1.0 if iteration else 1.0 / max(1.0, float(np.linalg.norm(gradient)))
+        accepted = yield from _line_search(point, value, gradient, direction, step)
         if accepted is None:
             return point, value, True
         new_point, new_value, new_gradient = accepted
-        inverse_hessian = _update(
-            inverse_hessian, new_point - point, new_gradient - gradient, first=iteration == 0
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            inverse_hessian = _update(
+                inverse_hessian, new_point - point, new_gradient - gradient, first=iteration == 0
+            )
         idle = idle + 1 if value - new_value <= tolerance * (1.0 + abs(new_value)) else 0
         point, value, gradient = new_point, new_value, new_gradient
         if idle == SMALL_STEPS:
@@ -53,18 +78,15 @@ def minimise(
 
 
 def _line_search(
-    objective: Objective,
-    point: Floats,
-    value: float,
-    gradient: Floats,
-    direction: Floats,
-    step: float,
-) -> tuple[Floats, float, Floats] | None:
-    slope = float(gradient @ direction)
+    point: Floats, value: float, gradient: Floats, direction: Floats, step: float
+) -> Generator[Floats, tuple[float, Floats], tuple[Floats, float, Floats] | None]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        slope = float(gradient @ direction)
     low, high, best = 0.0, np.inf, None
     for _ in range(LINE_STEPS):
-        new_point = point + step * direction
-        new_value, new_gradient = objective(new_point)
+        with np.errstate(over="ignore", invalid="ignore"):
+            new_point = point + step * direction
+        new_value, new_gradient = yield new_point
         if not new_value <= value + SUFFICIENT_DECREASE * step * slope:
             high = step
         elif new_gradient @ direction < CURVATURE * slope:
@@ -93,6 +115,7 @@ SCAN = np.linspace(-START_WIDTH, START_WIDTH, 101)
 SCAN_MINIMA = 4
 # Modes within this log density of the best one count as the same.
 SAME_MODE = 1e-6
+AT_ONCE = 128  # points evaluated at a time
 
 
 @dataclass(frozen=True)
@@ -117,22 +140,16 @@ def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STA
     and another of the other, and the best one is left where a scan along a parameter shows a
     better place to search from.
     """
-    optima = [
-        minimise(space.objective, start)
-        for start in _starts(space, rng, starts)
-        if np.isfinite(space.objective(start)[0])
-    ]
-    if not optima:
+    points = _starts(space, rng, starts)
+    points = points[np.isfinite(space.objective(points)[0])]
+    if not points.size:
         raise ValueError(
             "the model's log density is not finite at any start; check its priors and initvals."
         )
-    optima.sort(key=lambda result: result[1])
+    optima = sorted(minimise_from(space.objective, points), key=lambda result: result[1])
     point, value, converged = _scan(space, _recombine(space, optima))
     agreeing = sum(result[1] <= value + SAME_MODE for result in optima)
     return Mode(space.values(point), -value, agreeing, len(optima), converged)
-
-
-Result = tuple[Floats, float, bool]
 
 
 def _starts(space: ParameterSpace, rng: np.random.Generator, starts: int) -> Floats:
@@ -146,20 +163,21 @@ def _starts(space: ParameterSpace, rng: np.random.Generator, starts: int) -> Flo
 
 
 def _scan(space: ParameterSpace, best: Result) -> Result:
-    improved = True
-    while improved:
-        improved = False
+    """Search from wherever a parameter alone, moved away from the best point, has a minimum."""
+    while True:
+        points = np.tile(best[0], (space.size, SCAN.size, 1))
         for j in range(space.size):
-            points = np.tile(best[0], (SCAN.size, 1))
-            points[:, j] = space.initial[j] + SCAN
-            for start in points[_lowest_minima([space.objective(p)[0] for p in points])]:
-                result = minimise(space.objective, start)
-                if result[1] < best[1] - SAME_MODE:
-                    best, improved = result, True
-    return best
+            points[j, :, j] = space.initial[j] + SCAN
+        values = space.objective(points.reshape(-1, space.size))[0].reshape(space.size, SCAN.size)
+        # Where the scan falls back to the best point itself there is nothing to find.
+        starts = [points[j, k] for j in range(space.size) for k in _lowest_minima(values[j])]
+        found = min(minimise_from(space.objective, np.stack(starts)), key=lambda each: each[1])
+        if not found[1] < best[1] - SAME_MODE:
+            return best
+        best = found
 
 
-def _lowest_minima(values: list[float]) -> NDArray[np.intp]:
+def _lowest_minima(values: Floats) -> NDArray[np.intp]:
     padded = np.concatenate([[np.inf], values, [np.inf]])
     minima = np.flatnonzero((padded[1:-1] <= padded[:-2]) & (padded[1:-1] < padded[2:]))
     return minima[np.argsort(padded[1:-1][minima])[:SCAN_MINIMA]]
@@ -167,20 +185,27 @@ def _lowest_minima(values: list[float]) -> NDArray[np.intp]:
 
 def _recombine(space: ParameterSpace, optima: list[Result]) -> Result:
     best = optima[0]
-    for other in optima[1:]:
-        for members in space.classes:
-            point = np.where(members, other[0], best[0])
-            if space.objective(point)[0] < best[1]:
-                best = minimise(space.objective, point)
-    return best
+    points = [
+        np.where(members, other[0], best[0]) for other in optima[1:] for members in space.classes
+    ]
+    if not points:
+        return best
+    values = space.objective(np.stack(points))[0]
+    better = [point for point, value in zip(points, values, strict=True) if value < best[1]]
+    if not better:
+        return best
+    found = min(minimise_from(space.objective, np.stack(better)), key=lambda each: each[1])
+    return found if found[1] < best[1] else best
 
 
 class ParameterSpace:
     """The unconstrained space of a model as one vector, with its negative log density, compiled."""
 
     def __init__(self, model: Any) -> None:
+        import pytensor.tensor as pt
         from pymc.blocking import DictToArrayBijection
         from pymc.pytensorf import join_nonshared_inputs
+        from pytensor.graph.replace import vectorize_graph
 
         names = [variable.name for variable in model.continuous_value_vars]
         initial = {name: model.initial_point()[name] for name in names}
@@ -189,30 +214,34 @@ class ParameterSpace:
         self.initial: Floats = np.asarray(raveled.data, dtype=np.float64)
         self.size = self.initial.size
         self.classes = _class_members(model, names, initial)
-        outputs, vector = join_nonshared_inputs(
-            model.initial_point(),
-            [model.logp(jacobian=False), model.dlogp(jacobian=False)],
-            model.continuous_value_vars,
+        (log_density,), vector = join_nonshared_inputs(
+            model.initial_point(), [model.logp(jacobian=False)], model.continuous_value_vars
         )
-        self._log_density = model.compile_fn(outputs, inputs=[vector], point_fn=False)
+        points = pt.matrix("points", shape=(None, self.size))
+        values = vectorize_graph(log_density, {vector: points})
+        self._log_density = compiled([points], [values, pt.grad(values.sum(), points)])
         self._variables = [*model.free_RVs, *model.deterministics]
-        variables = model.replace_rvs_by_values(self._variables)
-        self._values = model.compile_fn(
-            variables, inputs=model.value_vars, on_unused_input="ignore"
-        )
+        self._names = [each.name for each in model.value_vars]
+        self._values = compiled(model.value_vars, model.replace_rvs_by_values(self._variables))
 
-    def objective(self, point: Floats) -> tuple[float, Floats]:
-        """Return minus the log density and its gradient; infinity where it is not defined."""
-        value, gradient = self._log_density(point)
-        if not np.isfinite(value) or not np.isfinite(gradient).all():
-            return np.inf, np.zeros_like(point)
-        return -float(value), -np.asarray(gradient, dtype=np.float64)
+    def objective(self, points: Floats) -> tuple[Floats, Floats]:
+        """
+        Return minus the log density and its gradient, (points, parameters); else infinity.
+        """
+        values, gradients = np.empty(len(points)), np.empty(points.shape)
+        for part in np.array_split(np.arange(len(points)), 1 + len(points) // AT_ONCE):
+            with np.errstate(all="ignore"):  # far out densities underflow
+                values[part], gradients[part] = self._log_density(points[part])
+        wrong = ~np.isfinite(values) | ~np.isfinite(gradients).all(axis=1)
+        values, gradients = np.where(wrong, -np.inf, values), np.where(wrong[:, None], 0, gradients)
+        return -values, -gradients
 
     def values(self, point: Floats) -> dict[str, NDArray[Any]]:
         """Return the model's variables at a point."""
         from pymc.blocking import DictToArrayBijection, RaveledVars
 
-        arrays = self._values(DictToArrayBijection.rmap(RaveledVars(point, self._info)))
+        at = DictToArrayBijection.rmap(RaveledVars(point, self._info))
+        arrays = self._values(*(at[name] for name in self._names))
         names = [variable.name for variable in self._variables]
         return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
 

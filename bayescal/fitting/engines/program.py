@@ -3,98 +3,285 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayescal.distributions import programs
-from bayescal.distributions.programs import Program, blamed_on_program
-from bayescal.families import Family
-from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.distributions.programs import COORDS, COVARIATES, ModelProgram, blamed_on_program
+from bayescal.fitting.engines.chains import INDEPENDENT
+from bayescal.fitting.engines.program_functions import (
+    FILE,
+    SHIPPED,
+    Draws,
+    ProgramFunctions,
+    ProgramRecord,
+    compile_over_draws,
+    compiled,
+    symbolic,
+)
+from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:
     from bayescal.fitting.engines.maximum_a_posteriori import Mode
+
+# PyMC takes seconds to import: only where it is used.
+
+POSTERIOR, MODE, CHAINS = "posterior", "mode", "sample_stats"
+PRIOR = "prior"  # P(+): of log_density a variable of the program, of log_odds the package's
+# Names that results use for something else.
+RESERVED = ("chain", "draw", "document", "weight")
+# Seconds until a program has its first draw, from when on NUTS shows how it gets on.
+COMPILE_LIMIT = 600
+CHECKED = 100  # documents that a program is tried out on before it is fitted
+
+
+def record_of(program: str | Path) -> ProgramRecord:
+    """Return the record of a program by its name or path; this runs its file."""
+    loaded = programs.load(program)
+    if loaded.path is not None and loaded.path.parent == programs.folder():
+        return ProgramRecord(SHIPPED, loaded.name)
+    return ProgramRecord(FILE, loaded.name, str(loaded.path), loaded.source)
+
+
+@dataclass(frozen=True)
+class ProgramPosterior:
+    """What was found: the group posterior or mode, that of the chains, and the functions."""
+
+    groups: Mapping[str, xr.Dataset]
+    functions: ProgramFunctions
 
 
 @dataclass(frozen=True)
 class ProgramInference:
     """A program with its hyperparameters and the options of its sampler."""
 
-    program: str | Path  # its name or path
-    family: Family  # whose parameters it is to have
-    hyperparameters: Mapping[str, float]  # keyword arguments of the program
+    record: ProgramRecord
+    hyperparameters: Mapping[str, Any]  # keyword arguments of the program
     draws: int  # draws of each chain, and chains
     chains: int
-    sampler_options: Mapping[str, Any] | None  # further arguments of pm.sample
-    progressbar: bool  # whether PyMC shows its progress
-
-    # PyMC takes seconds to import: only where it is used.
+    sampler_options: Mapping[str, Any] | None = None  # further arguments of pm.sample
+    progressbar: bool = False  # whether PyMC shows its progress
 
     def posterior(
         self, inference: str, data: BinaryScores, rng: np.random.Generator
-    ) -> dict[str, xr.Dataset]:
+    ) -> ProgramPosterior:
         """Return the groups posterior and sample_stats by "nuts", or mode by "map"."""
-        model = self._model(data)
-        if inference == "map":
-            from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode
+        program = self.record.program()
+        _ = program.answer  # raises an error that shows the contract
+        with _deadline(program) as started:
+            model, record = self._model(program, data)
+            functions = try_out(program, record, model, data)
+            if inference == "map":
+                from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode
 
-            return _mode_group(find_mode(ParameterSpace(model), rng))
-        return draw_posterior(
-            model,
-            rng,
-            draws=self.draws,
-            chains=self.chains,
-            progressbar=self.progressbar,
-            options=self.sampler_options,
-        )
+                with blamed_on_program(_file(program), "has no posterior mode"):
+                    groups = _mode_group(find_mode(ParameterSpace(model), rng), model)
+            else:
+                with blamed_on_program(_file(program), "cannot be sampled"):
+                    groups = draw_posterior(
+                        model,
+                        rng,
+                        draws=self.draws,
+                        chains=self.chains,
+                        progressbar=self.progressbar,
+                        options=self.sampler_options,
+                        started=started,
+                    )
+        if program.log_odds is not None:
+            groups = _with_base_rate(groups, data, rng)
+        return ProgramPosterior(groups, functions)
 
     def prior(
         self, data: BinaryScores, posterior: xr.Dataset, draws: int, rng: np.random.Generator
     ) -> xr.Dataset:
         """Return one chain of draws from the program's prior, of the posterior's variables."""
-        return draw_prior(self._model(data), posterior, draws, rng)
+        model, _ = self._model(self.record.program(), data)
+        return draw_prior(model, posterior, draws, rng)
 
-    def _model(self, data: BinaryScores) -> Any:
-        model = build_model(programs.load(self.program), data, self.hyperparameters)
-        _check_model(model, self.family)
-        return model
+    def _model(self, program: ModelProgram, data: BinaryScores) -> tuple[Any, ProgramRecord]:
+        """Return the model, and the record of how it was called."""
+        units = data.centre_and_spread if program.standardised else (0.0, 1.0)
+        arguments = resolve_hyperparameters(program, data, self.hyperparameters)
+        record = replace(self.record, arguments=arguments, units=units)
+        model = build_model(program, data, self.hyperparameters)
+        check_model(program, model, arguments)
+        return model, record
 
 
-def _check_model(model: Any, family: Family) -> None:
-    """Refuse a program that posterior curves cannot be read from, before sampling it."""
-    wanted = (*family.parameters, "prior")
-    if missing := [name for name in wanted if name not in model.named_vars]:
+@contextmanager
+def _deadline(program: ModelProgram) -> Iterator[Callable[[], None]]:
+    """Raise ValueError unless the program is left, or starts to draw, within COMPILE_LIMIT."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield lambda: None
+        return
+
+    def late(*_: Any) -> None:
+        raise TimeoutError(
+            f"{program.label} has no draw after {COMPILE_LIMIT} s: its model does not end, or"
+            " compiles too slowly. Look for a loop over documents: write it with arrays."
+        )
+
+    def cancel() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, COMPILE_LIMIT)
+    try:
+        yield cancel
+    finally:
+        cancel()
+        signal.signal(signal.SIGALRM, before)
+
+
+def check_model(program: ModelProgram, model: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuse a model that curves cannot be read from, before it is sampled."""
+    observed = {variable.name for variable in model.observed_RVs}
+    wanted = {"label"} if program.log_odds is not None else {"label", "score"}
+    answer = program.answer
+    if missing := wanted - observed:
         raise ValueError(
-            f"the program's posterior must hold {', '.join(wanted)} for family"
-            f" {family.name!r}; it holds no {', '.join(missing)}. (Of programs for"
-            " labels given scores there is parts='monotone' or 'logistic' with"
-            " inference='exact'.)"
+            f"{program.label} must observe variables named {', '.join(sorted(wanted))}; it observes"
+            f" no {', '.join(sorted(missing))}, but {', '.join(sorted(observed)) or 'nothing'}."
+        )
+    if not model.free_RVs:
+        raise ValueError(
+            f"{program.label} has no free variable, so that nothing would be fitted: give its"
+            " parameters priors, such as pm.Normal('intercept', 0, 5)."
+        )
+    reserved = (*RESERVED, PRIOR) if program.log_odds is not None else RESERVED
+    if shadowed := [name for name in reserved if name in model.named_vars]:
+        raise ValueError(
+            f"{program.label} has variables named {', '.join(shadowed)}, which results keep for"
+            " something else: rename them."
+        )
+    named = {*model.named_vars, *arguments}
+    for name in program.answer_parameters():
+        if name not in named:
+            near = get_close_matches(name, named, n=1)
+            raise ValueError(
+                f"{program.label}: {answer.__name__} takes {name!r}, which is no variable of its"
+                f" model and no hyperparameter{f'; did you mean {near[0]!r}?' if near else '.'}"
+            )
+    if program.log_density is not None and (
+        PRIOR not in model.named_vars or model[PRIOR].ndim != 0
+    ):
+        raise ValueError(
+            f"{program.label} defines log_density and so needs the variable {PRIOR!r}, P(+), which"
+            " its labels have: prior = pm.Beta('prior', 1, 1) and"
+            " pm.Bernoulli('label', prior, observed=label)."
         )
 
 
-def _mode_group(mode: Mode) -> dict[str, xr.Dataset]:
+def try_out(
+    program: ModelProgram, record: ProgramRecord, model: Any, data: BinaryScores
+) -> ProgramFunctions:
+    """Return the program's functions, once they have answered where the model starts."""
+    import pytensor.tensor as pt
+
+    names = program.answer_parameters()
+    variables = {name: model[name] for name in names if name in model.named_vars}
+    given = {
+        name: value.get_value() for name, value in variables.items() if hasattr(value, "get_value")
+    }
+    arguments = {n: np.asarray(record.arguments[n]) for n in names if n not in variables}
+    score, columns = pt.vector("score"), _symbolic_columns(data)
+    fixed = {name: pt.constant(value) for name, value in arguments.items()}
+    klasses = (None,) if program.log_odds is not None else (0, 1)
+    with blamed_on_program(_file(program)):
+        answers = model.replace_rvs_by_values(
+            [symbolic(program, klass, score, columns, variables | fixed) for klass in klasses]
+        )
+        function = compiled([score, *(columns or {}).values(), *model.value_vars], answers)
+        first = _first(data, slice(CHECKED))
+        start = model.initial_point()
+        at = [start[each.name] for each in model.value_vars]
+        own = [] if first.covariates is None else list(first.covariates.columns.values())
+        x = (first.score - record.units[0]) / record.units[1]
+        with np.errstate(all="ignore"):
+            found = function(x, *own, *at)
+    _check_answers(program, found, x.size)
+    return ProgramFunctions(record, given | arguments)
+
+
+def _check_answers(program: ModelProgram, found: list[NDArray[Any]], size: int) -> None:
+    name = program.answer.__name__
+    for values in found:
+        if np.shape(values) != (size,):
+            raise ValueError(
+                f"{program.label}: {name} must return an array of the shape of the scores,"
+                f" ({size},), got {np.shape(values)}."
+            )
+        if np.isnan(values).any():
+            raise ValueError(
+                f"{program.label}: {name} returns nan for {int(np.isnan(values).sum())} of {size}"
+                " scores where its model starts; look for logarithms and powers of negative"
+                " numbers, or give initvals."
+            )
+
+
+def _symbolic_columns(data: BinaryScores) -> dict[str, Any] | None:
+    import pytensor.tensor as pt
+
+    if data.covariates is None:
+        return None
+    columns = data.covariates.columns
+    return {name: pt.vector(name, dtype=str(each.dtype)) for name, each in columns.items()}
+
+
+def _file(program: ModelProgram) -> str:
+    return str(program.path or program.name)
+
+
+def _first(data: BinaryScores, part: slice) -> BinaryScores:
+    return data.take(np.arange(data.score.size)[part])
+
+
+def _mode_group(mode: Mode, model: Any) -> dict[str, xr.Dataset]:
     if not mode.converged:
         warn_user(
             "the search for the posterior mode reached its limit of steps; use inference='nuts'"
             " or rescale the program's parameters."
         )
-    variables = {
-        name: xr.DataArray(value, dims=("klass",) if np.shape(value) == (len(KLASS),) else None)
-        for name, value in mode.values.items()
-    }
+    variables = {name: (_dims(model, name, value), value) for name, value in mode.values.items()}
     attrs = {
         "log_density": mode.log_density,
         "agreeing_starts": mode.agreeing_starts,
         "starts": mode.starts,
         "converged": int(mode.converged),
     }
-    return {"mode": xr.Dataset(variables, {"klass": list(KLASS)}, attrs)}
+    named = {name for dims, _ in variables.values() for name in dims}
+    coords = {name: list(model.coords[name]) for name in named if model.coords.get(name)}
+    return {MODE: xr.Dataset(variables, coords, attrs)}
+
+
+def _dims(model: Any, name: str, value: NDArray[Any]) -> tuple[str, ...]:
+    named = model.named_vars_to_dims.get(name)
+    return tuple(named) if named else tuple(f"{name}_dim_{k}" for k in range(np.ndim(value)))
+
+
+def _with_base_rate(
+    groups: Mapping[str, xr.Dataset], data: BinaryScores, rng: np.random.Generator
+) -> dict[str, xr.Dataset]:
+    """Return the groups with P(+), of which a model of labels given scores says nothing."""
+    positives, negatives = data.rate_counts
+    if MODE in groups:
+        mean = (1.0 + positives) / (2.0 + positives + negatives)
+        return {**groups, MODE: groups[MODE].assign({PRIOR: mean})}
+    posterior = groups[POSTERIOR]
+    shape = tuple(posterior.sizes[name] for name in DRAWS)
+    drawn = rng.beta(1.0 + positives, 1.0 + negatives, shape)
+    return {**groups, POSTERIOR: posterior.assign({PRIOR: (DRAWS, drawn, {INDEPENDENT: 1})})}
 
 
 # One core: a process a chain costs more than small data take, and forking under threads
@@ -111,11 +298,17 @@ def draw_posterior(
     chains: int,
     progressbar: bool = False,
     options: Mapping[str, Any] | None = None,
+    started: Callable[[], None] | None = None,
 ) -> dict[str, xr.Dataset]:
-    """Draw from the posterior of a model with pm.sample."""
+    """Draw from the posterior of a model with pm.sample; `started` is called at the first draw."""
     import pymc as pm
 
     arguments = OPTIONS | dict(options or {})
+    if started is not None:
+        if arguments.get("nuts_sampler", "pymc") == "pymc":
+            arguments.setdefault("callback", lambda **_: started())
+        else:
+            started()
     with model, _quiet("pymc"):
         result = pm.sample(
             draws=draws,
@@ -125,7 +318,7 @@ def draw_posterior(
             compute_convergence_checks=False,  # ours warn with what to do: results/diagnostics.py
             **arguments,
         )
-    return sample_groups(result, ("posterior", "sample_stats"))
+    return sample_groups(result, (POSTERIOR, CHAINS))
 
 
 def draw_prior(
@@ -134,13 +327,15 @@ def draw_prior(
     """Return draws from a model's prior, one chain, of the variables of its posterior."""
     import pymc as pm
 
-    names = [str(name) for name in posterior.data_vars]
+    names = [str(name) for name in posterior.data_vars if name in model.named_vars]
     values = pm.draw([model[name] for name in names], draws, random_seed=int(rng.integers(2**31)))
     variables = {
         # pm.draw gives one draw no axis.
         name: (posterior[name].dims, np.reshape(value, (1, draws, *posterior[name].shape[2:])))
         for name, value in zip(names, values, strict=True)
     }
+    if PRIOR not in variables:
+        variables[PRIOR] = (DRAWS, rng.beta(1.0, 1.0, (1, draws)))
     coords = {name: each for name, each in posterior.coords.items() if name not in DRAWS}
     return xr.Dataset(variables, coords | {"chain": [0], "draw": np.arange(draws)})
 
@@ -164,26 +359,60 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def build_model(
-    program: Program, data: BinaryScores, hyperparameters: Mapping[str, float] | None = None
+    program: ModelProgram, data: BinaryScores, hyperparameters: Mapping[str, Any] | None = None
 ) -> Any:
     """Return the program's pymc.Model for the data."""
     if data.weight is not None and not data.weight.all():
-        keep = data.weight > 0.0
-        data = BinaryScores(
-            data.score[keep], data.positive[keep], data.weight[keep], units=data.units
-        )
+        data = data.take(np.flatnonzero(data.weight > 0.0))
     arguments = resolve_hyperparameters(program, data, hyperparameters)
-    with blamed_on_program(program.path):
-        model = program.model(data.score, data.positive.astype(np.int64), **arguments)
-    _check_observed(program, model)
+    label, x = data.positive.astype(np.int64), data.score
+    if program.standardised:
+        centre, spread = data.centre_and_spread
+        x = (x - centre) / spread
+    model = _called(program, x, label, arguments, data)
     if data.weight is not None and not np.all(data.weight == 1.0):
         _raise_likelihood(model, data.weight)
     return model
 
 
+def _called(
+    program: ModelProgram,
+    score: Floats,
+    label: NDArray[Any],
+    arguments: Mapping[str, Any],
+    data: BinaryScores,
+) -> Any:
+    """Return what `model` returns, a pymc.Model."""
+    import pymc as pm
+
+    further: dict[str, Any] = {}
+    if data.covariates is not None:
+        if not program.takes_covariates:
+            raise ValueError(
+                f"{program.label} takes no covariates, got"
+                f" {', '.join(data.covariates.columns)}: leave them out, or give its model and"
+                f" {program.answer.__name__} the argument {COVARIATES!r}."
+            )
+        further[COVARIATES] = dict(data.covariates.columns)
+        if program.takes_coords:
+            further[COORDS] = {name: list(own) for name, own in data.covariates.levels.items()}
+    elif program.takes_covariates:
+        raise ValueError(
+            f"{program.label} takes covariates: pass fit(scores, labels, covariates=frame)."
+        )
+    with blamed_on_program(_file(program)):
+        model = program.model(score, label, **arguments, **further)
+    if not isinstance(model, pm.Model):
+        raise ValueError(
+            f"model(score, label) of {program.label} must return a pymc.Model,"
+            f" got {type(model).__name__}."
+        )
+    return model
+
+
 def resolve_hyperparameters(
-    program: Program, data: BinaryScores, hyperparameters: Mapping[str, float] | None
-) -> dict[str, float]:
+    program: ModelProgram, data: BinaryScores, hyperparameters: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Return the keyword arguments for the program's `model`: defaults, data, the user's."""
     arguments = program.hyperparameters()
     values = dict(hyperparameters or {})
@@ -197,26 +426,52 @@ def resolve_hyperparameters(
     return arguments | {name: value for name, value in from_data if name in arguments} | values
 
 
-def _check_observed(program: Program, model: Any) -> None:
-    import pymc as pm
-
-    if not isinstance(model, pm.Model):
-        raise ValueError(
-            f"model(score, label) of program {program.path} must return a pymc.Model,"
-            f" got {type(model).__name__}."
-        )
-    observed = {variable.name for variable in model.observed_RVs}
-    if not {"score", "label"} <= observed:
-        raise ValueError(
-            f"program {program.path} must observe variables named 'score' and 'label',"
-            f" it observes {', '.join(sorted(observed)) or 'none'}."
-        )
-
-
 def _raise_likelihood(model: Any, weight: Floats) -> None:
     import pymc as pm
 
-    observed = [model["label"], model["score"]]
     with model:
-        terms = model.logp(vars=observed, sum=False)
+        terms = model.logp(vars=model.observed_RVs, sum=False)
         pm.Potential("weight", sum(((weight - 1.0) * term).sum() for term in terms))
+
+
+# What draws of a program say of the documents fitted, and scores that they could have made.
+
+
+def log_likelihood(record: ProgramRecord, data: BinaryScores, draws: Draws) -> Floats:
+    """Return the log likelihood of each document by the program's own model; (draws, n)."""
+    from pymc.model.transform.conditioning import remove_value_transforms
+
+    program = record.program()
+    own = replace(data, weight=None, units=record.units if program.standardised else data.units)
+    model = remove_value_transforms(build_model(program, own, _given(program, record)))
+    total = sum(model.logp(vars=model.observed_RVs, sum=False))
+    one = {rv.name: model.rvs_to_values[rv] for rv in model.free_RVs}
+    function = compile_over_draws(total, one, {name: draws[name] for name in one}, [])
+    return np.asarray(function(*(draws[name] for name in one)))
+
+
+def simulate_scores(
+    record: ProgramRecord,
+    klass: int,
+    size: int,
+    draws: Draws,
+    data: BinaryScores,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return scores of a class by the program's own model, for every draw; (draws, size)."""
+    from pymc.pytensorf import compile as compile_random
+    from pytensor.graph.replace import clone_replace
+
+    program, (centre, spread) = record.program(), record.units
+    model = build_model(program, data, _given(program, record))
+    one = {rv.name: rv.type(rv.name) for rv in model.free_RVs}
+    (score,) = clone_replace([model["score"]], {model[name]: one[name] for name in one})
+    function = compile_random(list(one.values()), score, random_seed=int(rng.integers(2**31)))
+    count = next(iter(draws.values())).shape[0]
+    out = [function(*(draws[name][k] for name in one)) for k in range(count)]
+    return centre + spread * np.stack(out)
+
+
+def _given(program: ModelProgram, record: ProgramRecord) -> dict[str, Any]:
+    """Return the hyperparameters of a record that are not those of the data."""
+    return {name: value for name, value in record.arguments.items() if value is not None}

@@ -19,6 +19,7 @@ from bayescal.fitting.engines.monotone.engine import (
     log_evidence_around,
     vague_log_evidence,
 )
+from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.densities import DENSITIES
 from bayescal.fitting.parts.identity import IDENTITY
 from bayescal.fitting.parts.monotone import LEARNED, LOGISTIC, MONOTONE
@@ -38,6 +39,7 @@ from bayescal.fitting.parts.part import (
     of_draws,
 )
 from bayescal.fitting.parts.pooled import POOLED
+from bayescal.fitting.parts.program import READER
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import class_prior, log_odds_of_mixture, log_sum_exp
@@ -53,7 +55,7 @@ PARTS: dict[str, Part] = {
 
 def part_of(kind: str) -> Part:
     """Return the part of a kind that results name."""
-    part = PARTS.get(kind) or POOLED.get(kind)
+    part = PARTS.get(kind) or POOLED.get(kind) or (READER if kind == PROGRAM else None)
     if part is None:
         raise ValueError(
             f"the results hold a part of kind {kind!r}, which is not among {', '.join(PARTS)}:"
@@ -197,8 +199,13 @@ ORDER = "order"  # of the combination's draws, see `combine`
 def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
     """Return the parts of some names, in the order of PARTS; of "combined" all that join it."""
     if COMBINED in names:
-        return [part for part in PARTS.values() if part.joins(data, options)]
-    return [part for part in PARTS.values() if part.name in names]
+        return [part for part in all_parts(options) if part.joins(data, options)]
+    return [part for part in all_parts(options) if part.name in names]
+
+
+def all_parts(options: Options) -> list[Part]:
+    """Return the parts of the package, and then the programs of some options."""
+    return [*PARTS.values(), *options.programs]
 
 
 def compared_with_populations(
@@ -223,7 +230,7 @@ def fit_parts(
     compared = compared_with_populations(names, given_scores, options)
     options = compared.options
     weighed = chosen(names, data, options)
-    first, *others = with_those_followed(weighed)
+    first, *others = with_those_followed(weighed, options)
     fits: dict[str, PartFit] = {}
 
     def fit(part: Part) -> None:
@@ -277,12 +284,12 @@ def _draw_lapses(
     )
 
 
-def with_those_followed(parts: Iterable[Part]) -> list[Part]:
+def with_those_followed(parts: Iterable[Part], options: Options) -> list[Part]:
     """Return parts with those that they follow, in the order of PARTS."""
     wanted: set[str] = set()
     for part in parts:
         wanted |= {part.name, *part.follows}
-    return [part for part in PARTS.values() if part.name in wanted]
+    return [part for part in all_parts(options) if part.name in wanted]
 
 
 def stored(paths: PartPaths, fit: PartFit, chains: int, draws: int) -> dict[str, xr.Dataset]:
@@ -290,6 +297,7 @@ def stored(paths: PartPaths, fit: PartFit, chains: int, draws: int) -> dict[str,
     groups = paths.note()
     if paths.draws:
         groups[paths.draws[0]] = fit.dataset(chains, draws)
+    if paths.draws and paths.evidence:
         groups[paths.evidence] = fit.evidence()
     if paths.constants:
         groups[paths.constants] = fit.constants()

@@ -1,5 +1,8 @@
 """Parts of a model, and inferences by PyMC, with the options that users choose."""
 
+from __future__ import annotations
+
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -10,9 +13,12 @@ import numpy as np
 
 from bayescal.families import FAMILIES, ScaleFloorOption
 from bayescal.families.warps import IDENTITY
+from bayescal.fitting.engines.program import record_of
+from bayescal.fitting.engines.program_functions import DENSITY, ProgramRecord
 from bayescal.support.validation import check_choice, check_flag, check_positive
 
 AUTO, AVERAGE = "auto", "average"
+PROGRAM = "program"
 AVERAGINGS = (AUTO, "stacking", "evidence")
 # From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
 ASINH_SCALES = (IDENTITY, 10.0, 3.0, 1.0)
@@ -68,13 +74,13 @@ class ConfiguredPart(Configured):
         with _named(self):
             self.check_flags()
             self.asinh_scales()
-            self.priors()
+            self.given_hyperparameters()
 
     def asinh_scales(self) -> tuple[float, ...] | None:
         """Return the warps to choose from or to average over; None leaves them to the part."""
         return _asinh_scales(self.get_params().get("warp", AUTO))
 
-    def priors(self) -> dict[str, Any]:
+    def given_hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters of its priors that are not the default."""
         return _as_dict(self.get_params().get("hyperparameters"))
 
@@ -132,10 +138,16 @@ class Densities(ConfiguredPart):
                 f"family={self.family!r}": self.family == AVERAGE,
                 f"warp={self.warp!r}": self.asinh_scales() not in (None, (IDENTITY,)),
                 "monotone=True": bool(self.monotone),
+                f"averaging={self.averaging!r}": self.averaging != AUTO,
             }
             for option, is_asked in asked.items():
                 if is_asked and inference != "exact":
                     raise ValueError(f"{option} needs inference='exact', got {inference!r}.")
+            if self.hyperparameters and inference == "mle":
+                raise ValueError(
+                    "hyperparameters are of priors, which inference='mle' has none of: leave them"
+                    " out, or choose 'map', 'nuts' or 'exact'."
+                )
 
 
 @dataclass(repr=False)
@@ -162,10 +174,10 @@ class Monotone(ConfiguredPart):
     warp: str | float = AUTO
     hyperparameters: Mapping[str, float] | None = None
 
-    def priors(self) -> dict[str, Any]:
+    def given_hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters that are not the default, and the number of pieces."""
         pieces = {} if self.n_segments is None else {"n_segments": self.n_segments}
-        return super().priors() | pieces
+        return super().given_hyperparameters() | pieces
 
 
 @dataclass(repr=False)
@@ -210,17 +222,148 @@ class Learned(ConfiguredPart):
 
 
 @dataclass(repr=False)
-class NUTS(Configured):
+class Program(ConfiguredPart):
     """
-    Inference by PyMC's No-U-Turn sampler, for the densities or for a program of your own.
+    A PyMC model program: one of models/, or your own.
+
+    Alone it is fitted by NUTS, or its posterior mode by inference "map"; beside other parts, by
+    NUTS, and it is weighed like them by its predictions of labels left out. A program is code:
+    naming a file runs it.
 
     Parameters
     ----------
-    program : str or Path, optional
-        A model program: a name from `bayescal.distributions.programs.available()` or the path of a
-        .py file, which is run. Defaults to the program named like the family.
+    program : str or Path
+        A name from `bayescal.distributions.programs.available()`, or the path of a .py file.
     hyperparameters : dict, optional
-        Keyword arguments of the program's `model`, such as theta_scale; see models/.
+        Keyword arguments of the program's `model`, such as theta_scale; see models/README.md.
+
+    Examples
+    --------
+    >>> Program("logistic", hyperparameters={"slope_scale": 0.5})
+    Program(program='logistic', hyperparameters={'slope_scale': 0.5})
+    """
+
+    name: ClassVar[str] = PROGRAM
+
+    program: str | Path
+    hyperparameters: Mapping[str, Any] | None = None
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that are not the default, the program first."""
+        own = {} if self.hyperparameters is None else {"hyperparameters": self.hyperparameters}
+        return {"program": self.program} | own
+
+    def record(self) -> ProgramRecord:
+        """Return what identifies the program; this runs its file."""
+        return record_of(self.program)
+
+
+class Density(ConfiguredPart):
+    """
+    Class densities of any distribution of PyMC, as a program that need not be written.
+
+    Scores of each class are (s - m)/S ~ distribution(parameters), with the robust centre m and
+    spread S of all scores, or the `units` of the calibrator: with {"centre": 0, "spread": 1},
+    scores as they are. P(+) ~ Beta(1, 1). It is fitted and weighed as a `Program`.
+
+    Parameters
+    ----------
+    distribution : class or str
+        A univariate distribution of PyMC or of `bayescal.distributions`, or its name. For others,
+        such as mixtures of several kinds, write a program.
+    priors : dict, optional
+        The prior of each parameter that is free, the same in both classes, as a `Density` of fixed
+        parameters. Without one "mu" is Normal(0, 2) and "sigma" InverseGamma(2, 0.5).
+    **parameters : float or pair of floats
+        Parameters that are fixed, in both classes or in the negative and in the positive one.
+
+    Examples
+    --------
+    >>> Density("StudentT", nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
+    Density('StudentT', nu=4, priors={'sigma': Density('HalfNormal', sigma=1.0)})
+    """
+
+    name: ClassVar[str] = PROGRAM
+
+    def __init__(
+        self, distribution: Any, priors: Mapping[str, Density] | None = None, **parameters: Any
+    ) -> None:
+        self.distribution = distribution
+        self.priors = priors
+        self.parameters = parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the distribution, the priors and the fixed parameters."""
+        return {"distribution": self.distribution, "priors": self.priors, **self.parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change them, and return the object."""
+        given = self.get_params() | params
+        self.distribution, self.priors = given.pop("distribution"), given.pop("priors")
+        self.parameters = given
+        return self
+
+    def changed(self) -> dict[str, Any]:
+        """Return all as plain data, the distribution by its name."""
+        priors = None if self.priors is None else dict(self.priors)
+        given = {"distribution": _name_of(self.distribution), **self.parameters}
+        return given if priors is None else given | {"priors": priors}
+
+    def __repr__(self) -> str:
+        name, *others = self.changed().items()
+        shown = [repr(name[1]), *(f"{key}={value!r}" for key, value in others)]
+        return f"Density({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Density) and self.changed() == other.changed()
+
+    def __hash__(self) -> int:
+        return hash(_name_of(self.distribution))
+
+    def check_flags(self) -> None:
+        """Do nothing: no option is True or False."""
+
+    def record(self) -> ProgramRecord:
+        """Return what identifies the program that it stands for."""
+        from bayescal.distributions.density import check_density
+
+        plain = self._plain()
+        check_density(plain)
+        return ProgramRecord(DENSITY, plain["distribution"], source=json.dumps(plain))
+
+    def _plain(self) -> dict[str, Any]:
+        for name, prior in (self.priors or {}).items():
+            if not isinstance(prior, Density):
+                raise ValueError(
+                    f"Density: the prior of {name!r} must be a Density of fixed parameters, such as"
+                    f" Density('HalfNormal', sigma=1), got {prior!r}."
+                )
+        fixed = {name: np.asarray(value).tolist() for name, value in self.parameters.items()}
+        priors = {name: prior._plain() for name, prior in (self.priors or {}).items()}
+        return {"distribution": _name_of(self.distribution), "fixed": fixed, "priors": priors}
+
+
+def _name_of(distribution: Any) -> str:
+    """Return the name of a distribution, with "bayescal." before those of this package."""
+    if isinstance(distribution, str):
+        return distribution
+    name = getattr(distribution, "__name__", None)
+    if not isinstance(distribution, type) or name is None:
+        raise ValueError(
+            "Density: distribution must be a distribution such as pm.StudentT, or its name; got"
+            f" {distribution!r}."
+        )
+    own = distribution.__module__.startswith("bayescal.")
+    return f"bayescal.{name}" if own else str(name)
+
+
+@dataclass(repr=False)
+class NUTS(Configured):
+    """
+    Inference by PyMC's No-U-Turn sampler, of a `Program`, a `Density` or of a family's densities.
+
+    Parameters
+    ----------
     sampler_options : dict, optional
         Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
     progressbar : bool
@@ -229,37 +372,18 @@ class NUTS(Configured):
 
     name: ClassVar[str] = "nuts"
 
-    program: str | Path | None = None
-    hyperparameters: Mapping[str, float] | None = None
     sampler_options: Mapping[str, Any] | None = None
     progressbar: bool = False
 
 
-@dataclass(repr=False)
-class MAP(Configured):
-    """
-    The posterior mode of the densities, or of a PyMC program of your own.
-
-    Parameters
-    ----------
-    program : str or Path, optional
-        See `NUTS`.
-    hyperparameters : dict, optional
-        See `NUTS`.
-    """
-
-    name: ClassVar[str] = "map"
-
-    program: str | Path | None = None
-    hyperparameters: Mapping[str, float] | None = None
-
+OwnPart = Program | Density
 
 CONFIGURED_PARTS: dict[str, type[ConfiguredPart]] = {
     each.name: each for each in (Densities, Monotone, Logistic, Recalibrated, Identity, Learned)
 }
 # By the name of the class, as files have them.
 CONFIGURED: dict[str, type[Configured]] = {
-    each.__name__: each for each in (*CONFIGURED_PARTS.values(), NUTS, MAP)
+    each.__name__: each for each in (*CONFIGURED_PARTS.values(), Program, Density, NUTS)
 }
 
 
@@ -275,7 +399,10 @@ def from_plain(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         ((name, options),) = value.items()
         if name in CONFIGURED:
-            return CONFIGURED[name](**options)
+            plain = dict(options)
+            if "priors" in plain:
+                plain["priors"] = {key: from_plain(each) for key, each in plain["priors"].items()}
+            return CONFIGURED[name](**plain)
     return value
 
 

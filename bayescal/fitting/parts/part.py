@@ -48,6 +48,11 @@ class Options:
     # Probability, given the labels, that scores are like those of one of them; None if the parts
     # were named, so that nothing depends on it
     like_populations: float | None = None
+    programs: tuple[Part, ...] = ()  # the model programs among the parts
+
+    def program(self, name: str) -> Part | None:
+        """Return the part of a program by its name; None for a part of the package."""
+        return next((each for each in self.programs if each.name == name), None)
 
     def populations_for(self, data: BinaryScores) -> list[LogOddsPopulation]:
         """Return the population of log-odds of such scores."""

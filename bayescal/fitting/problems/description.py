@@ -27,7 +27,7 @@ from bayescal.fitting.parts.recalibrated import recalibration_block
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import read_documents
-from bayescal.fitting.settings import ScoreParameters, Settings, read_settings
+from bayescal.fitting.settings import ScoreParameters, read_settings
 from bayescal.support.mathml import formula, in_text, letter
 
 HOW = {
@@ -77,10 +77,10 @@ def describe_scores(
     settings, data = read_settings(parameters), read_documents(groups)
     blocks = [Block("Inference", HOW[settings.inference])]
     scale = None if several else data.centre_and_spread
-    if settings.inference != "exact":
-        return [*blocks, *_of_program(settings, scale)]
+    if settings.inference == "mle":
+        return [*blocks, *formulas.likelihood((settings.reference,), (IDENTITY,))]
     options = compared_with_populations(settings.parts, LaplaceFits(data), settings.options).options
-    for part in with_those_followed(chosen(settings.parts, data, options)):
+    for part in with_those_followed(chosen(settings.parts, data, options), options):
         blocks += part.describe(options, scale)
     if not settings.options.combined:
         return blocks
@@ -135,19 +135,6 @@ def _describe_around(population: Population) -> list[Block]:
         Block("Prior knowledge", AROUND),
         *describe_topics(population.results.groups, families, "partial", hyperparameters),
     ]
-
-
-def _of_program(settings: Settings, scale: tuple[float, float] | None) -> list[Block]:
-    """Return the densities of a program, or of maximum likelihood."""
-    families, hyperparameters = (settings.reference,), settings.by_program.hyperparameters
-    if settings.inference != "mle" and not settings.own_program:
-        return formulas.density_blocks(families, (IDENTITY,), scale, hyperparameters)
-    blocks = formulas.likelihood(families, (IDENTITY,))
-    if settings.inference == "mle":
-        return blocks
-    shown = ", ".join(f"{name} = {value:g}" for name, value in hyperparameters.items())
-    text = f"The priors are those of the model program {settings.by_program.program}. {shown}"
-    return [*blocks, Block("Priors", text.strip())]
 
 
 def _combined(text: str, lapse: float | None) -> list[Block]:

@@ -63,7 +63,8 @@ class ResultsProblems:
         calibration = self.calibration or read_calibration(groups, topic=own)
         fits = calibration.fits
         documents, score_name = Documents.unknown(), "score"
-        if "observed_data" in groups:
+        # The curve is that of typical documents, and says nothing of those fitted.
+        if "observed_data" in groups and calibration.covariates is None:
             kept = read_documents(groups)
             documents = Documents.of(kept.score, kept.positive, kept.weight)
             score_name = kept.name

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import log_expit
 
+from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves import curves
 from bayescal.fitting.curves.class_draws import ClassDraws, density_dataset
 from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, simultaneous_tail
+from bayescal.fitting.curves.program_draws import DocumentCurves
 from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.atoms import GROUP
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
@@ -67,6 +69,24 @@ class Calibration:
     ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
     # Scores at ends of the scores fitted that have levels of their own
     jumps: Floats = field(default_factory=lambda: np.empty(0))
+    # Of the documents fitted, for a program that takes further columns
+    covariates: Covariates | None = None
+    by_position: bool = False  # whether curves are of documents, by their position
+
+    def of_documents(self, scores: ArrayLike, covariates: Frame) -> Calibration:
+        """Return the calibration of documents with further columns, if the model takes them."""
+        if self.covariates is None:
+            if covariates is not None:
+                raise ValueError(
+                    "the model takes no covariates: fit a Program that does, or leave them out."
+                )
+            return self
+        assert self.draws is not None  # noqa: S101
+        values = self.read(scores)
+        columns = self.covariates.like(covariates, values.size)
+        own: Any = self.draws
+        curves: Any = DocumentCurves(own, values, columns)
+        return replace(self, draws=curves, by_position=True)
 
     def with_prior(self, prior: Prior | None) -> Calibration:
         """Return the same calibration for a population with another class prior."""
@@ -85,6 +105,8 @@ class Calibration:
             return self.fits.log_odds(values)
         if self.draws.size == 1:
             return self.draws.log_odds(values).ravel()
+        if self.by_position:
+            direct = values.size
         if point == "median":
             median: Floats = self._quantiles(values, np.array([0.5]))[0]
             return median
@@ -112,6 +134,11 @@ class Calibration:
         values, draws = self.read(scores), self._posterior
         tail = 0.5 - level / 2.0
         if kind == "simultaneous":
+            if self.by_position:
+                raise ValueError(
+                    "simultaneous bands are of one curve: choose kind='pointwise' for a model with"
+                    " covariates."
+                )
             nodes = np.linspace(*self.score_range, NODES)
             tail = simultaneous_tail(draws.log_odds(nodes), level)
         return self._quantiles(values, np.array([tail, 1.0 - tail])).T
@@ -139,6 +166,8 @@ class Calibration:
 
     def read(self, scores: ArrayLike) -> Floats:
         """Return users' scores as the calibration works on them: of probabilities log-odds."""
+        if self.by_position:
+            return np.arange(np.size(scores), dtype=np.float64)
         reach = FARTHEST * self.spread
         values = read_scores(scores, self.scores_are, guessed=self.guessed, ends=self.ends)
         return np.clip(values, self.centre - reach, self.centre + reach)
@@ -146,7 +175,7 @@ class Calibration:
     def _quantiles(self, values: Floats, levels: Floats) -> Floats:
         draws = self._in_any_order
         curve = partial(curves.quantiles_of_log_odds, draws, levels=levels)
-        direct = DIRECT_QUANTILES if draws.size > 1 else values.size
+        direct = DIRECT_QUANTILES if draws.size > 1 and not self.by_position else values.size
         return self._tables.read(tuple(levels), curve, values, band_error(draws.size), direct)
 
     @cached_property
@@ -178,6 +207,7 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
         guessed=scores_are == "probabilities" and not stated,
         ends=read_ends(groups),
         jumps=groups[GROUP]["end"].values if GROUP in groups else np.empty(0),
+        covariates=Covariates.of(groups),
     )
     base_rate = read_base_rate(groups)
     if base_rate is None or groups[CONSTANTS].attrs.get("by_score"):

@@ -12,6 +12,8 @@ from scipy import special
 
 from bayescal.families import FAMILIES
 from bayescal.fitting.curves.class_draws import SIDES
+from bayescal.fitting.engines.chains import check_chains
+from bayescal.fitting.engines.program import CHAINS
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes
 from bayescal.fitting.parts.part import DRAWS, MODE, POSTERIOR, Groups, all_paths
@@ -23,10 +25,6 @@ from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
-
-RHAT_LIMIT = 1.01
-ESS_LIMIT = 400.0
-CHAINS = "sample_stats"  # the group of NUTS
 
 
 class ConvergenceWarning(UserWarning):
@@ -100,23 +98,16 @@ def _of_exact_draws(groups: Groups) -> Diagnostics:
 
 def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
     """Check draws of NUTS, of any of its parameters."""
-    import arviz_stats
-
-    single = posterior.sizes["chain"] == 1
-    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
-        rhat = None if single else _worst(arviz_stats.rhat(posterior), largest=True)
-        bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
-        tail = _worst(arviz_stats.ess(posterior, method="tail"))
-    divergences = int(sampled["diverging"].sum())
+    checked = check_chains(sampled, posterior)
     return Diagnostics(
-        rhat=None if rhat is None else rhat[0],
-        ess_bulk=bulk[0],
-        ess_tail=tail[0],
-        divergences=divergences,
+        rhat=checked.rhat,
+        ess_bulk=checked.ess_bulk,
+        ess_tail=checked.ess_tail,
+        divergences=checked.divergences,
         draws=_count(posterior),
         efficiency=None,
         pareto_k=None,
-        problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
+        problems=checked.problems,
     )
 
 
@@ -129,41 +120,6 @@ def warn_of_problems(diagnostics: Diagnostics | None) -> None:
     if diagnostics is not None and diagnostics.problems:
         message = "the posterior draws are not to be trusted yet: "
         warn_user(message + "; ".join(diagnostics.problems) + ".", ConvergenceWarning)
-
-
-def _worst(dataset: xr.Dataset, *, largest: bool = False) -> tuple[float, str]:
-    sign = -1.0 if largest else 1.0
-    # nan (a constant chain) is the worst of all.
-    values = {str(name): np.ravel(array.values) for name, array in dataset.items()}
-    keyed = [
-        (-np.inf if np.isnan(v) else sign * v, float(v), name)
-        for name, array in values.items()
-        for v in array
-    ]
-    _, value, name = min(keyed)
-    return value, name
-
-
-def _problems(
-    rhat: tuple[float, str] | None, ess: tuple[float, str], divergences: int
-) -> list[str]:
-    problems = []
-    if rhat is not None and not rhat[0] <= RHAT_LIMIT:
-        problems.append(
-            f"R-hat of {rhat[1]} is {rhat[0]:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise"
-            " sampler_options={'tune': ...} or draws"
-        )
-    if not ess[0] >= ESS_LIMIT:
-        problems.append(
-            f"the effective sample size of {ess[1]} is {ess[0]:.0f} (limit {ESS_LIMIT:.0f}):"
-            " raise draws or chains"
-        )
-    if divergences:
-        problems.append(
-            f"{divergences} divergent transitions: raise sampler_options={{'target_accept': ...}}"
-            " towards 0.99"
-        )
-    return problems
 
 
 # What the evidence says of families and warps.

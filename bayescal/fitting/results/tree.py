@@ -22,6 +22,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import FAMILIES, Fit, ScaleFloor
+from bayescal.fitting.covariates import GROUP as COVARIATES
+from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import raw_groups
 from bayescal.fitting.parts.configured import Configured, as_plain, from_plain
@@ -124,6 +126,8 @@ def build_results(
         ),
         LIKELIHOOD: _fits_to_dataset(fits),
     }
+    if data.covariates is not None:
+        datasets[COVARIATES] = data.covariates.dataset()
     return Results(datasets, attrs or {})
 
 
@@ -149,6 +153,7 @@ def read_documents(groups: Groups) -> BinaryScores:
         read_ends(groups),
         read_base_rate(groups),
         bool(constants.attrs["by_score"]),
+        Covariates.of(groups),
     )
 
 

@@ -1,0 +1,155 @@
+"""Programs built from a record: class densities of a named distribution."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pymc as pm
+
+import bayescal.distributions
+from bayescal.distributions.programs import ModelProgram
+
+KLASS = ("negative", "positive")
+# In units of the spread, of scores about their centre; a scale's prior must vanish at zero.
+DEFAULT_PRIORS: Mapping[str, dict[str, Any]] = {
+    "mu": {"distribution": "Normal", "fixed": {"mu": 0.0, "sigma": 2.0}},
+    "sigma": {"distribution": "InverseGamma", "fixed": {"alpha": 2.0, "beta": 0.5}},
+    "b": {"distribution": "InverseGamma", "fixed": {"alpha": 2.0, "beta": 0.5}},
+}
+OURS = "bayescal."  # before the name of a distribution of this package
+OTHER_ARGUMENTS = ("args", "kwargs", "rng", "size", "shape", "dims", "name")
+
+
+def distribution_of(name: str) -> Any:
+    """Return a distribution of PyMC or of this package by its name."""
+    module, own = pm, name
+    if name.startswith(OURS):
+        module, own = bayescal.distributions, name.removeprefix(OURS)
+    found = getattr(module, own, None)
+    if inspect.isclass(found) and hasattr(found, "dist"):
+        return found
+    names = [n for n in dir(pm) if inspect.isclass(getattr(pm, n)) and n[0].isupper()]
+    near = get_close_matches(name, names, n=2)
+    raise ValueError(
+        f"Density: there is no distribution {name!r} in pymc"
+        f"{', did you mean ' + ' or '.join(map(repr, near)) + '?' if near else '.'} For one of your"
+        " own write a program: see models/README.md."
+    )
+
+
+def check_density(plain: Mapping[str, Any]) -> None:
+    """Raise ValueError unless every parameter of a record is fixed, has a prior or a default."""
+    name = plain["distribution"]
+    known = _parameters(distribution_of(name))
+    given = {**plain["fixed"], **plain["priors"]}
+    if unknown := [each for each in given if each not in known]:
+        raise ValueError(
+            f"Density: parameters of {name} are {', '.join(known)}; got {', '.join(unknown)}."
+        )
+    if both := [each for each in plain["fixed"] if each in plain["priors"]]:
+        raise ValueError(f"Density: {both[0]} of {name} is fixed and has a prior: give one.")
+    free = _free(plain)
+    if missing := [each for each in free if each not in {**plain["priors"], **DEFAULT_PRIORS}]:
+        each = missing[0]
+        raise ValueError(
+            f"Density: {name} needs {', '.join(missing)}, fixed or with a prior, such as {each}=1.0"
+            f" or priors={{{each!r}: Density('Gamma', alpha=2, beta=1)}}."
+        )
+    if not free:
+        raise ValueError(
+            f"Density: all parameters of {name} are fixed, so that nothing would be fitted: leave"
+            " one out, which then has a prior."
+        )
+    for values in plain["fixed"].values():
+        if np.shape(values) not in ((), (2,)) or not np.isfinite(values).all():
+            raise ValueError(
+                "Density: fixed parameters must be finite numbers, or a pair of them, of the"
+                f" negative and of the positive class; got {values!r}."
+            )
+    for prior in plain["priors"].values():
+        distribution_of(prior["distribution"])
+
+
+def density_program(name: str, plain: Mapping[str, Any]) -> ModelProgram:
+    """Return the program of a record: distribution, fixed parameters and priors."""
+    kind, free = distribution_of(name), _free(plain)
+    fixed = {each: np.broadcast_to(value, 2) for each, value in plain["fixed"].items()}
+    priors = {**DEFAULT_PRIORS, **plain["priors"]}
+
+    def of_class(klass: Any, drawn: Mapping[str, Any]) -> dict[str, Any]:
+        constant = {each: pm.math.stack(list(value))[klass] for each, value in fixed.items()}
+        return {each: value[klass] for each, value in drawn.items()} | constant
+
+    def model(score: Any, label: Any) -> pm.Model:
+        with pm.Model(coords={"klass": list(KLASS)}) as program:
+            prior = pm.Beta("prior", 1.0, 1.0)
+            drawn = {each: _prior(each, priors[each]) for each in free}
+            k = pm.Bernoulli("label", prior, observed=label)
+            kind("score", **of_class(k, drawn), observed=score)
+        return program
+
+    def log_density(score: Any, klass: Any, **drawn: Any) -> Any:
+        return pm.logp(kind.dist(**of_class(klass, drawn)), score)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    log_density.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(each, keyword) for each in ("score", "klass", *free)]
+    )
+    return ModelProgram(
+        name=name,
+        path=None,
+        source="",
+        model=model,
+        log_density=log_density,
+        log_odds=None,
+        simulate=None,
+        summary=_in_words(plain),
+        standardised=True,
+    )
+
+
+def _prior(name: str, plain: Mapping[str, Any]) -> Any:
+    return distribution_of(plain["distribution"])(name, **plain["fixed"], dims="klass")
+
+
+def _free(plain: Mapping[str, Any]) -> list[str]:
+    """Return the parameters that are neither fixed nor another way to say one that is."""
+    name, fixed, priors = plain["distribution"], plain["fixed"], plain["priors"]
+    known = _parameters(distribution_of(name))
+    free = [each for each, needed in known.items() if needed or each in priors]
+    # Of location-scale distributions PyMC makes mu and sigma optional.
+    said = {*fixed, *priors}
+    for each in DEFAULT_PRIORS:
+        scale = each == "sigma" and said & {"tau", "lam"}
+        if each in known and each not in free and not scale:
+            free.append(each)
+    return [each for each in known if each in free and each not in fixed]
+
+
+def _parameters(kind: Any) -> dict[str, bool]:
+    """Return the parameters of a distribution by name, and whether they are needed."""
+    signature = inspect.signature(kind.dist)
+    return {
+        # A number by default, as the skewness of SkewNormal, is for the user to choose, too.
+        name: each.default is each.empty or isinstance(each.default, int | float)
+        for name, each in signature.parameters.items()
+        if name not in OTHER_ARGUMENTS and each.kind is not each.VAR_KEYWORD
+    }
+
+
+def _in_words(plain: Mapping[str, Any]) -> str:
+    fixed = ", ".join(f"{name} = {value}" for name, value in plain["fixed"].items())
+    priors = {**DEFAULT_PRIORS, **plain["priors"]}
+    drawn = ", ".join(
+        f"{name} ~ {priors[name]['distribution']}"
+        f"({', '.join(f'{value}' for value in priors[name]['fixed'].values())})"
+        for name in _free(plain)
+    )
+    return (
+        f"In each class (s - m)/S ~ {plain['distribution']}, m and S the robust centre and spread"
+        f" of the scores; {'; '.join(each for each in (fixed, drawn) if each)}; P(+) ~ Beta(1, 1)."
+    )

@@ -1,0 +1,252 @@
+"""A model program as a part: fitted by NUTS, or by its mode, and read through its own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.families import FAMILIES
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.covariates import Covariates
+from bayescal.fitting.curves.curves import PartCurves, check_finite
+from bayescal.fitting.curves.program_draws import ProgramClassDraws, ProgramDraws, ProgramLogOdds
+from bayescal.fitting.engines import stacking
+from bayescal.fitting.engines.chains import check_chains
+from bayescal.fitting.engines.importance import smooth
+from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.program import CHAINS, DRAWS, PRIOR, ProgramInference
+from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, ProgramFunctions
+from bayescal.fitting.parts.configured import CONFIGURED_PARTS, PROGRAM
+from bayescal.fitting.parts.part import (
+    FOLDER,
+    MODE,
+    POSTERIOR,
+    Finding,
+    Groups,
+    Options,
+    Part,
+    PartPaths,
+    Reading,
+    Row,
+    Task,
+)
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.numerics import log_sum_exp
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    from bayescal.fitting.formulas import Block
+
+PARAMETERS = "answer_parameters"  # attribute of the draws: the variables that tables show
+PROBLEMS = "problems"  # attribute of the chains' group
+# Documents whose prediction without themselves may rest on few draws (Vehtari et al., 2017).
+WORST_SHAPE = 0.7
+
+
+@dataclass(frozen=True)
+class ProgramFit:
+    """The posterior of a program, or its mode."""
+
+    draws: xr.Dataset  # the group posterior or mode
+    chains: xr.Dataset | None  # that of the sampler; None for a mode
+    functions: ProgramFunctions
+    alone: bool  # whether the model is this part
+    data: BinaryScores
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws as the sampler made them."""
+        shown = [n for n in self.functions.parameters if n in self.draws]
+        return self.draws.assign_attrs({PARAMETERS: " ".join(shown)})
+
+    def constants(self) -> xr.Dataset:
+        """Return what makes the program again."""
+        return self.functions.dataset()
+
+    def evidence(self) -> xr.Dataset:
+        """Return the statistics of the chains; beside other parts with what is wrong with them."""
+        assert self.chains is not None  # noqa: S101
+        if self.alone:
+            return self.chains
+        _, k = self._left_out
+        problems = check_chains(self.chains, self.draws).problems
+        stats = self.chains.assign(pareto_k=("document", k))
+        return stats.assign_attrs({PROBLEMS: "; ".join(problems)})
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        log_odds, _ = self._left_out
+        return log_odds[index]
+
+    @cached_property
+    def _left_out(self) -> tuple[Floats, Floats]:
+        """Return log-odds of documents left out by Pareto-smoothed importance sampling, and k."""
+        curves = curves_of(self.functions, self.draws, None)
+        log_odds = curves.label_log_odds(self.data)
+        weight = 1.0 if self.data.weight is None else self.data.weight
+        log_weight, k = smooth(-(weight * curves.seen(self.data, log_odds)).T)
+        both = [
+            log_sum_exp(log_weight.T + stacking.log_scores(log_odds, own), axis=0)
+            for own in (np.ones(k.size, dtype=bool), np.zeros(k.size, dtype=bool))
+        ]
+        return both[0] - both[1], k
+
+
+class ProgramPart(Part):
+    """A PyMC model program."""
+
+    name = PROGRAM
+
+    def __init__(self, run: ProgramInference | None = None, inference: str = "nuts") -> None:
+        self._run, self.inference = run, inference
+        if run is not None:
+            name = run.record.name
+            self.name = f"{name} {PROGRAM}" if name in CONFIGURED_PARTS else name
+            self.models_scores = run.record.program().log_density is not None
+
+    @property
+    def run(self) -> ProgramInference:
+        """Return the program to fit; a part that only reads results has none."""
+        assert self._run is not None  # noqa: S101
+        return self._run
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return True: it was asked for."""
+        return True
+
+    def fit(self, task: Task) -> ProgramFit:
+        """Return its posterior."""
+        options = task.options
+        found = self.run.posterior(self.inference, task.data, task.rng)
+        draws = found.groups[MODE if self.inference == "map" else POSTERIOR]
+        return ProgramFit(
+            draws, found.groups.get(CHAINS), found.functions, not options.combined, task.data
+        )
+
+    def paths(self, fit: Any, *, first: bool) -> PartPaths:
+        """Return where a tree keeps it: where people read it if it is the first."""
+        folder, mode = f"{FOLDER}/{self.name}", self.inference == "map"
+        of_chains = CHAINS if fit.alone else f"{folder}/{CHAINS}"
+        own = MODE if mode else POSTERIOR
+        return PartPaths(
+            name=self.name,
+            kind=PROGRAM,
+            draws=(own if first else f"{folder}/draws",),
+            constants=f"{folder}/{PROGRAM}",
+            evidence="" if mode else of_chains,
+        )
+
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> PartCurves:
+        """Return its curves."""
+        functions = ProgramFunctions.of(groups[paths.constants])
+        draws = groups[paths.draws[0]]
+        for name in functions.parameters:
+            if name in draws:
+                check_finite(reading.whose(paths.name), draws[name].values)
+        return curves_of(functions, draws, Covariates.of(groups))
+
+    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return the draws, which are what people read."""
+        return draws
+
+    def rows(
+        self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
+    ) -> Iterator[Row]:
+        """Yield the variables that its curve depends on, by class where they have one each."""
+        names = posterior.attrs.get(PARAMETERS, "").split()
+        names = [name for name in names if name != PRIOR]
+        by_class = [n for n in names if "klass" in posterior[n].dims]
+        own = fits if fits.family.name == paths.name else None
+        for k, label in enumerate(labels):
+            for name in by_class:
+                of_class = posterior[name].isel(klass=k)
+                mle = _maximum_likelihood(own, bool(k), name)
+                for at, each in _elements(of_class):
+                    yield (label, f"{name}{at}"), mle, each
+        for name in names:
+            if name not in by_class:
+                for at, each in _elements(posterior[name]):
+                    yield ("log-odds", f"{name}{at}"), {"mle": np.nan, "guard": ""}, each
+
+    def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+        """Yield what is wrong with the chains, and with predictions of documents left out."""
+        if problems := evidence.attrs.get(PROBLEMS):
+            yield Finding("the chains of {whose} are not to be trusted", problems, name)
+        if "pareto_k" in evidence:
+            k = evidence["pareto_k"].values
+            if bad := int((k > WORST_SHAPE).sum()):
+                yield Finding(
+                    f"{{whose}} predicts {bad} of {k.size} documents without themselves by a few"
+                    f" draws (Pareto k up to {k.max():.2f}, good below {WORST_SHAPE})",
+                    "look at these documents, or raise draws: its weight is uncertain",
+                    name,
+                )
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return its formula where it is that of a family, else its summary and hyperparameters."""
+        from bayescal.fitting.formulas import Block, density_blocks
+
+        record = self.run.record
+        given = dict(self.run.hyperparameters)
+        if record.kind == SHIPPED and record.name in FAMILIES:
+            return density_blocks((FAMILIES[record.name],), (IDENTITY,), scale, given)
+        shown = ", ".join(f"{name} = {value}" for name, value in given.items())
+        text = f"{record.program().summary} {shown}".strip()
+        if record.kind != DENSITY:
+            text = f"The model program {record.path or record.name}: {text}"
+        return [Block(self.name, text)]
+
+    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+        """Return one chain of draws from the program's prior, of the posterior's variables."""
+        return self.run.prior(task.data, posterior, task.options.draws, task.rng)
+
+
+def curves_of(
+    functions: ProgramFunctions, draws: xr.Dataset, covariates: Covariates | None
+) -> ProgramClassDraws | ProgramLogOdds:
+    """Return the curves of a posterior, or of a mode, for typical covariates."""
+    values = _values(draws)
+    prior = values[PRIOR].astype(np.float64)
+    own = ProgramDraws(functions, values, None if covariates is None else covariates.typical())
+    if functions.record.program().log_density is not None:
+        return ProgramClassDraws.of_draws(own, prior)
+    return ProgramLogOdds(own, prior, np.zeros(prior.size))
+
+
+def _values(draws: xr.Dataset) -> Mapping[str, NDArray[Any]]:
+    """Return each variable with all draws along the first axis; a mode is one draw."""
+    out = {}
+    for name, each in draws.data_vars.items():
+        if DRAWS[0] in each.dims:
+            values = each.transpose(*DRAWS, ...).values
+            out[str(name)] = values.reshape(-1, *values.shape[2:])
+        else:
+            out[str(name)] = each.values[None]
+    return out
+
+
+def _elements(values: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
+    """Yield the elements of a variable with their positions in words; one has none."""
+    dims = [str(dim) for dim in values.dims if dim not in DRAWS]
+    if not dims:
+        yield "", values
+        return
+    stacked = values.stack(element=dims)
+    for k, at in enumerate(stacked["element"].values):
+        yield f"[{', '.join(map(str, at))}]", stacked.isel(element=k, drop=True)
+
+
+def _maximum_likelihood(fits: ClassFits | None, positive: bool, name: str) -> dict[str, Any]:
+    fit = None if fits is None else (fits.positive if positive else fits.negative)
+    if fit is None or name not in fit.parameters:
+        return {"mle": np.nan, "guard": ""}
+    guard = fit.scale_floor.name if name in fit.scale_floor.acted else ""
+    return {"mle": fit.parameters[name], "guard": guard}
+
+
+READER = ProgramPart()

@@ -1,0 +1,406 @@
+"""Programs of a user's own: the contract, what is wrong with a program, densities by a record."""
+
+import pickle
+import re
+import textwrap
+
+import numpy as np
+import pymc as pm
+import pytest
+import scipy.stats as st
+import xarray as xr
+
+import bayescal
+from bayescal import NUTS, Density, Program, ScoreCalibrator
+from bayescal.distributions import programs
+from bayescal.fitting.engines import program as engine
+from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
+from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
+from bayescal.fitting.scores import BinaryScores
+
+pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
+RNG = np.random.default_rng(5)
+LABEL = RNG.random(60) < 0.4
+SCORE = RNG.standard_t(4, 60) + 1.5 * LABEL
+COLUMN = RNG.normal(size=60)
+SITE = np.where(RNG.random(60) < 0.5, "paris", "oslo")
+
+LOGISTIC = """
+    import pymc as pm
+
+    def model(score, label):
+        with pm.Model() as program:
+            intercept = pm.Normal("intercept", 0, 5)
+            slope = pm.Normal("slope", 0, 2)
+            pm.Bernoulli("label", logit_p=log_odds(score, intercept, slope), observed=label)
+        return program
+
+    def log_odds(score, intercept, slope):
+        return intercept + slope * score
+"""
+GROUPS = """
+    import pymc as pm
+
+    def model(score, label, *, covariates, coords):
+        with pm.Model(coords=coords) as program:
+            slope = pm.Normal("slope", 0, 2)
+            length = pm.Normal("length", 0, 2)
+            site = pm.Normal("at_site", 0, 2, dims="site")
+            logit = log_odds(score, covariates, slope, length, site)
+            pm.Bernoulli("label", logit_p=logit, observed=label)
+        return program
+
+    def log_odds(score, covariates, slope, length, at_site):
+        return slope * score + length * covariates["length"] + at_site[covariates["site"]]
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="mine.py"):
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def draws_of_prior(monkeypatch):
+    """Replace NUTS by draws of the prior, which are of the right names and shapes."""
+
+    def draw(model, rng, *, draws, chains, started=None, **_):
+        started()
+        names = [v.name for v in (*model.free_RVs, *model.deterministics)]
+        values = pm.draw(
+            [model[name] for name in names],
+            draws * chains,
+            random_seed=int(rng.integers(2**31)),
+            mode="FAST_COMPILE",
+        )
+        variables = {}
+        for name, value in zip(names, values, strict=True):
+            dims = model.named_vars_to_dims.get(name) or [
+                f"{name}_{k}" for k in range(value.ndim - 1)
+            ]
+            shape = (chains, draws, *value.shape[1:])
+            variables[name] = (("chain", "draw", *dims), np.reshape(value, shape))
+        diverging = np.zeros((chains, draws), dtype=bool)
+        coords = {k: list(v) for k, v in model.coords.items() if v}
+        return {
+            "posterior": xr.Dataset(variables, coords),
+            "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), diverging)}),
+        }
+
+    monkeypatch.setattr(engine, "draw_posterior", draw)
+
+
+def fitted(parts, inference="auto", **columns):
+    calibrator = ScoreCalibrator(parts, inference, draws=200, chains=2, random_state=0)
+    return calibrator.fit(SCORE, LABEL, **columns)
+
+
+# The contract
+
+LOADED = [programs.load(name) for name in programs.available()]
+ANSWERING = [each.name for each in LOADED if each.log_density or each.log_odds]
+
+
+def test_all_programs_of_one_problem_answer():
+    assert set(programs.available()) - set(ANSWERING) == {
+        "topics",
+        "classifier_weights",
+        "joint_multiclass",
+    }
+
+
+@pytest.mark.parametrize("name", ANSWERING)
+def test_a_shipped_program_says_of_new_scores_what_its_model_says(name):
+    """By the model's own likelihood: of documents for densities, of labels for log-odds."""
+    program = programs.load(name)
+    data = BinaryScores(SCORE, LABEL)
+    model = build_model(program, data)
+    record = ProgramRecord(
+        "shipped", name, arguments=engine.resolve_hyperparameters(program, data, None)
+    )
+    functions = try_out(program, record, model, data)
+    names = [v.name for v in (*model.free_RVs, *model.deterministics)]
+    values = pm.draw([model[n] for n in names], 2, random_seed=3, mode="FAST_COMPILE")
+    draws = dict(zip(names, values, strict=True))
+    whole = log_likelihood(record, data, draws)
+    if program.log_density is not None:
+        both = [functions.log_density(k, SCORE, draws, None) for k in (0, 1)]
+        prior = draws["prior"][:, None]
+        expected = np.where(LABEL, both[1] + np.log(prior), both[0] + np.log1p(-prior))
+    else:
+        chance = 1 / (1 + np.exp(-functions.log_odds(SCORE, draws, None)))
+        if name == "noisy_logistic":
+            n = LABEL.sum()
+            chance = 1 / (62 - n) + (1 - 1 / (n + 2) - 1 / (62 - n)) * chance
+        centre, spread = data.centre_and_spread
+        expected = st.t(4, centre, spread).logpdf(SCORE) + np.log(
+            np.where(LABEL, chance, 1 - chance)
+        )
+    np.testing.assert_allclose(whole, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_functions_survive_pickling_and_files(write):
+    record = record_of(write(LOGISTIC))
+    functions = ProgramFunctions(record, {"slope": np.array(2.0)})
+    draws = {"intercept": np.array([0.0, 1.0])}
+    expected = np.array([[2.0, 4.0], [3.0, 5.0]])
+    score = np.array([1.0, 2.0])
+    for each in (
+        functions,
+        pickle.loads(pickle.dumps(functions)),
+        ProgramFunctions.of(functions.dataset()),
+    ):
+        np.testing.assert_allclose(each.log_odds(score, draws, None), expected)
+
+
+def test_a_file_of_results_does_not_run_a_changed_program(write, draws_of_prior, tmp_path):
+    path = write(LOGISTIC)
+    saved = fitted(Program(path)).save(tmp_path / "mine.nc")
+    before = bayescal.load(saved).predict_proba([0.0, 1.0])
+    text = path.read_text()
+    path.write_text(text + "\nraise SystemError\n")
+    with pytest.raises(ValueError, match=r"hold its text: `bayescal models FILE\.nc`"):
+        _ = reloaded(saved)
+    path.write_text(text)
+    assert np.array_equal(reloaded(saved).predict_proba([0.0, 1.0]), before)
+
+
+def reloaded(path):
+    from bayescal.fitting.engines import program_functions
+
+    program_functions._program.cache_clear()
+    return bayescal.load(path)
+
+
+def test_a_class_prior_moves_log_odds(write, draws_of_prior):
+    calibrator = fitted(Program(write(LOGISTIC)), NUTS())
+    own = calibrator.sample_proba([0.3], prior=0.4)
+    other = calibrator.sample_proba([0.3], prior=0.8)
+    moved = np.log(other / (1 - other)) - np.log(own / (1 - own))
+    np.testing.assert_allclose(moved, np.log(4) - np.log(0.4 / 0.6))
+
+
+def test_draws_of_a_program_beside_other_parts_are_weighed(write, draws_of_prior):
+    with pytest.warns(UserWarning, match="Pareto k|R-hat|effective sample size"):
+        calibrator = fitted(["monotone", Program(write(LOGISTIC))])
+    assert calibrator.inference_ == "exact"
+    assert list(calibrator.combination_.index) == ["monotone", "mine"]
+    assert calibrator.combination_["weight"].sum() == pytest.approx(1.0)
+    assert calibrator.predict_interval([0.0]).shape == (1, 2)
+
+
+# Densities by a record
+
+
+def test_a_density_is_that_of_scipy_in_raw_units():
+    record = Density(pm.StudentT, nu=[3, 8]).record()
+    program, data = record.program(), BinaryScores(SCORE, LABEL)
+    centre, spread = data.centre_and_spread
+    record = ProgramRecord(record.kind, record.name, source=record.source, units=(centre, spread))
+    draws = {"mu": np.array([[0.0, 1.0]]), "sigma": np.array([[0.5, 2.0]])}
+    functions = ProgramFunctions(record, {})
+    for klass, (nu, mu, sigma) in enumerate([(3, 0, 0.5), (8, 1, 2)]):
+        expected = st.t(nu, centre + spread * mu, spread * sigma).logpdf(SCORE)
+        got = functions.log_density(klass, SCORE, draws, None)[0]
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert program.summary.startswith("In each class (s - m)/S ~ StudentT")
+
+
+def test_a_density_is_kept_with_its_file(draws_of_prior, tmp_path):
+    density = Density(pm.StudentT, nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
+    calibrator = fitted(density)
+    again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
+    assert again.parts == density
+    assert np.array_equal(again.predict_proba(SCORE), calibrator.predict_proba(SCORE))
+    assert calibrator.class_densities([0.0]).sizes["klass"] == 2
+
+
+@pytest.mark.parametrize(
+    ("density", "message"),
+    [
+        (
+            Density("StudentTee", nu=3),
+            "no distribution 'StudentTee' in pymc, did you mean 'StudentT'",
+        ),
+        (Density(3.0), "distribution must be a distribution such as pm.StudentT"),
+        (Density(pm.StudentT), r"StudentT needs nu, fixed or with a prior, such as nu=1.0"),
+        (Density(pm.Normal, nu=3), "parameters of Normal are mu, sigma, tau; got nu"),
+        (Density(pm.Normal, mu=0, sigma=1), "all parameters of Normal are fixed"),
+        (Density(pm.Normal, mu=[1, 2, 3]), "must be finite numbers, or a pair"),
+        (Density(pm.Normal, mu=0, priors={"mu": Density(pm.Normal)}), "is fixed and has a prior"),
+        (Density(pm.Normal, priors={"mu": 3}), "prior of 'mu' must be a Density of fixed"),
+    ],
+)
+def test_densities_that_are_none(density, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(density)
+
+
+# Further columns
+
+
+def test_covariates_reach_the_model_and_the_log_odds(write, draws_of_prior, tmp_path):
+    frame = {"length": COLUMN, "site": SITE}
+    calibrator = fitted(Program(write(GROUPS)), covariates=frame)
+    posterior = calibrator.posterior_["posterior"]
+    assert posterior["at_site"].coords["site"].values.tolist() == ["oslo", "paris"]
+    one = {"length": [2.0], "site": ["paris"]}
+    draws = {n: posterior[n].values.reshape(400, -1)[:, -1] for n in ("slope", "length", "at_site")}
+    log_odds = 0.7 * draws["slope"] + 2.0 * draws["length"] + draws["at_site"]
+    expected = 1 / (1 + np.exp(-log_odds))
+    np.testing.assert_allclose(calibrator.sample_proba([0.7], covariates=one)[:, 0], expected)
+    many = {name: np.repeat(value, 3000) for name, value in one.items()}
+    got = calibrator.predict_proba(np.full(3000, 0.7), covariates=many)[:, 1]
+    np.testing.assert_allclose(got, expected.mean())
+    again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
+    assert np.array_equal(
+        again.predict_interval([0.7], covariates=one),
+        calibrator.predict_interval([0.7], covariates=one),
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (None, "the model takes covariates length, site: pass covariates="),
+        ({"length": [1.0]}, "there is no site"),
+        ({"length": [1.0], "site": ["rome"]}, "'site' holds 'rome', which was not fitted"),
+        ({"length": [np.nan], "site": ["oslo"]}, "'length' holds nan"),
+        ({"length": [1.0, 2.0], "site": ["oslo"]}, r"'length' has shape \(2,\) and there are 1"),
+        ({"length": ["long"], "site": ["oslo"]}, "'length' must hold numbers"),
+        ([1.0], "must be a DataFrame or a dict of columns"),
+    ],
+)
+def test_columns_that_are_none(columns, message, write, draws_of_prior):
+    calibrator = fitted(Program(write(GROUPS)), covariates={"length": COLUMN, "site": SITE})
+    with pytest.raises(ValueError, match=message):
+        calibrator.predict_proba([0.0], covariates=columns)
+
+
+def test_programs_say_whether_they_take_covariates(write):
+    with pytest.raises(ValueError, match="takes covariates: pass fit"):
+        fitted(Program(write(GROUPS)))
+    with pytest.raises(ValueError, match="takes no covariates, got length"):
+        fitted(Program(write(LOGISTIC)), covariates={"length": COLUMN})
+    with pytest.raises(ValueError, match="covariates are for a Program alone"):
+        fitted("gaussian", covariates={"length": COLUMN})
+
+
+# What is wrong with a program
+
+
+BAD = {
+    "raises": (
+        "slope = pm.Normal",
+        "slope = 1 / 0 * pm.Normal",
+        "line 7, fails: ZeroDivisionError",
+    ),
+    "answer raises": ("return intercept", "return len(3) + intercept", "TypeError"),
+    "no free variable": (
+        'pm.Normal("intercept", 0, 5)\n        slope = pm.Normal("slope", 0, 2)',
+        'pm.Deterministic("intercept", pm.math.constant(0.0)); slope = pm.Data("slope", 1.0)',
+        "has no free variable",
+    ),
+    "shadows draws": (
+        'slope = pm.Normal("slope", 0, 2)',
+        'slope = pm.Normal("slope", 0, 2); pm.Normal("draw")',
+        "variables named draw, which results keep",
+    ),
+    "shadows the prior": (
+        'slope = pm.Normal("slope", 0, 2)',
+        'slope = pm.Normal("slope", 0, 2); pm.Beta("prior", 1, 1)',
+        "variables named prior",
+    ),
+    "scalar": (
+        "return intercept + slope * score",
+        "return score * 0 + intercept if SHAPED else intercept",
+        r"of the shape of the scores, \(60,\), got \(\)",
+    ),
+    "nan": (
+        "return intercept + slope * score",
+        "return pm.math.log(-1.0 - score**2) + intercept",
+        "log_odds returns nan for 60 of 60",
+    ),
+    "no contract": ("def log_odds(", "def log_oods(", "Add one of\n\n    def log_density"),
+    "unknown argument": (
+        "(score, intercept, slope):",
+        "(score, intercept, slop=1.0, slope=2.0):",
+        "takes 'slop', which is no variable.*did you mean 'slope'",
+    ),
+    "labels not observed": (
+        'pm.Bernoulli("label"',
+        'pm.Bernoulli("labels"',
+        "must observe variables named label; it observes no label, but labels",
+    ),
+    "no model": ("return program", "return None", "must return a pymc.Model, got NoneType"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_wrong_is_said(what, write):
+    old, new, message = BAD[what]
+    text = textwrap.dedent(LOGISTIC)
+    assert old in text, what
+    text = text.replace(old, new)
+    if what == "no contract":
+        text = text.replace("logit_p=log_odds(", "logit_p=log_oods(")
+    if what == "scalar":
+        text = text.replace(
+            "logit_p=log_odds(score, intercept, slope)", "logit_p=intercept + 0 * score"
+        ).replace("return score * 0 + intercept if SHAPED else intercept", "return intercept")
+    path = write(text)
+    with pytest.raises(ValueError, match=re.compile(message, re.DOTALL)):
+        fitted(Program(path))
+
+
+def test_a_program_that_hangs_is_stopped(write, monkeypatch):
+    monkeypatch.setattr(engine, "COMPILE_LIMIT", 0.2)
+    path = write(LOGISTIC.replace("with pm.Model()", "while True: pass\n        with pm.Model()"))
+    with pytest.raises(
+        ValueError, match=r"line 5, fails: TimeoutError: .* has no draw after 0\.2 s"
+    ):
+        fitted(Program(path))
+
+
+def test_files_that_are_no_python(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_bytes(b"\xff\xfe\x00not text")
+    with pytest.raises(ValueError, match="is no text of Python"):
+        programs.load(path)
+    with pytest.raises(
+        ValueError, match=r"no program 'noisy_logistik'.*Did you mean 'noisy_logistic'"
+    ):
+        programs.load("noisy_logistik")
+
+
+def test_chains_that_disagree_are_called_improper(write, draws_of_prior, monkeypatch):
+    drawn = engine.draw_posterior
+
+    def apart(*args, **options):
+        groups = drawn(*args, **options)
+        shifted = groups["posterior"].assign(slope=groups["posterior"]["slope"] + [[0.0], [50.0]])
+        return groups | {"posterior": shifted}
+
+    monkeypatch.setattr(engine, "draw_posterior", apart)
+    with pytest.warns(UserWarning, match="several modes, or an improper posterior"):
+        fitted(Program(write(LOGISTIC)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference": "exact"}, "inference='exact' has no engine for Program"),
+        ({"inference": "mle"}, "inference='mle' would ignore Program"),
+        ({"parts": ["monotone", Program("logistic")], "inference": "map"}, "would ignore Program"),
+        ({"parts": ["monotone", Program("logistic"), Program("logistic")]}, "different names"),
+        ({"parts": Program("topics")}, "is a model of many topics"),
+    ],
+)
+def test_inferences_that_would_ignore_a_program(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ScoreCalibrator(**{"parts": Program("logistic")} | settings).fit(SCORE, LABEL)
