@@ -191,6 +191,13 @@ def threshold_for_recall(
     ValueError
         If an argument is not as described.
 
+    Notes
+    -----
+    This is the threshold of one posterior, not of a design: it assumes that P(positive | score) is as the
+    calibrator models it, so that no positives hide among low scores, and draws the
+    labels of all documents, also of those whose labels are known. For a
+    statement of recall that rests on a random sample see `bayescal.sampling.estimate_recall`.
+
     Examples
     --------
     >>> import numpy as np
@@ -312,6 +319,13 @@ def precision_at(
     ValueError
         If an argument is not as described.
 
+    Notes
+    -----
+    This is the precision of one posterior, not of a design: it assumes that P(positive | score) is as the
+    calibrator models it, so that no positives hide among low scores, and draws the
+    labels of all documents, also of those whose labels are known. For a
+    statement of recall that rests on a random sample see `bayescal.sampling.estimate_recall`.
+
     Examples
     --------
     >>> import numpy as np
@@ -345,6 +359,13 @@ def recall_at(
     ------
     ValueError
         If an argument is not as described.
+
+    Notes
+    -----
+    This is the recall of one posterior, not of a design: it assumes that P(positive | score) is as the
+    calibrator models it, so that no positives hide among low scores, and draws the
+    labels of all documents, also of those whose labels are known. For a
+    statement of recall that rests on a random sample see `bayescal.sampling.estimate_recall`.
 
     Examples
     --------
