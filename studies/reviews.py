@@ -31,15 +31,15 @@ HEAVY, REUTERS = "heavy tails", "Reuters, linear SVM"
 POPULATIONS = (*HIDDEN, "half easy, half hard", "SVM-like", HEAVY)
 # Population, share of positives, labels, runs.
 CELLS = (
-    *((name, 0.01, 500, 50) for name in POPULATIONS),
-    ("Gaussian", 0.01, 2_000, 25),
-    ("25 % hidden", 0.01, 2_000, 25),
-    ("Gaussian", 0.005, 1_000, 25),
-    ("25 % hidden", 0.05, 500, 25),
-    (REUTERS, 0.0, 400, 30),
+    *((name, 0.01, 500, 24) for name in POPULATIONS),
+    ("Gaussian", 0.01, 2_000, 10),
+    ("25 % hidden", 0.01, 2_000, 10),
+    ("Gaussian", 0.005, 1_000, 10),
+    ("25 % hidden", 0.05, 500, 10),
+    (REUTERS, 0.0, 400, 20),
 )
 METHODS = ("design-based", "hull", "no positives hidden", "Clopper-Pearson", "two strata, Jeffreys")
-FITS, STOPS, WANTED, SURE = 25, 16, 0.8, 0.9
+FITS, STOPS, WANTED, SURE = 25, 8, 0.8, 0.9
 CONTROL_POSITIVES, STOP_LABELS, LOOK = 25, 2_400, 500
 
 

@@ -193,10 +193,10 @@ def threshold_for_recall(
 
     Notes
     -----
-    This is the threshold of one posterior, not of a design: it assumes that P(positive | score) is as the
-    calibrator models it, so that no positives hide among low scores, and draws the
-    labels of all documents, also of those whose labels are known. For a
-    statement of recall that rests on a random sample see `bayescal.sampling.estimate_recall`.
+    This is the threshold of one posterior, not of a design. It assumes that P(positive | score) is
+    as the calibrator models it, so that no positives hide among low scores, and draws the labels of
+    all documents, also of those whose labels are known. A statement of recall that rests on a
+    random sample is `bayescal.sampling.estimate_recall`.
 
     Examples
     --------
@@ -321,10 +321,10 @@ def precision_at(
 
     Notes
     -----
-    This is the precision of one posterior, not of a design: it assumes that P(positive | score) is as the
-    calibrator models it, so that no positives hide among low scores, and draws the
-    labels of all documents, also of those whose labels are known. For a
-    statement of recall that rests on a random sample see `bayescal.sampling.estimate_recall`.
+    This is the precision of one posterior, not of a design. It assumes that P(positive | score) is
+    as the calibrator models it, so that no positives hide among low scores, and draws the labels of
+    all documents, also of those whose labels are known. A statement of recall that rests on a
+    random sample is `bayescal.sampling.estimate_recall`.
 
     Examples
     --------
@@ -362,10 +362,10 @@ def recall_at(
 
     Notes
     -----
-    This is the recall of one posterior, not of a design: it assumes that P(positive | score) is as the
-    calibrator models it, so that no positives hide among low scores, and draws the
-    labels of all documents, also of those whose labels are known. For a
-    statement of recall that rests on a random sample see `bayescal.sampling.estimate_recall`.
+    This is the recall of one posterior, not of a design. It assumes that P(positive | score) is
+    as the calibrator models it, so that no positives hide among low scores, and draws the labels of
+    all documents, also of those whose labels are known. A statement of recall that rests on a
+    random sample is `bayescal.sampling.estimate_recall`.
 
     Examples
     --------
