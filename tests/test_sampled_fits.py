@@ -132,7 +132,7 @@ def test_a_class_chosen_by_score_weighs_its_effective_size():
     assert share == pytest.approx(np.average(positive, weights=weight))
 
 
-@pytest.mark.parametrize("inference", ["exact", "mle"])
+@pytest.mark.parametrize("inference", [pytest.param("exact", marks=pytest.mark.slow), "mle"])
 def test_the_share_of_positives_is_that_of_the_collection(inference, tmp_path):
     scores, positive, weight, _ = sample(by_score, 3)
     fitted = ScoreCalibrator(inference=inference, draws=100, random_state=0)
