@@ -16,8 +16,9 @@ from scipy import stats
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
 from bayescal.sampling import estimate_recall, inclusion_of, plan_sample, stop_review
+from bayescal.sampling.estimates import design_limits
 from bayescal.sampling.exact import Limits
-from bayescal.sampling.plans import SamplePlan
+from bayescal.sampling.plans import SamplePlan, Units
 from bayescal.sampling.stopping import rank_order_pvalue
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.validation import Floats
@@ -31,16 +32,31 @@ HEAVY, REUTERS = "heavy tails", "Reuters, linear SVM"
 POPULATIONS = (*HIDDEN, "half easy, half hard", "SVM-like", HEAVY)
 # Population, share of positives, labels, runs.
 CELLS = (
-    *((name, 0.01, 500, 24) for name in POPULATIONS),
-    ("Gaussian", 0.01, 2_000, 10),
-    ("25 % hidden", 0.01, 2_000, 10),
-    ("Gaussian", 0.005, 1_000, 10),
-    ("25 % hidden", 0.05, 500, 10),
-    (REUTERS, 0.0, 400, 20),
+    *((name, 0.01, 500, 16) for name in POPULATIONS),
+    ("Gaussian", 0.01, 2_000, 8),
+    ("25 % hidden", 0.01, 2_000, 8),
+    ("Gaussian", 0.005, 1_000, 8),
+    ("25 % hidden", 0.05, 500, 8),
+    (REUTERS, 0.0, 400, 10),
+)
+# Population, share, labels: of intervals from the draw alone, which cost little.
+DRAWN, DRAWS = (
+    (
+        ("Gaussian", 0.01, 500),
+        ("25 % hidden", 0.01, 500),
+        ("SVM-like", 0.01, 500),
+        ("Gaussian", 0.01, 2_000),
+        ("half easy, half hard", 0.05, 500),
+    ),
+    150,
 )
 METHODS = ("design-based", "hull", "no positives hidden", "Clopper-Pearson", "two strata, Jeffreys")
-FITS, STOPS, WANTED, SURE = 25, 8, 0.8, 0.9
-CONTROL_POSITIVES, STOP_LABELS, LOOK = 25, 2_400, 500
+FITS, STOPS, WANTED, SURE = 25, 4, 0.8, 0.9
+CONTROL_POSITIVES, STOP_LABELS, LOOK = 25, 2_400, 1_000
+
+
+TABLES = ("reviews", "reviews_draws", "reviews_fits", "reviews_stops")
+PIECES = ("recalls", "draws", "fits", "stops")
 
 
 def draw(population: str, share: float, rng: np.random.Generator) -> tuple[Floats, np.ndarray]:
@@ -117,6 +133,19 @@ def recall_of(population: str, share: float, n: int, seed: int) -> list[tuple[bo
     each = (found.design_based, found.robust, found.without_hidden, *peers)
     held = [(bool(one.lower <= truth <= one.upper), one.width) for one in each]
     return [*held, (True, seconds)]
+
+
+def from_the_draw(population: str, share: float, n: int, seed: int) -> tuple[bool, float]:
+    """Return whether the interval from the draw alone holds in one round, and its width."""
+    rng = np.random.default_rng(seed + 10**6)
+    scores, positive = draw(population, share, rng)
+    at = threshold_of(population, scores, positive)
+    truth = float(np.mean(scores[positive] >= at))
+    plan = plan_sample(scores, n, threshold=at, random_state=seed)
+    units = Units.of(scores, labelled(positive, plan), None)
+    found = design_limits("recall", units, units.scores >= at, (plan,), 0.9)
+    assert found is not None  # noqa: S101
+    return bool(found.lower <= truth <= found.upper), found.width
 
 
 def clopper_pearson(
@@ -215,19 +244,19 @@ def stopped(population: str, seed: int) -> list[tuple[bool, int]]:
 def run(options: Options) -> None:
     """Measure; write page and tables."""
     recalls, bars = _recalls(options)
+    drawn, of_draws = _from_the_draw(options)
     fits, more = _fits(options)
     stops, rest = _stops(options)
-    for name, table in (("reviews", recalls), ("reviews_fits", fits), ("reviews_stops", stops)):
+    for name, table in zip(TABLES, (recalls, drawn, fits, stops), strict=True):
         write_table(table, options.out, name)
-    write_bars([*bars, *more, *rest], options.out, "reviews")
+    write_bars([*bars, *of_draws, *more, *rest], options.out, "reviews")
     write_page("reviews", options.out, page(options.out))
 
 
 def page(folder: Path) -> str:
     """Return the page: coverage and width of intervals, fits, and stops."""
-    names = ("reviews", "reviews_fits", "reviews_stops")
-    tables = (markdown(pd.read_csv(folder / f"{name}.csv")) for name in names)
-    return fill("reviews", folder, **dict(zip(("recalls", "fits", "stops"), tables, strict=True)))
+    tables = (markdown(pd.read_csv(folder / f"{name}.csv")) for name in TABLES)
+    return fill("reviews", folder, **dict(zip(PIECES, tables, strict=True)))
 
 
 def _share(held: np.ndarray) -> tuple[float, float]:
@@ -270,6 +299,20 @@ def _recalls(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     claim = "all cells together: coverage of the interval stated first"
     bars.append(Bar(claim, with_error(*pooled, 3), ">= 0.9", pooled[0] >= 0.9))
     return pd.DataFrame(rows, columns=["collection", "runs", *METHODS]), bars
+
+
+def _from_the_draw(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
+    rows, bars = [], []
+    for cell in DRAWN:
+        tasks = [(*cell, seed) for seed in range(options.size(DRAWS, 2))]
+        held, width = np.array(spread_over(options.jobs, from_the_draw, tasks), dtype=float).T
+        population, share, n = cell
+        name = f"{population}, {100 * share:g} %, {n} labels"
+        covered = _share(held)
+        rows.append((name, len(tasks), with_error(*covered, 2), f"{width.mean():.2f}"))
+        claim = f"{name}, one round: coverage from the draw alone"
+        bars.append(Bar(claim, with_error(*covered, 2), ">= 0.9", covered[0] >= 0.9))
+    return pd.DataFrame(rows, columns=["collection", "runs", "coverage", "width"]), bars
 
 
 def _fits(options: Options) -> tuple[pd.DataFrame, list[Bar]]:

@@ -82,14 +82,15 @@ def test_sequential_limits_hold_at_all_looks_and_others_do_not():
     assert peeked > 0.2 + 0.1
 
 
-def test_sequential_limits_are_a_ratio_of_posterior_to_prior():
-    counts = np.arange(0, 41)
-    prior = np.full(41, 1.0 / 41)
-    posterior = prior * stats.hypergeom.pmf(2, 40, counts, 12)
-    posterior /= posterior.sum()
-    inside = counts[posterior / prior > 0.1]
-    found = count_limits(2, 12, 40, 0.9, sequential=True)
-    assert (found.lower, found.upper) == (inside[0], inside[-1])
+@pytest.mark.parametrize(("documents", "sampled"), [(40, 12), (25, 5), (60, 31)])
+def test_sequential_limits_are_a_ratio_of_posterior_to_prior(documents, sampled):
+    counts = np.arange(documents + 1)
+    for positives in range(sampled + 1):
+        posterior = stats.hypergeom.pmf(positives, documents, counts, sampled)
+        posterior /= posterior.sum()
+        inside = counts[posterior * (documents + 1) > 0.1]
+        found = count_limits(positives, sampled, documents, 0.9, sequential=True)
+        assert (found.lower, found.upper) == (inside[0], inside[-1])
 
 
 def covered_by_share(a, b, sampled, sizes, level=0.9):

@@ -131,7 +131,8 @@ def _answer(result: ReviewEstimate) -> Answer:
     if result.method == DESIGN:
         text = (
             "The interval rests on the random draw alone: whatever the scores are worth, intervals"
-            f" made like this one contain the truth in {percent(result.level)} of draws or more."
+            f" made like this one contain the truth in about {percent(result.level)} of draws or"
+            " more."
         )
     else:
         text = "The interval rests on a curve along the score, with and without hidden positives."
