@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from bayescal.sampling.exact import Limits, count_limits, share_limits, sum_limits
-from bayescal.sampling.hidden import Collection, HiddenPosterior, fit_posterior
+from bayescal.sampling.hidden import Curves, hull_of, posterior_limits
 from bayescal.sampling.plans import SamplePlan, Units, as_partial_labels, as_plans, as_threshold
 from bayescal.support import score_checks, validation
 from bayescal.support.validation import Floats
@@ -297,11 +297,6 @@ def _estimate(
     )
 
 
-def hull_of(one: Limits, other: Limits) -> Limits:
-    """Return the outer ends of two intervals, and the value of the second."""
-    return Limits(other.value, min(one.lower, other.lower), max(one.upper, other.upper))
-
-
 def _of_labels(
     of: str,
     scores: Floats,
@@ -324,10 +319,10 @@ def _of_labels(
     fitted = np.where(usable, units.labels, np.nan)
     _warn_of_direction(units.scores, fitted)
     rng = validation.generator(options.random_state)
-    curves = Curves.of(units, fitted, above, options.hidden, rng)
+    curves = Curves.of(units.scores, units.labels, fitted, above, options.hidden, rng)
     measure = MEASURES[of]
     without, with_hidden = (
-        _posterior_limits(measure(positives, missed, above), level)
+        posterior_limits(measure(positives, missed, above), level)
         for positives, missed in (curves.without_hidden, curves.with_hidden)
     )
     exact, notes = None, _notes(units, above, of_plans, plans, threshold)
@@ -359,7 +354,7 @@ def _of_labels(
         with_hidden=with_hidden,
         positives=curves.hull(1, level),
         missed=curves.hull(0, level),
-        hidden=_posterior_limits(curves.share_hidden, level),
+        hidden=posterior_limits(curves.share_hidden, level),
         found=int(np.count_nonzero(units.labels == 1.0)),
         conflict=conflict,
         threshold=threshold,
@@ -384,87 +379,6 @@ def _prevalence(above: Floats, below: Floats, taken: NDArray[np.bool_]) -> Float
 
 
 MEASURES = {"recall": _recall, "precision": _precision, "prevalence": _prevalence}
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Posterior draws of positives above and below a threshold, by two priors of those hidden."""
-
-    without_hidden: tuple[Floats, Floats]  # (draws,): above, below
-    with_hidden: tuple[Floats, Floats]
-    share_hidden: Floats  # (draws,): by the latter
-    # P(as many labelled positives deep in the ranking, or more) without hidden positives
-    conflict: float
-
-    def hull(self, weight_above: int, level: float) -> Limits:
-        """Return the hull of the number of positives below, or above and below."""
-        one, other = (
-            _posterior_limits(weight_above * above + below, level)
-            for above, below in (self.without_hidden, self.with_hidden)
-        )
-        return hull_of(one, other)
-
-    @classmethod
-    def of(
-        cls,
-        units: Units,
-        fitted: Floats,
-        above: NDArray[np.bool_],
-        hidden: Any,
-        rng: np.random.Generator,
-    ) -> Curves:
-        """Return the draws of both posteriors, fitted to some of the labels."""
-        collection = Collection.of(units.scores)
-        plain, vague = (fit_posterior(collection, fitted, each, rng) for each in (0, hidden))
-        without, with_hidden = (
-            count_positives(each, collection, units.labels, above, rng) for each in (plain, vague)
-        )
-        conflict = _conflict(collection, units.scores, fitted, above, rng)
-        return cls(without, with_hidden, vague.share_hidden(), conflict)
-
-
-# The lowest documents, as a share of the ranking, whose labels test a curve fitted to the others.
-DEEP = 0.7
-
-
-def _conflict(
-    collection: Collection,
-    scores: Floats,
-    fitted: Floats,
-    above: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> float:
-    """Return P(as many deep positives, or more) by a curve fitted to all other labels."""
-    deep = ~above & (scores <= np.quantile(scores, DEEP))
-    own = deep & ~np.isnan(fitted)
-    if not own.any():
-        return math.nan
-    others = fit_posterior(collection, np.where(deep, np.nan, fitted), 0, rng)
-    expected = rng.binomial(collection.count(own), others.probabilities()).sum(axis=1)
-    return float(np.mean(expected >= np.count_nonzero(fitted[own] == 1.0)))
-
-
-def count_positives(
-    posterior: HiddenPosterior,
-    collection: Collection,
-    labels: Floats,
-    above: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Return draws of the positives above and below: known ones, and unlabelled ones drawn."""
-    p, unlabelled = posterior.probabilities(), np.isnan(labels)
-    drawn = (
-        rng.binomial(collection.count(unlabelled & mine), p).sum(axis=1)
-        + np.count_nonzero(labels[mine] == 1.0)
-        for mine in (above, ~above)
-    )
-    one, other = (np.asarray(each, dtype=np.float64) for each in drawn)
-    return one, other
-
-
-def _posterior_limits(draws: Floats, level: float) -> Limits:
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
-    return Limits(float(draws.mean()), float(lower), float(upper))
 
 
 def design_limits(

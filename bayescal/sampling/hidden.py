@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
+from bayescal.sampling.exact import Limits
 from bayescal.support.validation import Floats
 
 # Knots of the curve, as shares of the documents with lower scores.
@@ -164,6 +165,97 @@ def fit_posterior(
         as_beta(hidden),
     )
     return HiddenPosterior(model, draw(model.log_likelihood, model.dimension, seed))
+
+
+# What the posteriors say of a threshold.
+
+
+def posterior_limits(draws: Floats, level: float) -> Limits:
+    """Return the mean of draws and their equal-tailed interval."""
+    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    return Limits(float(draws.mean()), float(lower), float(upper))
+
+
+def hull_of(one: Limits, other: Limits) -> Limits:
+    """Return the outer ends of two intervals, and the value of the second."""
+    return Limits(other.value, min(one.lower, other.lower), max(one.upper, other.upper))
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Posterior draws of positives above and below a threshold, by two priors of those hidden."""
+
+    without_hidden: tuple[Floats, Floats]  # (draws,): above, below
+    with_hidden: tuple[Floats, Floats]
+    share_hidden: Floats  # (draws,): by the latter
+    # P(as many labelled positives deep in the ranking, or more) without hidden positives
+    conflict: float
+
+    def hull(self, weight_above: int, level: float) -> Limits:
+        """Return the hull of the number of positives below, or above and below."""
+        one, other = (
+            posterior_limits(weight_above * above + below, level)
+            for above, below in (self.without_hidden, self.with_hidden)
+        )
+        return hull_of(one, other)
+
+    @classmethod
+    def of(
+        cls,
+        scores: Floats,
+        labels: Floats,
+        fitted: Floats,
+        above: NDArray[np.bool_],
+        hidden: Any,
+        rng: np.random.Generator,
+    ) -> Curves:
+        """Return the draws of both posteriors, fitted to some of the labels."""
+        collection = Collection.of(scores)
+        plain, vague = (fit_posterior(collection, fitted, each, rng) for each in (0, hidden))
+        without, with_hidden = (
+            count_positives(each, collection, labels, above, rng) for each in (plain, vague)
+        )
+        conflict = conflict_of(collection, scores, fitted, above, rng)
+        return cls(without, with_hidden, vague.share_hidden(), conflict)
+
+
+# The lowest documents, as a share of the ranking, whose labels test a curve fitted to the others.
+DEEP = 0.7
+
+
+def conflict_of(
+    collection: Collection,
+    scores: Floats,
+    fitted: Floats,
+    above: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> float:
+    """Return P(as many deep positives, or more) by a curve fitted to all other labels."""
+    deep = ~above & (scores <= np.quantile(scores, DEEP))
+    own = deep & ~np.isnan(fitted)
+    if not own.any():
+        return math.nan
+    others = fit_posterior(collection, np.where(deep, np.nan, fitted), 0, rng)
+    expected = rng.binomial(collection.count(own), others.probabilities()).sum(axis=1)
+    return float(np.mean(expected >= np.count_nonzero(fitted[own] == 1.0)))
+
+
+def count_positives(
+    posterior: HiddenPosterior,
+    collection: Collection,
+    labels: Floats,
+    above: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Return draws of the positives above and below: known ones, and unlabelled ones drawn."""
+    p, unlabelled = posterior.probabilities(), np.isnan(labels)
+    drawn = (
+        rng.binomial(collection.count(unlabelled & mine), p).sum(axis=1)
+        + np.count_nonzero(labels[mine] == 1.0)
+        for mine in (above, ~above)
+    )
+    one, other = (np.asarray(each, dtype=np.float64) for each in drawn)
+    return one, other
 
 
 # The sampler, for any likelihood of standard normal parameters.
