@@ -19,7 +19,7 @@ def recall_by_rank(positives: ArrayLike) -> Floats:
 
 
 def share_so_far(hits: Floats) -> Floats:
-    """Return what share of the last column each column is, 1 where that is 0; (draws, steps)."""
+    """Return each column's share of the last column, 1 where that is 0; (draws, steps)."""
     total = hits[:, -1:]
     return np.asarray(np.where(total > 0, hits / np.where(total > 0, total, 1), 1.0))
 

@@ -1,4 +1,4 @@
-"""Which documents to label, and what their labels say of a collection.
+"""Samples of documents to label, and statements of recall from their labels.
 
 `plan_sample` draws documents, `estimate_recall` reads their labels, `elusion` bounds what was
 missed, and `stop_review` says when to stop. Scores only have to rank: no calibrator is fitted.

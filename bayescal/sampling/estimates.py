@@ -103,7 +103,7 @@ def estimate_recall(
     random_state: Any = 0,
 ) -> ReviewEstimate:
     """
-    Return which share of a collection's positives has a score or a larger one.
+    Return the share of a collection's positives that have a score or a larger one.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def estimate_prevalence(
 
 @dataclass(frozen=True)
 class Options:
-    """What all estimates can be asked for; see `estimate_recall`."""
+    """Options that all estimates share; see `estimate_recall`."""
 
     design: SamplePlan | Iterable[SamplePlan]
     level: float
@@ -416,7 +416,7 @@ def design_limits(
 def _labelled_before(
     main: SamplePlan, units: Units, plans: tuple[SamplePlan, ...], stratum: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
-    """Return which units had a label when the plan was drawn, from the sizes of its strata."""
+    """Return the mask of units labelled before the plan, from the sizes of its strata."""
     sizes = [each.documents for each in main.strata]
     earlier, of_plans = (np.zeros(units.scores.size, dtype=bool) for _ in range(2))
     for plan in plans:

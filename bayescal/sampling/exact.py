@@ -46,7 +46,7 @@ def count_limits(
     positives: int, sampled: int, documents: int, level: float = 0.9, *, sequential: bool = False
 ) -> Limits:
     """
-    Return how many of some documents are positive, from a simple random sample of them.
+    Return limits of the number of positives among documents, from a simple random sample.
 
     Parameters
     ----------
@@ -182,13 +182,13 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return float(optimize.brentq(function, low, high, xtol=1e-12))
 
 
-# Samples of what nobody is going to read.
+# Samples of unread documents.
 
 
 @dataclass(frozen=True)
 class Elusion:
     """
-    What a random sample of unread documents says of the positives among them.
+    Limits of the positives among unread documents, from a random sample of them.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ def elusion_size(
     power: float = 0.8,
 ) -> ElusionSize:
     """
-    Return how many unread documents to sample, to certify that a recall was reached.
+    Return the size of a sample of unread documents that can certify a recall.
 
     The recall is certified if P(k or fewer in the sample | most_missed + 1) <= 1 - assurance: with
     more missed than the recall allows, so few positives in the sample are that improbable.

@@ -69,7 +69,7 @@ class Collection:
         return cls(code, size, np.bincount(code, z) / size)
 
     def count(self, documents: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Return how many of some documents are in each bin."""
+        """Return the number of some documents in each bin."""
         return np.bincount(self.code[documents], minlength=self.size.size)
 
 
@@ -167,7 +167,7 @@ def fit_posterior(
     return HiddenPosterior(model, draw(model.log_likelihood, model.dimension, seed))
 
 
-# What the posteriors say of a threshold.
+# Positives above and below a threshold, by both posteriors.
 
 
 def posterior_limits(draws: Floats, level: float) -> Limits:

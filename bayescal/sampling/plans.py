@@ -39,7 +39,7 @@ COLUMNS = OF_DOCUMENT + OF_PLAN
 
 @dataclass(frozen=True)
 class Stratum:
-    """Documents of like scores, of which some are drawn at random."""
+    """Documents of like scores, some of them drawn at random."""
 
     lowest: float  # the lowest score that belongs to it; those of the next higher stratum do not
     documents: int  # documents without a label, or groups of these, before the round
@@ -69,7 +69,7 @@ class SamplePlan:
         Approximate width of the design-based 90 % interval if the probabilities of earlier labels
         are right; nan without earlier labels.
     notes : tuple of str
-        What the user should know about the plan.
+        Remarks about the plan.
     """
 
     documents: NDArray[np.intp]
@@ -374,12 +374,12 @@ def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[floa
     return list(dict.fromkeys(lowest))
 
 
-# What plans and estimates read alike.
+# Arguments that plans and estimates share.
 
 
 @dataclass(frozen=True)
 class Units:
-    """What is drawn and counted: documents, or groups of documents."""
+    """The units that are drawn and counted: documents, or groups of documents."""
 
     scores: Floats  # (units,): of a group the highest
     labels: Floats  # (units,): 1, 0 or nan; of a group 1 if one of its documents is positive
@@ -400,7 +400,7 @@ class Units:
         return cls(highest, label, code)
 
     def mask(self, documents: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return which units some documents belong to."""
+        """Return the mask of the units of some documents."""
         out = np.zeros(self.scores.size, dtype=bool)
         out[self.of_document[documents]] = True
         return out

@@ -72,7 +72,7 @@ class Review:
 
     @property
     def read(self) -> int:
-        """Return how many documents from the top have a label."""
+        """Return the number of documents from the top that have a label."""
         unread = np.flatnonzero(np.isnan(self.labels))
         return int(unread[0]) if unread.size else self.labels.size
 
@@ -82,7 +82,7 @@ class Review:
         return int(np.nansum(self.labels[: self.read]))
 
 
-# What a rule finds: its rank, its evidence, and how many more documents to sample.
+# The rank to read to, the evidence, and the number of further documents to sample.
 Finding = tuple[int | None, float, int]
 
 
@@ -111,7 +111,7 @@ def first_sure(positives: int, recall: float, assurance: float) -> int | None:
 
 
 def _more_controls(review: Review, positives: int) -> int:
-    """Return how many more control documents to draw, at the share of positives seen so far."""
+    """Return the number of further control documents, at the share of positives so far."""
     wanted = next(r for r in range(1, 10_000) if first_sure(r, review.recall, review.assurance))
     drawn = int(np.count_nonzero(review.control))
     share = (positives + 0.5) / (drawn + 1.0)
@@ -321,7 +321,7 @@ def stop_review(
         sample of the unread documents. "hypergeometric" tests the last stretch that was read, and
         "quant" the expected recall less two standard errors.
     control : SamplePlan or array-like of int, optional
-        The control sample, of which all documents have a label: `plan_sample(purpose="control")`,
+        The control sample, labelled completely: `plan_sample(purpose="control")`,
         or positions of documents. Needed by "control" and "target".
     looks : int
         How many times you will ask, at most. Each look gets a share (1 - assurance)/looks of the
