@@ -18,6 +18,7 @@ from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 from tests.report_data import data_of
 
 COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "export", "models")
+COMMANDS += ("audit", "recalibrate", "lr", "sample", "elusion", "recall", "stop")
 GROUPS = ("text",)
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 
