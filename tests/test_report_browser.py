@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bayescal import ScoreCalibrator, TopicCalibrator, report
+from bayescal.monitoring import audit, load_heart_disease
 from bayescal.report import write_report
 from tests import browser as browsers
 from tests.browser import browser, opened
@@ -542,3 +543,28 @@ def test_curves_that_fall_have_several_regions(chromium, tmp_path):
         text = page.inner_text("#regions").replace(MINUS, "-")
         found = re.fullmatch(r"below (\S+), and above (\S+)", text)
         assert [float(end) for end in found.groups()] == pytest.approx([low, high], abs=0.02)
+
+
+# Audits
+
+
+def test_an_audit_opens_and_draws_its_figures(chromium, tmp_path):
+    patients = load_heart_disease()
+    hostile = patients["site"].replace("va", HOSTILE)
+    path = audit(patients["y"], patients["p"], hostile, threshold=0.1, random_state=0).report(
+        tmp_path / "audit.html"
+    )
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        titles = page.locator("figure h3").all_text_contents()
+        assert titles == [
+            "Calibration curve",
+            "Net benefit",
+            "Explanations",
+            "Shift by site",
+            "Slope by site",
+        ]
+        assert page.locator("#first svg.chart path.line").count() >= 2
+        rows = page.locator("#sites tbody tr")
+        assert rows.count() == 4
+        assert HOSTILE in rows.all_text_contents()[0] + rows.all_text_contents()[2]
+        assert "Recalibrate site by site" in page.locator("#calibration h3").text_content()
