@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
 from bayescal.fitting.engines.atoms import find_levels
-from bayescal.fitting.engines.pooled.end_levels import find_ends
+from bayescal.fitting.engines.pooled.end_levels import Ends, draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
@@ -189,22 +189,27 @@ def test_ends_of_topics_are_found_by_the_labels_of_all():
 @pytest.fixture(scope="module")
 def topics_with_levels():
     score, positive, topic, _ = many_similarities(4, 100)
-    calibrator = TopicCalibrator(draws=100, random_state=0).fit(score, positive, topic)
-    return calibrator, score, positive, topic
+    # And a topic whose documents are all at the end, a third of them positive.
+    at_end = np.arange(30) % 3 == 0
+    every = np.append(score, np.full(30, 100.0)), np.append(positive, at_end)
+    calibrator = TopicCalibrator(draws=100, random_state=0)
+    return calibrator.fit(*every, np.append(topic, np.full(30, 4))), score, positive, topic
 
 
 def test_topics_have_levels_that_share_a_population(topics_with_levels, tmp_path):
     calibrator, score, positive, topic = topics_with_levels
     at_end = positive[score == 100.0].mean()
     new = np.array([98.0, 100.0, 120.0])
-    for name in (*range(4), 99):
+    for name in range(4):
         p = calibrator.predict_proba(new, np.full(3, name))[:, 1]
         assert p[0] < 0.75
         assert p[1] == p[2] == pytest.approx(at_end, abs=0.06)
-        if name < 4:
-            own = positive[(score == 100.0) & (topic == name)]
-            raw = (1 + own.sum()) / (2 + own.size)
-            assert min(raw, at_end) - 0.02 < p[1] < max(raw, at_end) + 0.02
+        own = positive[(score == 100.0) & (topic == name)]
+        raw = (1 + own.sum()) / (2 + own.size)
+        assert min(raw, at_end) - 0.03 < p[1] < max(raw, at_end) + 0.02
+    for name, expected in ((4, 0.4), (99, 0.8)):
+        p = calibrator.predict_proba(new, np.full(3, name))[:, 1]
+        assert p[1] == p[2] == pytest.approx(expected, abs=0.12)
     loaded = load(calibrator.save(tmp_path / "a.nc"))
     some = np.zeros(3, dtype=int)
     np.testing.assert_array_equal(
@@ -212,16 +217,35 @@ def test_topics_have_levels_that_share_a_population(topics_with_levels, tmp_path
     )
 
 
+def test_levels_of_topics_move_with_the_prior(topics_with_levels):
+    calibrator, _, positive, topic = topics_with_levels
+    some = np.repeat(np.arange(4), 2)
+    scores = np.tile([98.0, 100.0], 4)
+    p, q = (calibrator.predict_proba(scores, some, prior=prior)[:, 1] for prior in (None, 0.05))
+    shares = np.array([positive[topic == k].mean() for k in range(4)])
+    moved = (logit(q) - logit(p)).reshape(4, 2)
+    np.testing.assert_allclose(moved, (logit(0.05) - logit(shares))[:, None] + [[0, 0]], atol=0.35)
+
+
+def test_without_documents_at_an_end_levels_are_about_one_half():
+    score, positive, topic, _ = many_similarities(3, 40)
+    data = TopicScores(np.arange(3), topic, score, positive, np.array([0, 1]))
+    beyond = Ends(np.array([500.0]), np.array([False]))
+    levels = draw_levels(beyond, data, 20_000, np.random.default_rng(0), {})
+    np.testing.assert_allclose(levels.rates[0].mean(axis=1), 0.5, atol=0.02)
+    assert levels.unseen[0].mean() == pytest.approx(0.5, abs=0.02)
+    shares = [positive[topic == k].mean() for k in range(3)]
+    np.testing.assert_allclose(levels.rates[1].mean(axis=1), shares, atol=0.06)
+
+
 def test_a_topic_that_is_added_has_a_level_by_its_own_labels(topics_with_levels):
+    """Its 100 means less than its 98, unlike that of the topics fitted."""
     calibrator = copy.deepcopy(topics_with_levels[0])
-    before = calibrator.predict_proba([100.0], np.array([99]))[0, 1]
-    score, positive = similarities(300, 7, at_end=0.6)
+    score, positive = similarities(300, 7, at_end=0.05)
     calibrator.add_topics(score, positive, np.full(300, 99))
-    p = calibrator.predict_proba([100.0], np.array([99]))[0, 1]
-    raw = positive[score == 100.0].mean()
-    assert raw < 0.75
-    assert p == pytest.approx(raw, abs=0.12)
-    assert p < before - 0.1
+    beside, at_end = calibrator.predict_proba([98.0, 100.0], np.array([99, 99]))[:, 1]
+    assert at_end == pytest.approx(positive[score == 100.0].mean(), abs=0.1)
+    assert beside > 0.18
     assert calibrator.predict_proba([100.0], np.array([0]))[0, 1] > 0.9
 
 

@@ -176,6 +176,38 @@ class TestProbabilities:
         named = CalibratedClassifier("probabilities", QUICK).fit(frame, Y)
         np.testing.assert_array_equal(named.predict_proba(frame), expected)
 
+    def test_columns_by_name_in_another_order_than_when_fitted(self):
+        names = ["corn", "gold", "oil"]
+        frame = pd.DataFrame(self.P, columns=names)
+        classifier = CalibratedClassifier("probabilities", QUICK).fit(frame, Y)
+        expected = classifier.predict_proba(frame)
+        np.testing.assert_array_equal(classifier.predict_proba(frame[names[::-1]]), expected)
+        np.testing.assert_array_equal(classifier.predict_proba(self.P), expected)
+        with pytest.raises(ValueError, match=r"called oil, as when fitted; got corn, gold, rye"):
+            classifier.predict_proba(frame.rename(columns={"oil": "rye"}))
+
+    def test_columns_of_which_some_are_classes(self):
+        frame = pd.DataFrame(self.P, columns=["corn", "gold", "rye"])
+        with pytest.raises(ValueError, match=r"called oil, as for (corn|gold); got corn, gold"):
+            CalibratedClassifier("probabilities", QUICK).fit(frame, Y)
+
+    def test_the_one_column_of_two_classes_is_the_second(self):
+        y = np.where(Y == "corn", "yes", "no")
+        for name in ("yes", "p"):
+            frame = pd.DataFrame({name: self.P[:, 0]})
+            fitted = CalibratedClassifier("probabilities", QUICK).fit(frame, y)
+            assert fitted.classes_.tolist() == ["no", "yes"]
+        with pytest.raises(ValueError, match=r"second class, 'yes', .* got those of 'no'"):
+            CalibratedClassifier("probabilities", QUICK).fit(frame.set_axis(["no"], axis=1), y)
+
+    def test_columns_of_labels_by_name(self):
+        labels = pd.DataFrame({"a": Y == "corn", "b": Y == "gold"}).astype(int)
+        frame = pd.DataFrame(self.P[:, :2], columns=["a", "b"])
+        expected = CalibratedClassifier("probabilities", QUICK).fit(frame, labels)
+        turned = CalibratedClassifier("probabilities", QUICK).fit(frame[["b", "a"]], labels)
+        for own in (frame, frame[["b", "a"]]):
+            np.testing.assert_array_equal(turned.predict_proba(own), expected.predict_proba(own))
+
     @pytest.mark.parametrize("positive", [None, 0])
     def test_two_classes_in_one_column_or_two(self, positive):
         p, y = self.P[:, 0], (Y == "corn").astype(int)

@@ -20,7 +20,6 @@ from bayescal.calibrators.classifier.targets import MULTICLASS
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting.class_scores import SUM_TOLERANCE
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.support.numerics import class_prior
@@ -48,56 +47,52 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
     A classifier whose features are probabilities already: a column for each class or label.
 
-    Columns are in the order of the sorted classes, or named by them. With two classes one column,
-    that of the second, is enough.
+    Columns are in the order of the sorted classes or of the labels, or named by these, then in any
+    order. With two classes one column, that of the second, is enough.
     """
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
-        """Learn which class each column is for."""
-        labels = as_labels(y, "y")
-        values = self._read(X)
-        columns = values.shape[1]
+        """Learn which class or label each column is for."""
+        columns, labels = self._read(X).shape[1], as_labels(y, "y")
         self.n_features_in_, self._order = columns, np.arange(columns)
-        self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
-        if not self._exclusive:
+        self._names = named = _column_names(X)
+        if labels.ndim == 2 and labels.shape[1] > 1:
+            if asked := set(_column_names(y)) & set(named):
+                self._order = _positions(named, _column_names(y), f"as for {asked.pop()}")
             return self
-        present, names = np.unique(labels).tolist(), list(getattr(X, "columns", ()))
-        if not set(present) <= set(names):
-            names = list(range(max(2, columns)))
-            if len(present) == len(names):
-                names = present
-        if not set(present) <= set(names) or len(names) != max(2, columns):
+        classes = np.unique(labels)
+        known = classes.astype(str).tolist()
+        if columns == 1 and named[:1] == known[:1] and len(known) == 2:
             raise ValueError(
-                f"X must hold a column of probabilities for each class, got {columns} columns and"
-                f" {len(present)} classes: name the columns by their classes, in a DataFrame."
+                f"X must hold the probabilities of the second class, {known[1]!r}, if it has one"
+                f" column, got those of {known[0]!r}: give both, or 1 - X."
             )
-        if columns > 1:
-            self._order = np.argsort(names)
-        self._check_sums(values)
-        self.classes_: NDArray[Any] = np.sort(names)
+        if columns > 1 and (asked := set(known) & set(named)):
+            _positions(named, known, f"as for {asked.pop()}")
+            classes = np.asarray(list(X.columns))
+            self._order = np.argsort(classes)
+        elif len(known) != max(2, columns):
+            classes = np.arange(max(2, columns))
+            if not set(known) <= set(classes.astype(str).tolist()):
+                raise ValueError(
+                    f"X must hold a column of probabilities for each class, got {columns} columns"
+                    f" and {len(known)} classes: name the columns by their classes, in a DataFrame."
+                )
+        self.classes_: NDArray[Any] = np.sort(classes)
         return self
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the probabilities, a column for each class or label."""
-        values = self._read(X)
+        values, named = self._read(X), _column_names(X)
         if values.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X must have {self.n_features_in_} columns of probabilities, as when fitted, got"
                 f" {values.shape[1]}."
             )
-        self._check_sums(values)
+        if named and self._names and named != self._names:
+            values = values[:, _positions(named, self._names, "as when fitted")]
         values = values[:, self._order]
         return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
-
-    def _check_sums(self, values: Floats) -> None:
-        if self._exclusive and values.shape[1] > 1:
-            off = values.sum(axis=1) - 1.0
-            worst = int(np.abs(off).argmax())
-            if abs(off[worst]) > SUM_TOLERANCE:
-                raise ValueError(
-                    "X must hold probabilities that sum to 1 over the classes, those of row"
-                    f" {worst} sum to {1.0 + off[worst]:.4g}: give every class, or normalise them."
-                )
 
     def _read(self, X: Any) -> Floats:  # noqa: N803
         values = as_reals(X, "X")
@@ -108,6 +103,21 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f" shape {values.shape}, or values outside."
             )
         return values
+
+
+def _column_names(table: Any) -> list[str]:
+    """Return the names of a table's columns; none of an array."""
+    return [str(name) for name in getattr(table, "columns", ())]
+
+
+def _positions(named: list[str], wanted: list[str], why: str) -> NDArray[np.intp]:
+    """Return where each of the wanted columns is among those named."""
+    if lacking := [name for name in wanted if name not in named]:
+        raise ValueError(
+            f"X must have a column of probabilities called {', '.join(lacking)}, {why}; got"
+            f" {', '.join(named)}."
+        )
+    return np.array([named.index(name) for name in wanted], dtype=np.intp)
 
 
 class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
