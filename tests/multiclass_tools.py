@@ -42,7 +42,7 @@ def random_point(posterior, seed, spread=0.5):
 
 def draws_of(posterior, rng, chains, draws):
     mode = find_mode(posterior, first_of(posterior))
-    return draw_chains(posterior, mode, chains, draws, rng)
+    return draw_chains(posterior, mode, chains, draws, rng, rounds=1)
 
 
 def reference_log_density(posterior, log_p, label, point):

@@ -9,9 +9,9 @@ from bayescal.fitting.engines.multiclass.prior import FREEDOM
 from studies.envelope import least_uniform
 from tests.multiclass_tools import PRIOR, draws_of, log_scores, other_gain, posterior_of
 
-CHAINS, LAST, STEP = 24, 40, 10  # of each chain every tenth draw
+CHAINS, LAST, STEP = 16, 30, 10  # of each chain every tenth draw
 DRAWS = CHAINS * LAST // STEP
-SETS, DOCUMENTS, CLASSES = 40, 30, 3
+SETS, DOCUMENTS, CLASSES = 25, 30, 3
 LEVEL = 0.001  # false-alarm rate of a right engine, over all quantities
 
 

@@ -24,7 +24,7 @@ from bayescal.fitting.class_scores import (
 from bayescal.fitting.engines.multiclass import density
 from bayescal.fitting.engines.multiclass.density import Maps
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
-from bayescal.fitting.engines.multiclass.features import Design, Scored
+from bayescal.fitting.engines.multiclass.features import Design, Features, Scored
 from bayescal.fitting.parts.part import CONSTANTS, DRAWS, POSTERIOR, Groups
 from bayescal.fitting.results import diagnostics, storage, tree
 from bayescal.fitting.results.tree import Results
@@ -80,9 +80,8 @@ class BlockedMap:
         self.size = maps.lapse_logit.size
         self._raw = design.coefficients(maps.theta)
 
-    def of_block(self, log_p: Floats, draws: slice | Integers = slice(None)) -> Floats:
+    def _of_draws(self, features: Features, draws: Integers) -> Floats:
         """Return P_k(class | scores), shape (draws, classes, documents)."""
-        features = self.design.features(Scored.of(log_p, self.design.unit))
         maps = Maps(self.maps.globals_[draws], self.maps.lapse_logit[draws], self.maps.theta[draws])
         return density.probabilities(features, maps, self._raw[draws])
 
@@ -100,10 +99,11 @@ class BlockedMap:
         with one_blas_thread():
             for start in range(0, n, width):
                 part = slice(start, min(start + width, n))
+                features = self.design.features(Scored.of(log_p[part], self.design.unit))
                 out = np.empty((which.size, classes, part.stop - part.start))
                 for first in range(0, which.size, 16):
                     some = slice(first, first + 16)
-                    out[some] = self.of_block(log_p[part], which[some])
+                    out[some] = self._of_draws(features, which[some])
                 if tilt is not None:
                     out *= (tilt if tilt.ndim == 1 else tilt[which])[..., None]
                     out /= out.sum(axis=1, keepdims=True)

@@ -98,7 +98,7 @@ def _trajectory(
         at = at + np.clip(length * momentum, -FARTHEST, FARTHEST)
         value, slope = density(at)
         momentum = momentum + 0.5 * length * slope
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         gain = np.nan_to_num(value - 0.5 * (momentum**2).sum(axis=1) - energy, nan=-np.inf)
     return at, np.exp(np.minimum(0.0, gain))
 
