@@ -152,6 +152,7 @@ def test_scores_need_no_unit(plain):
     assert np.abs(p - q).mean() < 0.03
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions(new):
     scores, y = simulated(60)
     weight = np.arange(60) % 3
@@ -162,12 +163,14 @@ def test_weights_are_repetitions(new):
     np.testing.assert_allclose(p, q, atol=0.05)
 
 
+@pytest.mark.slow
 def test_equal_inclusion_probabilities_change_nothing(plain, new):
     scores, y = simulated()
     weighted = quick().fit(scores, y, inclusion=np.full(150, 0.2))
     np.testing.assert_allclose(weighted.predict_proba(new), plain.predict_proba(new), atol=0.05)
 
 
+@pytest.mark.slow
 def test_update_is_a_fit_to_all_documents(new):
     scores, y = simulated(120)
     updated = quick().fit(scores[:80], y[:80]).update(scores[80:], y[80:])
@@ -236,6 +239,10 @@ def test_options_may_be_ragged():
     # Options are exchangeable: in another order they keep their probabilities.
     turned = calibrator.predict_proba([row[::-1] for row in rows])
     np.testing.assert_allclose(turned[7, : sizes[7]][::-1], p[7, : sizes[7]])
+    more = calibrator.predict_top([[0.0, 1.0, 2.0, 3.0, 4.0, 9.0]])
+    assert more.label.tolist() == [5]
+    with pytest.raises(ValueError, match="scores must have 5 columns"):
+        quick().fit(np.zeros((9, 5)), np.arange(9) % 5).predict([[0.0] * 6])
     biased = quick(exchangeable=True, position_bias=True).fit(rows, y)
     assert float(np.abs(biased.posterior_["posterior"]["bias"]).max()) > 0.0
     assert float(np.abs(calibrator.posterior_["posterior"]["bias"]).max()) == 0.0
@@ -318,6 +325,7 @@ def test_bad_questions_are_named(fitted, new):
         fitted.decide(new, np.eye(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["constant", "identical", "one class", "fewer than classes"])
 def test_degenerate_documents_have_an_answer(case):
     scores, y = simulated(30)

@@ -260,7 +260,8 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each document; parameters as `predict_proba`."""
-        likeliest: NDArray[Any] = self.classes_[self.predict_proba(scores, prior).argmax(axis=1)]
+        p = self.predict_proba(scores, prior)
+        likeliest: NDArray[Any] = self._fit.labels(p.shape[1])[p.argmax(axis=1)]
         return likeliest
 
     def predict_log_proba(self, scores: Any, prior: Any = None) -> Floats:
@@ -380,7 +381,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             probability[part] = mean[best[part], at]
             interval[part] = _equal_tails(own, level).T
             likeliest[part] = (own >= p.max(axis=1)).mean(axis=0)
-        return TopClasses(self.classes_[best], probability, interval, likeliest)
+        return TopClasses(fitted.labels(log_p.shape[1])[best], probability, interval, likeliest)
 
     def predict_set(
         self, scores: Any, coverage: float = 0.9, kind: str = MARGINAL

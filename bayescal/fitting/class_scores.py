@@ -35,19 +35,21 @@ def read_class_scores(
     floor: float | None = None,
     ragged: bool = False,
     columns: int | None = None,
+    wider: bool = False,
     classes: NDArray[Any] | None = None,
 ) -> ClassScores:
     """
     Return checked scores; with `ragged`, nan pads documents with fewer options.
 
     `columns`, `floor` and `classes` are those of the fit, where there was one: a table whose
-    columns are named as the classes is read in their order.
+    columns are named as the classes is read in their order. With `wider`, there may be more
+    columns.
     """
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
     if names is not None and classes is not None:
         values, names = _in_order(values, names, classes)
-    _check_shape(values, columns)
+    _check_shape(values, None if wider else columns)
     excluded = _excluded(values, ragged)
     if scores_are == AUTO:
         sums = np.where(excluded, 0.0, values).sum(axis=1)

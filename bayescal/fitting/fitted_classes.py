@@ -78,7 +78,16 @@ class BlockedMap:
     def __init__(self, design: Design, maps: Maps) -> None:
         self.design, self.maps = design, maps
         self.size = maps.lapse_logit.size
-        self._raw = design.coefficients(maps.theta)
+        self._bare = not design.used.any()
+        # Maps without coefficients read any number of options.
+        self._raw = np.zeros((self.size, 1, 1)) if self._bare else design.coefficients(maps.theta)
+
+    def _features(self, scored: Scored) -> Features:
+        """Return what coefficients are multiplied by."""
+        if self._bare:
+            nothing = np.zeros((0, scored.options.size))
+            return Features(scored, nothing, nothing, nothing)
+        return self.design.features(scored)
 
     def _of_draws(self, features: Features, draws: Integers) -> Floats:
         """Return P_k(class | scores), shape (draws, classes, documents)."""
@@ -99,7 +108,7 @@ class BlockedMap:
         with one_blas_thread():
             for start in range(0, n, width):
                 part = slice(start, min(start + width, n))
-                features = self.design.features(Scored.of(log_p[part], self.design.unit))
+                features = self._features(Scored.of(log_p[part], self.design.unit))
                 out = np.empty((which.size, classes, part.stop - part.start))
                 for first in range(0, which.size, 16):
                     some = slice(first, first + 16)
@@ -233,6 +242,22 @@ class FittedClasses:
         """Return what the scores are, "auto" resolved."""
         return str(self.results.groups[CONSTANTS].attrs["scores_are"])
 
+    @property
+    def any_options(self) -> bool:
+        """Return whether documents may have more options than those fitted."""
+        return self.parameters.exchangeable and not self.parameters.position_bias
+
+    def labels(self, options: int) -> NDArray[Any]:
+        """Return the classes of so many columns; options beyond those fitted have positions."""
+        if options == self.classes.size:
+            return self.classes
+        if self.classes.tolist() != list(range(self.classes.size)):
+            raise ValueError(
+                f"scores have {options} options and classes names {self.classes.size}: fit with"
+                " classes= for as many options as any document has."
+            )
+        return np.arange(options)
+
     def read(self, scores: Any) -> Floats:
         """Return log-probabilities of new scores, (n, K)."""
         return read_class_scores(
@@ -241,6 +266,7 @@ class FittedClasses:
             floor=float(self.results.groups[CONSTANTS].attrs["floor"]),
             ragged=self.parameters.exchangeable,
             columns=self.classes.size,
+            wider=self.any_options,
             classes=self.classes,
         ).log_p
 
