@@ -35,6 +35,7 @@ from studies import (
     word_weights,
 )
 from studies.command import Options, main
+from studies.multiclass import study as multiclass
 from studies.problems import page as problems
 from studies.reporting import fill, write_index, write_page
 from tools.mutations import table as mutations
@@ -85,6 +86,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "relevance": relevance.page,
     "drift": drift.page,
     "likelihood_ratios": likelihood_ratios.page,
+    "multiclass": multiclass.page,
     "audit": audit.page,
     "word_weights": word_weights.page,
     "mutations": mutations_page,
