@@ -113,7 +113,10 @@ class Mode:
         return np.concatenate([shared, root, np.log(self.scale), standard])
 
 
-OUTER, INNER, FIRST_INNER = 8, 1, 6
+OUTER, INNER, FIRST_INNER = 14, 1, 6
+# Scales at the start, in units of s0: from there the update finds the larger of two fixed points,
+# which has the higher density where both exist.
+WIDE = 12.0
 SETTLED = 0.1  # change of the log of a scale
 CONVERGED = 1e-3  # Newton decrement, in nats
 
@@ -131,7 +134,7 @@ def find_mode(posterior: Posterior, first: FirstMap) -> Mode:
         theta[0, 0] = first.bias
     theta = posterior.spread_out(theta.reshape(1, -1)[:, posterior.used])
     maps = Maps(first.globals_[None], np.array([first.lapse_logit]), theta)
-    scale = 2.0 * posterior.scales
+    scale = WIDE * posterior.scales
     n = posterior.likelihood.label.size
     weight = posterior.likelihood.weight
     total = float(n if weight is None else weight.sum())
