@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from bayescal.metrics import class_verdict
+from bayescal.metrics.classes import _ClassTest
 
 
 def drawn(p, rng):
@@ -46,6 +47,17 @@ def test_counts_documents_once(right):
     # Binomial counts of one cell, by its own exact distribution of a sum of Bernoullis.
     sd = np.sqrt((p * (1.0 - p)).sum(axis=0))
     np.testing.assert_allclose(found.upper - found.lower, 2 * 1.96 * sd, rtol=0.15)
+
+
+def test_the_covariance_is_that_of_labels_drawn(right):
+    p, y = right
+    test = _ClassTest(y, p, p[None])
+    sampled = np.cov(test.samples.T)
+    sd = np.sqrt(np.diag(sampled))
+    # Correlations of 999 samples are within .1 of their own, four standard errors or more.
+    np.testing.assert_allclose(
+        test.covariance / np.outer(sd, sd), np.corrcoef(test.samples.T), atol=0.13
+    )
 
 
 @pytest.mark.parametrize(("power", "slope"), [(2.0, 0.5), (0.5, 2.0)])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from bayescal.decisions import conformal_sets
 from bayescal.metrics import class_verdict, reliability_curve
 from bayescal.plots import (
     ClassReliabilityDisplay,
@@ -68,7 +69,11 @@ def test_confusions_are_those_of_the_verdict(documents):
     assert texts[0] == f"{found.confusion[0, 0]:.0f}"
     assert len(texts) == 18
     wrong = ConfusionDisplay.from_predictions(y, p[:, ::-1], classes=NAMES, ax=Figure().subplots())
-    assert len(wrong.ax_.patches) > 0  # frames of numbers outside their intervals
+    data = wrong.data
+    above, below = data["observed"] > data["upper"], data["observed"] < data["lower"]
+    assert above.any()
+    assert below.any()
+    assert len(wrong.ax_.patches) == int(above.sum() + below.sum())  # frames
 
 
 def test_risk_needs_no_labels(documents):
@@ -91,6 +96,13 @@ def test_sets_stand_beside_conformal_ones(documents):
     assert data["coverage"].values.tolist() == [0.6, 0.9]
     assert (data["lower"] <= data["covered"]).all()
     assert (data["covered"] <= data["upper"]).all()
+    half = np.random.default_rng(0).permutation(150) % 2 == 0
+    label = np.searchsorted(NAMES, y)
+    held = np.zeros(150, dtype=bool)
+    for part in (half, ~half):
+        sets = conformal_sets(p[~part], label[~part], p[part], 0.9)
+        held[part] = sets[np.arange(part.sum()), label[part]]
+    np.testing.assert_allclose(data["covered"].sel(kind="conformal", coverage=0.9), held.mean())
     # 99.9 % of binomial shares of 150 lie within .1 of .9, and of .13 of .6.
     np.testing.assert_allclose(data["covered"].sel(kind="conformal"), [0.6, 0.9], atol=0.15)
     assert (data["size"].sel(coverage=0.9) > data["size"].sel(coverage=0.6)).all()
