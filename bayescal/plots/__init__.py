@@ -14,10 +14,10 @@ from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
 from bayescal.plots.drift import DriftDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
-from bayescal.plots.likelihood_ratio import (
+from bayescal.plots.likelihood_ratio import LikelihoodRatioDisplay
+from bayescal.plots.likelihood_ratio_validation import (
     ConsistencyDisplay,
     CrossEntropyDisplay,
-    LikelihoodRatioDisplay,
     PavDisplay,
     TippettDisplay,
 )
