@@ -52,7 +52,7 @@ def held(fitted, scores, true):
 @pytest.mark.slow
 def test_bands_hold_the_true_ratio_and_those_of_repeated_labels_do_not():
     right, wrong = [], []
-    for seed in range(14):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         classes = list(CLASSES.values())[seed % 5]
         scores, positive = classes.draw((20, 60), rng)
@@ -85,6 +85,6 @@ def test_bands_need_weights_by_source():
 
 @pytest.mark.slow
 def test_intervals_of_cllr_hold_by_source_and_not_by_pair():
-    rows = [cllr_intervals("panes", 20, "calibrated", seed) for seed in range(40)]
+    rows = [cllr_intervals("panes", 20, "calibrated", seed) for seed in range(30)]
     assert np.mean([row["jackknife"] for row in rows]) > 0.75  # .91 is expected, error .05
-    assert np.mean([row["pairs"] for row in rows]) < 0.80  # .59 is expected, error .08
+    assert np.mean([row["pairs"] for row in rows]) < 0.80  # .59 is expected, error .09

@@ -130,11 +130,11 @@ def invariance_bounds(
     """
     Return the bounds of invariance verification, in log10.
 
-    P(LR >= 10^t) has the Jeffreys estimate p_h(t) = (k_h(t) + 1/2) / (n_h + 1) in class h, k of n
-    LRs being 10^t or more. The upper bound is the first t > 0 with log10 p_+(t)/p_-(t) < t: LRs
-    that large occur less often than they claim. The lower bound is the last t < 0 with
-    log10 (1 - p_+(t))/(1 - p_-(t)) > t. Where there is none the bound is the largest LR of the
-    positives, or the smallest of the negatives.
+    Let p(t) and q(t) be the Jeffreys estimates (k + 1/2) / (n + 1) of P(LR >= 10^t) for positives
+    and for negatives, k of n LRs being 10^t or more. The upper bound is the first t > 0 with
+    log10 p(t)/q(t) < t: LRs that large occur less often than they claim. The lower bound is the
+    last t < 0 with log10 (1 - p(t))/(1 - q(t)) > t. Where there is none the bound is the largest
+    LR of the positives, or the smallest of the negatives.
 
     Parameters
     ----------
@@ -205,7 +205,9 @@ def _on_grid(counts: _Counts, t: Floats) -> LikelihoodRatioBounds:
 
 def source_bounds(negatives: float, positives: float) -> LikelihoodRatioBounds:
     """
-    Return (-log10 n_+, log10 n_-): no LR larger than the number of independent counterexamples.
+    Return bounds by counts: no LR exceeds the number of independent counterexamples.
+
+    They are (-log10 positives, log10 negatives).
 
     Parameters
     ----------
