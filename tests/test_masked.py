@@ -1,6 +1,7 @@
 """A masked value is no value: all that takes arrays refuses one, by its name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
@@ -250,3 +251,21 @@ def test_an_array_without_masked_values_is_an_array_like_others():
     found = quick().fit(whole, np.ma.MaskedArray(Y)).predict_proba(whole)
     np.testing.assert_array_equal(found, quick().fit(S, Y).predict_proba(S))
     assert unmasked([1, 2], "y") == [1, 2]
+
+
+@pytest.mark.parametrize("blank", [None, pd.NA, np.nan, pd.NaT])
+def test_missing_outcomes_are_refused_by_metrics(blank):
+    for outcomes in ([blank, 1, 0], pd.Series([1, blank, 0], dtype=object)):
+        with pytest.raises(ValueError, match=r"y_true must .*leave unlabelled documents out"):
+            metrics.log_loss(outcomes, [0.1, 0.2, 0.3])
+
+
+def test_outcomes_of_type_object_are_as_good_as_numbers():
+    for outcomes in (np.array([True, False, True], object), pd.array([1, 0, 1], dtype="Int64")):
+        assert metrics.log_loss(outcomes, [0.1, 0.2, 0.3]) == pytest.approx(1.2432338162)
+
+
+def test_masked_labels_of_a_combiner_are_called_what_they_are():
+    y = np.ma.array([0, 1, 0, 1], mask=[0, 1, 0, 0])
+    with pytest.raises(ValueError, match="y must hold no masked value"):
+        OnlineCombiner().fit(np.full((4, 2), 0.3), y)

@@ -105,7 +105,7 @@ def test_a_topic_without_test_documents_is_refused(ax):
 def test_wrong_input(ax):
     with pytest.raises(NotFittedError):
         ReliabilityDisplay.from_estimator(ScoreCalibrator(), [0.0], [1], ax=ax)
-    with pytest.raises(ValueError, match=r"y_true must hold booleans"):
+    with pytest.raises(ValueError, match="y_true must not hold nan"):
         ReliabilityDisplay.from_predictions([0.0, np.nan], [0.1, 0.2], ax=ax)
     with pytest.raises(ValueError, match="y_prob must lie between 0 and 1"):
         ReliabilityDisplay.from_predictions([0, 1], [0.1, 1.2], ax=ax)

@@ -113,6 +113,9 @@ def name_impossible(outcomes: Forecasts) -> str:
 def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
     values = np.asarray(unmasked(y_true, name))
+    if values.dtype.kind in "fO":
+        # pandas.NA is neither equal to anything nor unequal.
+        values = validation.as_labels(values, name)
     if values.ndim != 1:
         raise ValueError(
             f"{name} must have shape (n,), one outcome a document, got {values.shape}."

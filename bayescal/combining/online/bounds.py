@@ -294,7 +294,7 @@ def best_mixture(
     >>> best.shares.round(2), round(best.loss, 3)
     (array([0.5, 0.5]), 0.245)
     """
-    known = read_classes(y if classes is None else classes)
+    known = read_classes(y, "y") if classes is None else read_classes(classes)
     inputs = read_inputs(P, known.size, None, None, rule="eg", constant_experts=constant_experts)
     advice = inputs.advice
     of_labels = advice.of_labels(read_labels(y, known, len(advice.awake)))

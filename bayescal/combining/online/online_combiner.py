@@ -132,7 +132,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described; what was learnt before is then kept.
         """
         rule = self._checked_rule()
-        known = reading.read_classes(y if classes is None else classes)
+        known = reading.read_classes(y, "y") if classes is None else reading.read_classes(classes)
         inputs = self._read(known, P, awake, indicators)
         label = reading.read_labels(y, known, len(inputs.advice.awake))
         beta, log_weights = float(self.beta), inputs.equal_weights

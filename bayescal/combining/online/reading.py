@@ -160,10 +160,10 @@ def _check_unit(name: str, values: Floats, advice: str) -> None:
         )
 
 
-def read_classes(classes: ArrayLike) -> NDArray[Any]:
+def read_classes(classes: ArrayLike, name: str = "classes") -> NDArray[Any]:
     """Return the classes in sorted order."""
     try:
-        distinct = np.unique(np.asarray(validation.unmasked(classes, "classes")))
+        distinct = np.unique(np.asarray(validation.unmasked(classes, name)))
     except TypeError as err:
         raise ValueError(f"labels must be of one type: {err}.") from err
     if distinct.dtype.kind == "f" and np.isnan(distinct).any():
