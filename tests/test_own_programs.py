@@ -9,14 +9,18 @@ import pymc as pm
 import pytest
 import scipy.stats as st
 import xarray as xr
+from matplotlib.figure import Figure
+from scipy import optimize
 
 import bayescal
 from bayescal import NUTS, Density, Program, ScoreCalibrator
+from bayescal.calibrators import compare_estimates
 from bayescal.distributions import programs
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
 from bayescal.fitting.scores import BinaryScores
+from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 RNG = np.random.default_rng(5)
@@ -194,6 +198,53 @@ def test_draws_of_a_program_beside_other_parts_are_weighed(write, draws_of_prior
     assert calibrator.predict_interval([0.0]).shape == (1, 2)
 
 
+def test_the_mode_of_a_program_is_that_of_its_penalised_likelihood(write):
+    def minus_log_posterior(point):
+        log_odds = point[0] + point[1] * SCORE
+        likelihood = np.where(LABEL, -np.logaddexp(0, -log_odds), -np.logaddexp(0, log_odds)).sum()
+        return -likelihood + 0.5 * (point[0] / 5) ** 2 + 0.5 * (point[1] / 2) ** 2
+
+    best = optimize.minimize(minus_log_posterior, np.zeros(2), tol=1e-10).x
+    calibrator = fitted(Program(write(LOGISTIC)), "map")
+    found = calibrator.summary()["map"]
+    np.testing.assert_allclose(found[("log-odds", "intercept")], best[0], atol=1e-4)
+    np.testing.assert_allclose(found[("log-odds", "slope")], best[1], atol=1e-4)
+    log_odds = calibrator.decision_function([-1.0, 2.0])
+    np.testing.assert_allclose(log_odds, best[0] + best[1] * np.array([-1.0, 2.0]), atol=1e-3)
+    with pytest.raises(ValueError, match="predict_interval needs a posterior"):
+        calibrator.predict_interval([0.0])
+
+
+@pytest.mark.slow
+def test_nuts_of_a_density_is_the_posterior_by_importance(tmp_path):
+    """Student t densities of 4 degrees of freedom, their posterior means by a grid of each class."""
+    calibrator = ScoreCalibrator(Density(pm.StudentT, nu=4), random_state=0).fit(SCORE, LABEL)
+    assert calibrator.inference_ == "nuts"
+    centre, spread = calibrator.units_["centre"], calibrator.units_["spread"]
+    mu, sigma = np.meshgrid(np.linspace(-3, 3, 301), np.exp(np.linspace(-3, 2, 300)))
+    log_prior = st.norm(0, 2).logpdf(mu) + st.invgamma(2, scale=0.5).logpdf(sigma) + np.log(sigma)
+    posterior = calibrator.posterior_["posterior"]
+    for klass in (0, 1):
+        x = (SCORE[LABEL == klass] - centre) / spread
+        log = log_prior + st.t(4).logpdf((x[:, None, None] - mu) / sigma).sum(axis=0)
+        log -= x.size * np.log(sigma)
+        weight = np.exp(log - log.max())
+        mean = (weight * mu).sum() / weight.sum()
+        sd = np.sqrt((weight * (mu - mean) ** 2).sum() / weight.sum())
+        drawn = posterior["mu"].isel(klass=klass).values
+        # Over 1,000 effective draws: four standard errors.
+        assert drawn.mean() == pytest.approx(mean, abs=4 * sd / np.sqrt(1000))
+        assert drawn.std() == pytest.approx(sd, rel=0.15)
+    tree = calibrator.to_arviz(draws=100)
+    assert {"prior", "log_likelihood", "posterior_predictive"} <= set(tree.children)
+    assert tree["posterior_predictive"]["score"].std() < 10 * SCORE.std()
+    calibrator.report(tmp_path / "report.html")
+    exported = calibrator.export(tmp_path / "curve.py")
+    assert exported.exists()
+    PredictiveCheckDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    ClassDensityDisplay.from_estimator(calibrator, ax=Figure().subplots())
+
+
 # Densities by a record
 
 
@@ -262,6 +313,33 @@ def test_covariates_reach_the_model_and_the_log_odds(write, draws_of_prior, tmp_
         again.predict_interval([0.7], covariates=one),
         calibrator.predict_interval([0.7], covariates=one),
     )
+
+
+def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tmp_path):
+    calibrator = fitted(Program(write(GROUPS)), covariates={"length": COLUMN, "site": SITE})
+    with pytest.raises(ValueError, match="a report has one curve, and this model takes covariates"):
+        calibrator.report(tmp_path / "report.html")
+    with pytest.raises(ValueError, match="an exported file has one curve"):
+        calibrator.export(tmp_path / "curve.py")
+    with pytest.raises(ValueError, match="update has no covariates"):
+        calibrator.update(SCORE, LABEL)
+    assert not list(tmp_path.glob("[rc]*"))
+
+
+def test_the_mode_stands_beside_maximum_likelihood_and_the_posterior():
+    fits = {
+        name: ScoreCalibrator("gaussian", name, random_state=0).fit(SCORE, LABEL)
+        for name in ("mle", "map", "exact")
+    }
+    table = compare_estimates(fits)
+    estimates = table.xs("estimate", axis=1, level=1)
+    assert list(estimates) == ["mle", "map", "exact"]
+    # Vague priors and 24 to 36 scores: all within half of a standard error of a mean.
+    assert np.ptp(estimates.loc[("True", "mu")]) < 0.15
+    lower, upper = table[("exact", "lower")], table[("exact", "upper")]
+    assert ((lower < estimates["map"]) & (estimates["map"] < upper)).all()
+    with pytest.raises(TypeError, match="must be a dict of fitted calibrators"):
+        compare_estimates(list(fits.values()))
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,8 @@ def compare_calibrators(
     -------
     pandas.DataFrame
         `arviz_stats.compare`: a row a calibrator, best first, with elpd, the difference to the
-        best, its standard error and stacking weights.
+        best, its standard error and stacking weights; and pareto_k, in words whether the estimates
+        can be trusted.
 
     Raises
     ------
@@ -168,6 +169,72 @@ def compare_calibrators(
         # 2026-11: arviz-stats 0.8 sorts in place, which pandas 3.1 announces the end of.
         warnings.filterwarnings("ignore", message="The inplace keyword")
         table: pd.DataFrame = arviz_stats.compare(scores)
+    table["pareto_k"] = [_in_words(scores[name]) for name in table.index]
+    return table
+
+
+def _in_words(estimate: Any) -> str:
+    """Return whether leave-one-out estimates can be trusted, by their Pareto k."""
+    k, good = np.asarray(estimate.pareto_k), float(estimate.good_k)
+    if (bad := int((k > good).sum())) == 0:
+        return "good for all documents"
+    return f"uncertain for {bad} of {k.size} documents (up to {k.max():.2f}, good below {good:.2f})"
+
+
+def compare_estimates(
+    calibrators: Mapping[str, ScoreCalibrator], *, level: float = 0.9
+) -> pd.DataFrame:
+    """
+    Return the parameters of several fits side by side: MLE, MAP, NUTS, exact, or others.
+
+    Parameters
+    ----------
+    calibrators : mapping of str to ScoreCalibrator
+        Fitted, of parts with parameters of the same names, in raw score units.
+    level : float
+        Posterior probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each class and parameter. The columns of a calibrator are estimate, which is
+        maximum likelihood, the posterior mode or the posterior median, and where there is a
+        posterior lower and upper. A parameter that a fit does not have is nan.
+
+    Raises
+    ------
+    TypeError
+        If they have no names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(100) < 0.5
+    >>> s = rng.normal(2.0 * y)
+    >>> fits = {
+    ...     "MLE": ScoreCalibrator("gaussian", "mle").fit(s, y),
+    ...     "exact": ScoreCalibrator("gaussian", random_state=0).fit(s, y),
+    ... }
+    >>> table = compare_estimates(fits)
+    >>> float(table.loc[("True", "mu"), ("MLE", "estimate")].round(1))
+    2.0
+    """
+    import pandas as pd
+
+    if not isinstance(calibrators, Mapping):
+        raise TypeError(
+            "calibrators must be a dict of fitted calibrators by name, got an object of type"
+            f" {type(calibrators).__name__}."
+        )
+    tables = {}
+    for name, each in calibrators.items():
+        summary = each.summary(level)
+        estimate = next(column for column in ("median", "map", "mle") if column in summary)
+        ends = [column for column in ("lower", "upper") if column in summary]
+        tables[name] = summary[[estimate, *ends]].rename(columns={estimate: "estimate"})
+    table: pd.DataFrame = pd.concat(tables, axis=1)
     return table
 
 

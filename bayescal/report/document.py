@@ -243,6 +243,7 @@ def gather(
             "a report needs a topic, and this calibrator has none: add one with add_topics."
         )
     first = next(iter(problems.values()))
+    first.check_one_curve("a report")
     held_out = _held_out(problems, first, test)
     if likelihood_ratio and not held_out:
         raise ValueError("likelihood_ratio=True needs test: LRs of held-out comparisons.")

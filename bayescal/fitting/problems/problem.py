@@ -124,6 +124,15 @@ class FittedProblem(ABC):
         """Return P(+) of the point estimate, where another prior only moves its log-odds."""
         return None
 
+    def check_one_curve(self, what: str) -> None:
+        """Raise ValueError if P(+) depends on more than the score."""
+        if self.calibration.covariates is not None:
+            raise ValueError(
+                f"{what} has one curve, and this model takes covariates"
+                f" {', '.join(self.calibration.covariates.columns)}: use"
+                " predict_proba(scores, covariates=frame)."
+            )
+
     @property
     def has_posterior(self) -> bool:
         """Return whether there are draws for a band."""

@@ -241,7 +241,9 @@ def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
     if not problems.by_topic:
         if topic is not None:
             raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")
-        return next(iter(problems.values()))
+        only = next(iter(problems.values()))
+        only.check_one_curve("an exported file")
+        return only
     names = list(problems)
     if topic not in names:
         raise ValueError(f"topic must be one of those fitted, {first_of(names)}; got {topic!r}.")
