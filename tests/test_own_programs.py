@@ -217,7 +217,7 @@ def test_the_mode_of_a_program_is_that_of_its_penalised_likelihood(write):
 
 @pytest.mark.slow
 def test_nuts_of_a_density_is_the_posterior_by_importance(tmp_path):
-    """Student t densities of 4 degrees of freedom, their posterior means by a grid of each class."""
+    """Student t densities of 4 degrees of freedom, by a grid of each class."""
     calibrator = ScoreCalibrator(Density(pm.StudentT, nu=4), random_state=0).fit(SCORE, LABEL)
     assert calibrator.inference_ == "nuts"
     centre, spread = calibrator.units_["centre"], calibrator.units_["spread"]
@@ -225,7 +225,7 @@ def test_nuts_of_a_density_is_the_posterior_by_importance(tmp_path):
     log_prior = st.norm(0, 2).logpdf(mu) + st.invgamma(2, scale=0.5).logpdf(sigma) + np.log(sigma)
     posterior = calibrator.posterior_["posterior"]
     for klass in (0, 1):
-        x = (SCORE[LABEL == klass] - centre) / spread
+        x = (SCORE[klass == LABEL] - centre) / spread
         log = log_prior + st.t(4).logpdf((x[:, None, None] - mu) / sigma).sum(axis=0)
         log -= x.size * np.log(sigma)
         weight = np.exp(log - log.max())
