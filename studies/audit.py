@@ -18,7 +18,7 @@ from scipy import special, stats
 from bayescal import ScoreCalibrator
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.metrics import calibration_verdict
-from bayescal.metrics.changes import Cells, clipped_log_odds, fit_changes, fit_regression
+from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes, fit_regression
 from bayescal.monitoring import Recalibrator, audit, foresee, labels_needed
 from bayescal.monitoring.foresight import mixture_test
 from bayescal.support.validation import Floats
@@ -71,7 +71,7 @@ def bits(p: Floats, y: Labels) -> float:
 def maximum_likelihood(z: Floats, y: Labels, free: int) -> Floats:
     """Return shift, or intercept and slope - 1, by maximum likelihood, all but unpenalised."""
     features = np.stack([np.ones(z.size), z], axis=1)[:, :free]
-    cells = Cells(z, y.astype(float), np.ones(z.size))
+    cells = LogOddsCells(z, y.astype(float), np.ones(z.size))
     precision = 1e-8 * np.eye(free)
     return fit_regression(features, z, cells, np.zeros(free), precision).mode
 
@@ -108,7 +108,7 @@ def gains(
             fitted, test = order[:n], order[n:][:MOST_TEST]
             z, y = clipped_log_odds(table.p), table.y
             before = bits(table.p[test], y[test])
-            average = fit_changes(Cells.of(z[fitted], y[fitted])).predict(z[test])
+            average = fit_changes(LogOddsCells.of(z[fitted], y[fitted])).predict(z[test])
             rival = closed_test(z[fitted], y[fitted])(z[test])
             row = {"data": name, "n": n, "repetition": k}
             for method, p in (("average", average), ("closed test", rival)):
@@ -177,7 +177,7 @@ def spline_band(z: Floats, y: Labels, at: Floats) -> tuple[Floats, Floats]:
         ]
         return np.column_stack([np.ones(x.size), x, *(tail / width for tail in tails)])
 
-    cells = Cells(z, y.astype(float), np.ones(z.size))
+    cells = LogOddsCells(z, y.astype(float), np.ones(z.size))
     fit = fit_regression(features(z), np.zeros(z.size), cells, np.zeros(5), 1e-6 * np.eye(5))
     x = features(at)
     middle, sd = x @ fit.mode, np.sqrt(np.einsum("ij,jk,ik->i", x, fit.covariance, x))
@@ -195,7 +195,7 @@ def bands(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
             for k in range(options.size(80, 2)):
                 rng = np.random.default_rng([k, n])
                 z, y = drawn(n, truth, rng)
-                posterior = fit_changes(Cells.of(z, y), kinds=("full",))
+                posterior = fit_changes(LogOddsCells.of(z, y), kinds=("full",))
                 curves = special.expit(
                     posterior.draw(800, rng) @ posterior.frame.features(at).T + at
                 )
@@ -243,7 +243,7 @@ def explanations(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
 
     def best(n: int, truth: Callable[[Floats], Floats], k: int) -> str:
         z, y = drawn(n, truth, np.random.default_rng([k, n]))
-        models = fit_changes(Cells.of(z, y)).probability
+        models = fit_changes(LogOddsCells.of(z, y)).probability
         return max(models, key=lambda name: models[name])
 
     for n in (100, 1000, 5000):
@@ -290,8 +290,8 @@ def new_sites(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
         z = clipped_log_odds(table.p)
         sites = [each for each in np.unique(table.site) if (table.site == each).sum() >= 800]
         masks = [table.site == each for each in sites]
-        cells = [Cells.of(z[mask], table.y[mask]) for mask in masks]
-        frame = Cells.of(z, table.y).frame
+        cells = [LogOddsCells.of(z[mask], table.y[mask]) for mask in masks]
+        frame = LogOddsCells.of(z, table.y).frame
         for j, mask in enumerate(masks):
             others = [own for k, own in enumerate(cells) if k != j]
             new = draw_sites(others, frame, 1000, np.random.default_rng(j)).new

@@ -18,7 +18,7 @@ from bayescal.metrics import log_loss
 from bayescal.sampling import estimate_recall, inclusion_of, plan_sample, stop_review
 from bayescal.sampling.estimates import design_limits
 from bayescal.sampling.exact import Limits
-from bayescal.sampling.plans import SamplePlan, Units
+from bayescal.sampling.plans import SamplePlan, SamplingUnits
 from bayescal.sampling.stopping import rank_order_pvalue
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.validation import Floats
@@ -142,7 +142,7 @@ def from_the_draw(population: str, share: float, n: int, seed: int) -> tuple[boo
     at = threshold_of(population, scores, positive)
     truth = float(np.mean(scores[positive] >= at))
     plan = plan_sample(scores, n, threshold=at, random_state=seed)
-    units = Units.of(scores, labelled(positive, plan), None)
+    units = SamplingUnits.of(scores, labelled(positive, plan), None)
     found = design_limits("recall", units, units.scores >= at, (plan,), 0.9)
     assert found is not None  # noqa: S101
     return bool(found.lower <= truth <= found.upper), found.width

@@ -8,7 +8,7 @@ from scipy import special
 
 from bayescal.fitting.engines.multiclass.density import Likelihood, Posterior
 from bayescal.fitting.engines.multiclass.engine import draw_chains
-from bayescal.fitting.engines.multiclass.features import Scored, design, typical_gap
+from bayescal.fitting.engines.multiclass.features import ScoredOptions, design, typical_gap
 from bayescal.fitting.engines.multiclass.mode import FirstMap, find_mode
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, LEARNED
 
@@ -24,7 +24,7 @@ def posterior_of(log_p, label, prior=PRIOR, weight=None):
     """Return a posterior whose features know no labels: they are anchored at the prior mean."""
     unit = typical_gap(log_p)
     mean, sd = prior.of_globals(unit)
-    scored = Scored.of(log_p, unit)
+    scored = ScoredOptions.of(log_p, unit)
     made = design(scored, unit, PRIOR.of_globals(unit)[0], np.zeros(log_p.shape[1]), None)
     likelihood = Likelihood(made.features(scored), label, weight, made)
     return Posterior.of(likelihood, mean, sd, prior, made.used)

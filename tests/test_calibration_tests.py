@@ -6,7 +6,7 @@ from scipy import special, stats
 from sklearn.linear_model import LogisticRegression
 
 from bayescal.metrics import calibration_evidence, spiegelhalter_test
-from bayescal.metrics.changes import REGRESSIONS, Frame, clipped_log_odds
+from bayescal.metrics.changes import REGRESSIONS, LogOddsFrame, clipped_log_odds
 
 
 def draw(rng, n, slope=1.0, intercept=0.0):
@@ -136,7 +136,7 @@ def test_posterior_probability_is_a_frequency():
     for _ in range(400):
         p = special.expit(rng.normal(0, 1.5, 60))
         log_odds = clipped_log_odds(p)
-        frame = Frame.of(log_odds, np.ones(60))
+        frame = LogOddsFrame.of(log_odds, np.ones(60))
         which = REGRESSIONS[rng.choice(len(REGRESSIONS), p=[each.prior for each in REGRESSIONS])]
         theta = rng.normal(0.0, which.sd) if which.sd else np.zeros(0)
         moved = log_odds + frame.features(log_odds)[:, : theta.size] @ theta

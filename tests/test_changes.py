@@ -6,7 +6,7 @@ from scipy import integrate, special, stats
 
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.metrics import changes
-from bayescal.metrics.changes import Cells, Frame, clipped_log_odds, fit_changes
+from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, clipped_log_odds, fit_changes
 
 
 def documents(n, seed=0, truth=lambda z: z):
@@ -27,7 +27,7 @@ def test_there_are_17_regressions_whose_priors_sum_to_one_by_kind():
 
 def test_bends_have_the_covariance_of_the_process():
     # Near the centres, features with standard normal coefficients are the Gaussian process itself.
-    frame = Frame(pivot=0.0, mean=1.0, sd=2.0)
+    frame = LogOddsFrame(pivot=0.0, mean=1.0, sd=2.0)
     z = np.linspace(-2.2, 2.2, 30)
     bends = frame.bends(1.0 + 2.0 * z)
     kernel = np.exp(-((z[:, None] - z) ** 2) / (2 * 0.8**2))
@@ -38,7 +38,7 @@ def test_bends_have_the_covariance_of_the_process():
 
 def test_the_pivot_makes_shift_and_slope_independent_where_probabilities_are_right():
     z, _ = documents(4000)
-    frame = Frame.of(z, np.ones(z.size))
+    frame = LogOddsFrame.of(z, np.ones(z.size))
     p = special.expit(z)
     x = frame.linear(z)
     information = (x * (p * (1 - p))[:, None]).T @ x
@@ -47,7 +47,7 @@ def test_the_pivot_makes_shift_and_slope_independent_where_probabilities_are_rig
 
 def test_the_evidence_of_a_shift_is_that_of_quadrature():
     z, y = documents(80, 1)
-    fitted = dict(zip(range(17), fit_changes(Cells.of(z, y)).fits, strict=True))
+    fitted = dict(zip(range(17), fit_changes(LogOddsCells.of(z, y)).fits, strict=True))
     for k, sd in ((1, 0.15), (2, 0.5), (3, 1.5)):
         own = integrate.quad(
             lambda a, sd=sd: (
@@ -65,15 +65,15 @@ def test_weights_repeat_documents_and_cells_change_nothing():
     z, y = documents(300, 2)
     weight = np.random.default_rng(3).integers(0, 4, 300)
     kept = weight > 0
-    weighed = fit_changes(Cells.of(z[kept], y[kept], weight[kept].astype(float)))
-    again = fit_changes(Cells.of(np.repeat(z, weight), np.repeat(y, weight)))
+    weighed = fit_changes(LogOddsCells.of(z[kept], y[kept], weight[kept].astype(float)))
+    again = fit_changes(LogOddsCells.of(np.repeat(z, weight), np.repeat(y, weight)))
     assert weighed.probability == pytest.approx(again.probability, abs=1e-9)
     many, labels = documents(20_000, 4, lambda z: 0.3 + 0.8 * z)
-    alike = Cells.of(many, labels)
+    alike = LogOddsCells.of(many, labels)
     assert alike.log_odds.size <= changes.MOST_CELLS + 1
     assert alike.weight.sum() == 20_000
     assert alike.positive.sum() == labels.sum()
-    each = Cells(*(np.asarray(a, float) for a in (many, labels, np.ones(many.size))))
+    each = LogOddsCells(*(np.asarray(a, float) for a in (many, labels, np.ones(many.size))))
     at = np.linspace(-5, 3, 9)
     np.testing.assert_allclose(
         fit_changes(alike).predict(at), fit_changes(each).predict(at), atol=1e-4
@@ -82,7 +82,7 @@ def test_weights_repeat_documents_and_cells_change_nothing():
 
 def test_draws_have_the_average_s_mean_and_whole_shares():
     z, y = documents(200, 5, lambda z: z + 0.4)
-    posterior = fit_changes(Cells.of(z, y))
+    posterior = fit_changes(LogOddsCells.of(z, y))
     drawn = posterior.draw(4000, np.random.default_rng(0))
     at = np.linspace(-4, 2, 7)
     p = special.expit(at + drawn @ posterior.frame.features(at).T)
@@ -102,13 +102,13 @@ def test_the_right_kind_of_change_is_found():
         "full": lambda z: z + 0.7 * np.sin(2 * z),
     }
     for kind, truth in truths.items():
-        probability = fit_changes(Cells.of(*documents(3000, 6, truth))).probability
+        probability = fit_changes(LogOddsCells.of(*documents(3000, 6, truth))).probability
         assert max(probability, key=probability.get) == kind
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1], [1, 0, 1]])
 def test_few_documents_and_one_class_are_fitted(y):
-    posterior = fit_changes(Cells.of(clipped_log_odds([0.0, 0.5, 1.0]), np.array(y)))
+    posterior = fit_changes(LogOddsCells.of(clipped_log_odds([0.0, 0.5, 1.0]), np.array(y)))
     assert np.isfinite(posterior.log_evidence)
     p = posterior.predict(clipped_log_odds([0.0, 0.2, 1.0]))
     assert ((p >= 0) & (p <= 1)).all()
@@ -116,7 +116,7 @@ def test_few_documents_and_one_class_are_fitted(y):
 
 def test_equal_probabilities_leave_slope_and_bend_at_their_priors():
     y = np.arange(40) % 4 == 0
-    posterior = fit_changes(Cells.of(np.zeros(40), y))
+    posterior = fit_changes(LogOddsCells.of(np.zeros(40), y))
     slope = posterior.alone("slope").draw(4000, np.random.default_rng(0))[:, 1]
     prior = np.sqrt(0.4 * 0.1**2 + 0.4 * 0.3**2 + 0.2 * 1.0**2)
     assert slope.std() == pytest.approx(prior, rel=0.1)
@@ -128,11 +128,11 @@ def test_equal_probabilities_leave_slope_and_bend_at_their_priors():
 
 def sites_of(pairs, n, rng):
     """Return the documents of sites with these shifts and slopes, and the frame of all."""
-    frame = Frame(-1.0, -1.0, 1.0)
+    frame = LogOddsFrame(-1.0, -1.0, 1.0)
     out = []
     for a, b in pairs:
         z = rng.normal(-1, 1, n)
-        out.append(Cells.of(z, rng.random(n) < special.expit(z + a + (b - 1) * (z + 1))))
+        out.append(LogOddsCells.of(z, rng.random(n) < special.expit(z + a + (b - 1) * (z + 1))))
     return out, frame
 
 
@@ -141,7 +141,7 @@ def test_sites_are_pooled_as_much_as_brute_force_says():
     # by importance sampling from the prior.
     rng = np.random.default_rng(0)
     cells, frame = sites_of([(0.5, 1.0), (-0.2, 0.8)], 40, rng)
-    cells.append(Cells.of(np.array([-1.0, 0.0, 0.5]), np.array([0, 0, 0])))
+    cells.append(LogOddsCells.of(np.array([-1.0, 0.0, 0.5]), np.array([0, 0, 0])))
     drawn = draw_sites(cells, frame, 20_000, np.random.default_rng(1))
     size = 200_000
     t, u = np.abs(rng.normal(0, 0.5, size)), np.abs(rng.normal(0, 0.25, size))

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
 from bayescal.fitting.engines.atoms import find_levels
-from bayescal.fitting.engines.pooled.end_levels import Ends, draw_levels, find_ends
+from bayescal.fitting.engines.pooled.end_levels import TopicEnds, draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
@@ -230,7 +230,7 @@ def test_levels_of_topics_move_with_the_prior(topics_with_levels):
 def test_without_documents_at_an_end_levels_are_about_one_half():
     score, positive, topic, _ = many_similarities(3, 40)
     data = TopicScores(np.arange(3), topic, score, positive, np.array([0, 1]))
-    beyond = Ends(np.array([500.0]), np.array([False]))
+    beyond = TopicEnds(np.array([500.0]), np.array([False]))
     levels = draw_levels(beyond, data, 20_000, np.random.default_rng(0), {})
     np.testing.assert_allclose(levels.rates[0].mean(axis=1), 0.5, atol=0.02)
     assert levels.unseen[0].mean() == pytest.approx(0.5, abs=0.02)

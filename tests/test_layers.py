@@ -134,6 +134,16 @@ def test_every_folder_has_a_level():
     assert {folder_of(module_name(path)) for path in FILES} == set(LEVEL)
 
 
+def test_every_class_has_a_name_of_its_own():
+    classes = [
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert sorted({name for name in classes if classes.count(name) > 1}) == []
+
+
 def test_no_file_imports_itself_through_others():
     graph = {module_name(path): set() for path in FILES}
     for path in FILES:

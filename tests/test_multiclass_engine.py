@@ -8,7 +8,7 @@ import scipy.stats as st
 from scipy import optimize, special
 
 from bayescal.fitting.engines.multiclass import engine
-from bayescal.fitting.engines.multiclass.blocks import Documents, fit_blocks
+from bayescal.fitting.engines.multiclass.blocks import ChunkedDocuments, fit_blocks
 from bayescal.fitting.engines.multiclass.density import (
     GLOBALS,
     Likelihood,
@@ -17,7 +17,7 @@ from bayescal.fitting.engines.multiclass.density import (
     probabilities,
     steepness,
 )
-from bayescal.fitting.engines.multiclass.features import Features, Scored, typical_gap, warp
+from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap, warp
 from bayescal.fitting.engines.multiclass.mode import derivatives, find_mode, first_map
 from bayescal.fitting.engines.multiclass.prior import LEARNED
 from bayescal.fitting.engines.multiclass.sampling import in_two_threads, sample, split_rhat
@@ -60,7 +60,7 @@ def test_at_the_typical_gap_log_odds_are_the_gain():
     log_p = np.array([[-np.log1p(np.exp(-gap)), -gap - np.log1p(np.exp(-gap))]])
     unit = float(-log_p[0, 1])
     for lam in (-0.7, 1e-9, 0.5, 1.0, 2.0):
-        plain = warp(Scored.of(log_p, unit), np.array([[1.3, lam, 0.4]])).plain[0]
+        plain = warp(ScoredOptions.of(log_p, unit), np.array([[1.3, lam, 0.4]])).plain[0]
         np.testing.assert_allclose(plain[1, 0], -np.exp(1.3), rtol=1e-6)
 
 
@@ -146,7 +146,7 @@ def test_first_map_is_no_local_optimum():
     )  # fmt: skip
     unit = typical_gap(scores)
     mean, sd = prior.of_globals(unit)
-    scored = Scored.of(scores, unit)
+    scored = ScoredOptions.of(scores, unit)
     found = first_map(scored, label, None, prior, mean, sd, biases=False)
 
     def loss(globals_):
@@ -227,7 +227,7 @@ def test_curvature_of_classes_is_the_diagonal_of_the_whole(classes, monkeypatch)
     made = posterior.likelihood.design
     mode = find_mode(posterior, first_of(posterior))
     monkeypatch.setattr("bayescal.fitting.engines.multiclass.blocks.CHUNK_SCORES", 17 * classes)
-    documents = Documents(log_p, label, weight, made)
+    documents = ChunkedDocuments(log_p, label, weight, made)
     blocks = documents.curvature(mode.maps)
     whole, slope = derivatives(posterior, mode.maps)
     row, klass = np.divmod(posterior.used, classes)
@@ -247,10 +247,14 @@ def test_blocks_find_the_mode_of_chains():
     posterior = start.posterior(log_p, label, None, LEARNED)
     whole = find_mode(posterior, start.first).maps
     found = fit_blocks(
-        Documents(log_p, label, None, start.design), start.first, start.mean, start.sd, LEARNED
+        ChunkedDocuments(log_p, label, None, start.design),
+        start.first,
+        start.mean,
+        start.sd,
+        LEARNED,
     )
     design = start.design
-    features = design.features(Scored.of(log_p, design.unit))
+    features = design.features(ScoredOptions.of(log_p, design.unit))
     p, q = (
         probabilities(features, maps, design.coefficients(maps.theta))[0]
         for maps in (whole, found.maps)
@@ -270,6 +274,6 @@ def test_many_scores_are_approximated(monkeypatch):
     label = np.array([rng.choice(3, p=np.exp(row)) for row in log_p])
     drawn = engine.fit_map(log_p, label, None, chains=2, draws=50, rng=rng)
     assert drawn.method == "normal approximation"
-    features = drawn.design.features(Scored.of(log_p, drawn.design.unit))
+    features = drawn.design.features(ScoredOptions.of(log_p, drawn.design.unit))
     p = probabilities(features, drawn.maps, drawn.design.coefficients(drawn.maps.theta)).mean(0)
     assert np.abs(p.T - np.exp(log_p)).mean() < 0.05

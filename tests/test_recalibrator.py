@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import bayescal
 from bayescal import ScoreCalibrator
 from bayescal.decisions import rates_by_topic
-from bayescal.metrics.changes import Cells, fit_changes
+from bayescal.metrics.changes import LogOddsCells, fit_changes
 from bayescal.monitoring import DriftMonitor, Recalibrator, estimate_prior, load_heart_disease
 from bayescal.plots import LogOddsDisplay, ProbabilityDisplay
 
@@ -36,7 +36,7 @@ def pooled():
 
 def test_it_is_the_average_of_the_models(fitted):
     p, y = documents()
-    posterior = fit_changes(Cells.of(special.logit(p), y))
+    posterior = fit_changes(LogOddsCells.of(special.logit(p), y))
     at = np.linspace(0.01, 0.9, 20)
     expected = posterior.predict(special.logit(at))
     np.testing.assert_allclose(fitted.predict_proba(at)[:, 1], expected, atol=0.003)

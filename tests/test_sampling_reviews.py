@@ -16,7 +16,7 @@ from bayescal.sampling import (
     plan_sample,
     read_plan,
 )
-from bayescal.sampling.hidden import Collection, draw, fit_posterior
+from bayescal.sampling.hidden import RankedCollection, draw, fit_posterior
 from bayescal.sampling.plans import allocate
 from bayescal.support.score_checks import ScoresWarning
 from tests.sizes import size
@@ -255,7 +255,7 @@ def test_draws_are_those_of_a_known_posterior():
 
 def test_without_labels_the_share_hidden_is_its_prior():
     scores, _ = collection()
-    posterior = fit_posterior(Collection.of(scores), np.full(N, np.nan), (2.0, 3.0), 0)
+    posterior = fit_posterior(RankedCollection.of(scores), np.full(N, np.nan), (2.0, 3.0), 0)
     drawn = posterior.share_hidden()
     levels = np.array([0.1, 0.5, 0.9])
     expected = stats.beta(2.0, 3.0).ppf(levels)
@@ -267,7 +267,7 @@ def test_the_sampler_agrees_with_importance_sampling_from_the_prior():
     documents = np.random.default_rng(0).choice(N, 25, replace=False)
     labels = np.full(N, np.nan)
     labels[documents] = positive[documents]
-    posterior = fit_posterior(Collection.of(scores), labels, "vague", 0)
+    posterior = fit_posterior(RankedCollection.of(scores), labels, "vague", 0)
     prior = np.random.default_rng(1).normal(size=(20_000, posterior.model.dimension))
     weight = special.softmax(posterior.model.log_likelihood(prior))
     total = posterior.model.probabilities(prior) @ posterior.model.size
@@ -280,7 +280,7 @@ def test_the_sampler_agrees_with_importance_sampling_from_the_prior():
 
 def test_documents_of_one_score_share_a_bin():
     scores = np.r_[np.zeros(500), np.ones(20), np.arange(2, 40)]
-    found = Collection.of(scores.astype(float))
+    found = RankedCollection.of(scores.astype(float))
     assert np.unique(found.code[:500]).size == np.unique(found.code[500:520]).size == 1
     assert found.size.sum() == scores.size
     assert (np.diff(found.z) < 0).all()

@@ -24,7 +24,7 @@ from bayescal.fitting.class_scores import (
 from bayescal.fitting.engines.multiclass import density
 from bayescal.fitting.engines.multiclass.density import Maps
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
-from bayescal.fitting.engines.multiclass.features import Design, Features, Scored
+from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
 from bayescal.fitting.parts.part import CONSTANTS, DRAWS, POSTERIOR, Groups
 from bayescal.fitting.results import diagnostics, storage, tree
 from bayescal.fitting.results.tree import Results
@@ -75,14 +75,14 @@ class ClassData:
 class BlockedMap:
     """Posterior draws of a calibration map, evaluated in blocks of documents and draws."""
 
-    def __init__(self, design: Design, maps: Maps) -> None:
+    def __init__(self, design: FeatureDesign, maps: Maps) -> None:
         self.design, self.maps = design, maps
         self.size = maps.lapse_logit.size
         self._bare = not design.used.any()
         # Maps without coefficients read any number of options.
         self._raw = np.zeros((self.size, 1, 1)) if self._bare else design.coefficients(maps.theta)
 
-    def _features(self, scored: Scored) -> Features:
+    def _features(self, scored: ScoredOptions) -> Features:
         """Return what coefficients are multiplied by."""
         if self._bare:
             nothing = np.zeros((0, scored.options.size))
@@ -108,7 +108,7 @@ class BlockedMap:
         with one_blas_thread():
             for start in range(0, n, width):
                 part = slice(start, min(start + width, n))
-                features = self._features(Scored.of(log_p[part], self.design.unit))
+                features = self._features(ScoredOptions.of(log_p[part], self.design.unit))
                 out = np.empty((which.size, classes, part.stop - part.start))
                 for first in range(0, which.size, 16):
                     some = slice(first, first + 16)
@@ -126,14 +126,14 @@ class BlockedMap:
         return out
 
 
-def read_maps(groups: Groups) -> tuple[Design, Maps]:
+def read_maps(groups: Groups) -> tuple[FeatureDesign, Maps]:
     """Return features and maps of a fit; draws of all chains in one row."""
     constants, posterior = groups[CONSTANTS], groups[POSTERIOR].stack(sample=DRAWS)
     flat = {str(name): each.transpose("sample", ...).values for name, each in posterior.items()}
     shared = np.swapaxes(flat["confusion"], 1, 2)
     theta = np.concatenate([np.stack([flat[name] for name in ROWS], axis=1), shared], axis=1)
     components = constants.get("components")
-    design = Design(
+    design = FeatureDesign(
         unit=float(constants["unit"]),
         anchor=constants["anchor"].values,
         used=constants["used"].values.astype(bool),

@@ -28,7 +28,7 @@ from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.metrics import changes
-from bayescal.metrics.changes import Cells, Frame, fit_changes
+from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support import validation
 from bayescal.support.score_checks import without_scores_warnings
@@ -93,7 +93,7 @@ def read_sites(sites: ArrayLike, documents: int) -> tuple[NDArray[Any], Integers
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledProbabilities:
     """Checked documents: log-odds of the given probabilities, labels, weights and sites."""
 
     log_odds: Floats
@@ -102,16 +102,16 @@ class Labelled:
     sites: NDArray[Any] | None = None  # names of the sites
     code: Integers | None = None  # (n,): position of each document's site
 
-    def take(self, rows: NDArray[Any]) -> Labelled:
+    def take(self, rows: NDArray[Any]) -> LabelledProbabilities:
         """Return some documents, without their sites."""
-        return Labelled(self.log_odds[rows], self.positive[rows], self.weight[rows])
+        return LabelledProbabilities(self.log_odds[rows], self.positive[rows], self.weight[rows])
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> LogOddsCells:
         """Return the documents counted by their log-odds."""
-        return Cells.of(self.log_odds, self.positive, self.weight)
+        return LogOddsCells.of(self.log_odds, self.positive, self.weight)
 
-    def site(self, position: int) -> Labelled:
+    def site(self, position: int) -> LabelledProbabilities:
         """Return the documents of one site."""
         assert self.code is not None  # noqa: S101
         return self.take(np.flatnonzero(self.code == position))
@@ -141,7 +141,7 @@ def fit_recalibration(
         )
     names, code = (None, None) if sites is None else read_sites(sites, values.size)
     kept = weight > 0.0
-    data = Labelled(
+    data = LabelledProbabilities(
         changes.clipped_log_odds(values)[kept],
         positive[kept],
         weight[kept],
@@ -159,7 +159,7 @@ def fit_recalibration(
     return FittedRecalibration(parameters, groups | again, attrs, classes, refit)
 
 
-def _documents(data: Labelled) -> dict[str, xr.Dataset]:
+def _documents(data: LabelledProbabilities) -> dict[str, xr.Dataset]:
     frame, cells = data.cells.frame, {"weight": ("document", data.weight)}
     observed: dict[str, Any] = {
         "score": ("document", data.log_odds, {"long_name": "log-odds of the given probability"}),
@@ -186,13 +186,15 @@ def _drawn(coefficient: Floats, prior: Floats, names: NDArray[Any] | None = None
     return xr.Dataset(variables, {"chain": [0], "draw": np.arange(prior.shape[-1]), **coords})
 
 
-def _base_rate(data: Labelled, draws: int, rng: np.random.Generator) -> Floats:
+def _base_rate(data: LabelledProbabilities, draws: int, rng: np.random.Generator) -> Floats:
     plus = float(data.weight[data.positive].sum())
     drawn: Floats = rng.beta(1.0 + plus, 1.0 + float(data.weight.sum()) - plus, draws)
     return drawn
 
 
-def _average_groups(data: Labelled, draws: int, rng: np.random.Generator) -> dict[str, xr.Dataset]:
+def _average_groups(
+    data: LabelledProbabilities, draws: int, rng: np.random.Generator
+) -> dict[str, xr.Dataset]:
     posterior = fit_changes(data.cells)
     coefficient = posterior.draw(draws, rng)
     fits = posterior.fits
@@ -208,7 +210,9 @@ def _average_groups(data: Labelled, draws: int, rng: np.random.Generator) -> dic
     return {POSTERIOR: _drawn(coefficient, _base_rate(data, draws, rng)), "models": models}
 
 
-def _pooled_groups(data: Labelled, draws: int, rng: np.random.Generator) -> dict[str, xr.Dataset]:
+def _pooled_groups(
+    data: LabelledProbabilities, draws: int, rng: np.random.Generator
+) -> dict[str, xr.Dataset]:
     assert data.sites is not None  # noqa: S101
     own = [data.site(j) for j in range(data.sites.size)]
     drawn = draw_sites([each.cells for each in own], data.cells.frame, draws, rng)
@@ -231,7 +235,7 @@ def _pooled_groups(data: Labelled, draws: int, rng: np.random.Generator) -> dict
 
 
 def _compare_refit(
-    parameters: RecalibrationParameters, data: Labelled, rng: np.random.Generator
+    parameters: RecalibrationParameters, data: LabelledProbabilities, rng: np.random.Generator
 ) -> tuple[FittedScores | None, dict[str, xr.Dataset]]:
     """Return a fit from scratch and the group of weights; nothing where it is not compared."""
     positives = float(data.weight[data.positive].sum())
@@ -258,7 +262,7 @@ def _compare_refit(
     return refit, {COMBINATION: group}
 
 
-def _cross_validated_gain(data: Labelled, rng: np.random.Generator) -> float:
+def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator) -> float:
     """Return the log score of "fit again" over the average's for labels left out, in nats."""
     fold = np.empty(data.positive.size, dtype=np.intp)
     for klass in (False, True):
@@ -275,7 +279,7 @@ def _cross_validated_gain(data: Labelled, rng: np.random.Generator) -> float:
     return gain
 
 
-def _fit_again(data: Labelled, draws: int, rng: np.random.Generator) -> FittedScores:
+def _fit_again(data: LabelledProbabilities, draws: int, rng: np.random.Generator) -> FittedScores:
     seed = int(rng.integers(1 << 31))
     parameters = ScoreParameters(
         scores_are="scores", prior_knowledge=VAGUE, draws=draws, chains=CHAINS, random_state=seed
@@ -341,10 +345,10 @@ class FittedRecalibration:
         return bool(self.classes[0] > self.classes[1])
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> LogOddsFrame:
         """Return the pivot, mean and standard deviation of the log-odds fitted."""
         constants = self.groups["constant_data"]
-        return Frame(*(float(constants[name]) for name in ("pivot", "mean", "sd")))
+        return LogOddsFrame(*(float(constants[name]) for name in ("pivot", "mean", "sd")))
 
     @property
     def sites(self) -> list[Any] | None:

@@ -86,7 +86,7 @@ WHITENING = _whitening()
 
 
 @dataclass(frozen=True)
-class Frame:
+class LogOddsFrame:
     """Where changes turn and bend: constants of the documents that they are fitted to."""
 
     pivot: float  # m, natural log-odds
@@ -94,7 +94,7 @@ class Frame:
     sd: float
 
     @classmethod
-    def of(cls, log_odds: Floats, weight: Floats) -> Frame:
+    def of(cls, log_odds: Floats, weight: Floats) -> LogOddsFrame:
         """
         Return the frame of weighted documents.
 
@@ -130,7 +130,7 @@ MOST_CELLS = 4000
 
 
 @dataclass(frozen=True)
-class Cells:
+class LogOddsCells:
     """Labelled documents, counted by their log-odds."""
 
     log_odds: Floats  # (cells,): the mean of a cell
@@ -138,7 +138,9 @@ class Cells:
     weight: Floats  # (cells,): weight of all
 
     @classmethod
-    def of(cls, log_odds: Floats, positive: ArrayLike, weight: Floats | None = None) -> Cells:
+    def of(
+        cls, log_odds: Floats, positive: ArrayLike, weight: Floats | None = None
+    ) -> LogOddsCells:
         """Return documents in cells: equal log-odds together, of many documents alike ones too."""
         weight = np.ones(log_odds.size) if weight is None else weight
         key = log_odds
@@ -154,9 +156,9 @@ class Cells:
         )
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> LogOddsFrame:
         """Return the frame of the documents."""
-        return Frame.of(self.log_odds, self.weight)
+        return LogOddsFrame.of(self.log_odds, self.weight)
 
     def log_likelihood(self, log_odds: Floats) -> float:
         """Return the log likelihood of the labels, natural, at log-odds of the cells."""
@@ -185,7 +187,7 @@ class NormalPosterior:
 
 
 def fit_regression(
-    features: Floats, offset: Floats, cells: Cells, mean: Floats, precision: Floats
+    features: Floats, offset: Floats, cells: LogOddsCells, mean: Floats, precision: Floats
 ) -> NormalPosterior:
     """
     Fit a logistic regression with an offset and a normal prior on its coefficients.
@@ -222,7 +224,7 @@ def fit_regression(
 class ChangePosterior:
     """The posterior of a change: several regressions, each with its probability."""
 
-    frame: Frame
+    frame: LogOddsFrame
     fits: tuple[tuple[Regression, NormalPosterior], ...]
 
     @cached_property
@@ -283,7 +285,7 @@ class ChangePosterior:
 
 
 def fit_changes(
-    cells: Cells, frame: Frame | None = None, kinds: tuple[str, ...] = KINDS
+    cells: LogOddsCells, frame: LogOddsFrame | None = None, kinds: tuple[str, ...] = KINDS
 ) -> ChangePosterior:
     """Return the posterior of the change of labelled documents' log-odds, of some kinds or all."""
     frame = cells.frame if frame is None else frame

@@ -13,7 +13,7 @@ from bayescal.metrics.changes import (
     KINDS,
     PRIOR,
     SLOPE,
-    Cells,
+    LogOddsCells,
     clipped_log_odds,
     fit_changes,
 )
@@ -252,7 +252,7 @@ def calibration_evidence(
 
 def _average(outcomes: Forecasts) -> tuple[dict[str, float], float]:
     """Return probabilities of the models with a change, and the log Bayes factor against these."""
-    cells = Cells.of(clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
+    cells = LogOddsCells.of(clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
     posterior = fit_changes(cells, kinds=tuple(kind for kind in KINDS if kind != AS_IS))
     changed = posterior.log_evidence - math.log(1.0 - PRIOR[AS_IS])
     others = {name: w for name, w in posterior.probability.items() if name != AS_IS}

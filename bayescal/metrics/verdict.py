@@ -338,7 +338,7 @@ class _GroupedDocuments:
         self.p = self._sum(outcomes.counts * outcomes.p) / full
         z = self._sum(outcomes.counts * log_odds) / full
         within = np.clip(z, -changes.FARTHEST, changes.FARTHEST)
-        bends = changes.Frame.of(within, weight).bends(within)
+        bends = changes.LogOddsFrame.of(within, weight).bends(within)
         self.directions = np.column_stack([np.ones(z.size), z, bends])
         self.draws = None if draws is None else _group_means(draws, self.group, self.some)
         whole = bool((self.size == np.rint(self.size)).all())

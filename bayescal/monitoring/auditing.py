@@ -19,14 +19,22 @@ from bayescal.fitting.curves.curves import simultaneous_tail
 from bayescal.fitting.engines.sites import SiteDraws, draw_sites
 from bayescal.fitting.fitted_recalibration import read_sites
 from bayescal.metrics import changes, inputs
-from bayescal.metrics.changes import AS_IS, FULL, SHIFT, SLOPE, Cells, ChangePosterior, fit_changes
+from bayescal.metrics.changes import (
+    AS_IS,
+    FULL,
+    SHIFT,
+    SLOPE,
+    ChangePosterior,
+    LogOddsCells,
+    fit_changes,
+)
 from bayescal.metrics.reliability import score_decomposition
 from bayescal.metrics.scores import brier_score, log_loss, pointwise_losses
 from bayescal.metrics.verdict import CalibrationVerdict, calibration_verdict, p_words
 from bayescal.monitoring.drawn_curves import (
+    AuditCurves,
     AuditNumber,
     Decision,
-    DrawnCurves,
     benefits_at,
     error_sizes,
     net_benefit,
@@ -329,9 +337,9 @@ def audit(
     outcomes = outcomes.counted()
     rng = generator(random_state)
     log_odds = changes.clipped_log_odds(outcomes.p)
-    posterior = fit_changes(Cells.of(log_odds, outcomes.truth, outcomes.effective))
-    documents = Cells.of(log_odds, outcomes.truth, outcomes.counts)
-    drawn = DrawnCurves.of(posterior, documents, draws, rng)
+    posterior = fit_changes(LogOddsCells.of(log_odds, outcomes.truth, outcomes.effective))
+    documents = LogOddsCells.of(log_odds, outcomes.truth, outcomes.counts)
+    drawn = AuditCurves.of(posterior, documents, draws, rng)
     benefit = net_benefit(drawn, cost.threshold if cost else None, level)
     numbers = _numbers(outcomes, posterior, level, draws, rng)
     numbers |= error_sizes(drawn, level) | _losses(outcomes, level)
@@ -446,7 +454,9 @@ def _numbers(
     ends = special.betaincinv(size * rate + 0.5, size * (1.0 - rate) + 0.5, tails)
     floor = max(expected, np.finfo(np.float64).tiny)
     ratio = AuditNumber(rate / floor, *(ends / floor).tolist())
-    cells = Cells.of(changes.clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
+    cells = LogOddsCells.of(
+        changes.clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective
+    )
     frame = posterior.frame
     precision = np.diag(WIDE**-2.0)
 
@@ -548,7 +558,7 @@ def _sites(
     outcomes: inputs.Forecasts,
     names: NDArray[Any],
     code: NDArray[np.intp],
-    frame: changes.Frame,
+    frame: changes.LogOddsFrame,
     level: float,
     draws: int,
     rng: np.random.Generator,
@@ -557,7 +567,7 @@ def _sites(
     log_odds = changes.clipped_log_odds(outcomes.p)
     weight, counts = outcomes.effective, outcomes.counts
     cells = [
-        Cells.of(log_odds[code == j], outcomes.truth[code == j], weight[code == j])
+        LogOddsCells.of(log_odds[code == j], outcomes.truth[code == j], weight[code == j])
         for j in range(names.size)
     ]
     drawn: SiteDraws = draw_sites(cells, frame, draws, rng)

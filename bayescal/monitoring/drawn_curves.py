@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.metrics.changes import FULL, Cells, ChangePosterior
+from bayescal.metrics.changes import FULL, ChangePosterior, LogOddsCells
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -49,7 +49,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class DrawnCurves:
+class AuditCurves:
     """True probabilities of cells of documents by posterior draws, sorted by given ones."""
 
     given: Floats  # (cells,): probabilities as given
@@ -61,8 +61,8 @@ class DrawnCurves:
 
     @classmethod
     def of(
-        cls, posterior: ChangePosterior, cells: Cells, draws: int, rng: np.random.Generator
-    ) -> DrawnCurves:
+        cls, posterior: ChangePosterior, cells: LogOddsCells, draws: int, rng: np.random.Generator
+    ) -> AuditCurves:
         """Draw curves from both posteriors."""
         log_odds = cells.log_odds
         features = posterior.frame.features(log_odds)
@@ -91,7 +91,7 @@ class DrawnCurves:
         return benefit
 
 
-def benefits_at(drawn: DrawnCurves, cost: Decision, level: float) -> dict[str, AuditNumber]:
+def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, AuditNumber]:
     """Return the net benefit at the threshold, and what recalibrating would save."""
     everyone = np.ones(drawn.given.size, dtype=bool)
     as_is, again, treat_all = (
@@ -116,7 +116,7 @@ def benefits_at(drawn: DrawnCurves, cost: Decision, level: float) -> dict[str, A
     return numbers
 
 
-def net_benefit(drawn: DrawnCurves, threshold: float | None, level: float) -> xr.Dataset:
+def net_benefit(drawn: AuditCurves, threshold: float | None, level: float) -> xr.Dataset:
     """Return net benefit by threshold of the three strategies."""
     asked = [] if threshold is None else [threshold]
     thresholds = np.unique(np.concatenate([THRESHOLDS, asked]))
@@ -159,7 +159,7 @@ def _above(gain: Floats, treated: Floats, first: NDArray[np.intp], thresholds: F
 # Numbers of the curves.
 
 
-def error_sizes(drawn: DrawnCurves, level: float) -> dict[str, AuditNumber]:
+def error_sizes(drawn: AuditCurves, level: float) -> dict[str, AuditNumber]:
     """
     Return mean, median, 90th percentile and maximum of |true - given| over documents.
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.metrics.changes import Cells, clipped_log_odds, fit_changes
+from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes
 from bayescal.metrics.inputs import as_probabilities
-from bayescal.monitoring.drawn_curves import Decision, DrawnCurves
+from bayescal.monitoring.drawn_curves import AuditCurves, Decision
 from bayescal.support import validation
 from bayescal.support.validation import Floats, generator
 
@@ -131,12 +131,12 @@ def _of_slope(p: Floats, width: float, z: float) -> float:
     return one / (determinant * (width / (2.0 * z)) ** 2)
 
 
-def _error(drawn: DrawnCurves) -> Floats:
+def _error(drawn: AuditCurves) -> Floats:
     error: Floats = np.abs(drawn.averaged - drawn.given) @ drawn.share
     return error
 
 
-def _saving(drawn: DrawnCurves, cost: Decision) -> Floats:
+def _saving(drawn: AuditCurves, cost: Decision) -> Floats:
     again, as_is = (
         drawn.benefit(q >= cost.threshold, cost.odds) for q in (drawn.recalibrated, drawn.given)
     )
@@ -146,7 +146,7 @@ def _saving(drawn: DrawnCurves, cost: Decision) -> Floats:
 
 def _simulated(
     p: Floats,
-    measure: Callable[[DrawnCurves], Floats],
+    measure: Callable[[AuditCurves], Floats],
     width: float,
     level: float,
     rng: np.random.Generator,
@@ -157,8 +157,8 @@ def _simulated(
         widths = []
         for _ in range(REPEATS):
             drawn = rng.choice(p, n)
-            cells = Cells.of(clipped_log_odds(drawn), rng.random(n) < drawn)
-            curves = DrawnCurves.of(fit_changes(cells), cells, DRAWS, rng)
+            cells = LogOddsCells.of(clipped_log_odds(drawn), rng.random(n) < drawn)
+            curves = AuditCurves.of(fit_changes(cells), cells, DRAWS, rng)
             widths.append(float(np.diff(np.quantile(measure(curves), tails))[0]))
         seen.append(float(np.mean(widths)))
     # Nothing to save, however few the labels are.

@@ -16,8 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from bayescal.sampling.exact import Limits, count_limits, share_limits, sum_limits
-from bayescal.sampling.hidden import Curves, hull_of, posterior_limits
-from bayescal.sampling.plans import SamplePlan, Units, as_partial_labels, as_plans, as_threshold
+from bayescal.sampling.hidden import HiddenCurves, hull_of, posterior_limits
+from bayescal.sampling.plans import (
+    SamplePlan,
+    SamplingUnits,
+    as_partial_labels,
+    as_plans,
+    as_threshold,
+)
 from bayescal.support import score_checks, validation
 from bayescal.support.validation import Floats
 
@@ -163,7 +169,7 @@ def estimate_recall(
     ('design', True)
     """
     at = as_threshold(threshold, "precision")
-    options = Options(
+    options = EstimateOptions(
         design, level, hidden, groups, out_of_sample, missing, looked_at, random_state
     )
     return _estimate("recall", scores, labels, at, options)
@@ -199,7 +205,7 @@ def estimate_precision(
         If an argument is not as described, a plan is of other scores, or no document is taken.
     """
     at = as_threshold(threshold, "precision")
-    options = Options(
+    options = EstimateOptions(
         design, level, hidden, groups, out_of_sample, missing, looked_at, random_state
     )
     return _estimate("precision", scores, labels, at, options)
@@ -230,12 +236,14 @@ def estimate_prevalence(
     ValueError
         If an argument is not as described, or a plan is of other scores.
     """
-    options = Options(design, level, hidden, groups, out_of_sample, missing, 1, random_state)
+    options = EstimateOptions(
+        design, level, hidden, groups, out_of_sample, missing, 1, random_state
+    )
     return _estimate("prevalence", scores, labels, None, options)
 
 
 @dataclass(frozen=True)
-class Options:
+class EstimateOptions:
     """Options that all estimates share; see `estimate_recall`."""
 
     design: SamplePlan | Iterable[SamplePlan]
@@ -249,7 +257,7 @@ class Options:
 
 
 def _estimate(
-    of: str, scores: ArrayLike, labels: ArrayLike, threshold: float | None, options: Options
+    of: str, scores: ArrayLike, labels: ArrayLike, threshold: float | None, options: EstimateOptions
 ) -> ReviewEstimate:
     values = validation.as_scores(scores)
     known = as_partial_labels(labels, values.size)
@@ -303,10 +311,10 @@ def _of_labels(
     labels: Floats,
     threshold: float | None,
     plans: tuple[SamplePlan, ...],
-    options: Options,
+    options: EstimateOptions,
 ) -> ReviewEstimate:
     """Return the estimate where every planned document has a label."""
-    units = Units.of(scores, labels, options.groups)
+    units = SamplingUnits.of(scores, labels, options.groups)
     level = 1.0 - (1.0 - options.level) / options.looked_at
     above = units.scores >= (-math.inf if threshold is None else threshold)
     if of == "precision" and not above.any():
@@ -319,7 +327,7 @@ def _of_labels(
     fitted = np.where(usable, units.labels, np.nan)
     _warn_of_direction(units.scores, fitted)
     rng = validation.generator(options.random_state)
-    curves = Curves.of(units.scores, units.labels, fitted, above, options.hidden, rng)
+    curves = HiddenCurves.of(units.scores, units.labels, fitted, above, options.hidden, rng)
     measure = MEASURES[of]
     without, with_hidden = (
         posterior_limits(measure(positives, missed, above), level)
@@ -382,7 +390,11 @@ MEASURES = {"recall": _recall, "precision": _precision, "prevalence": _prevalenc
 
 
 def design_limits(
-    of: str, units: Units, above: NDArray[np.bool_], plans: tuple[SamplePlan, ...], level: float
+    of: str,
+    units: SamplingUnits,
+    above: NDArray[np.bool_],
+    plans: tuple[SamplePlan, ...],
+    level: float,
 ) -> Limits | None:
     """Return the design-based interval; None if labels outside of the plans do not fit it."""
     main = max(plans, key=lambda plan: (plan.documents.size, plan.round))
@@ -414,7 +426,7 @@ def design_limits(
 
 
 def _labelled_before(
-    main: SamplePlan, units: Units, plans: tuple[SamplePlan, ...], stratum: NDArray[np.intp]
+    main: SamplePlan, units: SamplingUnits, plans: tuple[SamplePlan, ...], stratum: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
     """Return the mask of units labelled before the plan, from the sizes of its strata."""
     sizes = [each.documents for each in main.strata]
@@ -454,7 +466,7 @@ def _warn_of_direction(scores: Floats, labels: Floats) -> None:
 
 
 def _notes(
-    units: Units,
+    units: SamplingUnits,
     above: NDArray[np.bool_],
     of_plans: NDArray[np.bool_],
     plans: tuple[SamplePlan, ...],

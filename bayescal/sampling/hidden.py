@@ -45,7 +45,7 @@ HIDDEN = "vague"
 
 
 @dataclass(frozen=True)
-class Collection:
+class RankedCollection:
     """The documents of a collection in bins of like scores, those of the highest scores first."""
 
     code: NDArray[np.intp]  # (documents,): the bin of each document
@@ -53,7 +53,7 @@ class Collection:
     z: Floats  # (bins,): the mean normal score of their ranks
 
     @classmethod
-    def of(cls, scores: Floats) -> Collection:
+    def of(cls, scores: Floats) -> RankedCollection:
         """Return the bins, narrow at the top and wide below; ties stay together."""
         n = scores.size
         z = special.ndtri((stats.rankdata(scores) - 0.5) / n)
@@ -74,7 +74,7 @@ class Collection:
 
 
 @dataclass(frozen=True)
-class Model:
+class FloorModel:
     """The posterior of the curve, of parameters that are standard normal before the labels."""
 
     basis: Floats  # (bins, pieces): length of each piece between the anchor and the bin
@@ -122,7 +122,7 @@ class Model:
 class HiddenPosterior:
     """Posterior draws of the curve."""
 
-    model: Model
+    model: FloorModel
     drawn: Floats  # (draws, parameters)
 
     def probabilities(self) -> Floats:
@@ -150,14 +150,14 @@ def as_beta(hidden: Any) -> tuple[float, float] | None:
 
 
 def fit_posterior(
-    collection: Collection, labels: Floats, hidden: Any, seed: int | np.random.Generator
+    collection: RankedCollection, labels: Floats, hidden: Any, seed: int | np.random.Generator
 ) -> HiddenPosterior:
     """Return the posterior of the curve, from labels that are nan where there is none."""
     z = collection.z
     edges = np.r_[-np.inf, KNOTS, np.inf]
     basis = np.stack([np.clip(z, a, b) - np.clip(ANCHOR, a, b) for a, b in pairwise(edges)], axis=1)
     labelled = ~np.isnan(labels)
-    model = Model(
+    model = FloorModel(
         basis,
         collection.size.astype(float),
         collection.count(labelled).astype(float),
@@ -182,7 +182,7 @@ def hull_of(one: Limits, other: Limits) -> Limits:
 
 
 @dataclass(frozen=True)
-class Curves:
+class HiddenCurves:
     """Posterior draws of positives above and below a threshold, by two priors of those hidden."""
 
     without_hidden: tuple[Floats, Floats]  # (draws,): above, below
@@ -208,9 +208,9 @@ class Curves:
         above: NDArray[np.bool_],
         hidden: Any,
         rng: np.random.Generator,
-    ) -> Curves:
+    ) -> HiddenCurves:
         """Return the draws of both posteriors, fitted to some of the labels."""
-        collection = Collection.of(scores)
+        collection = RankedCollection.of(scores)
         plain, vague = (fit_posterior(collection, fitted, each, rng) for each in (0, hidden))
         without, with_hidden = (
             count_positives(each, collection, labels, above, rng) for each in (plain, vague)
@@ -224,7 +224,7 @@ DEEP = 0.7
 
 
 def conflict_of(
-    collection: Collection,
+    collection: RankedCollection,
     scores: Floats,
     fitted: Floats,
     above: NDArray[np.bool_],
@@ -242,7 +242,7 @@ def conflict_of(
 
 def count_positives(
     posterior: HiddenPosterior,
-    collection: Collection,
+    collection: RankedCollection,
     labels: Floats,
     above: NDArray[np.bool_],
     rng: np.random.Generator,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.hidden import Collection, fit_posterior
+from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.support import validation
 from bayescal.support.validation import Floats
 
@@ -166,7 +166,7 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
             f" {', '.join(lacking)}: write it with bayescal sample or SamplePlan.to_csv."
         )
     check_hash(str(path), rows[0]["hash"], values)
-    units = Units.of(values, np.full(values.size, np.nan), groups)
+    units = SamplingUnits.of(values, np.full(values.size, np.nan), groups)
     drawn: dict[int, tuple[dict[str, str], set[int]]] = {}
     for row in rows:
         _, own = drawn.setdefault(int(row["stratum"]), (row, set()))
@@ -255,7 +255,7 @@ def plan_sample(
     cut = as_threshold(threshold, purpose)
     known = as_partial_labels(labels, values.size)
     plans = as_plans(inclusion, values)
-    units = Units.of(values, known, groups)
+    units = SamplingUnits.of(values, known, groups)
     unlabelled = np.flatnonzero(np.isnan(units.labels))
     if not unlabelled.size:
         raise ValueError("labels must leave documents to sample: all have a label.")
@@ -299,7 +299,7 @@ def plan_sample(
 
 
 def _wanted(
-    units: Units,
+    units: SamplingUnits,
     stratum: NDArray[np.intp],
     sizes: NDArray[Any],
     threshold: float | None,
@@ -307,7 +307,7 @@ def _wanted(
     hidden: Any,
 ) -> tuple[Floats, Floats]:
     """Return each stratum's share of the labels, and its standard deviation with one label."""
-    collection = Collection.of(units.scores)
+    collection = RankedCollection.of(units.scores)
     drawn = fit_posterior(collection, units.labels, hidden, seed=0).probabilities()
     p = drawn.mean(axis=0)[collection.code]
     above = units.scores >= (-np.inf if threshold is None else threshold)
@@ -378,7 +378,7 @@ def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[floa
 
 
 @dataclass(frozen=True)
-class Units:
+class SamplingUnits:
     """The units that are drawn and counted: documents, or groups of documents."""
 
     scores: Floats  # (units,): of a group the highest
@@ -386,7 +386,7 @@ class Units:
     of_document: NDArray[np.intp]  # (documents,): the unit of each document
 
     @classmethod
-    def of(cls, scores: Floats, labels: Floats, groups: ArrayLike | None) -> Units:
+    def of(cls, scores: Floats, labels: Floats, groups: ArrayLike | None) -> SamplingUnits:
         """Return the units of a collection."""
         if groups is None:
             return cls(scores, labels, np.arange(scores.size))

@@ -13,7 +13,7 @@ from scipy import stats
 
 from bayescal.decisions.ranks import probability_reached
 from bayescal.sampling.exact import elusion, elusion_size
-from bayescal.sampling.hidden import Collection, HiddenPosterior, fit_posterior
+from bayescal.sampling.hidden import HiddenPosterior, RankedCollection, fit_posterior
 from bayescal.sampling.plans import SamplePlan, as_partial_labels, as_plans
 from bayescal.support import validation
 from bayescal.support.validation import Floats
@@ -207,20 +207,23 @@ def _by_quant(review: Review) -> Finding:
     return _where_reached(review, collection, reached, 0.5)
 
 
-def _in_order(review: Review) -> tuple[Collection, Floats]:
+def _in_order(review: Review) -> tuple[RankedCollection, Floats]:
     labels = np.empty(review.labels.size)
     labels[review.order] = review.labels
-    return Collection.of(review.scores), labels
+    return RankedCollection.of(review.scores), labels
 
 
 def _posteriors(
-    review: Review, collection: Collection, labels: Floats, priors: tuple[Any, ...]
+    review: Review, collection: RankedCollection, labels: Floats, priors: tuple[Any, ...]
 ) -> list[HiddenPosterior]:
     return [fit_posterior(collection, labels, each, review.rng) for each in priors]
 
 
 def _positives(
-    posterior: HiddenPosterior, collection: Collection, labels: Floats, rng: np.random.Generator
+    posterior: HiddenPosterior,
+    collection: RankedCollection,
+    labels: Floats,
+    rng: np.random.Generator,
 ) -> NDArray[Any]:
     """Return draws of the positives in each bin, known ones among them."""
     drawn = rng.binomial(collection.count(np.isnan(labels)), posterior.probabilities())
@@ -228,7 +231,7 @@ def _positives(
 
 
 def _where_reached(
-    review: Review, collection: Collection, reached: Floats, assurance: float
+    review: Review, collection: RankedCollection, reached: Floats, assurance: float
 ) -> Finding:
     ends = np.r_[0, np.cumsum(collection.size)]
     enough = reached >= assurance - 1e-9
@@ -238,7 +241,7 @@ def _where_reached(
 
 
 @dataclass(frozen=True)
-class Rule:
+class StoppingRule:
     """A stopping rule."""
 
     find: Callable[[Review], Finding]
@@ -247,41 +250,41 @@ class Rule:
 
 
 RULES = {
-    "posterior": Rule(
+    "posterior": StoppingRule(
         _by_posterior,
         False,
         "None without a model: the recall is reached with the stated posterior probability whether"
         " positives are hidden or not, if P(positive | score) is a curve along the score, and all"
         " labels were chosen by score, by chance, or by earlier labels.",
     ),
-    "control": Rule(
+    "control": StoppingRule(
         _by_control,
         True,
         "The recall is reached with the stated probability over control samples, for every ranking"
         " and with no model, if the control sample is a simple random sample of the collection that"
         " was drawn before reading and the rule is applied once.",
     ),
-    "target": Rule(
+    "target": StoppingRule(
         _by_target,
         True,
         "With ten random positives all found, the recall is r or more with probability 1 - r^10,"
         " .89 for r = .8, for every ranking and with no model; a higher assurance changes nothing.",
     ),
-    "elusion": Rule(
+    "elusion": StoppingRule(
         _by_elusion,
         False,
         "If the recall was not reached, the rule stops with probability 1 - assurance at most, with"
         " no model, however often you look while the sample grows, if the labels beyond what was"
         " read are a simple random sample of the unread documents. Reading on starts a new sample.",
     ),
-    "hypergeometric": Rule(
+    "hypergeometric": StoppingRule(
         _by_hypergeometric,
         False,
         "None in rank order: exact only if the last stretch was read in random order. Where scores"
         " fall behind the stretch, unread positives are rarer than in it, and the test is"
         " conservative; where positives are hidden it can err.",
     ),
-    "quant": Rule(
+    "quant": StoppingRule(
         _by_quant,
         False,
         "None: the expected recall is reached if no positives are hidden and the curve is right.",

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bayescal.fitting.engines.multiclass.density import GLOBALS, Likelihood, Maps, Posterior
-from bayescal.fitting.engines.multiclass.features import Features, Scored, typical_gap
+from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap
 from bayescal.fitting.engines.multiclass.mode import derivatives, first_map
 from bayescal.fitting.engines.multiclass.prior import BIAS, LARGEST_GAP, LEARNED, MapPrior
 from studies.multiclass.problems import GROUP_OF, MOST_CLASSES, PROBLEMS, Floats, Labels, load
@@ -31,7 +31,7 @@ class Problem:
 
     group: str
     unit: float
-    scored: Scored
+    scored: ScoredOptions
     label: Labels
 
     @property
@@ -67,7 +67,7 @@ def read_all(folder: Path) -> list[Problem]:
         if scores.shape[1] <= MOST_CLASSES:
             order = np.random.default_rng(0).permutation(labels.size)[:DOCUMENTS]
             unit = typical_gap(scores)
-            scored = Scored.of(scores[order], unit)
+            scored = ScoredOptions.of(scores[order], unit)
             out.append(Problem(GROUP_OF[name], unit, scored, labels[order]))
     return out
 

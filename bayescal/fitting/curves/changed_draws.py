@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.curves.curves import LogOddsCurves
-from bayescal.metrics.changes import FARTHEST, LINEAR, Frame
+from bayescal.metrics.changes import FARTHEST, LINEAR, LogOddsFrame
 from bayescal.support.validation import Floats
 
 
@@ -17,7 +17,7 @@ from bayescal.support.validation import Floats
 class ChangedDraws(LogOddsCurves):
     """Draws of changes of given log-odds; see `bayescal.metrics.changes`."""
 
-    frame: Frame
+    frame: LogOddsFrame
     coefficient: Floats  # (draws, 2): a and b - 1; or (draws, 12), those of the bend too
     prior: Floats  # (draws,): p(+) of the documents fitted
     moved: Floats  # (draws,): what another prior adds to the log-odds

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from bayescal.metrics.changes import Cells, Frame, fit_regression
+from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_regression
 from bayescal.support.validation import Floats
 
 MEAN_SD = np.array([1.5, 0.7])  # of the prior of mu_a, mu_b
@@ -53,7 +53,7 @@ class _Population:
 
 
 def draw_sites(
-    sites: Sequence[Cells], frame: Frame, draws: int, rng: np.random.Generator
+    sites: Sequence[LogOddsCells], frame: LogOddsFrame, draws: int, rng: np.random.Generator
 ) -> SiteDraws:
     """Return draws of every site's shift and slope, of a new site's, and of the population."""
     mean, covariance = np.zeros(2), np.diag(MEAN_SD**2 + BETWEEN_SD**2)
@@ -75,7 +75,7 @@ def draw_sites(
 
 
 def _likelihoods(
-    sites: Sequence[Cells], frame: Frame, mean: Floats, covariance: Floats
+    sites: Sequence[LogOddsCells], frame: LogOddsFrame, mean: Floats, covariance: Floats
 ) -> tuple[Floats, Floats]:
     """Return information (sites, 2, 2) and pull (sites, 2) of likelihoods exp(h't - t'It/2)."""
     prior = np.asarray(np.linalg.inv(covariance), dtype=np.float64)

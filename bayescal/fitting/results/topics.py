@@ -20,7 +20,7 @@ from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.monotone.engine import DESCRIPTION, constants_of
 from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.end_levels import Ends, TopicLevels
+from bayescal.fitting.engines.pooled.end_levels import TopicEnds, TopicLevels
 from bayescal.fitting.engines.pooled.engine import AddedTopics, PopulationDraws, TopicPosterior
 from bayescal.fitting.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
@@ -215,14 +215,14 @@ def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict
 
 
 def added_level_groups(
-    ends: Ends, rates: Floats, names: NDArray[Any], shape: Shape
+    ends: TopicEnds, rates: Floats, names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """Return the group of levels that depends on topics; rates are (ends + 1, topics, draws)."""
     return {LEVELS: _level_draws(ends, rates, names, shape)}
 
 
 def _level_draws(
-    ends: Ends, rates: Floats, names: Sequence[Any] | NDArray[Any], shape: Shape
+    ends: TopicEnds, rates: Floats, names: Sequence[Any] | NDArray[Any], shape: Shape
 ) -> xr.Dataset:
     drawn = rates.reshape(*rates.shape[:2], *shape)
     variables = {
@@ -233,13 +233,13 @@ def _level_draws(
     return xr.Dataset(variables, {"end": ends.score, "topic": names, **_draw_coords(shape)})
 
 
-def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
+def read_levels_of_population(groups: Groups) -> tuple[TopicEnds, Floats] | None:
     """Return the ends with levels and the betas of these, (ends + 1, 2, draws); None without."""
     if OF_LEVELS not in groups:
         return None
     level, beta = groups[of_unseen(LEVELS)], groups[OF_LEVELS]["beta"]
     population = beta.transpose("of", "parameter", *DRAWS).values
-    ends = Ends(level["end"].values, level["lowest"].values)
+    ends = TopicEnds(level["end"].values, level["lowest"].values)
     return ends, population.reshape(*population.shape[:2], -1)
 
 

@@ -21,7 +21,7 @@ from bayescal.fitting.engines.multiclass.density import (
     linear_map,
     softmax,
 )
-from bayescal.fitting.engines.multiclass.features import Design, Scored, warp
+from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, warp
 from bayescal.fitting.engines.multiclass.mode import FirstMap
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
 from bayescal.support.validation import Floats, Integers
@@ -34,13 +34,13 @@ GLOBAL_SIZE = 0.1  # their size in searches
 
 
 @dataclass(frozen=True)
-class Documents:
+class ChunkedDocuments:
     """Labelled documents, read chunk by chunk."""
 
     log_p: Floats  # (n, K)
     label: Integers
     weight: Floats | None
-    design: Design
+    design: FeatureDesign
 
     @property
     def total(self) -> float:
@@ -53,7 +53,7 @@ class Documents:
         width = max(1, CHUNK_SCORES // classes)
         for start in range(0, n, width):
             part = slice(start, start + width)
-            scored = Scored.of(self.log_p[part], self.design.unit)
+            scored = ScoredOptions.of(self.log_p[part], self.design.unit)
             weight = None if self.weight is None else self.weight[part]
             yield Likelihood(self.design.features(scored), self.label[part], weight, self.design)
 
@@ -128,7 +128,7 @@ class NormalMaps:
 
 
 def fit_blocks(
-    documents: Documents, first: FirstMap, mean: Floats, sd: Floats, prior: MapPrior
+    documents: ChunkedDocuments, first: FirstMap, mean: Floats, sd: Floats, prior: MapPrior
 ) -> NormalMaps:
     """Return the normal approximation around the mode, from a first map."""
     design = documents.design
@@ -166,7 +166,12 @@ def _roots(curvature: Floats, scale: Floats, used: NDArray[np.bool_]) -> Floats:
 
 
 def _scales(
-    theta: Floats, variance: Floats, scale: Floats, least: Floats, block: Integers, design: Design
+    theta: Floats,
+    variance: Floats,
+    scale: Floats,
+    least: Floats,
+    block: Integers,
+    design: FeatureDesign,
 ) -> Floats:
     """Return MacKay's update of the scales."""
     new = scale.copy()
@@ -180,7 +185,7 @@ def _scales(
 
 
 def _search(
-    documents: Documents, maps: Maps, root: Floats, scale: Floats, mean: Floats, sd: Floats
+    documents: ChunkedDocuments, maps: Maps, root: Floats, scale: Floats, mean: Floats, sd: Floats
 ) -> Maps:
     """Return the mode given the scales, by L-BFGS in coordinates whitened class by class."""
     _, rows, classes = maps.theta.shape
@@ -208,7 +213,7 @@ def _search(
     return at(found.x)
 
 
-def _globals_root(documents: Documents, maps: Maps, sd: Floats) -> Floats:
+def _globals_root(documents: ChunkedDocuments, maps: Maps, sd: Floats) -> Floats:
     """Return a root of the covariance of (log G, lambda, c), by differences of gradients."""
     _, here = documents.with_gradient(maps)
     hessian = np.empty((GLOBALS, GLOBALS))

@@ -9,9 +9,9 @@ from scipy import special
 
 from bayescal.fitting.engines.multiclass.features import (
     LEAST_REST,
-    Design,
+    FeatureDesign,
     Features,
-    Scored,
+    ScoredOptions,
     Warped,
     warp,
 )
@@ -78,10 +78,10 @@ class Likelihood:
     features: Features
     label: Integers  # (n,)
     weight: Floats | None  # (n,)
-    design: Design | None
+    design: FeatureDesign | None
 
     @property
-    def scored(self) -> Scored:
+    def scored(self) -> ScoredOptions:
         """Return the documents."""
         return self.features.scored
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from scipy import linalg
 
-from bayescal.fitting.engines.multiclass.blocks import Documents, fit_blocks
+from bayescal.fitting.engines.multiclass.blocks import ChunkedDocuments, fit_blocks
 from bayescal.fitting.engines.multiclass.density import (
     GLOBALS,
     Likelihood,
@@ -16,10 +16,15 @@ from bayescal.fitting.engines.multiclass.density import (
     Posterior,
     asymmetry_of,
 )
-from bayescal.fitting.engines.multiclass.features import Design, Scored, design, typical_gap
+from bayescal.fitting.engines.multiclass.features import (
+    FeatureDesign,
+    ScoredOptions,
+    design,
+    typical_gap,
+)
 from bayescal.fitting.engines.multiclass.mode import (
     FirstMap,
-    Mode,
+    MapMode,
     derivatives,
     find_mode,
     first_map,
@@ -46,7 +51,7 @@ CURVATURE_COUNTS = 20.0  # draws
 class MapDraws:
     """Posterior draws of a calibration map, chain by chain."""
 
-    design: Design
+    design: FeatureDesign
     maps: Maps  # all draws, chain after chain
     scale: Floats  # of each block, (draws, blocks)
     blocks: tuple[str, ...]
@@ -101,7 +106,7 @@ def fit_map(
 
 def draw_chains(
     posterior: Posterior,
-    mode: Mode,
+    mode: MapMode,
     chains: int,
     draws: int,
     rng: np.random.Generator,
@@ -146,7 +151,7 @@ def _normal_draws(
     prior: MapPrior,
 ) -> MapDraws:
     """Return independent draws from the normal approximation for many scores."""
-    documents = Documents(log_p, label, weight, start_at.design)
+    documents = ChunkedDocuments(log_p, label, weight, start_at.design)
     found = fit_blocks(documents, start_at.first, start_at.mean, start_at.sd, prior)
     size = chains * draws
     return MapDraws(
@@ -166,7 +171,7 @@ class FirstFit:
     """The first map of documents, and the features that it anchors."""
 
     first: FirstMap
-    design: Design
+    design: FeatureDesign
     mean: Floats  # prior means of (log G, lambda, c)
     sd: Floats
 
@@ -174,7 +179,7 @@ class FirstFit:
         self, log_p: Floats, label: Integers, weight: Floats | None, prior: MapPrior
     ) -> Posterior:
         """Return the posterior density of all parameters."""
-        features = self.design.features(Scored.of(log_p, self.design.unit))
+        features = self.design.features(ScoredOptions.of(log_p, self.design.unit))
         likelihood = Likelihood(features, label, weight, self.design)
         return Posterior.of(likelihood, self.mean, self.sd, prior, self.design.used)
 
@@ -197,12 +202,12 @@ def first_fit(
     unit = typical_gap(log_p, weight) if unit is None else unit
     mean, sd = prior.of_globals(unit)
     part = slice(None, None, 1 + (label.size - 1) // MOST_FOR_FIRST)
-    scored = Scored.of(log_p[part], unit)
+    scored = ScoredOptions.of(log_p[part], unit)
     own = None if weight is None else weight[part]
     biases = not exchangeable or position_bias
     first = first_map(scored, label[part], own, prior, mean, sd, biases=biases)
     if log_p.size <= MOST_SCORES:
-        scored, own = Scored.of(log_p, unit), weight
+        scored, own = ScoredOptions.of(log_p, unit), weight
     made = design(scored, unit, first.globals_, first.bias, own)
     if exchangeable:
         made.used[1:] = False
@@ -212,7 +217,7 @@ def first_fit(
 
 def fit_mode(
     log_p: Floats, label: Integers, weight: Floats | None, *, prior: MapPrior = LEARNED
-) -> tuple[Posterior, Mode]:
+) -> tuple[Posterior, MapMode]:
     """Return the posterior density of a map, and its mode given the scales."""
     start_at = first_fit(log_p, label, weight, prior=prior)
     posterior = start_at.posterior(log_p, label, weight, prior)

@@ -41,7 +41,7 @@ def typical_gap(log_p: Floats, weight: Floats | None = None) -> float:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredOptions:
     """Documents by the depth of their options, log(1 + g/r), and the options that are allowed."""
 
     depth: Floats  # (K, n); 0 for excluded options
@@ -74,7 +74,7 @@ class Warped:
     by_warp: Floats | None  # derivative of e0 by lambda
 
 
-def warp(scored: Scored, globals_: Floats, *, derivatives: bool = False) -> Warped:
+def warp(scored: ScoredOptions, globals_: Floats, *, derivatives: bool = False) -> Warped:
     """Return warped log-probabilities by (log G, lambda, c) of shape (C, 3)."""
     log_gain, lam, asymmetry = globals_.T[:, :, None, None]
     lam = np.where(np.abs(lam) < NO_WARP, NO_WARP, lam)
@@ -99,14 +99,14 @@ def warp(scored: Scored, globals_: Floats, *, derivatives: bool = False) -> Warp
 class Features:
     """Documents with the features that coefficients are multiplied by."""
 
-    scored: Scored
+    scored: ScoredOptions
     log_p: Floats  # l, (K, n)
     certainty: Floats  # q, (K, n)
     shared: Floats  # of confusions: l of all classes, or principal components of it, (R, n)
 
 
 @dataclass(frozen=True)
-class Design:
+class FeatureDesign:
     """
     How scores become features; made once, at the fit, and kept with it.
 
@@ -123,7 +123,7 @@ class Design:
     component_centre: Floats | None  # (K,)
     components: Floats | None  # (R, K)
 
-    def features(self, scored: Scored) -> Features:
+    def features(self, scored: ScoredOptions) -> Features:
         """Return the features of documents."""
         log_p, certainty = _anchored(scored, self.anchor)
         shared = log_p
@@ -144,8 +144,8 @@ class Design:
 
 
 def design(
-    scored: Scored, unit: float, anchor: Floats, bias: Floats, weight: Floats | None
-) -> Design:
+    scored: ScoredOptions, unit: float, anchor: Floats, bias: Floats, weight: Floats | None
+) -> FeatureDesign:
     """Return features anchored at a first map, (log G, lambda, c) and biases."""
     log_p, certainty = _anchored(scored, anchor)
     classes, n = log_p.shape
@@ -176,10 +176,10 @@ def design(
     square = np.vstack([np.ones(classes), *squares, shared**2 @ doubt.T])
     size = np.sqrt(np.maximum(np.sqrt(np.maximum(square - centre**2, 0.0)), NARROW_SPREAD))
     size[0] = 1.0
-    return Design(unit, anchor, used, centre, size, centre_of, components)
+    return FeatureDesign(unit, anchor, used, centre, size, centre_of, components)
 
 
-def _anchored(scored: Scored, anchor: Floats) -> tuple[Floats, Floats]:
+def _anchored(scored: ScoredOptions, anchor: Floats) -> tuple[Floats, Floats]:
     """Return l and q of one map, (K, n) both."""
     warped = warp(scored, anchor[None])
     log_p = special.log_softmax(warped.warped[0], axis=0)

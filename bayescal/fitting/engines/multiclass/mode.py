@@ -16,7 +16,7 @@ from bayescal.fitting.engines.multiclass.density import (
     softmax,
     steepness,
 )
-from bayescal.fitting.engines.multiclass.features import LEAST_REST, Features, Scored, warp
+from bayescal.fitting.engines.multiclass.features import LEAST_REST, Features, ScoredOptions, warp
 from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapPrior
 from bayescal.support.validation import Floats, Integers
 
@@ -39,7 +39,7 @@ class FirstMap:
 
 
 def first_map(
-    scored: Scored,
+    scored: ScoredOptions,
     label: Integers,
     weight: Floats | None,
     prior: MapPrior,
@@ -96,7 +96,7 @@ def first_map(
 
 
 @dataclass(frozen=True)
-class Mode:
+class MapMode:
     """The mode of maps given the scales, and the scales."""
 
     maps: Maps  # one map
@@ -121,7 +121,7 @@ SETTLED = 0.1  # change of the log of a scale
 CONVERGED = 1e-3  # Newton decrement, in nats
 
 
-def find_mode(posterior: Posterior, first: FirstMap) -> Mode:
+def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
     """
     Return the mode of the maps given the scales, and the scales by MacKay's update.
 
@@ -162,7 +162,7 @@ def find_mode(posterior: Posterior, first: FirstMap) -> Mode:
         scale = new
         if change < SETTLED:
             break
-    return Mode(maps, scale)
+    return MapMode(maps, scale)
 
 
 def _scales(posterior: Posterior, maps: Maps, scale: Floats, variance: Floats) -> Floats:

@@ -25,7 +25,7 @@ HYPERPRIOR: Mapping[str, Normal] = {"logit_rate": (0.0, 2.0)}
 
 
 @dataclass(frozen=True)
-class Ends:
+class TopicEnds:
     """Ends of the scores at and beyond which documents have levels of their own."""
 
     score: Floats  # (ends,)
@@ -58,23 +58,23 @@ class Ends:
 class TopicLevels:
     """Draws of the levels of all topics, and of P(+) of all documents, which come last."""
 
-    ends: Ends
+    ends: TopicEnds
     rates: Floats  # (ends + 1, topics, draws)
     population: Floats  # parameters of the betas that they are from, (ends + 1, 2, draws)
     unseen: Floats  # of a topic without documents, (ends + 1, draws)
 
 
-def find_ends(data: TopicScores) -> Ends | None:
+def find_ends(data: TopicScores) -> TopicEnds | None:
     """Return the ends at which the labels of all topics ask for levels; None without any."""
     levels = find_levels(BinaryScores(data.score, data.positive, data.weight))
     if levels is None:
         return None
-    ends = Ends(levels.score, levels.score == data.score.min())
+    ends = TopicEnds(levels.score, levels.score == data.score.min())
     return ends if ends.rest(data).score.size else None
 
 
 def draw_levels(
-    ends: Ends,
+    ends: TopicEnds,
     data: TopicScores,
     draws: int,
     rng: np.random.Generator,
@@ -94,7 +94,7 @@ def draw_levels(
 
 
 def add_levels(
-    ends: Ends, population: Floats, data: TopicScores, rng: np.random.Generator
+    ends: TopicEnds, population: Floats, data: TopicScores, rng: np.random.Generator
 ) -> Floats:
     """Return draws of levels and base rates of further topics, (ends + 1, topics, draws)."""
     counts = zip(population, *ends.counts(data), strict=True)
