@@ -230,7 +230,7 @@ def bands(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
 
 
 def explanations(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
-    """Return how often explanations are right, the size and power of the test, and errors."""
+    """Return the shares of right explanations, size and power of the test, and errors."""
     bars, rows = [], []
 
     def share(claim: str, hits: list[bool], limit: float, *, most: bool = False) -> None:

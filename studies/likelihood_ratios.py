@@ -310,7 +310,7 @@ SOURCES = (10, 20, 40)
 
 
 def bands_by_source(name: str, sources: int, seed: int) -> list[dict[str, Any]]:
-    """Return how many true log LRs bands hold, fitted to all pairs with weights and without."""
+    """Return the coverage of true log LRs, fitted to all pairs with weights and without."""
     population, rng = POPULATIONS[name], np.random.default_rng([seed, sources])
     scores, same, a, b = population.draw(sources, rng)
     new, truth, _, _ = population.draw(120, rng, items=2)

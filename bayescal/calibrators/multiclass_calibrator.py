@@ -498,7 +498,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     @property
     def scores_are_(self) -> str:
-        """What the scores are, "auto" resolved."""
+        """Meaning of the scores, with "auto" resolved."""
         return self._fit.scores_are
 
     @property

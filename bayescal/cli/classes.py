@@ -303,22 +303,22 @@ def decide(
     table = read_class_table(path, classes, None)
     names, prices = _costs(costs, classes, abstain_cost)
     with screen.warnings(), usage_errors():
-        found = calibrator.decide(table.scores, prices, level=level)
+        result = calibrator.decide(table.scores, prices, level=level)
     names_of = np.array(names, dtype=object)
     frame = table.frame.assign(
-        decision=names_of[found.decision],
-        expected_cost=found.expected_cost,
-        cost_lower=found.cost_interval[:, 0],
-        cost_upper=found.cost_interval[:, 1],
-        probability_optimal=found.probability_optimal,
+        decision=names_of[result.decision],
+        expected_cost=result.expected_cost,
+        cost_lower=result.cost_interval[:, 0],
+        cost_upper=result.cost_interval[:, 1],
+        probability_optimal=result.probability_optimal,
     )
     shown = tables.new_table("decision", "rows", "mean expected cost", "P(best), mean")
     for name in names:
-        mine = found.decision == names.index(name)
+        mine = result.decision == names.index(name)
         if mine.any():
-            means = (found.expected_cost[mine].mean(), found.probability_optimal[mine].mean())
+            means = (result.expected_cost[mine].mean(), result.probability_optimal[mine].mean())
             shown.add_row(name, f"{int(mine.sum()):,}", *(f"{mean:.3g}" for mean in means))
-    shown.add_row("all", f"{len(frame):,}", f"{found.expected_cost.mean():.3g}", "")
+    shown.add_row("all", f"{len(frame):,}", f"{result.expected_cost.mean():.3g}", "")
     screen.show(tables.titled("Decisions of the least expected cost", shown))
     if out is not None:
         with writing.staged_file(out) as target:
@@ -397,7 +397,7 @@ def _parameters(calibrator: MulticlassCalibrator, level: float) -> Group:
 
 
 def verdict_table(verdict: ClassVerdict) -> Group:
-    """Return what held-out labels say of the probabilities."""
+    """Return the verdict of held-out labels on the probabilities."""
     shown = tables.new_table("class", "rows", "expected", "if right", "smooth error")
     for k, name in enumerate(verdict.classes.tolist()):
         shown.add_row(

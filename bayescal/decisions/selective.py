@@ -59,7 +59,7 @@ def risk_coverage(
     rng: Any = 0,
 ) -> RiskCoverage:
     """
-    Return how many answers are wrong if the least sure documents are left unanswered.
+    Return the share of wrong answers by coverage, with the least sure documents unanswered.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def risk_coverage(
     Examples
     --------
     >>> p = [[[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]]]
-    >>> found = risk_coverage(p, [0, 1], points=2)
-    >>> found.coverage.tolist(), found.risk.round(2).tolist(), found.observed.tolist()
+    >>> result = risk_coverage(p, [0, 1], points=2)
+    >>> result.coverage.tolist(), result.risk.round(2).tolist(), result.observed.tolist()
     ([0.5, 1.0], [0.1, 0.35], [0.0, 0.5])
     """
     check_fraction(level=level)
@@ -252,7 +252,7 @@ class SetCoverage:
 
 def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> SetCoverage:
     """
-    Return how often sets of classes hold the true one, and how large they are.
+    Return the coverage and the mean size of sets of classes.
 
     Parameters
     ----------
@@ -270,8 +270,8 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
 
     Examples
     --------
-    >>> found = set_coverage([[True, False], [True, True]], [1, 1])
-    >>> found.coverage, found.size
+    >>> result = set_coverage([[True, False], [True, True]], [1, 1])
+    >>> result.coverage, result.size
     (0.5, 1.5)
     """
     check_fraction(level=level)

@@ -48,7 +48,7 @@ class ModelProgram:
 
     @property
     def label(self) -> str:
-        """Return what messages call it."""
+        """Return the name for messages."""
         return f"program {self.path or self.name}"
 
     def hyperparameters(self) -> dict[str, Any]:

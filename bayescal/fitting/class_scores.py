@@ -111,7 +111,7 @@ def _check_shape(values: Floats, columns: int | None) -> None:
 
 
 def _excluded(values: Floats, ragged: bool) -> NDArray[np.bool_]:
-    """Return which options are excluded; raise ValueError for values that mean nothing."""
+    """Return a mask of excluded options; raise ValueError for invalid values."""
     strange = np.isposinf(values) if ragged else np.isposinf(values) | np.isnan(values)
     if strange.any():
         row, column = np.argwhere(strange)[0]

@@ -83,7 +83,7 @@ class BlockedMap:
         self._raw = np.zeros((self.size, 1, 1)) if self._bare else design.coefficients(maps.theta)
 
     def _features(self, scored: ScoredOptions) -> Features:
-        """Return what coefficients are multiplied by."""
+        """Return the features that coefficients multiply."""
         if self._bare:
             nothing = np.zeros((0, scored.options.size))
             return Features(scored, nothing, nothing, nothing)
@@ -239,7 +239,7 @@ class FittedClasses:
 
     @property
     def scores_are(self) -> str:
-        """Return what the scores are, "auto" resolved."""
+        """Return the meaning of the scores, with "auto" resolved."""
         return str(self.results.groups[CONSTANTS].attrs["scores_are"])
 
     @property
@@ -282,7 +282,7 @@ class FittedClasses:
 
     @property
     def diagnostics_(self) -> diagnostics.Diagnostics:
-        """Return how well the draws were made, and what to do about it."""
+        """Return diagnostics of the draws, with advice."""
         posterior = self.results.groups[POSTERIOR]
         with np.errstate(divide="ignore", invalid="ignore"):
             of_chains = _effective_sizes(posterior)
@@ -346,7 +346,7 @@ def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
 
 
 def problems_of(rhat: float) -> tuple[str, ...]:
-    """Return what is wrong with draws whose largest R-hat is known."""
+    """Return the problems of draws by their largest R-hat."""
     if rhat <= RHAT_LIMIT:
         return ()
     return (

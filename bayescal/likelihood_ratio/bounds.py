@@ -27,11 +27,11 @@ class _Counts(NamedTuple):
     positive: Floats
 
     def above(self, t: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return how many LRs of each class are larger than each threshold."""
+        """Return the numbers of LRs of each class above each threshold."""
         return _larger(self.negative, t, "right"), _larger(self.positive, t, "right")
 
     def from_on(self, t: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return how many LRs of each class are each threshold or larger."""
+        """Return the numbers of LRs of each class at or above each threshold."""
         return _larger(self.negative, t, "left"), _larger(self.positive, t, "left")
 
     def mirrored(self) -> _Counts:
@@ -45,7 +45,7 @@ class _Counts(NamedTuple):
 
 
 def _larger(ordered: Floats, t: NDArray[Any], side: Literal["left", "right"]) -> Floats:
-    """Return how many of some ordered numbers are larger than each threshold, or equal to it."""
+    """Return the count of ordered numbers at or above each threshold."""
     return (ordered.size - np.searchsorted(ordered, t, side)).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""What pictures of a validation show: Tippett, PAV, cross-entropy, stated against observed LRs."""
+"""Curves of a validation: Tippett, PAV, cross-entropy, stated against observed LRs."""
 
 from __future__ import annotations
 

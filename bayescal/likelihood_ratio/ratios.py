@@ -130,9 +130,9 @@ class LikelihoodRatios:
 
     def _support(self, log10: float) -> str:
         grade = grade_of(log10, self.scale or {})
-        return grade if grade == NO_SUPPORT else f"{grade} for {self._favoured(log10)}"
+        return grade if grade == NO_SUPPORT else f"{grade} for {self._likelier(log10)}"
 
-    def _favoured(self, log10: float) -> str:
+    def _likelier(self, log10: float) -> str:
         return self.classes[int(log10 > 0.0)]
 
     def _sentence(self, k: int) -> str:

@@ -200,7 +200,7 @@ class Jackknife(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Return how many groups were left out in turn."""
+        """Return the number of groups that were left out in turn."""
         return len(self.without)
 
     def error(self) -> Floats:
@@ -211,7 +211,7 @@ class Jackknife(NamedTuple):
 
 
 def left_out_groups(pairs: SourcePairs | None, n: int, rng: np.random.Generator) -> SourcePairs:
-    """Return what to leave out at a time: sources, or comparisons; of very many, groups of them."""
+    """Return the groups to leave out in turn: sources or comparisons, or sets of very many."""
     if pairs is None:
         pairs = SourcePairs(np.arange(n), np.arange(n), np.arange(n))
     if pairs.size <= MOST_GROUPS:

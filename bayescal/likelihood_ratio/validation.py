@@ -157,7 +157,7 @@ def validate(
     rng: Any = None,
 ) -> LikelihoodRatioValidation:
     """
-    Return how good likelihood ratios are, with intervals that know which comparisons share sources.
+    Return measures of likelihood ratios, with intervals that allow for shared sources.
 
     Intervals come from a jackknife that leaves out one source at a time, with all of its
     comparisons. That estimates the variance of means over pairs of sources (U-statistics), which
@@ -204,8 +204,8 @@ def validate(
     --------
     >>> rng = np.random.default_rng(0)
     >>> same = np.repeat([True, False], 50)
-    >>> found = validate(same, np.where(same, 1.0, -1.0) + 0.5 * rng.normal(size=100))
-    >>> found.cllr.lower < found.cllr.value < found.cllr.upper
+    >>> result = validate(same, np.where(same, 1.0, -1.0) + 0.5 * rng.normal(size=100))
+    >>> result.cllr.lower < result.cllr.value < result.cllr.upper
     True
     """
     check_fraction(level=level)

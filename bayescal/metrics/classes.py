@@ -248,8 +248,8 @@ def class_verdict(
     >>> class_verdict(y, p).outcome
     'right'
     >>> sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
-    >>> found = class_verdict(y, sharp)
-    >>> found.outcome, found.cause, round(found.slope, 1)
+    >>> result = class_verdict(y, sharp)
+    >>> result.outcome, result.cause, round(result.slope, 1)
     ('off', 'slope', 0.5)
     """
     check_fraction(level=level)

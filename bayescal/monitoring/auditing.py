@@ -322,10 +322,10 @@ def audit(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.02, 0.6, 1000)
     >>> y = rng.random(1000) < p / (p + 2.0 * (1.0 - p))  # odds are half of what p says
-    >>> found = audit(y, p, threshold=0.1, random_state=0)
-    >>> found.advice[:45]
+    >>> result = audit(y, p, threshold=0.1, random_state=0)
+    >>> result.advice[:45]
     'Subtract 0.47 from all log-odds (odds times 0'
-    >>> found.to_frame().loc["observed / expected"].round(2).tolist()
+    >>> result.to_frame().loc["observed / expected"].round(2).tolist()
     [0.74, 0.67, 0.81]
     """
     validation.check_fraction(level=level)

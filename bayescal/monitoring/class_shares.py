@@ -82,8 +82,8 @@ def shares_posterior(
     --------
     >>> import numpy as np
     >>> apart = np.eye(3)[np.repeat([0, 1, 2], [100, 300, 600])] + 1e-9
-    >>> found = shares_posterior(np.tile(apart, (200, 1, 1)), rng=0)
-    >>> found.mean.round(2).tolist()
+    >>> result = shares_posterior(np.tile(apart, (200, 1, 1)), rng=0)
+    >>> result.mean.round(2).tolist()
     [0.1, 0.3, 0.6]
     """
     validation.check_positive(concentration=concentration)
@@ -207,10 +207,10 @@ def estimate_shares(
     >>> y, new = rng.integers(3, size=150), rng.choice(3, p=[0.8, 0.1, 0.1], size=300)
     >>> scores, later = (3.0 * np.eye(3)[k] + rng.normal(size=(k.size, 3)) for k in (y, new))
     >>> calibrator = MulticlassCalibrator(random_state=0).fit(scores, y)
-    >>> found = estimate_shares(calibrator, later, random_state=0)
-    >>> bool(found.lower[0] < (new == 0).mean() < found.upper[0])
+    >>> result = estimate_shares(calibrator, later, random_state=0)
+    >>> bool(result.lower[0] < (new == 0).mean() < result.upper[0])
     True
-    >>> calibrator.predict_proba(later, prior=found.draws).shape
+    >>> calibrator.predict_proba(later, prior=result.draws).shape
     (300, 3)
     """
     if not hasattr(calibrator, "share_"):

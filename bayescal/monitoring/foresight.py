@@ -166,8 +166,8 @@ def foresee(
     >>> s = rng.normal(2.0 * y)
     >>> calibrator = ScoreCalibrator(random_state=0).fit(s, y)
     >>> rarer = rng.normal(2.0 * (rng.random(500) < 0.2))
-    >>> found = foresee(calibrator, rarer, reference=(s, y), random_state=0)
-    >>> found.refuted, found.numbers["share of positives"].value.__round__(1)
+    >>> result = foresee(calibrator, rarer, reference=(s, y), random_state=0)
+    >>> result.refuted, result.numbers["share of positives"].value.__round__(1)
     (False, 0.2)
     >>> foresee(calibrator, rarer - 3.0, reference=(s, y), random_state=0).refuted
     True

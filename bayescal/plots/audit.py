@@ -95,8 +95,8 @@ class CalibrationCurveDisplay(AuditDisplay):
     >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
-    >>> found = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
-    >>> shown = CalibrationCurveDisplay.from_audit(found, ax=Figure().subplots())
+    >>> result = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
+    >>> shown = CalibrationCurveDisplay.from_audit(result, ax=Figure().subplots())
     >>> shown.line_.get_label()
     'true probability'
     """
@@ -166,8 +166,8 @@ class NetBenefitDisplay(AuditDisplay):
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
     >>> y = np.random.default_rng(0).random(200) < p
-    >>> found = audit(y, p, threshold=0.2, random_state=0)
-    >>> shown = NetBenefitDisplay.from_audit(found, ax=Figure().subplots())
+    >>> result = audit(y, p, threshold=0.2, random_state=0)
+    >>> shown = NetBenefitDisplay.from_audit(result, ax=Figure().subplots())
     >>> sorted(shown.lines_)
     ['all', 'as is', 'recalibrated']
     """
@@ -224,8 +224,8 @@ class ModelProbabilityDisplay(AuditDisplay):
     >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
-    >>> found = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
-    >>> len(ModelProbabilityDisplay.from_audit(found, ax=Figure().subplots()).bars_)
+    >>> result = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
+    >>> len(ModelProbabilityDisplay.from_audit(result, ax=Figure().subplots()).bars_)
     4
     """
 
@@ -287,8 +287,8 @@ class SitesDisplay(AuditDisplay):
     >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit, load_heart_disease
     >>> patients = load_heart_disease()
-    >>> found = audit(patients["y"], patients["p"], patients["site"], random_state=0)
-    >>> shown = SitesDisplay.from_audit(found, ax=Figure().subplots())
+    >>> result = audit(patients["y"], patients["p"], patients["site"], random_state=0)
+    >>> shown = SitesDisplay.from_audit(result, ax=Figure().subplots())
     >>> [text.get_text() for text in shown.ax_.get_yticklabels()]
     ['hungarian', 'switzerland', 'va', 'a new site']
     """

@@ -109,13 +109,13 @@ class ConfusionDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
-        found = class_verdict(y_true, y_prob, classes, draws=draws, level=level)
-        names = [str(name) for name in found.classes.tolist()]
+        result = class_verdict(y_true, y_prob, classes, draws=draws, level=level)
+        names = [str(name) for name in result.classes.tolist()]
         tables = {
-            "observed": found.confusion,
-            "expected": found.confusion_expected,
-            "lower": found.confusion_lower,
-            "upper": found.confusion_upper,
+            "observed": result.confusion,
+            "expected": result.confusion_expected,
+            "lower": result.confusion_lower,
+            "upper": result.confusion_upper,
         }
         data = xr.Dataset(
             {name: (("likeliest", "own"), table) for name, table in tables.items()},

@@ -113,15 +113,15 @@ class RiskCoverageDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
-        found = risk_coverage(draws, y_true, level=level)
+        result = risk_coverage(draws, y_true, level=level)
         variables = {
-            each: ("coverage", getattr(found, each))
+            each: ("coverage", getattr(result, each))
             for each in ("risk", "lower", "upper", "probability")
         }
-        if found.observed is not None:
-            variables["observed"] = "coverage", found.observed
+        if result.observed is not None:
+            variables["observed"] = "coverage", result.observed
         attrs = {"level": level, "name": name or ""}
-        return cls(xr.Dataset(variables, {"coverage": found.coverage}, attrs)).plot(ax=ax)
+        return cls(xr.Dataset(variables, {"coverage": result.coverage}, attrs)).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """

@@ -93,7 +93,7 @@ def audit(
 
     costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]
     with screen.warnings(lambda _: ""), usage_errors(f"{files[0]}: "):
-        found = audit_probabilities(
+        result = audit_probabilities(
             data.positive,
             data.p,
             data.sites,
@@ -103,14 +103,14 @@ def audit(
             random_state=seed,
         )
         if out is not None:
-            found.report(out)
-    for line in found.text.splitlines():
+            result.report(out)
+    for line in result.text.splitlines():
         screen.say(line)
     screen.say(" ")
-    screen.show(_table(found.to_frame(), level))
+    screen.show(_table(result.to_frame(), level))
     if out is not None:
         screen.say(f"Written to {out}: opens in any browser")
-    elif found.explanation != "as is":
+    elif result.explanation != "as is":
         screen.say(f"Next: bayescal recalibrate {files[0]} --out FOLDER")
 
 
@@ -129,7 +129,7 @@ def _foresee(
     from bayescal.monitoring import foresee
 
     with screen.warnings(lambda _: ""), usage_errors():
-        found = foresee(
+        result = foresee(
             new,
             clipped_log_odds(new),
             reference=(clipped_log_odds(data.p), data.positive),
@@ -137,7 +137,7 @@ def _foresee(
             level=level,
             random_state=seed,
         )
-    for line in found.text.splitlines():
+    for line in result.text.splitlines():
         screen.say(line)
 
 

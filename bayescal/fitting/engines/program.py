@@ -56,7 +56,7 @@ def record_of(program: str | Path) -> ProgramRecord:
 
 @dataclass(frozen=True)
 class ProgramPosterior:
-    """What was found: the group posterior or mode, that of the chains, and the functions."""
+    """Results of a run: the group posterior or mode, that of the chains, and the functions."""
 
     groups: Mapping[str, xr.Dataset]
     functions: ProgramFunctions
@@ -382,7 +382,7 @@ def _called(
     arguments: Mapping[str, Any],
     data: BinaryScores,
 ) -> Any:
-    """Return what `model` returns, a pymc.Model."""
+    """Return the program's pymc.Model."""
     import pymc as pm
 
     further: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""How a program answers: its symbolic functions, compiled once and evaluated over all draws."""
+"""Symbolic functions of a program, compiled once and evaluated over all draws."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECORD = "program"  # the attribute of a part's constants that holds the record
 
 @dataclass(frozen=True)
 class ProgramRecord:
-    """What identifies a program in a file of results: all that makes it again, as plain data."""
+    """Plain data that identify a program in a file of results and can rebuild it."""
 
     kind: str  # SHIPPED with the package, the user's FILE, or built by a DENSITY record
     name: str

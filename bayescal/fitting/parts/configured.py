@@ -254,7 +254,7 @@ class Program(ConfiguredPart):
         return {"program": self.program} | own
 
     def record(self) -> ProgramRecord:
-        """Return what identifies the program; this runs its file."""
+        """Return the identity of the program; this runs its file."""
         return record_of(self.program)
 
 
@@ -324,7 +324,7 @@ class Density(ConfiguredPart):
         """Do nothing: no option is True or False."""
 
     def record(self) -> ProgramRecord:
-        """Return what identifies the program that it stands for."""
+        """Return the identity of the program that it stands for."""
         from bayescal.distributions.density import check_density
 
         plain = self._plain()

@@ -65,7 +65,7 @@ class ProgramFit:
         return self.draws.assign_attrs({PARAMETERS: " ".join(shown)})
 
     def constants(self) -> xr.Dataset:
-        """Return what makes the program again."""
+        """Return the data that rebuild the program."""
         return self.functions.dataset()
 
     def evidence(self) -> xr.Dataset:

@@ -81,7 +81,7 @@ class ClassContent:
         return [f"{name}: {json.dumps(value)}" for name, value in self.facts.items()]
 
     def draws(self, scores: Floats) -> Floats:
-        """Return what the exported map says, shape (draws, documents, classes)."""
+        """Return probabilities of the exported map, shape (draws, documents, classes)."""
         names: dict[str, Any] = {"np": np, **self.arrays, **self.constants}
         exec(MAP, names)
         drawn: Floats = names["draws"](scores)

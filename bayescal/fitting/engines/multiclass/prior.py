@@ -1,4 +1,4 @@
-"""What earlier problems say about calibration maps of several classes."""
+"""Priors of calibration maps of several classes, learned from earlier problems."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
