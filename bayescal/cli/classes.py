@@ -36,6 +36,7 @@ OF_ONE_SCORE = (
     "prior_knowledge",
     "inference",
     "model",
+    "covariate_columns",
     "pool",
     "jobs",
     "tune",

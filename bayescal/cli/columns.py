@@ -44,6 +44,19 @@ class ColumnReader:
         self.frame[column] = values
         return values
 
+    def covariate(self, column: str, *, text: bool | None = None) -> NDArray[Any]:
+        """Return a column of finite numbers or of text; by default of what its cells are."""
+        cells = self._complete(column, "--covariate-columns", "a number or text").astype(str)
+        values, advice = files.as_numbers(cells.tolist())
+        strange = ~np.isfinite(values)
+        if text is None:
+            text = bool(strange.all())
+        if text:
+            return cells
+        self._refuse(column, strange, "a finite number, as in other rows,", advice)
+        numbers: validation.Floats = values
+        return numbers
+
     def weights(self, column: str, labelled: Mask, *, sampled: bool) -> validation.Floats:
         """Return counts, 0 for rows without a label, or inclusion probabilities, 1 for these."""
         option = "--inclusion-column" if sampled else "--weight-column"

@@ -33,6 +33,7 @@ class FitOptions:
     parts: str = "auto"
     inference: str | None = None
     model: str | None = None
+    covariate_columns: str | None = None
     prior_knowledge: str | None = None
     jobs: int = 1
     draws: int = 1000
@@ -95,7 +96,24 @@ class FitOptions:
             )
         if self.model is not None:
             with terminal.usage_errors("--model: "):
-                _ = programs.load(self.model).answer
+                program = programs.load(self.model)
+                _ = program.answer
+            if program.takes_covariates and self.covariate_columns is None:
+                raise terminal.UsageError(
+                    f"--model {self.model} takes covariates: name their columns with"
+                    " --covariate-columns, such as length,site."
+                )
+            if self.covariate_columns is not None and not program.takes_covariates:
+                raise terminal.UsageError(
+                    f"--model {self.model} takes no covariates, got --covariate-columns"
+                    f" {self.covariate_columns}: leave it out, or give the program an argument"
+                    " covariates."
+                )
+        elif self.covariate_columns is not None:
+            raise terminal.UsageError(
+                "--covariate-columns needs --model, a program that takes covariates; got"
+                f" {self.covariate_columns} without one."
+            )
         if self.prior_knowledge is not None:
             with terminal.usage_errors("--prior-knowledge: "):
                 self._check_prior_knowledge()
@@ -233,7 +251,13 @@ def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
 
     table, rows = problem.table, problem.fit_rows
     parameters = replace(parameters, positive=table.classes[1])
-    return fit_scores(parameters, table.score[rows], table.labels(rows), **table.weights(rows))
+    return fit_scores(
+        parameters,
+        table.score[rows],
+        table.labels(rows),
+        covariates=table.columns_of(rows),
+        **table.weights(rows),
+    )
 
 
 # Names of the files of calibrators.

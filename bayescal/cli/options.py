@@ -83,6 +83,13 @@ SPLITS = (
     "Rows to fit (calibration or train) and to test on (test). By default a column named split."
 )
 SplitColumn = Annotated[str | None, option("--split-column", COLUMNS, SPLITS)]
+COVARIATES = (
+    "Further columns for a program of --model that takes covariates: numbers, or text. bayescal"
+    " predict reads the same columns."
+)
+CovariateColumns = Annotated[
+    str | None, option("--covariate-columns", COLUMNS, COVARIATES, "NAME[,NAME...]")
+]
 POSITIVE = "The positive label. By default the second in sorted order."
 Positive = Annotated[str | None, option("--positive", COLUMNS, POSITIVE, "LABEL")]
 POSITIVE_HERE = "The positive label of this file, where it is not spelled like the fitted one."

@@ -17,7 +17,7 @@ from bayescal.cli import scores
 from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import WRITTEN
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Columns, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,13 +64,20 @@ def curve_at(
     *,
     band: str = "pointwise",
     prior: float | None = None,
+    covariates: Columns | None = None,
 ) -> RowCurve:
-    """Return log-odds and bands of a fitted problem at scores; see `Calibration.interval`."""
-    values, calibration = fitted.read(score), fitted.calibration
-    log_odds = fitted.log_odds(values, prior)
+    """
+    Return log-odds and bands of a fitted problem at scores; see `Calibration.interval`.
+
+    Without covariates, those of typical documents if the model takes any.
+    """
+    values, calibration = fitted.read(score), fitted.calibration.with_prior(prior)
+    if covariates is not None:
+        calibration = calibration.of_documents(values, covariates)
+    log_odds = calibration.log_odds(values, fitted.point)
     if not fitted.has_posterior:
         return RowCurve(log_odds)
-    return RowCurve(log_odds, calibration.with_prior(prior).interval(values, level, band))
+    return RowCurve(log_odds, calibration.interval(values, level, band))
 
 
 RATIO_COLUMNS = ("log10_lr", "log10_lr_lower", "log10_lr_upper", "support")
@@ -141,7 +148,8 @@ class Calibrated:
     def tested(self) -> HeldOut:
         """Return the predictions for the rows to test on."""
         table, rows = self.problem.table, self.problem.test_rows
-        return held_out(self.fitted, table.score[rows], table.positive[rows])
+        columns = table.columns_of(rows)
+        return held_out(self.fitted, table.score[rows], table.positive[rows], covariates=columns)
 
 
 def calibrated(
@@ -152,7 +160,8 @@ def calibrated(
     level: float,
 ) -> Calibrated:
     """Compute a fitted topic's answers for its rows; arguments as the attributes of the result."""
-    curve = curve_at(fitted, problem.table.score[problem.rows], level)
+    table, rows = problem.table, problem.rows
+    curve = curve_at(fitted, table.score[rows], level, covariates=table.columns_of(rows))
     return Calibrated(problem, calibrator, fitted, file, curve, held_out_losses(fitted, problem))
 
 
@@ -181,7 +190,9 @@ def held_out_losses(fitted: FittedProblem, problem: scores.TopicRows) -> dict[st
     score, positive = problem.table.score[rows], problem.table.positive[rows]
     by_method = {"mle": losses(mle_log_odds(fitted, score), positive)} if fitted.has_mle else {}
     if fitted.inference != "mle":
-        by_method[fitted.inference] = losses(fitted.log_odds(fitted.read(score)), positive)
+        columns = problem.table.columns_of(rows)
+        curve = fitted.of_documents(score, columns)
+        by_method[fitted.inference] = losses(curve.log_odds(fitted.read(score)), positive)
     return by_method
 
 
@@ -217,13 +228,19 @@ NamedVerdict = tuple[str, "CalibrationVerdict"]
 
 
 def held_out(
-    fitted: FittedProblem, values: Floats, positive: Mask, prior: float | None = None
+    fitted: FittedProblem,
+    values: Floats,
+    positive: Mask,
+    prior: float | None = None,
+    *,
+    covariates: Columns | None = None,
 ) -> HeldOut:
     """Return a problem's predictions for users' scores whose labels are known."""
     from bayescal.fitting.problems.problem import Documents
     from bayescal.report.held_out import predict
 
-    return predict(fitted, Documents.of(fitted.read(values), positive, held_out=True), prior)
+    documents = Documents.of(fitted.read(values), positive, held_out=True)
+    return predict(fitted, documents, prior, covariates)
 
 
 def verdicts_by_topic(tested: Iterable[tuple[str, HeldOut]]) -> list[NamedVerdict]:
@@ -337,6 +354,20 @@ def read_calibrator(
     saved = SavedCalibrator(source, problems, topics, left_out, note, sign)
     _check_answered(saved, reader.name(str(topic_column)))
     return saved
+
+
+def read_covariates(path: Path, reader: ColumnReader, saved: SavedCalibrator) -> Columns | None:
+    """Return the columns that the model of a saved calibrator takes, by the names fitted."""
+    known = next(iter(saved.problems.values())).calibration.covariates
+    if known is None:
+        return None
+    names, frame = list(known.columns), reader.frame
+    if missing := [name for name in names if name not in frame.columns]:
+        raise UsageError(
+            f"{reader.path} must have the columns {', '.join(names)}, which the model of {path}"
+            f" takes; there is no {', '.join(missing)}: add what is missing."
+        )
+    return {name: reader.covariate(name, text=name in known.levels) for name in names}
 
 
 def fitted_examples(path: Path, problems: Problems) -> Examples | None:

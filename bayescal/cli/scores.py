@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayescal.cli.columns import ColumnReader, Mask, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, counted
-from bayescal.support.validation import Floats, first_of
+from bayescal.support.validation import Columns, Floats, first_of, take_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ class ScoreTable:
     weight: Floats | None = None  # (n,): weights in the fit
     sampled: bool = False  # whether weights are inclusion probabilities, and not counts
     sign: int = 1  # -1 if lower scores stand for positives: times `score` it is the user's
+    covariates: Columns | None = None  # (n,) each: further columns for a program that takes them
 
     def take(self, rows: Rows) -> ScoreTable:
         """Return some rows without their frame: all that another process needs."""
@@ -56,6 +57,7 @@ class ScoreTable:
             labelled=self.labelled[rows],
             topic=None if self.topic is None else self.topic[rows],
             weight=None if self.weight is None else self.weight[rows],
+            covariates=self.columns_of(rows),
         )
 
     @property
@@ -82,6 +84,10 @@ class ScoreTable:
         """Return the weights of some rows, by the name of the argument of a fit."""
         kind = "inclusion" if self.sampled else "sample_weight"
         return {kind: None if self.weight is None else self.weight[rows]}
+
+    def columns_of(self, rows: Rows) -> Columns | None:
+        """Return the covariates of some rows, if there are any."""
+        return take_columns(self.covariates, rows)
 
     def examples(self, rows: Rows) -> tuple[NDArray[Any], ...]:
         """Return the scores and labels of some rows, and their topics if there are any."""
@@ -119,7 +125,26 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
         weight=reader.weights(weight, labelled, sampled=sampled) if weight is not None else None,
         sampled=sampled,
         sign=sign,
+        covariates=_covariates(reader, arguments.get("covariate_columns"), names),
     )
+
+
+def _covariates(
+    reader: ColumnReader, asked: str | None, names: Mapping[str, str | None]
+) -> Columns | None:
+    """Return the columns that --covariate-columns names."""
+    if asked is None:
+        return None
+    wanted = [name.strip() for name in asked.split(",")]
+    if not all(wanted) or len(set(wanted)) < len(wanted):
+        raise UsageError(
+            f"--covariate-columns must name every column once, such as length,site; got {asked!r}."
+        )
+    if names["label"] in wanted:
+        raise UsageError(
+            f"--covariate-columns must leave out {names['label']!r}, which is the label to predict."
+        )
+    return {name: reader.covariate(name) for name in wanted}
 
 
 def sign_of(arguments: Mapping[str, Any]) -> int:

@@ -228,6 +228,8 @@ def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
     topic = arguments.get("topic_column")
     column = f" --topic-column {shlex.quote(topic)}" if topic else ""
     steps = [f"predict {out} new.csv{column} --out probabilities.csv", f"report {out}"]
+    if arguments.get("covariate_columns"):
+        return steps[:1]  # a report has one curve
     # New texts have no scores: their classifier is not kept.
     return steps if "score_column" in arguments else steps[1:]
 
@@ -306,7 +308,8 @@ def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str,
     from bayescal.fitting.results.tree import versions
 
     options = {name: value for name, value in arguments.items() if name not in ELSEWHERE}
-    arrays = (table.score, table.positive, table.test, table.topic, table.weight)
+    columns = () if table.covariates is None else table.covariates.values()
+    arrays = (table.score, table.positive, table.test, table.topic, table.weight, *columns)
     data = [b"" if array is None else np.ascontiguousarray(array).tobytes() for array in arrays]
     model = options.get("model")
     if model is not None and Path(model).is_file():

@@ -359,6 +359,7 @@ def _by_topic(
 def _collection(
     problem: Any, topic: Any, scores: NDArray[Any], prior: Any, draws: int, rng: np.random.Generator
 ) -> Collection:
+    problem.check_one_curve("a table of decisions")
     if not problem.has_posterior:
         raise ValueError(
             "intervals need a posterior and the calibrator has none: fit with inference='exact'."

@@ -76,6 +76,15 @@ class Covariates:
         }
         return Covariates(columns, self.levels)
 
+    @property
+    def words(self) -> str:
+        """Return the first document's columns in words."""
+        shown = {
+            name: self.levels[name][each[0]] if name in self.levels else f"{each[0]:.3g}"
+            for name, each in self.columns.items()
+        }
+        return ", ".join(f"{name} {value}" for name, value in shown.items())
+
     def rows(self, size: int) -> Covariates:
         """Return a row for each of so many documents; one document stands for all."""
         if next(iter(self.columns.values())).size == size:

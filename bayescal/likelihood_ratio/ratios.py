@@ -271,6 +271,7 @@ def ratios_of(
     force: bool = False,
 ) -> LikelihoodRatios:
     """Return the likelihood ratios of one fitted problem; see `likelihood_ratios`."""
+    problem.check_one_curve("a likelihood ratio")
     largest = _largest(problem, force)
     calibration = problem.calibration.with_prior(EQUAL_PRIORS)
     values = problem.read(scores)

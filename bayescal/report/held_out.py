@@ -1,7 +1,8 @@
 """Predictions for held-out documents, and their losses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,14 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
 from bayescal.report.rendering import numbers
-from bayescal.support.validation import Floats, check_same_length, column_names, unmasked
+from bayescal.support.validation import (
+    Columns,
+    Floats,
+    check_same_length,
+    column_names,
+    take_columns,
+    unmasked,
+)
 
 # Documents in bins: histograms, empirical log-odds, reliability of probabilities.
 
@@ -126,19 +134,22 @@ class HeldOutCells(NamedTuple):
 
 
 def cells_of(
-    score: Floats, point: Floats, positive: NDArray[np.bool_], posterior: Calibration | None
+    order_by: Floats,
+    point: Floats,
+    positive: NDArray[np.bool_],
+    draws_of: Callable[[NDArray[np.intp]], Floats] | None,
 ) -> HeldOutCells:
-    """Return the cells of documents, with posterior draws at the first score of each."""
-    group = np.arange(score.size)
-    if score.size > MOST_CELLS:
-        order = np.argsort(score, kind="stable")
+    """Return the cells of documents alike, with posterior draws of the first document of each."""
+    group = np.arange(point.size)
+    if point.size > MOST_CELLS:
+        order = np.argsort(order_by, kind="stable")
         step = np.rint(point[order] / CELL_WIDTH)
         group[order] = np.cumsum(np.diff(step, prepend=step[:1]) != 0.0)
     _, first, cell, count = np.unique(
         2 * group + positive, return_index=True, return_inverse=True, return_counts=True
     )
     p = np.bincount(cell, special.expit(point)) / count
-    draws = None if posterior is None else posterior.sample(score[first]).astype(np.float32)
+    draws = None if draws_of is None else draws_of(first).astype(np.float32)
     return HeldOutCells(p, positive[first], count.astype(np.float64), draws)
 
 
@@ -171,20 +182,35 @@ class HeldOut:
         }
 
 
-def predict(problem: FittedProblem, test: Documents, prior: Prior | None = None) -> HeldOut:
+def predict(
+    problem: FittedProblem,
+    test: Documents,
+    prior: Prior | None = None,
+    covariates: Columns | None = None,
+) -> HeldOut:
     """Return a problem's predictions for held-out documents."""
     score = test.score
-    point = problem.log_odds(score, prior)
+    point = problem.of_documents(score, covariates).log_odds(score, prior)
     mle = problem.calibration.fits.log_odds(score) if problem.has_mle else None
     if mle is not None and not np.isfinite(mle).all():
         mle = None
-    posterior = None
+    draws_of = None
     if problem.has_posterior and problem.draws is not None:
         size = problem.draws.size
         chosen = np.unique(np.linspace(0, size - 1, min(DRAWS, size)).astype(np.intp))
         posterior = problem.calibration.with_prior(prior).take(chosen)
-    cells = cells_of(score, point, test.positive, posterior)
+        draws_of = partial(_draws_of, posterior, score, covariates)
+    order_by = score if covariates is None else point
+    cells = cells_of(order_by, point, test.positive, draws_of)
     return HeldOut(score, point, mle, test.positive, cells)
+
+
+def _draws_of(
+    posterior: Calibration, score: Floats, covariates: Columns | None, rows: NDArray[np.intp]
+) -> Floats:
+    """Return draws of P(+) at some documents, (draws, rows)."""
+    own = take_columns(covariates, rows)
+    return posterior.of_documents(score[rows], own).sample(score[rows])
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:

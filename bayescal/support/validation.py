@@ -3,7 +3,7 @@
 import math
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from numbers import Number
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Columns = Mapping[str, NDArray[Any]]  # of one length, by name
 Integers = NDArray[np.intp]
 
 SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for at least
@@ -411,6 +412,11 @@ def effective_weights(
     if weight is None or inclusion is None:
         return weight
     return np.asarray(weight * (effective_size(weight) / weight.sum()))
+
+
+def take_columns(columns: Columns | None, rows: NDArray[np.intp]) -> Columns | None:
+    """Return some rows of columns, if there are any."""
+    return None if columns is None else {name: each[rows] for name, each in columns.items()}
 
 
 def either_weights(

@@ -31,6 +31,7 @@ def compare(
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
     split_column: options.SplitColumn = None,
+    covariate_columns: options.CovariateColumns = None,
     holdout: Holdout = None,
     positive: options.Positive = None,
     lower_is_positive: options.LowerIsPositive = False,

@@ -26,6 +26,7 @@ def fit(
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
     split_column: options.SplitColumn = None,
+    covariate_columns: options.CovariateColumns = None,
     positive: options.Positive = None,
     lower_is_positive: options.LowerIsPositive = False,
     scores_are: options.ScoresAre = "auto",
@@ -67,6 +68,10 @@ def fit(
     the reason, and the others go on; the exit code is 0 unless none can be.
     Scores should come from documents that the classifier was not trained on,
     such as cross-validated scores.
+
+    [bold]bayescal fit scores.csv --model mine.py --covariate-columns length,site[/bold]
+
+    fits a program of your own that takes further columns, see bayescal models.
 
     [bold]bayescal fit logits.csv --classes ant,bee,wasp --out calibrated[/bold]
 

@@ -70,7 +70,8 @@ def predict(
     [bold]bayescal predict calibrated held_out.csv --test --out probabilities.csv[/bold]
 
     says as well whether the probabilities are right, as far as the labels of
-    held_out.csv can tell, and what to do if they are not.
+    held_out.csv can tell, and what to do if they are not. A model that was
+    fitted with --covariate-columns reads the same columns of new.csv.
 
     [bold]bayescal predict calibrated new.csv --likelihood-ratio --out ratios.csv[/bold]
 
@@ -95,7 +96,7 @@ def predict(
     saved = predictions.read_calibrator(
         calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
-    values = saved.sign * values
+    values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
     labels = next(iter(saved.problems.values())).labels
     is_positive, labelled, renamed = None, saved.left_out, ""
     if test:
@@ -106,7 +107,11 @@ def predict(
             update(description=f"predict {topic}")
             with usage_errors():
                 fitted = saved.problems.answering(topic)
-            curve = predictions.curve_at(fitted, values[rows], level, band=band, prior=prior)
+            own = validation.take_columns(columns, rows)
+            with usage_errors():
+                curve = predictions.curve_at(
+                    fitted, values[rows], level, band=band, prior=prior, covariates=own
+                )
             curves.append(curve)
             if likelihood_ratio:
                 with usage_errors("--likelihood-ratio: "):
@@ -125,7 +130,7 @@ def predict(
     if renamed:
         screen.say(renamed, stderr=True)
     if is_positive is not None:
-        tested = _tested(saved, labelled, values, is_positive, prior)
+        tested = _tested(saved, labelled, values, is_positive, prior, columns)
         # The table on the screen may be piped on: the verdict stands apart from it.
         verdicts = predictions.verdicts_by_topic(tested)
         screen.show(tables.verdicts_table(verdicts), stderr=out is None)
@@ -137,6 +142,7 @@ def _tested(
     values: Floats,
     is_positive: Mask,
     prior: float | None,
+    columns: validation.Columns | None,
 ) -> list[tuple[str, HeldOut]]:
     """Return the predictions of each topic for rows whose labels are known."""
     tested = []
@@ -144,7 +150,10 @@ def _tested(
         known = rows[labelled[rows]]
         if known.size:
             fitted = saved.problems.answering(topic)
-            one = predictions.held_out(fitted, values[known], is_positive[known], prior)
+            own = validation.take_columns(columns, known)
+            one = predictions.held_out(
+                fitted, values[known], is_positive[known], prior, covariates=own
+            )
             tested.append((topic or "", one))
     return tested
 

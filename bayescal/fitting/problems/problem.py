@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.fitting.covariates import Frame
 from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.curves import Curves, Prior
 from bayescal.fitting.results.calibration import Calibration
@@ -132,6 +133,11 @@ class FittedProblem(ABC):
                 f" {', '.join(self.calibration.covariates.columns)}: use"
                 " predict_proba(scores, covariates=frame)."
             )
+
+    def of_documents(self, scores: ArrayLike, covariates: Frame) -> FittedProblem:
+        """Return the problem as it answers for documents with further columns, in their order."""
+        own = self.calibration.of_documents(scores, covariates)
+        return replace(self, calibration=own)
 
     @property
     def has_posterior(self) -> bool:
