@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.calibrators.estimates import check_named
 from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.engines import stacking
@@ -147,12 +148,7 @@ def compare_calibrators(
     """
     import arviz_stats
 
-    if not isinstance(calibrators, Mapping):
-        raise TypeError(
-            "calibrators must be a dict of fitted calibrators by name, got an object of type"
-            f" {type(calibrators).__name__}."
-        )
-
+    check_named(calibrators)
     if len(calibrators) < 2:
         raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")
     first, *others = (
@@ -179,63 +175,6 @@ def _in_words(estimate: Any) -> str:
     if (bad := int((k > good).sum())) == 0:
         return "good for all documents"
     return f"uncertain for {bad} of {k.size} documents (up to {k.max():.2f}, good below {good:.2f})"
-
-
-def compare_estimates(
-    calibrators: Mapping[str, ScoreCalibrator], *, level: float = 0.9
-) -> pd.DataFrame:
-    """
-    Return the parameters of several fits side by side: MLE, MAP, NUTS, exact, or others.
-
-    Parameters
-    ----------
-    calibrators : mapping of str to ScoreCalibrator
-        Fitted, of parts with parameters of the same names, in raw score units.
-    level : float
-        Posterior probability of the equal-tailed intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each class and parameter. The columns of a calibrator are estimate, which is
-        maximum likelihood, the posterior mode or the posterior median, and where there is a
-        posterior lower and upper. A parameter that a fit does not have is nan.
-
-    Raises
-    ------
-    TypeError
-        If they have no names.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayescal import ScoreCalibrator
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.random(100) < 0.5
-    >>> s = rng.normal(2.0 * y)
-    >>> fits = {
-    ...     "MLE": ScoreCalibrator("gaussian", "mle").fit(s, y),
-    ...     "exact": ScoreCalibrator("gaussian", random_state=0).fit(s, y),
-    ... }
-    >>> table = compare_estimates(fits)
-    >>> float(table.loc[("True", "mu"), ("MLE", "estimate")].round(1))
-    2.0
-    """
-    import pandas as pd
-
-    if not isinstance(calibrators, Mapping):
-        raise TypeError(
-            "calibrators must be a dict of fitted calibrators by name, got an object of type"
-            f" {type(calibrators).__name__}."
-        )
-    tables = {}
-    for name, each in calibrators.items():
-        summary = each.summary(level)
-        estimate = next(column for column in ("median", "map", "mle") if column in summary)
-        ends = [column for column in ("lower", "upper") if column in summary]
-        tables[name] = summary[[estimate, *ends]].rename(columns={estimate: "estimate"})
-    table: pd.DataFrame = pd.concat(tables, axis=1)
-    return table
 
 
 def _thin(curves: ModelCurves, draws: int) -> ModelCurves:

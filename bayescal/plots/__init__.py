@@ -13,6 +13,7 @@ from bayescal.plots.confusion import ConfusionDisplay
 from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
 from bayescal.plots.drift import DriftDisplay
+from bayescal.plots.estimates import EstimatesDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
 from bayescal.plots.likelihood_ratio import LikelihoodRatioDisplay
 from bayescal.plots.likelihood_ratio_validation import (
@@ -38,6 +39,7 @@ __all__ = [
     "CrossEntropyDisplay",
     "DecisionDisplay",
     "DriftDisplay",
+    "EstimatesDisplay",
     "LearningCurveDisplay",
     "LikelihoodRatioDisplay",
     "LogOddsDisplay",

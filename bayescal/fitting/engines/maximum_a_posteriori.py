@@ -199,9 +199,13 @@ def _recombine(space: ParameterSpace, optima: list[Result]) -> Result:
 
 
 class ParameterSpace:
-    """The unconstrained space of a model as one vector, with its negative log density, compiled."""
+    """
+    The unconstrained space of a model as one vector, with its negative log density, compiled.
 
-    def __init__(self, model: Any) -> None:
+    The density is that of the posterior, or for `flat` of the posterior with flat priors.
+    """
+
+    def __init__(self, model: Any, *, flat: bool = False) -> None:
         import pytensor.tensor as pt
         from pymc.blocking import DictToArrayBijection
         from pymc.pytensorf import join_nonshared_inputs
@@ -214,12 +218,17 @@ class ParameterSpace:
         self.initial: Floats = np.asarray(raveled.data, dtype=np.float64)
         self.size = self.initial.size
         self.classes = _class_members(model, names, initial)
+        # Flat priors leave the likelihood, over the support of the priors.
+        likelihood = [*model.observed_RVs, *model.potentials] if flat else None
         (log_density,), vector = join_nonshared_inputs(
-            model.initial_point(), [model.logp(jacobian=False)], model.continuous_value_vars
+            model.initial_point(),
+            [model.logp(vars=likelihood, jacobian=False)],
+            model.continuous_value_vars,
         )
         points = pt.matrix("points", shape=(None, self.size))
         values = vectorize_graph(log_density, {vector: points})
-        self._log_density = compiled([points], [values, pt.grad(values.sum(), points)])
+        answers = [values, pt.grad(values.sum(), points)]
+        self._log_density = compiled([points], answers, checked=False)
         self._variables = [*model.free_RVs, *model.deterministics]
         self._names = [each.name for each in model.value_vars]
         self._values = compiled(model.value_vars, model.replace_rvs_by_values(self._variables))

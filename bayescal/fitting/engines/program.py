@@ -102,6 +102,16 @@ class ProgramInference:
             groups = _with_base_rate(groups, data, rng)
         return ProgramPosterior(groups, functions)
 
+    def maximum_likelihood(self, data: BinaryScores, rng: np.random.Generator) -> Mode:
+        """Return the mode of the program's posterior if its priors were flat."""
+        from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode
+
+        program = self.record.program()
+        with _deadline(program):
+            model, _ = self._model(program, data)
+            with blamed_on_program(_file(program), "has no mode under flat priors"):
+                return find_mode(ParameterSpace(model, flat=True), rng)
+
     def prior(
         self, data: BinaryScores, posterior: xr.Dataset, draws: int, rng: np.random.Generator
     ) -> xr.Dataset:

@@ -214,11 +214,12 @@ def compile_over_draws(
     return compiled([*documents, *many.values()], over_all)
 
 
-def compiled(inputs: list[Any], outputs: Any) -> Callable[..., Any]:
+def compiled(inputs: list[Any], outputs: Any, *, checked: bool = True) -> Callable[..., Any]:
     """
     Return a function that numpy evaluates, operation by operation.
 
-    Of thousands of draws arrays are long: a C compiler would take seconds and gain little.
+    Of thousands of draws arrays are long: a C compiler would take seconds and gain little. Without
+    PyMC's checks of parameters, one bad point of many is nan there, and no error for all of them.
     """
     import pytensor
     from pytensor.compile.mode import Mode
@@ -226,6 +227,8 @@ def compiled(inputs: list[Any], outputs: Any) -> Callable[..., Any]:
 
     mode = Mode(linker="vm", optimizer="fast_run").excluding("fusion", "BlasOpt", "inplace")
     mode = mode.register((dfs_rewriter(_in_pairs()), BEFORE_INPLACE))
+    if not checked:
+        mode = mode.including("local_remove_check_parameter")
     with pytensor.config.change_flags(cxx=""):
         function: Callable[..., Any] = pytensor.function(
             inputs, outputs, mode=mode, on_unused_input="ignore"

@@ -1,0 +1,160 @@
+"""Estimates of parameters side by side: of several fits, and of a mode and a closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.fitting.engines.program import ProgramInference
+from bayescal.fitting.parts.configured import OwnPart
+from bayescal.fitting.scores import read_binary_scores
+from bayescal.support import validation
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
+
+
+def compare_estimates(
+    calibrators: Mapping[str, ScoreCalibrator], *, level: float = 0.9
+) -> pd.DataFrame:
+    """
+    Return the parameters of several fits side by side: MLE, MAP, NUTS, exact, or others.
+
+    Parameters
+    ----------
+    calibrators : mapping of str to ScoreCalibrator
+        Fitted, of parts with parameters of the same names, in raw score units.
+    level : float
+        Posterior probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each class and parameter. The columns of a calibrator are estimate, which is
+        maximum likelihood, the posterior mode or the posterior median, and where there is a
+        posterior lower and upper. A parameter that a fit does not have is nan.
+
+    Raises
+    ------
+    TypeError
+        If they have no names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(100) < 0.5
+    >>> s = rng.normal(2.0 * y)
+    >>> fits = {
+    ...     "MLE": ScoreCalibrator("gaussian", "mle").fit(s, y),
+    ...     "exact": ScoreCalibrator("gaussian", random_state=0).fit(s, y),
+    ... }
+    >>> table = compare_estimates(fits)
+    >>> float(table.loc[("True", "mu"), ("MLE", "estimate")].round(1))
+    2.0
+    """
+    import pandas as pd
+
+    check_named(calibrators)
+    tables = {}
+    for name, each in calibrators.items():
+        summary = each.summary(level)
+        estimate = next(column for column in ("median", "map", "mle") if column in summary)
+        ends = [column for column in ("lower", "upper") if column in summary]
+        tables[name] = summary[[estimate, *ends]].rename(columns={estimate: "estimate"})
+    table: pd.DataFrame = pd.concat(tables, axis=1)
+    return table
+
+
+def compare_with_closed_form(
+    program: OwnPart,
+    closed_form: Callable[[Floats], Mapping[str, float]],
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    random_state: Any = 0,
+) -> pd.DataFrame:
+    """
+    Return the posterior mode of a program under flat priors beside a closed form, by class.
+
+    Under flat priors, over the support that the program's own priors have, the mode is maximum
+    likelihood. It is searched for through PyMC, without the closed form: differences beyond a
+    search's accuracy, about 1e-4 of the scores' spread, are a mistake in the density, the closed
+    form, or the meaning of a parameter; or the maximum is not one point, such as the median of two
+    scores.
+
+    Parameters
+    ----------
+    program : Program or Density
+        A model with `log_density` and parameters by class (dims "klass").
+    closed_form : callable
+        Takes the scores of one class, (n,), in the program's units, and returns the maximum
+        likelihood estimate of each parameter by its name. Of a `Density` these units are
+        (score - m)/S, with the robust centre m and spread S of all scores.
+    scores, labels : array-like of shape (n,)
+        As for `ScoreCalibrator.fit`.
+    random_state : int, Generator, RandomState or None
+        Chooses where the searches start.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each class and parameter: map, closed_form and their difference.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or the closed form has a parameter that the program
+        does not have by class.
+
+    Examples
+    --------
+    >>> from bayescal import Program
+    >>> def normal(x):
+    ...     return {"mu": x.mean(), "sigma": x.std()}
+    >>> s, y = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> table = compare_with_closed_form(Program("gaussian"), normal, s, y)
+    >>> bool((table["difference"].abs() < 1e-4).all())
+    True
+    """
+    import pandas as pd
+
+    if not isinstance(program, OwnPart):
+        raise ValueError(f"program must be a Program or a Density, got {program!r}.")
+    record = program.record()
+    if record.program().log_density is None:
+        raise ValueError(f"program must define log_density, which {program!r} does not.")
+    data, classes = read_binary_scores(scores, labels, None)
+    run = ProgramInference(record, program.given_hyperparameters(), draws=1, chains=1)
+    mode = run.maximum_likelihood(data, validation.generator(random_state)).values
+    by_class = {name: value for name, value in mode.items() if np.shape(value) == (2,)}
+    centre, spread = data.centre_and_spread if record.program().standardised else (0.0, 1.0)
+    rows = {}
+    for k, label in enumerate(map(str, classes)):
+        own = closed_form((data.score[data.positive == bool(k)] - centre) / spread)
+        for name, value in own.items():
+            if name not in by_class:
+                raise ValueError(
+                    f"closed_form returned {name!r}, which {program!r} does not have by class;"
+                    f" it has {', '.join(by_class)}."
+                )
+            rows[label, name] = {"map": float(by_class[name][k]), "closed_form": float(value)}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(rows, names=["class", "parameter"])
+    return table.assign(difference=table["map"] - table["closed_form"])
+
+
+def check_named(calibrators: Any) -> None:
+    """Raise TypeError unless calibrators come by name."""
+    if not isinstance(calibrators, Mapping):
+        raise TypeError(
+            "calibrators must be a dict of fitted calibrators by name, got an object of type"
+            f" {type(calibrators).__name__}."
+        )

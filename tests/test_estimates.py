@@ -1,0 +1,161 @@
+"""Estimates side by side: curves in one picture, and modes beside closed forms."""
+
+import textwrap
+
+import numpy as np
+import pymc as pm
+import pytest
+from matplotlib.figure import Figure
+
+from bayescal import Density, Program, ScoreCalibrator
+from bayescal.calibrators import compare_with_closed_form
+from bayescal.families import FAMILIES
+from bayescal.plots import EstimatesDisplay
+from bayescal.support.numerics import centre_and_spread
+
+RNG = np.random.default_rng(3)
+LABEL = np.repeat([False, True], [35, 25])  # odd numbers have one median
+SCORE = 10.0 + 3.0 * RNG.normal(1.5 * LABEL)
+# A normal density by its precision, with priors far from these scores.
+OWN = """
+    import pymc as pm
+
+    def model(score, label):
+        with pm.Model(coords={"klass": ["negative", "positive"]}) as program:
+            prior = pm.Beta("prior", 50, 1)
+            middle = pm.Normal("middle", -5, 2, dims="klass")
+            precision = pm.Gamma("precision", 20, 2, dims="klass")
+            k = pm.Bernoulli("label", prior, observed=label)
+            pm.Normal("score", middle[k], tau=precision[k], observed=score)
+        return program
+
+    def log_density(score, klass, middle, precision):
+        return pm.logp(pm.Normal.dist(middle[klass], tau=precision[klass]), score)
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(textwrap.dedent(OWN))
+    return Program(path)
+
+
+def by_precision(x):
+    return {"middle": x.mean(), "precision": 1.0 / x.var()}
+
+
+def test_the_mode_of_an_own_program_under_flat_priors_is_its_closed_form(own):
+    table = compare_with_closed_form(own, by_precision, SCORE, np.where(LABEL, "spam", "ham"))
+    assert list(table) == ["map", "closed_form", "difference"]
+    assert list(table.index) == [
+        (label, name) for label in ("ham", "spam") for name in ("middle", "precision")
+    ]
+    assert table["difference"].abs().max() < 1e-4
+    assert table.loc[("ham", "middle"), "map"] == pytest.approx(SCORE[~LABEL].mean(), abs=1e-4)
+    # Its own priors move the mode.
+    mode = ScoreCalibrator(own, "map", random_state=0).fit(SCORE, LABEL).summary()["map"]
+    assert abs(mode[("False", "middle")] - SCORE[~LABEL].mean()) > 0.5
+
+
+def test_a_wrong_closed_form_differs(own):
+    def unbiased(x):
+        return {"middle": x.mean(), "precision": 1.0 / x.var(ddof=1)}
+
+    difference = compare_with_closed_form(own, unbiased, SCORE, LABEL)["difference"]
+    expected = 1 / SCORE[LABEL].var() - 1 / SCORE[LABEL].var(ddof=1)
+    assert difference[("True", "precision")] == pytest.approx(expected, rel=1e-2)
+
+
+def test_a_density_is_compared_in_its_units():
+    def laplace(x):
+        return {"mu": np.median(x), "b": np.abs(x - np.median(x)).mean()}
+
+    density = Density(pm.Laplace, priors={"b": Density(pm.HalfNormal, sigma=1.0)})
+    table = compare_with_closed_form(density, laplace, SCORE, LABEL)
+    assert table["difference"].abs().max() < 1e-3
+    centre, spread = centre_and_spread(SCORE)
+    median = (np.median(SCORE[LABEL]) - centre) / spread
+    assert table.loc[("True", "mu"), "closed_form"] == pytest.approx(median)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"hybrid"}))
+def test_shipped_programs_have_the_closed_form_of_their_family(name):
+    """But for the hybrid, whose family fits either direction."""
+
+    def closed_form(x):
+        return FAMILIES[name].fit(x, scale_floor=None).parameters
+
+    table = compare_with_closed_form(Program(name), closed_form, SCORE, LABEL)
+    # Precise to the spread of the scores, about 4.
+    assert table["difference"].abs().max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("program", "closed_form", "message"),
+    [
+        ("gaussian", by_precision, "program must be a Program or a Density, got 'gaussian'"),
+        (Program("logistic"), by_precision, "must define log_density, which Program"),
+        (Program("gaussian"), by_precision, "'middle', which .* not have by class; it has mu, "),
+    ],
+)
+def test_what_has_no_closed_form(program, closed_form, message):
+    with pytest.raises(ValueError, match=message):
+        compare_with_closed_form(program, closed_form, SCORE, LABEL)
+
+
+# The picture
+
+
+@pytest.fixture(scope="module")
+def fits():
+    return {
+        name: ScoreCalibrator("gaussian", name, draws=200, random_state=0).fit(SCORE, LABEL)
+        for name in ("mle", "map", "exact")
+    }
+
+
+def test_curves_and_bands_are_those_of_the_fits(fits):
+    grid = np.linspace(5, 18, 7)
+    display = EstimatesDisplay.from_estimators(fits, grid=grid, level=0.5, ax=Figure().subplots())
+    for name, fit in fits.items():
+        own = display.data.sel(fit=name)
+        np.testing.assert_allclose(own["log_odds"], fit.decision_function(grid), atol=1e-6)
+        np.testing.assert_array_equal(display.lines_[name].get_ydata(), own["log_odds"])
+    band = fits["exact"].predict_interval(grid, 0.5)
+    ends = 1 / (1 + np.exp(-display.data.sel(fit="exact")[["lower", "upper"]].to_array().values))
+    np.testing.assert_allclose(ends.T, band, atol=1e-4)
+    assert list(display.bands_) == ["exact"]
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["mle", "map", "exact, 50 % band"]
+    looks = {(line.get_color(), line.get_linestyle()) for line in display.lines_.values()}
+    assert len(looks) == 3
+
+
+def test_the_grid_covers_the_scores_of_all_fits(fits):
+    further = ScoreCalibrator("gaussian", "mle").fit(SCORE + 20.0, LABEL)
+    display = EstimatesDisplay.from_estimators(
+        fits | {"further": further}, ax=Figure().subplots(), legend=False
+    )
+    x = display.data["score"].values
+    assert x[0] <= SCORE.min()
+    assert x[-1] >= SCORE.max() + 20.0
+    assert display.ax_.get_legend() is None
+
+
+def test_pictures_that_cannot_be(fits):
+    other = ScoreCalibrator("gaussian", "mle").fit(SCORE, np.where(LABEL, "spam", "ham"))
+    p = 1 / (1 + np.exp(10 - SCORE))
+    kind = ScoreCalibrator("gaussian", "mle", scores_are="probabilities").fit(p, LABEL)
+    for wrong, message in (
+        ({}, "at least one fitted calibrator, got none"),
+        (fits | {"other": other}, r"same classes: 'other' has \['ham', 'spam'\]"),
+        (fits | {"kind": kind}, "scores of one kind: 'kind' has probabilities, 'mle' scores"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            EstimatesDisplay.from_estimators(wrong)
+    with pytest.raises(TypeError, match="must be a dict of fitted calibrators"):
+        EstimatesDisplay.from_estimators(list(fits.values()))
+    with pytest.raises(ValueError, match="level"):
+        EstimatesDisplay.from_estimators(fits, level=1.0)
