@@ -53,7 +53,10 @@ def test_the_mode_of_an_own_program_under_flat_priors_is_its_closed_form(own):
     ]
     assert table["difference"].abs().max() < 1e-4
     assert table.loc[("ham", "middle"), "map"] == pytest.approx(SCORE[~LABEL].mean(), abs=1e-4)
-    # Its own priors move the mode.
+
+
+@pytest.mark.slow
+def test_own_priors_move_the_mode(own):
     mode = ScoreCalibrator(own, "map", random_state=0).fit(SCORE, LABEL).summary()["map"]
     assert abs(mode[("False", "middle")] - SCORE[~LABEL].mean()) > 0.5
 

@@ -326,6 +326,7 @@ def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tm
     assert not list(tmp_path.glob("[rc]*"))
 
 
+@pytest.mark.slow
 def test_the_mode_stands_beside_maximum_likelihood_and_the_posterior():
     fits = {
         name: ScoreCalibrator("gaussian", name, random_state=0).fit(SCORE, LABEL)
