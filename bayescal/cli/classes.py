@@ -70,15 +70,16 @@ def split_names(text: str, option: str = "--classes") -> list[str]:
     return names
 
 
-def read_class_table(path: Path, classes: Sequence[str], label_column: str | None) -> ClassTable:
+def read_class_table(
+    reader: ColumnReader, classes: Sequence[str], label_column: str | None
+) -> ClassTable:
     """Read a file whose columns of scores are named by the classes."""
-    reader = ColumnReader(path)
     missing = [name for name in classes if name not in reader.frame.columns]
     if missing:
         known = ", ".join(repr(str(name)) for name in reader.frame.columns)
         raise UsageError(
-            f"{path} must have a column of scores for each class, it lacks {first_of(missing)}; its"
-            f" columns are {known}."
+            f"{reader.path} must have a column of scores for each class, it lacks"
+            f" {first_of(missing)}; its columns are {known}."
         )
     columns = [_scores(reader, name) for name in classes]
     labelled = np.zeros(len(reader.frame), dtype=bool)
@@ -137,7 +138,7 @@ def fit(
     with usage_errors():
         check_fraction(**{"--level": level})
         check_choice("--scores-are", arguments["scores_are"], ("auto", "scores", "probabilities"))
-    table = read_class_table(path, classes, arguments["label_column"])
+    table = read_class_table(ColumnReader(path), classes, arguments["label_column"])
     writing.check_columns_free(table.frame, path, *_added(classes))
     split = split_column(table.frame, arguments["split_column"])
     test = table.reader.test_rows(split, table.labelled)
@@ -247,7 +248,7 @@ def with_probabilities(
 
 def predict(
     calibrator: Any,
-    path: Path,
+    reader: ColumnReader,
     screen: Screen,
     out: Path | None,
     *,
@@ -259,8 +260,8 @@ def predict(
     from bayescal.metrics import class_verdict
 
     classes = calibrator.classes_.tolist()
-    table = read_class_table(path, classes, label_column)
-    writing.check_columns_free(table.frame, path, *_added(classes))
+    table = read_class_table(reader, classes, label_column)
+    writing.check_columns_free(table.frame, reader.path, *_added(classes))
     with screen.warnings(), usage_errors():
         new = None if shares is None else _shares(shares)
         frame = with_probabilities(calibrator, table, level, new)
@@ -301,7 +302,7 @@ def decide(
     import pandas as pd
 
     classes = calibrator.classes_.tolist()
-    table = read_class_table(path, classes, None)
+    table = read_class_table(ColumnReader(path), classes, None)
     names, prices = _costs(costs, classes, abstain_cost)
     with screen.warnings(), usage_errors():
         result = calibrator.decide(table.scores, prices, level=level)
@@ -371,7 +372,7 @@ def report(
         raise UsageError("--collection and --at-score are for one score.")
     held_out = None
     if test is not None:
-        table = read_class_table(test, calibrator.classes_.tolist(), label_column)
+        table = read_class_table(ColumnReader(test), calibrator.classes_.tolist(), label_column)
         rows = np.flatnonzero(table.reader.held_out_rows(split_column, table.labelled))
         held_out = (table.scores[rows], table.labels[rows])
     calibrator.report(out, held_out, level=level, title=title)

@@ -83,6 +83,7 @@ def decide(
     """
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
+    writing.check_file(out, read=scores)
     questions = {"--at": at, "--at-score": at_score, "--recall": recall}
     with usage_errors():
         source: Any = predictions.load(calibrator)
@@ -90,7 +91,6 @@ def decide(
         _check_no_question(questions)
         with usage_errors():
             check_fraction(**{"--level": level})
-        writing.check_file(out, read=scores)
         class_files.decide(
             source,
             scores,
@@ -109,7 +109,6 @@ def decide(
         check_fraction(**{"--level": level})
         check_fraction(**{name: value for name, value in shares.items() if value is not None})
     check_at_least(0, **{"--seed": seed})
-    writing.check_file(out, read=scores)
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(

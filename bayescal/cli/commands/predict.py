@@ -80,16 +80,15 @@ def predict(
     """
     _check_options(level, band, prior, support)
     writing.check_file(out, read=scores)
-    screen = Screen(quiet=quiet)
+    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     with usage_errors():
         source = predictions.load(calibrator)
     _check_kind(predictions.of_classes(source), prior, shares, likelihood_ratio)
     if predictions.of_classes(source):
         own: Any = {"level": level, "shares": shares}
         own["label_column"] = label_column if test else None
-        _print_table(class_files.predict(source, scores, screen, out, **own))
+        _print_table(class_files.predict(source, reader, screen, out, **own))
         return
-    reader = ColumnReader(scores)
     added = predictions.RATIO_COLUMNS if likelihood_ratio else ()
     writing.check_columns_free(reader.frame, scores, *added)
     values = reader.scores(score_column)
