@@ -98,7 +98,7 @@ def test_the_saving_is_that_of_the_decisions_of_least_cost():
         cost[k] = np.mean(costs[decision, 0] * (1 - true) + costs[decision, 1] * true)
     saving = found.numbers["saving by recalibrating"]
     assert saving.lower < cost[0] - cost[1] < saving.upper
-    assert saving.upper - saving.lower < 0.05
+    assert 0.0 < saving.lower < saving.upper < 2.0 * saving.value
     # A threshold alone counts in true positives.
     alone = audit(y, p, threshold=0.1, random_state=0).numbers["saving by recalibrating"]
     assert 9 * alone.value == pytest.approx(saving.value)

@@ -71,7 +71,7 @@ def fitted():
 
 def test_shares_make_probabilities_consistent(fitted):
     scores, y = simulated(500, SHARES, np.random.default_rng(4))
-    found = estimate_shares(fitted, scores, random_state=0)
+    found = estimate_shares(fitted, scores, level=0.99, random_state=0)
     assert found.draws.shape == (400, 3)
     assert ((found.lower < SHARES) & (found.upper > SHARES)).all()
     # At the mode of the shares the mean probability of a class is its share, but for the prior.

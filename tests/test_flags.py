@@ -16,6 +16,7 @@ from bayescal import (
     CalibratedClassifier,
     CombinedClassifier,
     Densities,
+    MulticlassCalibrator,
     OnlineCombiner,
     ScoreCalibrator,
     TopicCalibrator,
@@ -27,6 +28,7 @@ from bayescal import (
 )
 from bayescal.combining import online
 from bayescal.combining.indicators import ReliabilityIndicators
+from bayescal.report import write_report
 
 pytestmark = pytest.mark.one_era
 
@@ -82,6 +84,10 @@ CASES = {
         lambda **flag: TopicCalibrator(inference=NUTS(**flag)).fit(S, Y, T),
         ["progressbar"],
     ),
+    "MulticlassCalibrator": (
+        lambda **flag: MulticlassCalibrator(**flag).fit(np.c_[S, -S], Y),
+        ["exchangeable", "position_bias"],
+    ),
     "CalibratedClassifier": (lambda **flag: CalibratedClassifier(**flag).fit(X, Y), ["ensemble"]),
     "CombinedClassifier": (
         lambda **flag: CombinedClassifier(PAIR, **flag).fit(X, Y),
@@ -119,6 +125,10 @@ CASES = {
     "NetBenefitDisplay": (audited(plots.NetBenefitDisplay), ["legend"]),
     "ModelProbabilityDisplay": (audited(plots.ModelProbabilityDisplay), ["legend"]),
     "SitesDisplay": (audited(plots.SitesDisplay), ["legend"]),
+    "write_report": (
+        lambda **flag: write_report(QUICK, "report.html", **flag),
+        ["likelihood_ratio"],
+    ),
 }
 
 

@@ -16,7 +16,7 @@ ENOUGH = 0.04  # of an interval's width, root mean square
 
 @pytest.fixture(scope="module")
 def fitted():
-    return CalibratedClassifier(LinearSVC(), random_state=0).fit(X, Y)
+    return CalibratedClassifier(LinearSVC(), "one_vs_rest", random_state=0).fit(X, Y)
 
 
 def error(fitted, monkeypatch, draws):

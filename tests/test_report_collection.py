@@ -87,15 +87,15 @@ def test_a_classifier_takes_documents(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=200), [-0.5, 0.7])
-    for labels, names in ((y > 0, [""]), (y, ["0", "1", "2"])):
-        calibrator = ScoreCalibrator("gaussian", **FAST)
-        fitted = CalibratedClassifier(LogisticRegression(), calibrator, cv=3).fit(X, labels)
-        path = fitted.report(tmp_path / "report.html", collection=X[:50])
-        wanted = thresholds_by_topic(fitted, X[:50], recall=0.9, random_state=0)
-        found = data_of(path)["collection"]
-        assert sorted(found) == names
-        for name in names:
-            assert found[name]["wanted"]["selected"] == wanted.loc[name, "selected"]
+    calibrator = ScoreCalibrator("gaussian", **FAST)
+    classifier = CalibratedClassifier(LogisticRegression(), calibrator, cv=3)
+    path = classifier.fit(X, y > 0).report(tmp_path / "report.html", collection=X[:50])
+    wanted = thresholds_by_topic(classifier, X[:50], recall=0.9, random_state=0)
+    shown = data_of(path)["collection"]
+    assert list(shown) == [""]
+    assert shown[""]["wanted"]["selected"] == wanted.loc["", "selected"]
+    with pytest.raises(ValueError, match=r"collection.* must be left out for several classes"):
+        classifier.fit(X, y).report(tmp_path / "report.html", collection=X[:50])
 
 
 def test_without_a_collection_there_is_nothing_about_one(single, tmp_path):

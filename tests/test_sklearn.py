@@ -28,8 +28,8 @@ class FirstColumn(ScoreCalibrator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         return super().fit(X[:, 0], y, sample_weight)
 
-    def decision_function(self, X, prior=None):
-        return super().decision_function(self._column(X), prior)
+    def decision_function(self, X, prior=None, *, covariates=None):
+        return super().decision_function(self._column(X), prior, covariates=covariates)
 
     def _column(self, X):
         from sklearn.utils.validation import check_is_fitted

@@ -20,6 +20,7 @@ from bayescal.calibrators.classifier.targets import MULTICLASS
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.fitting.class_scores import SUM_TOLERANCE
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.support.numerics import class_prior
@@ -53,13 +54,16 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn which class or label each column is for."""
-        columns, labels = self._read(X).shape[1], as_labels(y, "y")
+        values, labels = self._read(X), as_labels(y, "y")
+        columns = values.shape[1]
         self.n_features_in_, self._order = columns, np.arange(columns)
         self._names = named = _column_names(X)
-        if labels.ndim == 2 and labels.shape[1] > 1:
+        self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
+        if not self._exclusive:
             if asked := set(_column_names(y)) & set(named):
                 self._order = _positions(named, _column_names(y), f"as for {asked.pop()}")
             return self
+        self._check_sums(values)
         classes = np.unique(labels)
         known = classes.astype(str).tolist()
         if columns == 1 and named[:1] == known[:1] and len(known) == 2:
@@ -92,7 +96,20 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if named and self._names and named != self._names:
             values = values[:, _positions(named, self._names, "as when fitted")]
         values = values[:, self._order]
+        self._check_sums(values)
         return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
+
+    def _check_sums(self, values: Floats) -> None:
+        """Raise ValueError if probabilities of exclusive classes do not sum to 1."""
+        if not self._exclusive or values.shape[1] == 1:
+            return
+        off = values.sum(axis=1) - 1.0
+        worst = int(np.abs(off).argmax())
+        if abs(off[worst]) > SUM_TOLERANCE:
+            raise ValueError(
+                "X must hold probabilities that sum to 1 over the classes, those of row"
+                f" {worst} sum to {1.0 + off[worst]:.4g}: give every class, or normalise them."
+            )
 
     def _read(self, X: Any) -> Floats:  # noqa: N803
         values = as_reals(X, "X")

@@ -85,6 +85,7 @@ def decide(
 
     writing.check_file(out, read=scores)
     questions = {"--at": at, "--at-score": at_score, "--recall": recall}
+    writing.check_file(out, read=scores)
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
