@@ -83,7 +83,6 @@ def decide(
     """
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
-    writing.check_file(out, read=scores)
     questions = {"--at": at, "--at-score": at_score, "--recall": recall}
     writing.check_file(out, read=scores)
     with usage_errors():
