@@ -11,7 +11,7 @@ import csv
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ class SamplePlan:
     expected_width: float = math.nan
     notes: tuple[str, ...] = ()
     # (documents,): the score that places each document, of a group the highest
-    placed: Floats = field(default_factory=lambda: np.empty(0))
+    placed: Floats | None = None
 
     @property
     def inclusion(self) -> Floats:
@@ -92,7 +92,7 @@ class SamplePlan:
     @property
     def stratum(self) -> NDArray[np.intp]:
         """Return the stratum of each document of the collection, 0 for the highest scores."""
-        placed = self.placed if self.placed.size else self.scores
+        placed = self.scores if self.placed is None else self.placed
         return stratum_of(placed, [each.lowest for each in self.strata])
 
     @property
