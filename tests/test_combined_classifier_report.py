@@ -125,8 +125,9 @@ class TestProblem:
         assert set(several.summary().index.get_level_values("problem")) == {"a", "b", "c"}
         drawn = LogOddsDisplay.from_estimator(several, topic="b").data
         assert (drawn["lower"] <= drawn["upper"]).all()
-        topics = data_of(several.report(tmp_path / "report.html", X[200:], y[200:]))["topics"]
-        assert [each["test"]["point"]["positives"] for each in topics] == [
+        # The page judges what predict_proba returns: the likeliest class, then each class.
+        _, *each = data_of(several.report(tmp_path / "report.html", X[200:], y[200:]))["figures"]
+        assert [one["positives"] for one in each] == [
             int((y[200:] == name).sum()) for name in LETTERS
         ]
 
