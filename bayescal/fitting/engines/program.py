@@ -441,7 +441,7 @@ def _raise_likelihood(model: Any, weight: Floats) -> None:
 
     with model:
         terms = model.logp(vars=model.observed_RVs, sum=False)
-        pm.Potential("weight", sum(((weight - 1.0) * term).sum() for term in terms))
+        pm.Potential("weights of documents", sum(((weight - 1.0) * term).sum() for term in terms))
 
 
 # What draws of a program say of the documents fitted, and scores that they could have made.
