@@ -33,7 +33,7 @@ def losses(p: Floats, labels: Labels) -> dict[str, float]:
 
 def coverage(draws: Floats, labels: Labels, rng: np.random.Generator) -> dict[str, float]:
     """
-    Return how many 90 % predictive bands hold the share of a class in a bin of documents.
+    Return the coverage of 90 % predictive bands for the share of a class in bins.
 
     Each draw of probabilities, (draws, n, classes), predicts a number of labels in the bin. Ties of
     the observed with predicted numbers are broken at random, so that right bands hold 90 %.
