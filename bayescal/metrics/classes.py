@@ -12,7 +12,7 @@ from scipy import special
 
 from bayescal.metrics.calibration_error import smooth_calibration_error
 from bayescal.metrics.scores import top_label
-from bayescal.metrics.verdict import POWER, UNINFORMATIVE
+from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
 from bayescal.support.validation import (
     Floats,
     as_reals,
@@ -31,7 +31,7 @@ FLATTEST, STEEPEST = 0.02, 50.0  # slopes that are tried
 
 
 @dataclass(frozen=True)
-class ClassVerdict:
+class ClassVerdict(Verdict):
     """
     The verdict of held-out labels on the probabilities of several exclusive classes.
 
@@ -106,43 +106,12 @@ class ClassVerdict:
         return float(np.trace(self.confusion_expected)) / self.documents
 
     @property
-    def outcome(self) -> str:
-        """
-        Return "right", "off" or "uncertain".
-
-        "uncertain" is off by more than chance, but by no more than the bands allow.
-        """
-        if self.pvalue <= 1.0 - self.level:
-            return "off"
-        return "right" if self.cause == "none" else "uncertain"
-
-    @property
-    def calibrated(self) -> bool:
-        """Return whether the test finds nothing that the bands do not allow."""
-        return self.outcome != "off"
-
-    @property
-    def informative(self) -> bool:
-        """Return whether the documents could show log-odds that are off by a factor of 100."""
-        return not self.calibrated or self.detectable <= UNINFORMATIVE
-
-    @property
-    def text(self) -> str:
-        """Return the verdict in words: the test, its finding, advice."""
-        return " ".join(part for part in (self.test, self.finding, self.advice) if part)
-
-    @property
     def test(self) -> str:
         """Return the test and its numbers in words."""
-        says = {
-            "right": "no sign that they are off",
-            "uncertain": "off by more than chance, but by no more than the bands allow",
-            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
-        }[self.outcome]
         right, hoped = np.trace(self.confusion), np.trace(self.confusion_expected)
         return (
             f"Probabilities of {self.classes.size} classes against {self.documents:,} held-out"
-            f" labels: {says} (p = {self.pvalue:.2g}, tested at"
+            f" labels: {self._outcome_words} (p = {self.pvalue:.2g}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %)."
             f" The likeliest class is right for {right:,.0f} documents where {hoped:,.3g} were"
             f" expected; log-loss {self.log_loss:.3g} nats."

@@ -1,6 +1,7 @@
 """Whether probabilities are right as far as held-out labels can tell, how far off, what to do."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,8 +28,68 @@ CHANCE, QUANTILES = 10_000, 200  # of the second term of the statistic in its li
 UNINFORMATIVE = 100.0
 
 
+class Verdict(ABC):
+    """The outcome of a test of probabilities, and its parts in words."""
+
+    pvalue: float
+    level: float
+    cause: str
+    detectable: float
+    with_bands: bool
+
+    @property
+    def outcome(self) -> str:
+        """
+        Return "right", "off" or "uncertain".
+
+        "right" is as far as the labels can tell; "off" is by more than chance and the bands allow;
+        "uncertain" is by more than chance, but by no more than the bands allow.
+        """
+        if self.pvalue <= 1.0 - self.level:
+            return "off"
+        return "right" if self.cause == "none" else "uncertain"
+
+    @property
+    def calibrated(self) -> bool:
+        """Return whether the test finds nothing that the bands do not allow."""
+        return self.outcome != "off"
+
+    @property
+    def informative(self) -> bool:
+        """Return whether the documents could show odds that are off by a factor of 100."""
+        return not self.calibrated or self.detectable <= UNINFORMATIVE
+
+    @property
+    def text(self) -> str:
+        """Return the verdict in words: the test, its finding, advice."""
+        return " ".join(part for part in (self.test, self.finding, self.advice) if part)
+
+    @property
+    @abstractmethod
+    def test(self) -> str:
+        """Return the test and its numbers in words."""
+
+    @property
+    @abstractmethod
+    def finding(self) -> str:
+        """Describe the error and its size; without one, the smallest detectable error."""
+
+    @property
+    @abstractmethod
+    def advice(self) -> str:
+        """Return advice; empty without an error."""
+
+    @property
+    def _outcome_words(self) -> str:
+        return {
+            "right": "no sign that they are off",
+            "uncertain": "off by more than chance, but by no more than the bands allow",
+            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
+        }[self.outcome]
+
+
 @dataclass(frozen=True)
-class CalibrationVerdict:
+class CalibrationVerdict(Verdict):
     """
     The verdict of held-out labels on probabilities.
 
@@ -85,47 +146,15 @@ class CalibrationVerdict:
     with_bands: bool
 
     @property
-    def outcome(self) -> str:
-        """
-        Return "right", "off" or "uncertain".
-
-        "right" is as far as the labels can tell; "off" is by more than chance and the bands allow;
-        "uncertain" is by more than chance, but by no more than the bands allow.
-        """
-        if self.pvalue <= 1.0 - self.level:
-            return "off"
-        return "right" if self.cause == "none" else "uncertain"
-
-    @property
-    def calibrated(self) -> bool:
-        """Return whether the test finds nothing that the bands do not allow."""
-        return self.outcome != "off"
-
-    @property
-    def informative(self) -> bool:
-        """Return whether the documents could show odds that are off by a factor of 100."""
-        return not self.calibrated or self.detectable <= UNINFORMATIVE
-
-    @property
-    def text(self) -> str:
-        """Return the verdict in words: the test, its finding, advice."""
-        return " ".join(part for part in (self.test, self.finding, self.advice) if part)
-
-    @property
     def test(self) -> str:
         """Return the test and its numbers in words."""
-        tests = {
-            "right": "no sign that they are off",
-            "uncertain": "off by more than chance, but by no more than the bands allow",
-            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
-        }[self.outcome]
         pvalue = f"p {p_words(self.pvalue)}"
         if self.outcome == "uncertain":
             of_point = p_words(self.pvalue_of_point)
             pvalue = f"p {of_point} without the bands, {p_words(self.pvalue)} with them"
         source = "bands" if self.with_bands else "probabilities"
         return (
-            f"Probabilities against held-out labels: {tests} ({pvalue}, tested at"
+            f"Probabilities against held-out labels: {self._outcome_words} ({pvalue}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %). {_counted(self.observed, 'positive')} of"
             f" {_counted(self.documents, 'document')} where {_count(self.expected)} were expected,"
             f" {_count(self.lower)} to {_count(self.upper)} with probability {self.level:g} if the"

@@ -168,7 +168,7 @@ def estimate_recall(
     >>> result.method, bool(result.lower < np.mean(scores[positive] >= 1.5) < result.upper)
     ('design', True)
     """
-    at = as_threshold(threshold, "precision")
+    at = as_threshold(threshold, needed=True)
     options = EstimateOptions(
         design, level, hidden, groups, out_of_sample, missing, looked_at, random_state
     )
@@ -204,7 +204,7 @@ def estimate_precision(
     ValueError
         If an argument is not as described, a plan is of other scores, or no document is taken.
     """
-    at = as_threshold(threshold, "precision")
+    at = as_threshold(threshold, needed=True)
     options = EstimateOptions(
         design, level, hidden, groups, out_of_sample, missing, looked_at, random_state
     )

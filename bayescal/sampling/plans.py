@@ -252,7 +252,7 @@ def plan_sample(
     validation.check_count("n", n)
     validation.check_choice("purpose", purpose, PURPOSES)
     values = validation.as_scores(scores)
-    cut = as_threshold(threshold, purpose)
+    cut = as_threshold(threshold, needed=purpose == "precision")
     known = as_partial_labels(labels, values.size)
     plans = as_plans(inclusion, values)
     units = SamplingUnits.of(values, known, groups)
@@ -406,10 +406,10 @@ class SamplingUnits:
         return out
 
 
-def as_threshold(threshold: float | None, purpose: str) -> float | None:
-    """Return a finite threshold, which recall and precision need."""
+def as_threshold(threshold: float | None, *, needed: bool) -> float | None:
+    """Return a finite threshold, or None if none is needed."""
     if threshold is None:
-        if purpose == "precision":
+        if needed:
             raise ValueError("threshold must be the score from which on documents are taken.")
         return None
     if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
