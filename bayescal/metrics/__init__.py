@@ -26,4 +26,5 @@ from bayescal.metrics.scores import losses as losses
 from bayescal.metrics.scores import pointwise_losses as pointwise_losses
 from bayescal.metrics.scores import top_label as top_label
 from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
+from bayescal.metrics.verdict import Verdict as Verdict
 from bayescal.metrics.verdict import calibration_verdict as calibration_verdict
