@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from bayescal import Density, Program, ScoreCalibrator
-from bayescal.calibrators import compare_with_closed_form
+from bayescal.calibrators import compare_estimates, compare_with_closed_form
 from bayescal.families import FAMILIES
 from bayescal.plots import EstimatesDisplay
 from bayescal.support.numerics import centre_and_spread
@@ -162,3 +162,8 @@ def test_pictures_that_cannot_be(fits):
         EstimatesDisplay.from_estimators(list(fits.values()))
     with pytest.raises(ValueError, match="level"):
         EstimatesDisplay.from_estimators(fits, level=1.0)
+
+
+def test_estimates_of_something_else_are_refused():
+    with pytest.raises(TypeError, match=r"must be a fitted calibrator .* got .* type int"):
+        compare_estimates({"three": 3})

@@ -259,6 +259,11 @@ def test_bad_ratios_are_said(tmp_path, calibrator):
     with pytest.warns(UserWarning, match="natural logarithms"):
         text, _ = data_of(write_validation(tmp_path / "v.html", [1, 1, 0, 0], ratios))
     assert "These LRs are worse than LR = 1 for every comparison" in text
+    with pytest.raises(
+        TypeError, match=r"must be LikelihoodRatios.* got an object of type ndarray"
+    ):
+        write_validation(tmp_path / "array.html", [1, 1, 0, 0], ratios.log10)
+    assert not (tmp_path / "array.html").exists()
 
 
 # The shell.

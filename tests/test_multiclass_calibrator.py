@@ -317,7 +317,7 @@ def test_bad_questions_are_named(fitted, new):
         fitted.sample_proba(new, 401)
     with pytest.raises(ValueError, match="coverage must lie between"):
         fitted.predict_set(new, 0.0)
-    with pytest.raises(ValueError, match="shares of the classes that sum to 1"):
+    with pytest.raises(ValueError, match=r"shares of the classes that sum to 1, got \d"):
         fitted.predict_proba(new, [0.5, 0.5, 0.5])
     with pytest.raises(ValueError, match="prior must give a share to each class"):
         fitted.predict_proba(new, {"cat": 1.0})

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.fitting.engines.program import ProgramInference
 from bayescal.fitting.parts.configured import OwnPart
+from bayescal.fitting.problems.problem import problems_of
 from bayescal.fitting.scores import read_binary_scores
 from bayescal.support import validation
 from bayescal.support.validation import Floats
@@ -43,7 +44,7 @@ def compare_estimates(
     Raises
     ------
     TypeError
-        If they have no names.
+        If they have no names, or one of them is no calibrator.
 
     Examples
     --------
@@ -65,6 +66,7 @@ def compare_estimates(
     check_named(calibrators)
     tables = {}
     for name, each in calibrators.items():
+        problems_of(each)  # raises TypeError unless it is a calibrator of one score
         summary = each.summary(level)
         estimate = next(column for column in ("median", "map", "mle") if column in summary)
         ends = [column for column in ("lower", "upper") if column in summary]

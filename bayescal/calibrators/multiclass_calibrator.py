@@ -662,7 +662,8 @@ def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
     off = np.abs(shares.sum(axis=-1) - 1.0).max()
     if not (np.isfinite(shares).all() and shares.min() >= 0.0 and off <= 1e-6):
         raise ValueError(
-            f"prior must hold shares of the classes that sum to 1, got {first_of(shares.ravel())}."
+            "prior must hold shares of the classes that sum to 1, got"
+            f" {first_of(shares.ravel().tolist())}."
         )
     return shares
 

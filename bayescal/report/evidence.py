@@ -126,6 +126,8 @@ def write_validation(
 
     Raises
     ------
+    TypeError
+        If `ratios` are no `LikelihoodRatios`.
     ValueError
         If an argument is not as described; nothing is written then.
     FileNotFoundError, OSError
@@ -145,6 +147,11 @@ def write_validation(
     ...     write_validation(f"{folder}/validation.html", same, ratios).stat().st_size < 200_000
     True
     """
+    if not isinstance(ratios, LikelihoodRatios):
+        raise TypeError(
+            "ratios must be LikelihoodRatios, which cross_validated and likelihood_ratios return,"
+            f" got an object of type {type(ratios).__name__}: validate takes arrays of log10 LRs."
+        )
     target = check_target(path)
     evidence = evidence_of(y_true, ratios, sources=sources, level=level, rng=rng)
     text = render(
