@@ -8,7 +8,7 @@ data, a quantity as well, gives it away (Modrák et al., Bayesian Analysis 2023)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.distributions import programs
+from bayescal.distributions.programs import COVARIATES, ModelProgram
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.engine import fit_densities
 from bayescal.fitting.scores import KLASS, BinaryScores
@@ -154,30 +155,43 @@ THIN = 8
 
 class CompiledNuts:
     """
-    An engine that samples the program named like a family.
+    NUTS of a program, for many data sets.
 
     pm.sample would compile the gradient again for every data set: here the data are shared
     variables and PyMC's step method is driven by hand, tuned anew for each data set.
     """
 
-    def __init__(self, family: str) -> None:
+    def __init__(
+        self, program: ModelProgram, columns: tuple[str, ...] = (), **hyperparameters: Any
+    ) -> None:
         import pymc as pm
         import pytensor
 
         self._score = pytensor.shared(np.zeros(2), name="scores")
         self._label = pytensor.shared(np.zeros(2, dtype=np.int64), name="labels")
-        self._model = programs.load(family).model(self._score, self._label, **STANDARD)
-        self._family = family
+        self._columns = {name: pytensor.shared(np.zeros(2), name=name) for name in columns}
+        further = {COVARIATES: self._columns} if columns else {}
+        self._model = program.model(self._score, self._label, **hyperparameters, **further)
         with self._model:
             self._step = pm.NUTS(target_accept=0.9)
-        names = (*FAMILIES[family].parameters, "prior")
-        outputs = self._model.replace_rvs_by_values([self._model[name] for name in names])
+        free = self._model.free_RVs
+        self.names = [each.name for each in (*free, *self._model.deterministics)]
+        outputs = self._model.replace_rvs_by_values([self._model[name] for name in self.names])
         self._read = self._model.compile_fn(outputs, inputs=self._model.value_vars)
 
-    def __call__(self, data: DataSet, draws: int, rng: np.random.Generator) -> Parameters:
-        """Return nearly independent draws."""
-        self._score.set_value(data.score)
-        self._label.set_value(data.positive.astype(np.int64))
+    def __call__(
+        self,
+        score: Floats,
+        label: NDArray[np.int64],
+        draws: int,
+        rng: np.random.Generator,
+        columns: Mapping[str, Floats] | None = None,
+    ) -> dict[str, Floats]:
+        """Return nearly independent draws of the variables by name, (draws, ...)."""
+        self._score.set_value(score)
+        self._label.set_value(label)
+        for name, column in self._columns.items():
+            column.set_value((columns or {})[name])
         self._step.reset_tuning()
         if hasattr(self._step, "setup_chain"):  # PyMC 6
             self._step.setup_chain(rng, TUNE, draws * THIN)
@@ -193,5 +207,17 @@ class CompiledNuts:
             for _ in range(THIN):
                 point, _ = self._step.step(point)
             rows.append(self._read(point))
-        *values, prior = (np.stack(column) for column in zip(*rows, strict=True))
-        return Parameters(self._family, tuple(values), prior)
+        return dict(zip(self.names, map(np.stack, zip(*rows, strict=True)), strict=True))
+
+
+class FamilyNuts:
+    """An engine that samples the program named like a family."""
+
+    def __init__(self, family: str) -> None:
+        self._family, self._nuts = family, CompiledNuts(programs.load(family), **STANDARD)
+
+    def __call__(self, data: DataSet, draws: int, rng: np.random.Generator) -> Parameters:
+        """Return nearly independent draws."""
+        drawn = self._nuts(data.score, data.positive.astype(np.int64), draws, rng)
+        values = tuple(drawn[name] for name in FAMILIES[self._family].parameters)
+        return Parameters(self._family, values, drawn["prior"])

@@ -16,9 +16,9 @@ from bayescal.families import FAMILIES
 from studies.command import Options, main, spread_over
 from studies.envelope import least_uniform, p_value, rank_panels, rejections
 from studies.ranks import (
-    CompiledNuts,
     DataSet,
     Engine,
+    FamilyNuts,
     exact,
     half_of_the_data,
     rank_truths,
@@ -109,8 +109,8 @@ def nuts_ranks(sets: list[DataSet], family: str, seed: int) -> Ranks:
 
 
 @cache
-def _compiled(family: str) -> CompiledNuts:
-    return CompiledNuts(family)
+def _compiled(family: str) -> FamilyNuts:
+    return FamilyNuts(family)
 
 
 def _joined(parts: list[Ranks]) -> Ranks:
