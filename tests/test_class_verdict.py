@@ -125,3 +125,17 @@ def test_bad_draws(right):
     p, y = right
     with pytest.raises(ValueError, match="draws must have shape"):
         class_verdict(y, p, draws=p)
+
+
+def test_a_weight_is_a_repetition(right):
+    p, y = right
+    weight = np.arange(400) % 3
+    repeated = np.repeat(np.arange(400), weight)
+    draws = np.stack([p, p[:, ::-1]])
+    found = class_verdict(y, p, draws=draws, sample_weight=weight)
+    expected = class_verdict(y[repeated], p[repeated], draws=draws[:, repeated])
+    assert found.documents == weight.sum()
+    for name, value in vars(expected).items():
+        np.testing.assert_array_equal(getattr(found, name), value)
+    with pytest.raises(ValueError, match=r"whole numbers, .* got 0\.5"):
+        class_verdict(y, p, sample_weight=np.full(400, 0.5))

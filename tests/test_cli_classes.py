@@ -27,12 +27,12 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("classes")
     fitted = table(120, 0)
     fitted.loc[3, "label"] = None
-    fitted.assign(split=["calibration"] * 90 + ["test"] * 30).to_csv(
+    fitted.assign(split=["calibration"] * 90 + ["test"] * 30, count=[1, 2] * 60).to_csv(
         out / "logits.csv", index=False
     )
     table(150, 1).to_csv(out / "held_out.csv", index=False)
     arguments = ("--classes", "ant,bee,wasp", "--draws", 60, "--chains", 2, "--out", out / "cal")
-    shown = run("fit", out / "logits.csv", *arguments)
+    shown = run("fit", out / "logits.csv", "--weight-column", "count", *arguments)
     (out / "shown.txt").write_text(shown.stdout)
     return out
 
@@ -42,7 +42,7 @@ def test_fit_writes_a_calibrator_that_is_read_again(folder):
     assert calibrator.classes_.tolist() == CLASSES
     record = json.loads((folder / "cal" / "summary.json").read_text())
     assert sum(record["rows"].values()) == 89
-    assert record["verdict"]["documents"] == 30
+    assert record["verdict"]["documents"] == 45
     frame = pd.read_csv(folder / "cal" / "probabilities.csv")
     p = frame[[f"P({name})" for name in CLASSES]].to_numpy()
     np.testing.assert_allclose(p, calibrator.predict_proba(frame[CLASSES]), rtol=1e-9)

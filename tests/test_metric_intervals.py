@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from bayescal.metrics import bootstrap_interval, brier_score, calibration_error, posterior_interval
+from bayescal.metrics import (
+    bootstrap_interval,
+    brier_score,
+    calibration_error,
+    log_loss,
+    posterior_interval,
+)
 
 
 def mean_square(y_true, y_prob, *, sample_weight=None):
@@ -90,3 +96,21 @@ def test_intervals_refuse():
         bootstrap_interval(brier_score, [0, 1], [0.1, 0.9], kind="bca")
     with pytest.raises(ValueError, match=r"draws must have shape \(draws, 2\), got \(2,\)"):
         posterior_interval(brier_score, [0, 1], [0.1, 0.9])
+
+
+def test_intervals_of_metrics_of_several_classes():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(3), 300)
+    y = (p.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1)
+    losses = -np.log(p[np.arange(300), y])
+    found = bootstrap_interval(log_loss, y, p, rng=0)
+    assert found.value == pytest.approx(losses.mean())
+    # Ends lie 1.645 standard errors away; quantiles of 1,000 resamples are within .1 of them.
+    ends = losses.mean() + np.array([-1.0, 1.0]) * 1.645 * losses.std() / np.sqrt(300)
+    assert (found.lower, found.upper) == pytest.approx(tuple(ends), abs=0.2 * losses.std() / 17)
+    weight = np.arange(300) % 3
+    counted = bootstrap_interval(log_loss, y, p, resamples=2, sample_weight=weight, rng=0)
+    assert counted.value == pytest.approx(np.average(losses, weights=weight))
+    draws = rng.dirichlet(np.ones(3), (50, 300))
+    of_draws = -np.log(draws[:, np.arange(300), y]).mean(axis=1)
+    np.testing.assert_allclose(posterior_interval(log_loss, y, draws).draws, of_draws)

@@ -276,3 +276,33 @@ def test_top_label_serves_several_classes():
         metrics.top_label([1, 2, 3], p)
     with pytest.raises(ValueError, match="shape"):
         metrics.top_label([1, 2, 1], p[0])
+
+
+CLASSES = np.array(["a", "b", "c"])
+OF_CLASSES = RNG.dirichlet([0.5, 1.0, 2.0], 400)
+CLASS = CLASSES[(OF_CLASSES.cumsum(axis=1) < RNG.random((400, 1))).sum(axis=1)]
+
+
+def test_losses_of_several_classes_are_those_of_scikit_learn():
+    expected = sklearn_log_loss(CLASS, OF_CLASSES, sample_weight=WEIGHT, labels=CLASSES)
+    options = {"classes": CLASSES, "sample_weight": WEIGHT}
+    assert metrics.log_loss(CLASS, OF_CLASSES, **options) == pytest.approx(expected)
+    assert metrics.log_loss(CLASS, OF_CLASSES, base=2, **options) == pytest.approx(
+        expected / np.log(2)
+    )
+    squares = ((OF_CLASSES - (CLASS[:, None] == CLASSES)) ** 2).sum(axis=1)
+    each = metrics.pointwise_losses(CLASS, OF_CLASSES, "brier", classes=CLASSES)
+    np.testing.assert_allclose(each, squares)
+    assert metrics.brier_score(CLASS, OF_CLASSES, **options) == pytest.approx(
+        np.average(squares, weights=WEIGHT)
+    )
+    wrong = metrics.pointwise_losses(CLASS, OF_CLASSES, "error", classes=CLASSES)
+    assert wrong.mean() == (CLASSES[OF_CLASSES.argmax(axis=1)] != CLASS).mean()
+    two = np.column_stack([1.0 - P, P])
+    assert metrics.log_loss(Y, two) == pytest.approx(metrics.log_loss(Y, P))
+    assert metrics.brier_score(Y, two) == pytest.approx(2.0 * metrics.brier_score(Y, P))
+    np.testing.assert_allclose(metrics.pointwise_losses(Y, two), metrics.pointwise_losses(Y, P))
+    with pytest.raises(ValueError, match="y_true must hold classes"):
+        metrics.log_loss(CLASS, OF_CLASSES)
+    with pytest.raises(ValueError, match="must hold probabilities from 0 to 1"):
+        metrics.brier_score(CLASS, 2.0 * OF_CLASSES / OF_CLASSES.max(), classes=CLASSES)

@@ -9,6 +9,7 @@ from scipy import special
 import bayescal
 from bayescal import MulticlassCalibrator
 from bayescal.decisions import with_abstention
+from bayescal.fitting.results.class_summary import class_findings
 
 NAMES = ["bird", "cat", "dog"]
 
@@ -132,6 +133,28 @@ def test_posterior_has_named_coordinates(fitted):
     assert ("confusion", "cat", "dog") in fitted.summary().index
 
 
+def test_findings_are_shares_of_documents():
+    p = np.array([[0.7, 0.2, 0.1], [0.6, 0.4, 0.0], [0.1, 0.0, 0.9]])
+    raw, weight = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.0, 0.0, 1.0]]), np.array([1, 1, 2])
+    confidence, pair = class_findings(p[None], raw, weight, np.array(NAMES), 0.9)
+    # (.9 + .8 + 2) / 4 claimed, (.7 + .6 + 1.8) / 4 right, and (.2 + .4) / 2 of birds are cats.
+    assert "over-confident: they give their likeliest class the probability 0.925" in confidence
+    assert "right with probability 0.775 (0.775 to 0.775)" in confidence
+    assert pair.startswith("cat is mistaken for bird most often")
+    assert "30 % are cat (30 to 30 %)" in pair
+    between = class_findings(np.stack([p, raw]), 0.5 * (p + raw), weight, None, 0.9)
+    assert "as confident as they are right" in between[0]
+    assert "under-confident" in class_findings(raw[None], p, weight, None, 0.9)[0]
+
+
+def test_findings_are_those_of_the_documents_fitted(fitted):
+    scores, _ = simulated()
+    p, raw = fitted.sample_proba(scores), special.softmax(scores, axis=1)
+    expected = class_findings(p, raw, np.ones(150), np.array(NAMES), 0.8)
+    assert fitted.findings(0.8) == expected
+    assert len(quick(exchangeable=True, draws=10).fit(*simulated(30)).findings()) == 1
+
+
 def test_over_confidence_is_corrected(fitted):
     scores, y = simulated(2000, seed=2)
     loss = -np.log(fitted.predict_proba(scores)[np.arange(2000), y]).mean()
@@ -204,6 +227,10 @@ def test_excluded_options_have_probability_zero():
     scores[np.arange(0, 60, 2), other[::2]] = -np.inf
     fitted = quick().fit(scores, y)
     p, interval = fitted.predict_proba(scores), fitted.predict_interval(scores)
+    assert fitted.predict_proba([[0.0, -np.inf, 0.0]], [0.0, 0.4, 0.6]).tolist() == [[0, 0, 1]]
+    for prior in ([0.0, 0.4, 0.6], np.tile([0.0, 0.4, 0.6], (400, 1))):
+        with pytest.raises(ValueError, match="got 0 for all that the scores of row 1 allow"):
+            fitted.predict_proba([[0.0, 1.0, 2.0], [0.0, -np.inf, -np.inf]], prior)
     assert (p[np.isneginf(scores)] == 0.0).all()
     assert (interval[np.isneginf(scores)] == 0.0).all()
     assert np.isfinite(p).all()

@@ -486,6 +486,30 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         warn_of_draws(self._fit)
         return class_table(self._fit.results.groups, level)
 
+    def findings(self, level: float = 0.9) -> tuple[str, ...]:
+        """
+        Return in words whether the scores are over-confident, and which classes they confuse most.
+
+        Both are of the documents fitted. With `exchangeable` there are no classes to confuse.
+
+        Parameters
+        ----------
+        level : float
+            Posterior probability of the intervals.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayescal import MulticlassCalibrator
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(3, size=200)
+        >>> scores = 5.0 * (rng.normal(size=(200, 3)) + 2.0 * np.eye(3)[y])
+        >>> print(MulticlassCalibrator(random_state=0).fit(scores, y).findings()[0][:32])
+        The scores are over-confident: t
+        """
+        check_fraction(level=level)
+        return self._fit.findings(level)
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, in the order of the columns."""

@@ -154,15 +154,17 @@ def fit(
         calibrator.fit(table.scores[rows], table.labels[rows], classes=classes, **weights)
     if arguments["parameters"]:
         screen.show(_parameters(calibrator, level))
-    screen.show(_classes_table(calibrator, table.labels[rows]))
+    screen.show(_classes_table(calibrator, table.labels[rows], level))
     held_out, verdict = np.flatnonzero(table.labelled & test), None
     if held_out.size:
-        verdict = class_verdict(
-            table.labels[held_out],
-            calibrator.predict_proba(table.scores[held_out]),
-            classes,
-            draws=calibrator.sample_proba(table.scores[held_out]),
-        )
+        with usage_errors():
+            verdict = class_verdict(
+                table.labels[held_out],
+                calibrator.predict_proba(table.scores[held_out]),
+                classes,
+                draws=calibrator.sample_proba(table.scores[held_out]),
+                sample_weight=_weights(table, arguments, held_out).get("sample_weight"),
+            )
         screen.show(verdict_table(verdict))
     if out is None:
         screen.say("Nothing is written; --out FOLDER keeps the calibrator and probabilities.")
@@ -383,11 +385,12 @@ def report(
 # Tables.
 
 
-def _classes_table(calibrator: MulticlassCalibrator, labels: NDArray[Any]) -> Group:
+def _classes_table(calibrator: MulticlassCalibrator, labels: NDArray[Any], level: float) -> Group:
     shown = tables.new_table("class", "rows fitted", "share, posterior mean")
     for name, share in zip(calibrator.classes_.tolist(), calibrator.share_, strict=True):
         shown.add_row(str(name), f"{int((labels == str(name)).sum()):,}", f"{share:.3g}")
-    return tables.titled("Calibrated together by one map", shown)
+    notes = calibrator.findings(level)
+    return tables.titled("Calibrated together by one map", shown, *notes)
 
 
 def _parameters(calibrator: MulticlassCalibrator, level: float) -> Group:

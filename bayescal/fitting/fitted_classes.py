@@ -27,6 +27,7 @@ from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
 from bayescal.fitting.parts.part import CONSTANTS, DRAWS, POSTERIOR, Groups
 from bayescal.fitting.results import diagnostics, storage, tree
+from bayescal.fitting.results.class_summary import class_findings
 from bayescal.fitting.results.tree import Results
 from bayescal.support import validation
 from bayescal.support.parallel import one_blas_thread
@@ -100,7 +101,8 @@ class BlockedMap:
         """
         Yield slices of documents and their P_k(class | scores), (draws, classes, documents).
 
-        `tilt` holds new over old shares of the classes, (classes,) or (draws, classes).
+        `tilt` holds new over old shares of the classes, (classes,) or (draws, classes); a document
+        whose options all have the share 0 has no answer.
         """
         n, classes = log_p.shape
         which = np.arange(self.size) if draws is None else draws
@@ -115,7 +117,14 @@ class BlockedMap:
                     out[some] = self._of_draws(features, which[some])
                 if tilt is not None:
                     out *= (tilt if tilt.ndim == 1 else tilt[which])[..., None]
-                    out /= out.sum(axis=1, keepdims=True)
+                    total = out.sum(axis=1, keepdims=True)
+                    if not total.all():
+                        row = start + int((total == 0.0).any(axis=(0, 1)).argmax())
+                        raise ValueError(
+                            "prior must give a share above 0 to some option of each document, got"
+                            f" 0 for all that the scores of row {row} allow."
+                        )
+                    out /= total
                 yield part, out
 
     def mean(self, log_p: Floats, tilt: Floats | None = None) -> Floats:
@@ -298,6 +307,17 @@ class FittedClasses:
             pareto_k=None,
             problems=problems_of(rhat),
         )
+
+    def findings(self, level: float) -> tuple[str, ...]:
+        """Return what the map finds in the documents fitted, or in a sample of very many."""
+        data = self.documents()
+        log_p = data.scores.log_p
+        part = slice(None, None, 1 + log_p.size * self.map.size // SHARE_ELEMENTS)
+        log_p = log_p[part]
+        weight = np.ones(len(log_p)) if data.weight is None else data.weight[part]
+        drawn = [np.swapaxes(p, 1, 2) for _, p in self.map.blocks(log_p)]
+        classes = None if self.parameters.exchangeable else self.classes
+        return class_findings(np.concatenate(drawn, axis=1), np.exp(log_p), weight, classes, level)
 
     def updated(
         self,

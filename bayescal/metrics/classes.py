@@ -1,4 +1,4 @@
-"""Metrics of the probabilities of several exclusive classes; every document counts once."""
+"""The verdict on the probabilities of several exclusive classes; every document counts once."""
 
 from __future__ import annotations
 
@@ -11,22 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.metrics.calibration_error import smooth_calibration_error
+from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    check_fraction,
-    check_same_length,
-    first_of,
-    unmasked,
-)
+from bayescal.support.validation import Floats, as_reals, as_weights, check_fraction
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
 MOST_ELEMENTS = 400_000_000  # of samples x documents x classes that are drawn
 BLOCK_ELEMENTS = 1 << 21
 LEAST_LOG = -700.0  # log-probabilities below are taken for it
-SUM_TOLERANCE = 1e-3
 FLATTEST, STEEPEST = 0.02, 50.0  # slopes that are tried
 
 
@@ -40,7 +33,7 @@ class ClassVerdict(Verdict):
     classes : array of shape (K,)
         The classes, in the order of the columns.
     documents : int
-        Number of documents; each counts once.
+        Number of documents, or the sum of their weights.
     observed, expected : array of shape (K,)
         Documents of each class, and the sums of its probabilities.
     lower, upper : array of shape (K,)
@@ -170,6 +163,7 @@ def class_verdict(
     *,
     draws: ArrayLike | None = None,
     level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
 ) -> ClassVerdict:
     r"""
     Say whether the probabilities of several exclusive classes are right, as far as labels can tell.
@@ -192,6 +186,8 @@ def class_verdict(
         Posterior draws of the same probabilities, as from `MulticlassCalibrator.sample_proba`.
     level : float
         See `ClassVerdict`; also the probability of its intervals.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for, in whole numbers: a weight of 2 equals repeating it.
 
     Raises
     ------
@@ -224,6 +220,10 @@ def class_verdict(
     check_fraction(level=level)
     label, p, names = read_class_outcomes(y_true, y_prob, classes)
     drawn = None if draws is None else _as_draws(draws, p.shape)
+    if (weight := as_weights(sample_weight, label.size)) is not None:
+        repeated = _repetitions(weight)
+        label, p = label[repeated], p[repeated]
+        drawn = None if drawn is None else drawn[:, repeated]
     of_point = _ClassTest(label, p, p[None])
     test = of_point if drawn is None else _ClassTest(label, p, drawn)
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
@@ -270,39 +270,6 @@ def class_verdict(
     )
 
 
-def read_class_outcomes(
-    y_true: ArrayLike, y_prob: ArrayLike, classes: ArrayLike | None
-) -> tuple[NDArray[np.intp], Floats, NDArray[np.object_]]:
-    """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
-    p = as_reals(y_prob, "y_prob")
-    if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
-        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
-    if not (p.min() >= 0.0 and p.max() <= 1.0):
-        raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
-    off = np.abs(p.sum(axis=1) - 1.0)
-    if off.max() > SUM_TOLERANCE:
-        row = int(off.argmax())
-        raise ValueError(
-            f"y_prob must sum to 1 over the classes, row {row} sums to {p[row].sum():.4g}:"
-            " normalise each row."
-        )
-    names = np.arange(p.shape[1]) if classes is None else np.asarray(unmasked(classes, "classes"))
-    if names.shape != p.shape[1:]:
-        raise ValueError(
-            f"classes must name the {p.shape[1]} columns of y_prob, got shape {names.shape}."
-        )
-    y = np.asarray(unmasked(y_true, "y_true"))
-    check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
-    position = {name: k for k, name in enumerate(names.tolist())}
-    label = np.array([position.get(each, -1) for each in y.tolist()], dtype=np.intp)
-    if (label < 0).any():
-        raise ValueError(
-            f"y_true must hold classes, {first_of(names.tolist())}; got"
-            f" {y.tolist()[int(np.argmin(label))]!r}."
-        )
-    return label, p, names.astype(object)
-
-
 def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
     values = as_reals(draws, "draws")
     if values.ndim != 3 or values.shape[1:] != shape or not len(values):
@@ -310,6 +277,17 @@ def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
             f"draws must have shape (draws, {shape[0]}, {shape[1]}), got {values.shape}."
         )
     return values
+
+
+def _repetitions(weight: Floats) -> NDArray[np.intp]:
+    """Return the position of each document as often as it counts."""
+    if (weight != np.round(weight)).any():
+        odd = weight[weight != np.round(weight)][0]
+        raise ValueError(
+            "sample_weight must hold whole numbers, how many documents each counts for, got"
+            f" {odd:g}: round them, or leave them out."
+        )
+    return np.repeat(np.arange(weight.size), weight.astype(np.intp))
 
 
 def _confusion(top: NDArray[np.intp], label: NDArray[np.intp], size: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Inputs of every metric: outcomes, probabilities of the positive class, weights."""
+"""Inputs of every metric: outcomes, probabilities of the positive class or of all, weights."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.support import validation
-from bayescal.support.validation import Floats, as_scores, check_same_length, unmasked
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    as_scores,
+    check_same_length,
+    first_of,
+    unmasked,
+)
 
 # How many documents with an impossible outcome a message names.
 MOST_NAMED = 5
+SUM_TOLERANCE = 1e-3  # of the sum of probabilities over classes
 
 
 class Forecasts(NamedTuple):
@@ -25,7 +33,7 @@ class Forecasts(NamedTuple):
     @property
     def counts(self) -> Floats:
         """Return the weights as given, 1 each if there are none."""
-        return np.ones(self.p.size) if self.weight is None else self.weight
+        return np.ones(self.truth.size) if self.weight is None else self.weight
 
     @property
     def odds(self) -> float:
@@ -87,6 +95,21 @@ def read_outcomes(
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
     weight = validation.either_weights(sample_weight, inclusion, p.size, as_evidence=as_evidence)
+    return Forecasts(truth, p, weight, inclusion is not None)
+
+
+def read_rows(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
+    *,
+    as_evidence: bool = False,
+) -> Forecasts:
+    """Return labels and rows of probabilities as given, for a metric that checks them."""
+    p, truth = as_reals(y_prob, "y_prob"), np.asarray(unmasked(y_true, "y_true"))
+    check_same_length("y_true", len(truth), "y_prob", len(p))
+    weight = validation.either_weights(sample_weight, inclusion, len(p), as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
 
 
@@ -152,3 +175,36 @@ def as_draws(draws: ArrayLike, n: int) -> Floats:
     if n and not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
     return values
+
+
+def read_class_outcomes(
+    y_true: ArrayLike, y_prob: ArrayLike, classes: ArrayLike | None
+) -> tuple[NDArray[np.intp], Floats, NDArray[np.object_]]:
+    """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
+    p = as_reals(y_prob, "y_prob")
+    if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
+        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
+    if not (p.min() >= 0.0 and p.max() <= 1.0):
+        raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
+    off = np.abs(p.sum(axis=1) - 1.0)
+    if off.max() > SUM_TOLERANCE:
+        row = int(off.argmax())
+        raise ValueError(
+            f"y_prob must sum to 1 over the classes, row {row} sums to {p[row].sum():.4g}:"
+            " normalise each row."
+        )
+    names = np.arange(p.shape[1]) if classes is None else np.asarray(unmasked(classes, "classes"))
+    if names.shape != p.shape[1:]:
+        raise ValueError(
+            f"classes must name the {p.shape[1]} columns of y_prob, got shape {names.shape}."
+        )
+    y = np.asarray(unmasked(y_true, "y_true"))
+    check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
+    position = {name: k for k, name in enumerate(names.tolist())}
+    label = np.array([position.get(each, -1) for each in y.tolist()], dtype=np.intp)
+    if (label < 0).any():
+        raise ValueError(
+            f"y_true must hold classes, {first_of(names.tolist())}; got"
+            f" {y.tolist()[int(np.argmin(label))]!r}."
+        )
+    return label, p, names.astype(object)

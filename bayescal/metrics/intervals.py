@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.metrics.inputs import as_draws, as_truth, read_outcomes
+from bayescal.metrics.inputs import as_draws, as_truth, read_outcomes, read_rows
 from bayescal.metrics.scores import Metric
 from bayescal.support import validation
 from bayescal.support.validation import Floats
@@ -61,8 +61,8 @@ def bootstrap_interval(
     metric : callable
         Called as ``metric(y_true, y_prob, *, sample_weight)``: any function of this module, or of
         scikit-learn.
-    y_true, y_prob : array-like of shape (n,)
-        See `log_loss`.
+    y_true, y_prob : array-like of shape (n,), or y_prob of shape (n, K)
+        See `log_loss`. The metric reads labels of several classes as they are given.
     level : float
         Between 0 and 1.
     resamples : int
@@ -96,11 +96,12 @@ def bootstrap_interval(
     validation.check_fraction(level=level)
     validation.check_count("resamples", resamples)
     validation.check_choice("kind", kind, KINDS)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True).counted()
+    read = read_rows if np.ndim(y_prob) == 2 else read_outcomes
+    outcomes = read(y_true, y_prob, sample_weight, inclusion, as_evidence=True).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
     rng, counts = validation.generator(rng), outcomes.counts
     # A weight below 1/2 in all would leave nothing to draw.
-    size = outcomes.p.size if outcomes.sampled else max(round(counts.sum()), 1)
+    size = counts.size if outcomes.sampled else max(round(counts.sum()), 1)
     chance = np.ones(counts.size) if outcomes.sampled else counts
     draws = np.empty(resamples)
     for k in range(resamples):
@@ -132,9 +133,10 @@ def posterior_interval(
     metric : callable
         Called as ``metric(y_true, y_prob, *, sample_weight)``.
     y_true : array-like of shape (n,)
-        See `log_loss`.
-    draws : array-like of shape (draws, n)
-        Posterior draws of P(+), such as `ScoreCalibrator.sample_proba` gives.
+        See `log_loss`. The metric reads labels of several classes as they are given.
+    draws : array-like of shape (draws, n) or (draws, n, K)
+        Posterior draws of P(+), such as `ScoreCalibrator.sample_proba` gives, or of the
+        probabilities of several classes.
     level : float
         Between 0 and 1.
     resample : bool
@@ -166,8 +168,9 @@ def posterior_interval(
     """
     validation.check_fraction(level=level)
     validation.check_flag(resample=resample)
-    truth = as_truth(y_true)
-    probabilities = as_draws(draws, truth.size)
+    several = np.ndim(draws) == 3
+    truth = np.asarray(validation.unmasked(y_true, "y_true")) if several else as_truth(y_true)
+    probabilities = validation.as_reals(draws, "draws") if several else as_draws(draws, truth.size)
     weight = validation.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
     # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
     shape, scale = (weight, 1.0) if inclusion is None else (None, weight)

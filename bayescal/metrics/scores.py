@@ -7,12 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.metrics.inputs import read_outcomes
+from bayescal.metrics.inputs import read_class_outcomes, read_outcomes
 from bayescal.support import validation
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 LOSSES = ("log", "brier", "error")
+LEAST = float(np.finfo(np.float64).eps)  # log-losses of classes take smaller probabilities for it
 
 
 class Metric(Protocol):
@@ -28,6 +29,7 @@ def log_loss(
     y_prob: ArrayLike,
     *,
     base: float = math.e,
+    classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> float:
@@ -40,11 +42,14 @@ def log_loss(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Booleans, or 0 and 1, or -1 and 1; one class may be missing.
-    y_prob : array-like of shape (n,)
-        Probabilities of the positive class.
+        Booleans, or 0 and 1, or -1 and 1; one class may be missing. With several classes, labels
+        of `classes`.
+    y_prob : array-like of shape (n,) or (n, K)
+        Probabilities of the positive class, or of several exclusive classes.
     base : float
         Base of the logarithm: e for nats, 2 for bits.
+    classes : array-like of shape (K,), optional
+        The classes, in the order of the columns; by default positions 0 to K - 1.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for: a weight of 2 equals repeating the document.
     inclusion : array-like of shape (n,), optional
@@ -60,11 +65,16 @@ def log_loss(
     --------
     >>> log_loss([1, 0], [0.5, 0.5], base=2)
     1.0
+    >>> log_loss(["b", "c"], [[0.5, 0.5, 0.0], [0.5, 0.25, 0.25]], base=2, classes=["a", "b", "c"])
+    1.5
     """
     from sklearn.metrics import log_loss as natural_log_loss
 
     if not 0.0 < base < math.inf or base == 1.0:
         raise ValueError(f"base must be positive, finite and not 1, got {base}.")
+    if np.ndim(y_prob) == 2:
+        each = _losses_of_classes(y_true, y_prob, "log", classes, LEAST)
+        return _mean(each, sample_weight, inclusion) * math.log(2.0) / math.log(base)
     truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
     nats = natural_log_loss(truth, p, sample_weight=weight, labels=[False, True])
     return float(nats) / math.log(base)
@@ -74,15 +84,19 @@ def brier_score(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
+    classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> float:
     """
     Return the mean of (P(+) - y)^2: scikit-learn's `brier_score_loss`.
 
+    With several classes the squares are summed over the classes, so that the score lies between 0
+    and 2: two columns have twice the score of one.
+
     Parameters
     ----------
-    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
+    y_true, y_prob, classes, sample_weight, inclusion : array-like
         See `log_loss`.
 
     References
@@ -97,21 +111,27 @@ def brier_score(
     """
     from sklearn.metrics import brier_score_loss
 
+    if np.ndim(y_prob) == 2:
+        each = _losses_of_classes(y_true, y_prob, "brier", classes)
+        return _mean(each, sample_weight, inclusion)
     truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
     return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
 
 
-def pointwise_losses(y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log") -> Floats:
+def pointwise_losses(
+    y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log", *, classes: ArrayLike | None = None
+) -> Floats:
     """
     Return the loss of every document, for paired comparisons; shape (n,).
 
     Parameters
     ----------
-    y_true, y_prob : array-like of shape (n,)
+    y_true, y_prob, classes : array-like
         See `log_loss`.
     loss : {"log", "brier", "error"}
-        -log2 P(what happened), infinite where that is 0; its square (1 - P)^2; or whether the less
-        probable class happened, where exactly 1/2 predicts negative.
+        -log2 P(what happened), infinite where that is 0; its square (1 - P)^2, and of several
+        classes the sum of squares of `brier_score`; or whether the less probable class happened,
+        where exactly 1/2 predicts negative, and of several equal classes the first.
 
     Raises
     ------
@@ -124,6 +144,8 @@ def pointwise_losses(y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log") ->
     array([1., 2.])
     """
     validation.check_choice("loss", loss, LOSSES)
+    if np.ndim(y_prob) == 2:
+        return _losses_of_classes(y_true, y_prob, loss, classes)
     truth, p, *_ = read_outcomes(y_true, y_prob)
     if loss == "error":
         return np.asarray((p > 0.5) != truth, dtype=np.float64)
@@ -135,11 +157,31 @@ def pointwise_losses(y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log") ->
         return np.asarray(0.0 - np.log2(happened))
 
 
+def _losses_of_classes(
+    y_true: ArrayLike, y_prob: ArrayLike, loss: str, classes: ArrayLike | None, least: float = 0.0
+) -> Floats:
+    """Return the loss of each document of several classes."""
+    label, p, _ = read_class_outcomes(y_true, y_prob, classes)
+    own = p[np.arange(label.size), label]
+    if loss == "error":
+        return np.asarray(p.argmax(axis=1) != label, dtype=np.float64)
+    if loss == "brier":
+        return np.asarray((p**2).sum(axis=1) - 2.0 * own + 1.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(0.0 - np.log2(np.maximum(own, least)))
+
+
+def _mean(losses: Floats, sample_weight: ArrayLike | None, inclusion: ArrayLike | None) -> float:
+    weight = validation.either_weights(sample_weight, inclusion, losses.size)
+    return float(np.average(losses, weights=weight))
+
+
 def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
     """
     Return whether the likeliest class was right, and its probability.
 
-    With these every metric here can be used for several classes, as one of the top label.
+    With these every metric of one probability can be used for several classes, as one of the top
+    label.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.metrics import reliability_curve, top_label
-from bayescal.metrics.classes import read_class_outcomes
+from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
 from bayescal.support.palette import FAINT_COLOUR
 from bayescal.support.validation import Floats

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.decisions.selective import conformal_sets, expected_sets, set_coverage
-from bayescal.metrics.classes import read_class_outcomes
+from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
 from bayescal.plots.class_reliability import predicted
 from bayescal.support.validation import Floats, check_fraction, generator

@@ -1,12 +1,14 @@
-"""The parameters of a calibration map of several classes as a table."""
+"""A calibration map of several classes: its parameters as a table, and what it finds in words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.fitting.parts.part import DRAWS, POSTERIOR, Groups
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,3 +49,46 @@ def class_table(groups: Groups, level: float) -> pd.DataFrame:
                 values.append(each[:, k, j].tolist())
     index = pd.MultiIndex.from_tuples(rows, names=["parameter", "class", "other class"])
     return pd.DataFrame(values, index, ["median", "lower", "upper"])
+
+
+def class_findings(
+    drawn: Floats, raw: Floats, weight: Floats, classes: NDArray[Any] | None, level: float
+) -> tuple[str, ...]:
+    """
+    Return sentences about documents: how confident scores are, and which classes are confused most.
+
+    `drawn` holds draws of their probabilities, (draws, n, K), and `raw` the probabilities that the
+    scores claim; classes that mean something else in every document are None.
+    """
+    share, at = weight / weight.sum(), np.arange(weight.size)
+    top = raw.argmax(axis=1)
+    claimed = float(share @ raw[at, top])
+    right = drawn[:, at, top] @ share
+    value, lower, upper = _with_ends(right, level)
+    how = "as confident as they are right"
+    if not lower <= claimed <= upper:
+        how = "over-confident" if claimed > upper else "under-confident"
+    found = [
+        f"The scores are {how}: they give their likeliest class the probability {claimed:.3g} on"
+        f" average, and it is right with probability {value:.3g} ({lower:.3g} to {upper:.3g})."
+    ]
+    if classes is not None:
+        mean = drawn.mean(axis=0)
+        best = mean.argmax(axis=1)
+        confused = np.stack([share[best == j] @ mean[best == j] for j in range(classes.size)])
+        np.fill_diagonal(confused, 0.0)
+        j, k = np.unravel_index(confused.argmax(), confused.shape)
+        mine = best == j
+        value, lower, upper = _with_ends(drawn[:, mine, k] @ share[mine] / share[mine].sum(), level)
+        taken, own = classes[j], classes[k]
+        found.append(
+            f"{own!s} is mistaken for {taken!s} most often: of documents whose likeliest class is"
+            f" {taken!s}, {100 * value:.2g} % are {own!s} ({100 * lower:.2g} to"
+            f" {100 * upper:.2g} %)."
+        )
+    return tuple(found)
+
+
+def _with_ends(draws: Floats, level: float) -> tuple[float, float, float]:
+    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    return float(draws.mean()), float(lower), float(upper)
