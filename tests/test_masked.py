@@ -14,9 +14,11 @@ from bayescal import (
     ScoreCalibrator,
     TopicCalibrator,
     decisions,
+    likelihood_ratio,
     metrics,
     monitoring,
     ranking,
+    sampling,
     text,
 )
 from bayescal.calibrators import comparison
@@ -34,6 +36,7 @@ P = 1.0 / (1.0 + np.exp(-S))
 W, T, DRAWS = np.ones(60), np.repeat(["corn", "oil"], 30), np.tile(P, (20, 1))
 Q = np.repeat([1, 2], 30)
 BOTH = np.column_stack([1.0 - P, P])
+PARTLY = np.where(np.arange(60) < 40, Y, np.nan)
 SVC, PAIR = LinearSVC(random_state=0), [("svm", LinearSVC()), ("naive_bayes", GaussianNB())]
 
 
@@ -214,6 +217,45 @@ CASES = {
         lambda labels: text.cross_val_scores(GaussianNB(), X, labels),
         {"labels": Y},
     ),
+    "audit": (
+        lambda **a: monitoring.audit(draws=20, random_state=0, **a),
+        {"y": Y, "p": P, "sites": Q, "sample_weight": W},
+    ),
+    "Recalibrator.fit": (
+        lambda **a: monitoring.Recalibrator("partial", draws=20).fit(**a),
+        {"p": P, "y": Y, "sites": Q, "sample_weight": W},
+    ),
+    "foresee": (
+        lambda p, s, y: monitoring.foresee(p, p, reference=(s, y)),
+        {"p": P, "s": P, "y": Y},
+    ),
+    "shares_posterior": (
+        monitoring.shares_posterior,
+        {"ratio": np.tile(BOTH, (5, 1, 1)), "classes": np.arange(2)},
+    ),
+    "plan_sample": (
+        lambda **a: sampling.plan_sample(n=9, random_state=0, **a),
+        {"scores": S, "labels": PARTLY, "groups": np.arange(60) // 2},
+    ),
+    "stop_review": (
+        lambda **a: sampling.stop_review(recall=0.5, random_state=0, **a),
+        {"scores": S, "labels": PARTLY},
+    ),
+    "cllr": (likelihood_ratio.cllr, {"y_true": Y, "log10_lr": S, "sample_weight": W}),
+    "empirical_cross_entropy": (
+        lambda odds: likelihood_ratio.empirical_cross_entropy(Y, S, odds),
+        {"odds": np.zeros(5)},
+    ),
+    "source_weights": (
+        likelihood_ratio.source_weights,
+        {"y_true": Y, "a": np.arange(60), "b": np.arange(60) + 60 * (Y == 0)},
+    ),
+    "class_verdict": (
+        metrics.class_verdict,
+        {"y_true": Y, "y_prob": BOTH, "classes": np.arange(2), "draws": np.tile(BOTH, (5, 1, 1))},
+    ),
+    "conformal_sets": (decisions.conformal_sets, {"y_prob": BOTH, "y_true": Y, "new_prob": BOTH}),
+    "set_coverage": (decisions.set_coverage, {"sets": BOTH > 0.3, "y_true": Y}),
     "ReliabilityDisplay": (
         lambda **a: ReliabilityDisplay.from_predictions(**a),
         {"y_true": Y, "y_prob": P},
@@ -244,6 +286,72 @@ def test_is_refused(name, argument):
     refused = r"must hold no masked value, got 1 of \d+|must not be missing"
     with pytest.raises(ValueError, match=refused):
         function(**arrays | {argument: hide(arrays[argument])})
+
+
+# Names of groups, and positions of classes.
+NAMED = [
+    ("audit", "sites"),
+    ("plan_sample", "groups"),
+    ("Recalibrator.fit", "sites"),
+    ("set_coverage", "y_true"),
+    ("shares_posterior", "classes"),
+    ("source_weights", "a"),
+    ("class_verdict", "classes"),
+    ("paired_bootstrap", "g"),
+    ("average_precision", "qid"),
+]
+
+
+@pytest.mark.parametrize(("name", "argument"), NAMED)
+@pytest.mark.parametrize("blank", [None, pd.NA, np.nan])
+def test_missing_names_are_refused(name, argument, blank):
+    function, arrays = CASES[name]
+    values = arrays[argument].astype(object)
+    values[1] = blank
+    with pytest.raises(ValueError, match=r"(one type|missing), got .* at position 1: leave"):
+        function(**arrays | {argument: values})
+
+
+@pytest.mark.parametrize("blank", [None, pd.NA, pd.NaT])
+def test_missing_labels_of_a_review_are_documents_not_read(blank):
+    labels = np.where(np.isnan(PARTLY), blank, Y)
+    expected = sampling.plan_sample(S, 9, labels=PARTLY, random_state=0)
+    found = sampling.plan_sample(S, 9, labels=labels, random_state=0)
+    np.testing.assert_array_equal(found.documents, expected.documents)
+
+
+def test_sources_are_text_whatever_array_holds_them():
+    names = np.array(["ann", "bob"])[Y]
+    a, b = names, pd.Series(np.where(Y, names, "cid"), dtype=object)
+    expected = likelihood_ratio.source_weights(Y, a, b.to_numpy(str))
+    np.testing.assert_array_equal(likelihood_ratio.source_weights(Y, a, b), expected)
+
+
+# What is no probability, no cost, no prior or out of reach, and what its message names.
+WRONG = [
+    (lambda: decisions.expected_sets(BOTH - 0.5), "y_prob must hold probabilities"),
+    (lambda: decisions.expected_sets(P), r"y_prob must have shape \(n, classes\)"),
+    (lambda: decisions.conformal_sets(BOTH, Y, -BOTH), "new_prob must hold probabilities"),
+    (lambda: decisions.set_coverage(BOTH, Y), "sets must hold booleans"),
+    (lambda: decisions.set_coverage(BOTH > 0.3, Y[:, None, None]), r"y_true must have shape \(n,"),
+    (lambda: metrics.class_verdict(Y, BOTH, draws=[-BOTH]), "draws must lie between 0 and 1"),
+    (lambda: metrics.class_verdict(Y, BOTH, draws=[np.nan * BOTH]), "draws must lie between 0"),
+    (lambda: metrics.calibration_verdict(Y, P, draws=[P * 1j]), "draws must be real numbers"),
+    (lambda: decisions.count_positives([P * 1j]), "draws must be real numbers"),
+    (lambda: decisions.count_positives([[pd.NA, 0.5]]), "draws must be real numbers"),
+    (lambda: decisions.decide([P], np.eye(2) * 1j), "costs must be real numbers"),
+    (lambda: quick().fit(S, Y).predict_proba(S, prior=0.5j), "prior must be a number"),
+    (lambda: quick().fit(S, Y).predict_proba(S, prior=[0.5, np.inf]), "prior must lie between"),
+    (lambda: sampling.plan_sample(S, 9, labels=Y * 1j), "labels must be real numbers"),
+    (lambda: likelihood_ratio.devpav(Y, S * 1e160), "log10_lr must lie within"),
+    (lambda: likelihood_ratio.empirical_cross_entropy(Y, S, 400.0), "log10_prior_odds must lie"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG)
+def test_messages_name_the_argument(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        wrong()
 
 
 def test_an_array_without_masked_values_is_an_array_like_others():

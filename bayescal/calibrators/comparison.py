@@ -341,9 +341,7 @@ def paired_bootstrap(
     weight = np.ones(size) if own is None else own
     total = weight * difference
     if groups is not None:
-        names = np.asarray(validation.unmasked(groups, "groups"))
-        validation.check_same_length("groups", names.size, "losses", size)
-        _, group = np.unique(names, return_inverse=True)
+        _, group = validation.read_groups(groups, "groups", "group", size, "losses")
         total = np.bincount(group, weights=total).astype(np.float64)
         weight = np.bincount(group, weights=weight).astype(np.float64)
     if total.size < 2:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.support.validation import Floats, check_choice, check_fraction, generator, unmasked
+from bayescal.support.validation import Floats, as_reals, check_choice, check_fraction, generator
 
 BLOCK_ELEMENTS = 1 << 22
 SUM_TOLERANCE = 1e-6
@@ -16,7 +16,7 @@ FEW = 8  # draws of two documents that may sum to 1 by chance
 
 def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     """Return draws as a float64 array."""
-    p = np.asarray(unmasked(draws, name), dtype=np.float64)
+    p = as_reals(draws, name)
     if p.ndim not in (2, 3) or 0 in p.shape:
         raise ValueError(
             f"{name} must have shape (draws, documents) or (draws, documents, classes), got"

@@ -7,24 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions.draws import as_draws, blocks, number_of_classes, of_all_classes
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    check_fraction,
-    check_same_length,
-    unmasked,
-)
+from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
 # Matrices of costs: what each decision costs where each class is the true one.
 
 
 def as_costs(costs: ArrayLike, documents: int, classes: int) -> Floats:
     """Return costs as a float64 array of shape (1 or documents, decisions, classes)."""
-    costs = unmasked(costs, "costs")
-    try:
-        values = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"costs must be an array of real numbers, got {costs!r}.") from None
+    values = as_reals(costs, "costs")
     shape = values.shape
     values = values[None] if values.ndim == 2 else values
     fits = values.ndim == 3 and values.shape[0] in ((1,) if len(shape) == 2 else (documents,))

@@ -10,12 +10,12 @@ from scipy import special
 from bayescal.decisions.draws import as_draws, number_of_classes, of_all_classes
 from bayescal.support.validation import (
     Floats,
+    as_labels,
     as_reals,
     check_count,
     check_fraction,
     check_same_length,
     generator,
-    unmasked,
 )
 
 
@@ -111,7 +111,7 @@ def risk_coverage(
     lower, upper = np.clip(tails, 0.0, 1.0)
     observed = None
     if y_true is not None:
-        label = _positions(y_true, n, mean.shape[1])
+        label = _positions(y_true, n, "documents of draws", mean.shape[1])
         observed = np.cumsum(label[order] != top[order])[answered - 1] / answered
     return RiskCoverage(
         coverage=answered / n,
@@ -124,9 +124,11 @@ def risk_coverage(
     )
 
 
-def _positions(y_true: ArrayLike, n: int, classes: int) -> NDArray[np.intp]:
-    label = np.asarray(unmasked(y_true, "y_true"))
-    check_same_length("y_true", label.size, "documents of draws", n)
+def _positions(y_true: ArrayLike, n: int, name: str, classes: int) -> NDArray[np.intp]:
+    label = as_labels(y_true, "y_true")
+    if label.ndim != 1:
+        raise ValueError(f"y_true must have shape (n,), one class a document, got {label.shape}.")
+    check_same_length("y_true", label.size, name, n)
     if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= classes:
         raise ValueError(
             f"y_true must hold positions of columns, 0 to {classes - 1}: pass"
@@ -163,7 +165,7 @@ def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]
     [1, 2]
     """
     check_fraction(coverage=coverage)
-    p = _probabilities(y_prob)
+    p = _probabilities(y_prob, "y_prob")
     chosen = np.zeros(p.shape, dtype=np.bool_)
     chosen[np.arange(len(p)), p.argmax(axis=1)] = True
     certain = float(p[chosen].sum())
@@ -213,8 +215,8 @@ def conformal_sets(
     [[False, False]]
     """
     check_fraction(coverage=coverage)
-    p, new = _probabilities(y_prob), _probabilities(new_prob)
-    label = _positions(y_true, len(p), p.shape[1])
+    p, new = _probabilities(y_prob, "y_prob"), _probabilities(new_prob, "new_prob")
+    label = _positions(y_true, len(p), "y_prob", p.shape[1])
     rank = int(np.ceil((len(p) + 1) * coverage - 1e-9))
     if rank > len(p):
         return np.ones(new.shape, dtype=np.bool_)
@@ -222,12 +224,14 @@ def conformal_sets(
     return np.asarray(1.0 - new <= limit)
 
 
-def _probabilities(y_prob: ArrayLike) -> Floats:
-    p = as_reals(y_prob, "y_prob")
-    if p.ndim != 2 or p.size == 0 or not (p.min() >= 0.0 and p.max() <= 1.0):
-        raise ValueError(
-            f"probabilities must lie between 0 and 1, of shape (n, classes), got {p.shape}."
-        )
+def _probabilities(values: ArrayLike, name: str) -> Floats:
+    p = as_reals(values, name)
+    if p.ndim != 2 or p.size == 0:
+        raise ValueError(f"{name} must have shape (n, classes), got {p.shape}.")
+    # nan is neither smaller nor larger than anything.
+    wrong = ~((p >= 0.0) & (p <= 1.0))
+    if wrong.any():
+        raise ValueError(f"{name} must hold probabilities from 0 to 1, got {p[wrong][0]:g}.")
     return p
 
 
@@ -275,10 +279,12 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
     (0.5, 1.5)
     """
     check_fraction(level=level)
-    held = np.asarray(unmasked(sets, "sets"), dtype=bool)
+    held = as_labels(sets, "sets", "documents without a set")
     if held.ndim != 2 or held.size == 0:
         raise ValueError(f"sets must have shape (n, classes), got {held.shape}.")
-    label = _positions(y_true, len(held), held.shape[1])
+    if held.dtype.kind != "b":
+        raise ValueError("sets must hold booleans, whether a set has a class: pass p >= threshold.")
+    label = _positions(y_true, len(held), "sets", held.shape[1])
     hits = int(held[np.arange(len(held)), label].sum())
     tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
     lower, upper = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails)

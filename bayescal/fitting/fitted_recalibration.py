@@ -84,12 +84,7 @@ def read_labels(y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[np.b
 
 def read_sites(sites: ArrayLike, documents: int) -> tuple[NDArray[Any], Integers]:
     """Return the names of the sites, in order, and the position of each document's site."""
-    values = validation.as_labels(sites, "sites")
-    if values.ndim != 1:
-        raise ValueError(f"sites must have shape (n,), one site a document, got {values.shape}.")
-    validation.check_same_length("sites", values.size, "p", documents)
-    names, code = np.unique(values, return_inverse=True)
-    return names, code
+    return validation.read_groups(sites, "sites", "site", documents, "p")
 
 
 @dataclass(frozen=True)

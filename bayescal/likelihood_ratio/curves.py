@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.likelihood_ratio.measures import Comparisons, cross_entropy
+from bayescal.likelihood_ratio.measures import Comparisons, cross_entropy, read_odds
 from bayescal.likelihood_ratio.sources import (
     ClassShares,
     SourcePairs,
@@ -67,7 +67,7 @@ def pav(compared: Comparisons) -> xr.Dataset:
 
 def cross_entropies(compared: Comparisons, log10_prior_odds: ArrayLike = PRIORS) -> xr.Dataset:
     """Return the empirical cross-entropy by prior: as stated, after PAV, and of LR = 1."""
-    odds = np.asarray(log10_prior_odds, dtype=np.float64)
+    odds = read_odds(log10_prior_odds)
     best = compared.recalibrated()
     neutral = Comparisons(compared.positive, np.zeros(compared.log10_lr.size), compared.weight)
     variables = {

@@ -16,6 +16,8 @@ from bayescal.support.validation import Floats, as_reals, as_weights, check_same
 LN10 = float(np.log(10.0))
 # By how much Cllr falls if numbers that are natural logarithms are read as such.
 NATURAL_GAIN = 0.05
+# Finite logarithms whose arithmetic stays finite, and those of odds that 10**t can give.
+MOST_LR, MOST_ODDS = 1e100, 300.0
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,12 @@ def read_comparisons(
             f"log10_lr must hold numbers or infinities, got nan at position {row}: leave out"
             " comparisons without an LR."
         )
+    large = np.isfinite(values) & (np.abs(values) > MOST_LR)
+    if large.any():
+        raise ValueError(
+            f"log10_lr must lie within {MOST_LR:g} of 0 or be infinite, got {values[large][0]:g}:"
+            " pass base-10 logarithms of LRs."
+        )
     weight = as_weights(sample_weight, values.size)
     weight = np.ones(values.size) if weight is None else weight
     for each, name in ((True, "positive"), (False, "negative")):
@@ -151,7 +159,7 @@ def warn_of_other_units(compared: Comparisons) -> None:
     before, after = compared.cllr(), as_natural.cllr()
     if before - after > NATURAL_GAIN:
         warn_user(
-            f"log10_lr may hold natural logarithms: Cllr is {before:.3f}, and {after:.3f} if they"
+            f"log10_lr may hold natural logarithms: Cllr is {before:.4g}, and {after:.4g} if they"
             " are. Divide them by numpy.log(10) if so."
         )
 
@@ -309,11 +317,21 @@ def empirical_cross_entropy(
     1.0
     """
     compared = read_comparisons(y_true, log10_lr, sample_weight)
-    odds = as_reals(log10_prior_odds, "log10_prior_odds")
-    if not np.isfinite(odds).all():
-        raise ValueError("log10_prior_odds must be finite.")
+    odds = read_odds(log10_prior_odds)
     entropy = np.array([cross_entropy(compared, t) for t in odds.ravel().tolist()])
     return float(entropy[0]) if odds.ndim == 0 else entropy.reshape(odds.shape)
+
+
+def read_odds(log10_prior_odds: ArrayLike) -> Floats:
+    """Return checked base-10 logarithms of prior odds."""
+    odds = as_reals(log10_prior_odds, "log10_prior_odds")
+    # Written so that nan fails too.
+    wrong = ~(np.abs(odds) <= MOST_ODDS)
+    if wrong.any():
+        raise ValueError(
+            f"log10_prior_odds must lie within {MOST_ODDS:g} of 0, got {odds[wrong][0]:g}."
+        )
+    return odds
 
 
 def cross_entropy(compared: Comparisons, log10_odds: float) -> float:

@@ -55,12 +55,13 @@ def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
         )
     columns = []
     for name, values in zip(("a", "b"), sources, strict=True):
-        column = as_labels(values, f"sources {name}")
+        column = as_labels(values, f"sources {name}", "comparisons without a source")
         if column.ndim != 1:
             raise ValueError(f"sources {name} must have shape (n,), got {column.shape}.")
         check_same_length("y_true", positive.size, f"sources {name}", column.size)
         columns.append(column)
-    kinds = {column.dtype.kind in "US" for column in columns}
+    # Text may come as an array of objects. Each column is of one type.
+    kinds = {isinstance(each, str) for column in columns for each in column[:1].tolist()}
     if len(kinds) > 1:
         raise ValueError("sources a and b must be of one type, got text and numbers.")
     names, codes = np.unique(np.concatenate(columns), return_inverse=True)

@@ -276,6 +276,9 @@ def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
         raise ValueError(
             f"draws must have shape (draws, {shape[0]}, {shape[1]}), got {values.shape}."
         )
+    # nan is neither smaller nor larger than anything.
+    if not (values.min() >= 0.0 and values.max() <= 1.0):
+        raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
     return values
 
 

@@ -166,11 +166,11 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
 
 def as_draws(draws: ArrayLike, n: int) -> Floats:
     """Return posterior draws of the probabilities of n documents, shape (draws, n)."""
-    values = np.asarray(unmasked(draws, "draws"))
+    values = np.asarray(draws)
+    if values.dtype.kind != "f" or isinstance(draws, np.ma.MaskedArray):
+        values = validation.as_reals(draws, "draws")
     if values.ndim != 2 or values.shape[1] != n or not values.shape[0]:
         raise ValueError(f"draws must have shape (draws, {n}), got {values.shape}.")
-    if values.dtype.kind != "f":
-        values = values.astype(np.float64)
     # nan is neither smaller nor larger than anything.
     if n and not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
@@ -193,7 +193,9 @@ def read_class_outcomes(
             f"y_prob must sum to 1 over the classes, row {row} sums to {p[row].sum():.4g}:"
             " normalise each row."
         )
-    names = np.arange(p.shape[1]) if classes is None else np.asarray(unmasked(classes, "classes"))
+    names = np.arange(p.shape[1])
+    if classes is not None:
+        names = validation.as_labels(classes, "classes", "columns without a class")
     if names.shape != p.shape[1:]:
         raise ValueError(
             f"classes must name the {p.shape[1]} columns of y_prob, got shape {names.shape}."

@@ -55,7 +55,7 @@ def _check_identifier(value: Any, position: int) -> None:
             f" got {value!r} at position {position}."
         )
     # nan is not equal to itself: every document would become a query of its own.
-    if value is None or value != value:  # noqa: PLR0124
+    if validation.is_missing(value):
         raise ValueError(
             f"qid must not be missing, got {value!r} at position {position}: leave out documents"
             " without a query."

@@ -390,9 +390,7 @@ class SamplingUnits:
         """Return the units of a collection."""
         if groups is None:
             return cls(scores, labels, np.arange(scores.size))
-        names = np.asarray(validation.unmasked(groups, "groups"))
-        validation.check_same_length("groups", names.size, "scores", scores.size)
-        found, code = np.unique(names, return_inverse=True)
+        found, code = validation.read_groups(groups, "groups", "group", scores.size, "scores")
         highest = np.full(found.size, -np.inf)
         np.maximum.at(highest, code, scores)
         label = np.full(found.size, np.nan)
@@ -421,10 +419,9 @@ def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
     """Return labels of a collection: 1, 0, or nan where there is none."""
     if labels is None:
         return np.full(documents, np.nan)
-    try:
-        values = np.asarray(labels, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("labels must be 1, 0, or nan where there is none.") from None
+    given = np.asarray(validation.unmasked(labels, "labels"))
+    blank = validation.missing(given)
+    values = validation.as_reals(np.where(blank, np.nan, given) if blank.any() else given, "labels")
     if values.shape != (documents,):
         raise ValueError(
             f"labels must have shape ({documents},), one a document and nan where there is none,"

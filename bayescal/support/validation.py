@@ -289,7 +289,7 @@ def of_each_class(
     return members
 
 
-def as_labels(labels: Any, name: str) -> NDArray[Any]:
+def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> NDArray[Any]:
     """Return labels as an array of the same shape, none of them masked or missing, of one type."""
     values = np.asarray(unmasked(labels, name))
     if values.dtype.kind == "f":
@@ -299,7 +299,7 @@ def as_labels(labels: Any, name: str) -> NDArray[Any]:
     if blank.size:
         raise ValueError(
             f"{name} must {wanted}, got {values.ravel()[blank[0]]} at position {blank[0]}: leave"
-            " unlabelled documents out."
+            f" {without} out."
         )
     if values.dtype.kind == "O":
         types = {type(value) for value in values.flat}
@@ -317,14 +317,30 @@ def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(np.isnan(values), dtype=np.bool_)
     out = np.zeros(values.shape, dtype=np.bool_)
     if values.dtype.kind == "O":
-        # pandas.NA is neither equal to itself nor unequal; pandas may not be loaded.
-        out.ravel()[:] = [
-            each is None
-            or type(each).__name__ in {"NAType", "NaTType"}
-            or (isinstance(each, float) and math.isnan(each))
-            for each in values.flat
-        ]
+        out.ravel()[:] = [is_missing(each) for each in values.flat]
     return out
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a label or a name is nan, None, pandas.NA or the like."""
+    # pandas.NA is neither equal to itself nor unequal; pandas may not be loaded.
+    return (
+        value is None
+        or type(value).__name__ in {"NAType", "NaTType"}
+        or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def read_groups(
+    values: ArrayLike, name: str, group: str, documents: int, other: str
+) -> tuple[NDArray[Any], Integers]:
+    """Return the names of groups, in order, and the position of each document's group."""
+    names = as_labels(values, name, f"documents without a {group}")
+    if names.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one {group} a document, got {names.shape}.")
+    check_same_length(name, names.size, other, documents)
+    found, code = np.unique(names, return_inverse=True)
+    return found, code
 
 
 def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:

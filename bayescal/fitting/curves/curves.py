@@ -12,7 +12,7 @@ from scipy import special
 
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_sum_exp, probability
-from bayescal.support.validation import Floats, check_fraction, unmasked
+from bayescal.support.validation import Floats, as_reals, check_fraction, unmasked
 
 # Another class prior at prediction time: a number, a distribution, or draws of one.
 
@@ -25,25 +25,29 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
     level = (np.arange(draws) + 0.5) / draws
     prior = unmasked(getattr(prior, "draws", prior), "prior")
     if hasattr(prior, "ppf"):
-        values = quantiles = np.asarray(prior.ppf(level), dtype=np.float64)
+        quantiles = np.asarray(prior.ppf(level), dtype=np.float64)
+        check_fraction(prior=float(quantiles.min()))
+        check_fraction(prior=float(quantiles.max()))
     else:
         try:
-            values = np.asarray(prior, dtype=np.float64).ravel()
-            quantiles = np.quantile(values, level)
-        except (TypeError, ValueError, IndexError):
+            values = as_reals(prior, "prior").ravel()
+        except ValueError:
+            values = np.empty(0)
+        if not values.size:
             raise ValueError(
                 "prior must be a number between 0 and 1, draws of one, or a frozen scipy.stats"
                 f" distribution, got {prior!r}."
-            ) from None
+            )
+        # nan is neither smaller nor larger than anything.
+        check_fraction(prior=float(values.min()))
+        check_fraction(prior=float(values.max()))
+        quantiles = np.quantile(values, level)
         if values.size > 1 and sum_to_one(values):
             raise ValueError(
                 "prior must be P(+), the share of positives, or draws of it; got"
                 f" {values.size} numbers that sum to 1, as those of classes: give that of the"
                 " positive one."
             )
-    # nan is neither smaller nor larger than anything.
-    check_fraction(prior=float(values.min()))
-    check_fraction(prior=float(values.max()))
     return np.random.default_rng(0).permutation(quantiles)
 
 
