@@ -4,6 +4,7 @@ import functools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special, stats
 
@@ -137,6 +138,39 @@ def test_a_plan_survives_its_file(tmp_path):
     (tmp_path / "other.csv").write_text("document,label\n1,0\n")
     with pytest.raises(ValueError, match="must be a plan with the columns"):
         read_plan(tmp_path / "other.csv", scores)
+
+
+def test_a_damaged_plan_is_refused(tmp_path):
+    """One character changed: the plan is read as it was, or its file is named."""
+    scores, _, _, (one, _) = review()
+    path = one.to_csv(tmp_path / "plan.csv")
+    text, rng = path.read_text(), np.random.default_rng(0)
+    refused = 0
+    for _ in range(100):
+        at = rng.integers(text.index("\n"), len(text) - 1)
+        path.write_text(text[:at] + str(rng.choice(list("09,.-ex\n"))) + text[at + 1 :])
+        try:
+            again = read_plan(path, scores)
+        except ValueError as error:
+            assert "plan.csv" in str(error)  # noqa: PT017
+            refused += 1
+        else:
+            assert sorted(again.documents) == sorted(one.documents)
+            np.testing.assert_array_equal(again.inclusion, one.inclusion)
+    assert refused > 20
+    rows = text.splitlines(keepends=True)
+    for changed in (rows[:-1], rows[:5] + rows[6:]):
+        path.write_text("".join(changed))
+        with pytest.raises(ValueError, match=r"plan\.csv must hold"):
+            read_plan(path, scores)
+
+
+def test_a_spreadsheet_may_round_a_plan(tmp_path):
+    scores, _, _, (one, _) = review()
+    path = one.to_csv(tmp_path / "plan.csv")
+    frame = pd.read_csv(path)
+    frame.to_csv(path, index=False, float_format="%.10g")
+    np.testing.assert_array_equal(read_plan(path, scores).inclusion, one.inclusion)
 
 
 def test_four_intervals_side_by_side():

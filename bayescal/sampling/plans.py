@@ -35,6 +35,7 @@ LEAST = 5  # labels in each stratum
 OF_DOCUMENT = ("document", "score", "inclusion")
 OF_PLAN = ("round", "seed", "hash", "stratum", "lowest", "size", "threshold")
 COLUMNS = OF_DOCUMENT + OF_PLAN
+ROUNDED = 1e-6  # how far a spreadsheet may round the numbers of a plan, relative and absolute
 
 
 @dataclass(frozen=True)
@@ -166,20 +167,57 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
             f" {', '.join(lacking)}: write it with bayescal sample or SamplePlan.to_csv."
         )
     check_hash(str(path), rows[0]["hash"], values)
+    documents = _numbers(path, rows, "document").astype(np.intp)
+    if documents.min() < 0 or documents.max() >= values.size:
+        raise ValueError(
+            f"{path} must hold documents from 0 to {values.size - 1}, got"
+            f" {documents.min()} to {documents.max()}."
+        )
     units = SamplingUnits.of(values, np.full(values.size, np.nan), groups)
-    drawn: dict[int, tuple[dict[str, str], set[int]]] = {}
-    for row in rows:
-        _, own = drawn.setdefault(int(row["stratum"]), (row, set()))
-        own.add(int(units.of_document[int(row["document"])]))
-    strata = tuple(
-        Stratum(float(row["lowest"]), int(row["size"]), len(own))
-        for _, (row, own) in sorted(drawn.items())
-    )
-    documents = np.array([int(row["document"]) for row in rows])
-    run = int(rows[0]["seed"]), int(rows[0]["round"])
-    threshold = float(rows[0]["threshold"]) if rows[0]["threshold"] else None
-    placed = units.scores[units.of_document]
-    return SamplePlan(documents, values, strata, *run, threshold, placed=placed)
+    placed, unit = units.scores[units.of_document], units.of_document[documents]
+    stratum, inclusion = (_numbers(path, rows, name) for name in ("stratum", "inclusion"))
+    lowest, size = (_numbers(path, rows, name) for name in ("lowest", "size"))
+    strata = []
+    for each in np.unique(stratum):
+        own = np.flatnonzero(stratum == each)
+        # A spreadsheet rounds numbers: the lowest score of a stratum is one of the collection's.
+        low = placed[np.abs(placed - lowest[own[0]]).argmin()]
+        strata.append(Stratum(float(low), int(size[own[0]]), np.unique(unit[own]).size))
+    threshold = float(_numbers(path, rows[:1], "threshold")[0]) if rows[0]["threshold"] else None
+    seed, rounds = (int(_numbers(path, rows[:1], name)[0]) for name in ("seed", "round"))
+    plan = SamplePlan(documents, values, tuple(strata), seed, rounds, threshold, placed=placed)
+    own = np.unique(stratum, return_inverse=True)[1]
+    for name, found, expected in (
+        ("stratum", own, plan.stratum[documents]),
+        ("score", _numbers(path, rows, "score"), values[documents]),
+        ("inclusion", inclusion, plan.inclusion[documents]),
+        ("lowest", lowest, np.array([each.lowest for each in strata])[own]),
+        ("size", size, np.array([each.documents for each in strata])[own]),
+    ):
+        wrong = np.flatnonzero(~np.isclose(found, expected, rtol=ROUNDED, atol=ROUNDED))
+        if wrong.size:
+            raise ValueError(
+                f"{path} must hold all rows of the plan, unchanged but for labels: {name} of"
+                f" document {documents[wrong[0]]} is {found[wrong[0]]:.10g}, expected"
+                f" {expected[wrong[0]]:.10g}; with groups, pass those that it was drawn by."
+            )
+    return plan
+
+
+def _numbers(path: str | Path, rows: list[dict[str, str]], name: str) -> Floats:
+    """Return a column of a plan file as numbers."""
+    values = np.empty(len(rows))
+    for k, row in enumerate(rows):
+        try:
+            values[k] = float(row[name])
+        except (TypeError, ValueError):
+            values[k] = np.nan
+        if not np.isfinite(values[k]):
+            raise ValueError(
+                f"{path} must hold numbers in column {name}, got {row[name]!r} in data row {k + 1}:"
+                " keep the rows of the plan as they were written."
+            )
+    return values
 
 
 def check_hash(name: str, own: str, scores: Floats) -> None:
