@@ -242,7 +242,7 @@ def test_interval_of_the_number_covers_both_uncertainties():
         ([[0, np.nan], [1, 0]], "costs must be finite"),
         ([[-1, 5], [1, 0]], r"right decisions \(the diagonal\) must not be negative, got -1"),
         ([[2, 5], [1, 0]], "smaller for a wrong decision"),
-        ([["a", 1], [1, 0]], "array of real numbers"),
+        ([["a", 1], [1, 0]], "real numbers"),
     ],
 )
 def test_costs_are_refused(costs, message):
