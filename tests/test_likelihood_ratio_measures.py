@@ -257,5 +257,5 @@ def test_bad_options():
         invariance_bounds([0, 1], [0.0, 1.0], grid=[1.0, 0.0])
     with pytest.raises(ValueError, match="step must be positive and finite, got -1"):
         elub([0, 1], [0.0, 1.0], step=-1.0)
-    with pytest.raises(ValueError, match="log10_prior_odds must be finite"):
+    with pytest.raises(ValueError, match="log10_prior_odds must lie within 300"):
         empirical_cross_entropy([0, 1], [0.0, 1.0], INF)
