@@ -67,6 +67,51 @@ def test_recall_is_that_of_the_functions(folder, tmp_path):
     assert again.read_text() == page
 
 
+def test_recall_states_what_it_allows_for(folder, tmp_path):
+    path, report = folder / "scores.csv", tmp_path / "recall.html"
+    asked = ("recall", path, *rounds(folder), "--at-score", 1.5)
+    options = ("--simultaneous", "--reviewer-error", 0.1, 0.001, "--hidden", "learned")
+    out = run(*asked, *options, "--in-sample", "--report", report).output
+    scores = pd.read_csv(path)["score"]
+    plans = [read_plan(folder / f"{name}.csv", scores) for name in ("one", "two")]
+    labels = np.full(scores.size, np.nan)
+    for plan in plans:
+        labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
+    expected = estimate_recall(
+        scores,
+        labels,
+        1.5,
+        design=plans,
+        simultaneous=True,
+        reviewer_error=(0.1, 0.001),
+        hidden="learned",
+        out_of_sample=False,
+    )
+    for limits in (expected.design_based, expected.robust):
+        assert f"{limits.lower:.1%}" in out
+    page = report.read_text()
+    for words in (
+        "which hold for all thresholds at once",
+        "Reviewers label 10 % of positives negative and 0.10 % of negatives positive",
+        "The threshold may have been chosen after the labels",
+        "Beta(1, 52)",
+    ):
+        assert words in re.sub(r"\s+", " ", page.replace("&nbsp;", " "))
+
+
+def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path):
+    scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
+    plan = read_plan(folder / "one.csv", scores)
+    labels = np.full(scores.size, np.nan)
+    labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
+    result = estimate_recall(scores, labels, 1.5, design=plan.inclusion, hidden=0)
+    page = write_review_report(tmp_path / "r.html", result, scores, labels, plan.inclusion)
+    text = page.read_text()
+    assert "documents of one probability form a stratum" in text
+    assert text.count("<tr><td") == len(plan.strata)
+    assert "before the labels" not in text
+
+
 def test_a_report_without_a_plan_says_so(folder, tmp_path):
     scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
     labels = np.full(scores.size, np.nan)
@@ -128,6 +173,14 @@ WRONG = {
         "recall other.csv --labels one.csv --at-score 1",
         "inclusion probabilities are of other scores",
     ),
+    "labels of the first round missing": (
+        "sample scores.csv --labels empty.csv --n 5 --out plan.csv",
+        "none of its 60 documents has one",
+    ),
+    "reviewers who are always wrong": (
+        "recall scores.csv --labels one.csv --at-score 1 --reviewer-error 0.5 0.5",
+        "reviewer_error must be the share of positives",
+    ),
     "labels missing": ("recall scores.csv --labels empty.csv --at-score 1", "60 of 60 have none"),
     "two reviewers": (
         "recall scores.csv --labels a.csv --labels b.csv --at-score 1",
@@ -158,7 +211,7 @@ WRONG = {
     ),
     "counts": (
         "elusion --documents 10 --found 1 --sampled 20 --positives 1",
-        "must not fall in this order",
+        "sampled at most documents",
     ),
     "half a question": ("elusion --documents 10 --found 1 --sampled 5", "give --sampled and"),
     "two questions": (

@@ -124,6 +124,10 @@ def test_shares_and_sums_of_known_counts():
     assert share_limits(one, other).upper == pytest.approx(0.75)
     assert share_limits(Limits(0, 0, 0), Limits(0, 0, 0)).upper == 1.0
     assert math.isnan(share_limits(Limits(0, 0, 0), Limits(0, 0, 0)).value)
+    # Known ends, whose share is rounded in either direction.
+    for a in range(1, 40):
+        found = share_limits(Limits(a, a - 0.5, a), Limits(7.0, 7.0, 9.0))
+        assert found.upper == pytest.approx(a / (a + 7))
     # Of one uncertain count MOVER gives its own limits, transformed.
     found = share_limits(one, Limits(10.0, 5.0, 20.0))
     assert (found.lower, found.upper) == pytest.approx((30 / 50, 30 / 35))
@@ -158,8 +162,8 @@ def test_elusion_turns_counts_into_recall():
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ((3, 2, 10), "must not fall in this order"),
-        ((1, 20, 10), "must not fall in this order"),
+        ((3, 2, 10), "sampled at most documents"),
+        ((1, 20, 10), "sampled at most documents"),
         ((-1, 2, 10), "positives must be a whole number"),
         ((1.5, 2, 10), "positives must be a whole number"),
     ],
@@ -173,3 +177,44 @@ def test_counts_that_do_not_fit(counts, message):
         elusion(0, 0, 0, 3)
     with pytest.raises(ValueError, match="found must be"):
         elusion(10, 5, 0, -3)
+
+
+ERROR = (0.3, 0.05)
+
+
+def labelled_positive(documents, sampled, count, missed, mistaken):
+    """Return the probabilities of 0, 1, ... positive labels, by adding one document at a time."""
+    total = np.zeros(sampled + 1)
+    for drawn in range(sampled + 1):
+        p = np.array([stats.hypergeom.pmf(drawn, documents, count, sampled)])
+        for k in range(sampled):
+            q = 1.0 - missed if k < drawn else mistaken
+            p = np.convolve(p, [1.0 - q, q])
+        total += p
+    return total
+
+
+@pytest.mark.parametrize(("documents", "sampled"), [(30, 8), (25, 25)])
+def test_limits_of_erring_reviewers_cover_the_true_count(documents, sampled):
+    limits, blind = (
+        [count_limits(k, sampled, documents, 0.9, reviewer_error=e) for k in range(sampled + 1)]
+        for e in (ERROR, (0.0, 0.0))
+    )
+    worst = 1.0
+    for count in range(documents + 1):
+        p = labelled_positive(documents, sampled, count, *ERROR)
+        assert p.sum() == pytest.approx(1.0)
+        held, ignoring = (
+            p @ [each.lower <= count <= each.upper for each in own] for own in (limits, blind)
+        )
+        assert held >= 0.9 - 1e-9
+        worst = min(worst, ignoring)
+    assert worst < 0.7  # limits that take labels for true do not cover
+
+
+def test_errors_of_reviewers_are_two_shares():
+    assert count_limits(3, 40, 200, reviewer_error=(0.0, 0.0)) == count_limits(3, 40, 200)
+    # All documents labelled: half of the positives were missed, and no label is mistaken.
+    assert count_limits(20, 200, 200, reviewer_error=(0.5, 0.0)).value == 40.0
+    with pytest.raises(ValueError, match="sequential limits need labels without error"):
+        count_limits(3, 40, 200, sequential=True, reviewer_error=ERROR)

@@ -14,12 +14,25 @@ from bayescal.sampling import (
     estimate_prevalence,
     estimate_recall,
     inclusion_of,
+    learn_hidden,
     plan_sample,
     read_plan,
 )
-from bayescal.sampling.hidden import RankedCollection, draw, fit_posterior
-from bayescal.sampling.plans import allocate
+from bayescal.sampling.design import design_limits, simultaneous_limits
+from bayescal.sampling.draws import draw_of_plans
+from bayescal.sampling.elliptical import draw
+from bayescal.sampling.four_intervals import _note_of_ties
+from bayescal.sampling.hidden import (
+    LEARNED,
+    RankedCollection,
+    fit_posterior,
+    shared_limits,
+    simultaneous_level,
+)
+from bayescal.sampling.planning import allocate
+from bayescal.sampling.units import SamplingUnits
 from bayescal.support.score_checks import ScoresWarning
+from bayescal.text.reuters_scores import load_reuters_scores
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
@@ -88,8 +101,21 @@ def test_documents_are_drawn_as_often_as_they_should_be():
     z = (drawn - 300 * p) / np.sqrt(300 * p * (1 - p))
     assert np.abs(z).max() < stats.norm.ppf(1 - 1e-3 / 800)
     assert plans[0].seed != plans[1].seed
-    again = plan_sample(scores, 60, threshold=AT, random_state=0)
-    np.testing.assert_array_equal(again.documents, plans[0].documents)
+    assert plans[3].seed == 3
+    drawn = plan_sample(scores, 60, threshold=AT, random_state=np.random.default_rng(0))
+    again = plan_sample(scores, 60, threshold=AT, random_state=drawn.seed)
+    np.testing.assert_array_equal(again.documents, drawn.documents)
+
+
+def test_rounds_with_one_seed_are_independent():
+    scores, positive = collection(n=400)
+    one = plan_sample(scores, 40, purpose="control", random_state=0)
+    options = {"purpose": "control", "random_state": 0, "labels": labelled(positive, one)}
+    two = plan_sample(scores, 40, inclusion=one, **options)
+    unknown = plan_sample(scores, 40, **options)
+    assert (two.round, unknown.round) == (2, 1)
+    assert set(two.documents) != set(unknown.documents)
+    assert two.seed == one.seed == 0
 
 
 def test_probabilities_of_several_rounds():
@@ -181,8 +207,9 @@ def test_four_intervals_side_by_side():
     assert (found.lower, found.upper) == (found.design_based.lower, found.design_based.upper)
     assert found.lower < truth < found.upper
     ends = found.without_hidden, found.with_hidden
-    assert found.robust.lower == min(each.lower for each in ends)
-    assert found.robust.upper == max(each.upper for each in ends)
+    assert found.robust.lower >= min(each.lower for each in ends)
+    assert found.robust.upper <= max(each.upper for each in ends)
+    assert found.robust.width >= max(each.width for each in ends) - 0.01
     assert found.robust.width < found.design_based.width
     assert found.found == np.nansum(labels)
     assert found.positives.lower >= found.found
@@ -270,6 +297,98 @@ def test_intervals_hold_and_a_curve_without_hidden_positives_does_not():
     assert held(seeds, 0.3)[2] < held(seeds, 0.3)[1]
 
 
+def test_a_design_may_be_inclusion_probabilities():
+    scores, positive = collection()
+    plan = plan_sample(scores, 300, threshold=AT, random_state=0)
+    labels = labelled(positive, plan)
+    one = estimate_recall(scores, labels, AT, design=plan)
+    other = estimate_recall(scores, labels, AT, design=plan.inclusion.tolist())
+    assert other.design_based == one.design_based
+    assert other.robust == one.robust
+    with pytest.raises(ValueError, match="few different inclusion probabilities, got 3,000"):
+        estimate_recall(scores, labels, AT, design=np.linspace(0.05, 0.2, N))
+    certain = np.where(scores > AT, 1.0, 0.1)
+    with pytest.raises(ValueError, match="whose inclusion probability is 1"):
+        estimate_recall(scores, labels, AT, design=certain)
+    with pytest.raises(ValueError, match="one inclusion probability for all documents of a group"):
+        estimate_recall(scores, labels, AT, design=plan.inclusion, groups=np.arange(N) // 2)
+
+
+def test_errors_of_reviewers_move_the_counts():
+    scores, positive, labels, plans = review(0, 0.0, 200, 1_000)
+    rng = np.random.default_rng(3)
+    missed = (labels == 1) & (rng.random(N) < 0.4) & (scores < AT)
+    mistaken = (labels == 0) & (rng.random(N) < 0.03)
+    wrong = np.where(missed, 0.0, np.where(mistaken, 1.0, labels))
+    blind, error = (
+        estimate_recall(scores, wrong, AT, design=plans, reviewer_error=each)
+        for each in ((0.0, 0.0), (0.0, 0.03))
+    )
+    truth = np.mean(scores[positive] >= AT)
+    assert blind.design_based.upper < truth  # mistaken labels look like positives below
+    assert error.design_based.lower < truth < error.design_based.upper
+    assert error.robust.lower < truth < error.robust.upper
+    assert error.reviewer_error == (0.0, 0.03)
+    more = estimate_recall(scores, labels, AT, design=plans, reviewer_error=(0.3, 0.0))
+    none = estimate_recall(scores, labels, AT, design=plans)
+    assert more.positives.value == pytest.approx(none.positives.value / 0.7, rel=0.15)
+
+
+def bands_held(simultaneous, seeds, level=0.5):
+    """Return how often limits hold at all thresholds that were looked at."""
+    scores, positive = collection(5)
+    held = []
+    for seed in range(seeds):
+        plan = plan_sample(scores, 800, threshold=AT, random_state=seed)
+        units = SamplingUnits.of(scores, labelled(positive, plan), None)
+        drawn = draw_of_plans(units, (plan,))
+        inside = True
+        for at in np.linspace(-0.5, 2.8, 10):
+            if simultaneous:
+                own = simultaneous_limits("recall", units, at, drawn, level, (0.0, 0.0), (AT,))
+            else:
+                own = design_limits("recall", units, scores >= at, drawn, level)
+            inside &= own.lower <= np.mean(scores[positive] >= at) <= own.upper
+            if not inside:
+                break
+        held.append(inside)
+    return np.mean(held)
+
+
+@pytest.mark.slow
+def test_simultaneous_limits_hold_at_all_thresholds_and_others_do_not():
+    seeds = size(25, 200)
+    error = np.sqrt(0.25 / seeds)
+    assert bands_held(True, seeds) >= 0.5 - 3 * error
+    assert bands_held(False, seeds) < 0.5
+
+
+def test_simultaneous_precision_holds_between_its_neighbours():
+    scores, positive, labels, plans = review()
+    for at in (1.1, scores.max()):
+        found = estimate_precision(scores, labels, at, design=plans, simultaneous=True)
+        assert found.lower <= positive[scores >= at].mean() <= found.upper
+
+
+def test_a_simultaneous_level_is_that_of_independent_intervals():
+    draws = np.random.default_rng(0).normal(size=(20_000, 4))
+    assert simultaneous_level(draws, 0.9) == pytest.approx(0.9**0.25, abs=0.005)
+    assert simultaneous_level(np.repeat(draws[:, :1], 4, axis=1), 0.9) == pytest.approx(
+        0.9, abs=1e-3
+    )
+
+
+def test_shared_limits_hold_in_both_posteriors():
+    draws = np.random.default_rng(0).normal(size=20_000)
+    same = shared_limits(draws, draws, 0.9)
+    assert (same.lower, same.upper) == pytest.approx(np.quantile(draws, [0.05, 0.95]))
+    # Far apart, each can miss at one end only: the limits are those of 80 %.
+    apart = shared_limits(draws, draws + 20.0, 0.9)
+    assert apart.lower == pytest.approx(np.quantile(draws, 0.1))
+    assert apart.upper == pytest.approx(20.0 + np.quantile(draws, 0.9))
+    assert apart.value == pytest.approx(20.0, abs=0.05)
+
+
 # The sampler and its model.
 
 
@@ -312,6 +431,29 @@ def test_the_sampler_agrees_with_importance_sampling_from_the_prior():
     np.testing.assert_allclose(np.quantile(sampled, levels), expected, rtol=0.25)
 
 
+@pytest.mark.slow
+def test_the_share_hidden_is_learned_from_earlier_reviews():
+    reviews = [collection(seed, hidden=0.3, share=0.06) for seed in range(4)]
+    a, b = learn_hidden(reviews)
+    assert a == 1.0
+    assert 0.2 < 1.0 / (1.0 + b) < 0.4
+    tables = load_reuters_scores(split="calibration").groupby(["classifier", "topic"])
+    _, b = learn_hidden((each["score"], each["label"]) for _, each in tables)
+    assert b == pytest.approx(LEARNED[1], rel=0.15)
+    with pytest.raises(ValueError, match="at least one review"):
+        learn_hidden([])
+
+
+def test_learned_is_the_beta_that_is_kept():
+    scores, _, labels, plans = review()
+    one, other = (
+        estimate_recall(scores, labels, AT, design=plans, hidden=hidden)
+        for hidden in ("learned", LEARNED)
+    )
+    assert one == other
+    assert one.hidden.upper < found_of_review().hidden.upper
+
+
 def test_documents_of_one_score_share_a_bin():
     scores = np.r_[np.zeros(500), np.ones(20), np.arange(2, 40)]
     found = RankedCollection.of(scores.astype(float))
@@ -342,6 +484,11 @@ def test_planned_documents_without_a_label():
     assert bounds.design_based.upper >= one.design_based.upper
     assert bounds.design_based.width > found_of_review().design_based.width
     assert "7 planned documents have no label" in bounds.notes[-1]
+    options = {"inclusion": plans, "random_state": 0}
+    note = "7 of 220 documents of round 2 have no label"
+    assert note in plan_sample(scores, 50, labels=partial, **options).notes[0]
+    with pytest.raises(ValueError, match="round 1, none of its 80 documents has one"):
+        plan_sample(scores, 50, labels=np.full(N, np.nan), **options)
 
 
 def test_labels_of_no_plan_are_known_and_fit_no_curve():
@@ -396,11 +543,12 @@ def test_no_positive_below_the_threshold():
 def test_a_threshold_chosen_after_the_labels():
     scores, _, labels, plans = review()
     other = estimate_recall(scores, labels, 1.2, design=plans)
-    assert any("set looked_at" in note for note in other.notes)
-    one = found_of_review()
-    several = estimate_recall(scores, labels, AT, design=plans, looked_at=5)
-    assert several.design_based.width > one.design_based.width
-    assert several.robust.width > one.robust.width
+    assert any("ask for simultaneous intervals" in note for note in other.notes)
+    for at, one in ((AT, found_of_review()), (1.2, other)):
+        several = estimate_recall(scores, labels, at, design=plans, simultaneous=True)
+        assert not several.notes
+        for name in ("design_based", "robust", "without_hidden", "with_hidden"):
+            assert getattr(several, name).width > getattr(one, name).width
 
 
 def test_more_labels_than_documents_are_left():
@@ -460,6 +608,24 @@ def test_groups_are_drawn_and_counted_whole():
     assert found.found == np.unique(groups[labels == 1]).size
 
 
+def test_near_duplicates_without_groups_are_noted():
+    scores, positive = collection(n=900)
+    twins = np.r_[scores, scores[:60]]
+    for groups, count in ((None, 1), (np.r_[np.arange(900), np.arange(60)], 0)):
+        plan = plan_sample(twins, 80, threshold=AT, groups=groups, random_state=0)
+        labels = labelled(np.r_[positive, positive[:60]], plan)
+        found = estimate_recall(twins, labels, AT, design=plan, groups=groups)
+        notes = [note for note in found.notes if "near duplicates" in note]
+        assert len(notes) == count
+        assert all("60 of 960 documents have the same score as another" in each for each in notes)
+
+
+def test_rounded_scores_are_no_near_duplicates():
+    scores, _ = collection()
+    assert _note_of_ties(scores) == _note_of_ties(np.round(scores, 3)) == []
+    assert _note_of_ties(np.round(scores, 1)) == _note_of_ties(np.ones(5)) == []
+
+
 def test_two_labels_for_a_document():
     scores, _ = collection()
     with pytest.raises(ValueError, match="two reviewers of a document have to agree"):
@@ -479,13 +645,19 @@ def test_labels_that_trained_the_classifier_fit_no_curve():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": "learned"}, "hidden must be 'vague', 0"),
-        ({"hidden": (1.0, -2.0)}, "hidden must be 'vague', 0"),
+        ({"hidden": "known"}, "hidden must be 'vague', 'learned', 0"),
+        ({"hidden": (1.0, -2.0)}, "hidden must be 'vague', 'learned', 0"),
         ({"missing": "drop"}, "missing must be"),
-        ({"looked_at": 0}, "looked_at must be"),
+        ({"simultaneous": 3}, "simultaneous must be"),
+        ({"reviewer_error": 0.1}, "reviewer_error must be the share of positives"),
+        ({"reviewer_error": (0.6, 0.4)}, "reviewer_error must be the share of positives"),
+        ({"reviewer_error": (0.1, np.nan)}, "reviewer_error must be the share of positives"),
         ({"level": 1.0}, "level must"),
         ({"out_of_sample": 2}, "out_of_sample must be"),
-        ({"design": [1]}, "plans must be SamplePlan"),
+        ({"design": [1]}, "design must be what plan_sample or read_plan returned"),
+        ({"design": [review()[3][0], 1]}, "plans must be SamplePlan"),
+        ({"design": np.zeros(N)}, "above 0 and at most 1, got 0"),
+        ({"design": np.full(N, 10.0)}, "inclusion=1 / weights"),
     ],
 )
 def test_wrong_options(options, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,26 @@ RECALL = "The share of positives to find."
 Recall = Annotated[float, options.option("--recall", REVIEW, RECALL, "SHARE")]
 ASSURANCE = "The probability to reach it with."
 Assurance = Annotated[float, options.option("--assurance", REVIEW, ASSURANCE, "PROBABILITY")]
+
+
+class HiddenPrior(StrEnum):
+    """The values of --hidden."""
+
+    VAGUE = "vague"
+    LEARNED = "learned"
+    NONE = "none"
+
+    @property
+    def prior(self) -> Any:
+        """Return the argument hidden of the functions."""
+        return 0 if self is HiddenPrior.NONE else self.value
+
+
+HIDDEN = (
+    "What is known beforehand about the share of positives whose scores are like those of"
+    " negatives: nothing, what was learned from news stories, or that there are none."
+)
+Hidden = Annotated[HiddenPrior, options.option("--hidden", REVIEW, HIDDEN)]
 DOCUMENT, LABEL = "document", "label"
 
 

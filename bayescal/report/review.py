@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,12 @@ from numpy.typing import ArrayLike
 from bayescal.fitting.results.tree import versions
 from bayescal.report.answer import Answer
 from bayescal.report.rendering import count, percent, render, short, write_page
-from bayescal.sampling import Limits, ReviewEstimate, SamplePlan
-from bayescal.sampling.estimates import CONFLICT, DESIGN
-from bayescal.sampling.plans import as_partial_labels, as_plans, hash_of
+from bayescal.sampling import ReviewEstimate, SamplePlan
+from bayescal.sampling.draws import Design, as_design
+from bayescal.sampling.exact import NO_ERROR
+from bayescal.sampling.four_intervals import CONFLICT, DESIGN
+from bayescal.sampling.plans import hash_of
+from bayescal.sampling.units import as_partial_labels
 from bayescal.support import validation
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats
@@ -25,9 +27,14 @@ TITLE = "Report of a review"
 INTERVALS = {
     "design_based": (
         "From the random draw alone",
-        "The plan was followed, and the labels are right. No model.",
+        "The design was followed; labels are right, or wrong as often as stated. No model. Limits"
+        " in each stratum are exact, their combination (MOVER) is approximate.",
     ),
-    "robust": ("Hull of the next two", "One of the next two holds, or something between them."),
+    "robust": (
+        "Hull of the next two",
+        "One of the next two holds. Each of them gives this interval at least the stated"
+        " probability.",
+    ),
     "without_hidden": (
         "Curve, no positives hidden",
         "The probability of a positive is a curve along the score, which rises except at the top.",
@@ -37,16 +44,33 @@ INTERVALS = {
         "As before, but an unknown share of the positives has scores like those of negatives.",
     ),
 }
-ASSUMPTIONS = (
-    "Each label is right. If reviewers err, recall is that of what they would label positive.",
-    "All documents that a plan drew were labelled, and nobody chose among them.",
-    "The threshold was fixed before the labels were seen, or the number of thresholds looked at was"
-    " stated.",
-    "Documents count one by one, or by the groups that were stated: near duplicates that were not"
-    " make intervals too narrow.",
-    "The curves need scores from a classifier that was not trained on the labelled documents. The"
-    " interval from the draw alone does not.",
-)
+
+
+def assumptions_of(result: ReviewEstimate) -> tuple[str, ...]:
+    """Return what has to be true for the intervals to hold."""
+    missed, mistaken = result.reviewer_error
+    if result.reviewer_error == NO_ERROR:
+        labels = "Each label is right. Otherwise the result is for what reviewers label positive."
+    else:
+        labels = (
+            f"Reviewers label {percent(missed)} of positives negative and {percent(mistaken)} of"
+            " negatives positive, independently of each other and of the score. These two shares"
+            " are taken as known."
+        )
+    if result.simultaneous:
+        threshold = "The threshold may have been chosen after the labels: intervals allow for all."
+    else:
+        threshold = "The threshold was fixed before anybody saw the labels."
+    return (
+        labels,
+        "All documents that were drawn were labelled, and nobody chose among them.",
+        threshold,
+        "Every document counts once, or every group if groups were stated. The curves take labels"
+        " for independent: near duplicates outside of groups make their intervals too narrow. The"
+        " interval from the draw alone holds with them.",
+        "The curves need scores from a classifier that was not trained on the labelled documents."
+        " The interval from the draw alone does not.",
+    )
 
 
 def write_review_report(
@@ -54,7 +78,7 @@ def write_review_report(
     result: ReviewEstimate,
     scores: ArrayLike,
     labels: ArrayLike,
-    design: SamplePlan | Iterable[SamplePlan] = (),
+    design: Design = (),
     *,
     title: str | None = None,
 ) -> Path:
@@ -67,10 +91,8 @@ def write_review_report(
         Where to write the file, whose folder must exist; a file that is there is replaced.
     result : ReviewEstimate
         What `bayescal.sampling.estimate_recall` returned.
-    scores, labels : array-like of shape (documents,)
-        What it was computed from.
-    design : SamplePlan or several
-        The plans of the labels.
+    scores, labels, design
+        What it was computed from; see `estimate_recall`.
     title : str, optional
         Title of the page.
 
@@ -89,7 +111,7 @@ def write_review_report(
     target = check_target(path)
     values = validation.as_scores(scores)
     known = as_partial_labels(labels, values.size)
-    plans = as_plans(design, values)
+    plans, inclusion = as_design(design, values)
     labelled = int(np.count_nonzero(~np.isnan(known)))
     text = render(
         "review",
@@ -108,11 +130,12 @@ def write_review_report(
             if (limits := getattr(result, name)) is not None
         ],
         rounds=[_round(plan, known) for plan in plans],
-        assumptions=ASSUMPTIONS,
+        strata=[] if inclusion is None else _strata(inclusion, known),
+        assumptions=assumptions_of(result),
         run={
             "Data": {
-                "Hash of the scores (SHA-256)": hash_of(values),
-                "Hash of the labels (SHA-256)": hash_of(known),
+                "Scores, first digits of their SHA-256": hash_of(values),
+                "Labels, first digits of their SHA-256": hash_of(known),
             },
             "Versions": versions(),
         },
@@ -122,26 +145,28 @@ def write_review_report(
 
 def _answer(result: ReviewEstimate) -> Answer:
     """Return the interval to state first, in per cent and in words."""
-    own = Limits(result.value, result.lower, result.upper)
-    value = "" if math.isnan(own.value) else f"{percent(own.value)}, "
-    headline = (
-        f"{result.of.capitalize()}: {value}{percent(own.lower)} to {percent(own.upper)} with"
-        f" {percent(result.level)} confidence"
-    )
+    value = "" if math.isnan(result.value) else f"{percent(result.value)}, "
+    ends = f"{percent(result.lower)} to {percent(result.upper)}"
+    level = percent(result.level)
     if result.method == DESIGN:
+        kind = f"{level} confidence interval"
         text = (
-            "The interval rests on the random draw alone: whatever the scores are worth, intervals"
-            f" made like this one contain the truth in about {percent(result.level)} of draws or"
-            " more."
+            "The interval rests on the random draw alone, whatever the scores are worth: about"
+            f" {level} or more of intervals made like this one contain the truth."
         )
     else:
-        text = "The interval rests on a curve along the score, with and without hidden positives."
+        kind = f"{level} posterior interval"
+        text = (
+            "The interval rests on a curve along the score, with and without hidden positives:"
+            " there is no design from which an interval without a model could be computed."
+        )
     refuted = result.conflict < CONFLICT
     if refuted:
         text += (
             " Deep in the ranking there are more positives than a curve without hidden ones"
             f" explains (probability {short(result.conflict)})."
         )
+    headline = f"{result.of.capitalize()}: {value}{kind} {ends}"
     return Answer("warning" if refuted or result.method != DESIGN else "good", headline, text)
 
 
@@ -152,7 +177,10 @@ def _facts(result: ReviewEstimate, scores: Floats, labelled: int) -> dict[str, s
         facts["Threshold"] = f"score {short(result.threshold)} and above"
         facts["Documents taken"] = f"{taken:,} ({percent(taken / scores.size)})"
     facts["Positives labelled"] = f"{result.found:,}"
-    facts["Positives in the collection, expected"] = count(result.positives.value)
+    if result.reviewer_error != NO_ERROR:
+        missed, mistaken = map(percent, result.reviewer_error)
+        facts["Reviewer error"] = f"{missed} of positives missed, {mistaken} of negatives mistaken"
+    facts["Positives in the collection, by the curves"] = count(result.positives.value)
     return facts
 
 
@@ -173,3 +201,17 @@ def _round(plan: SamplePlan, labels: Floats) -> dict[str, Any]:
     ]
     sampled = plan.documents.size
     return {"number": plan.round, "seed": plan.seed, "sampled": sampled, "strata": rows}
+
+
+def _strata(inclusion: Floats, labels: Floats) -> list[dict[str, Any]]:
+    """Return the documents of each inclusion probability for the page."""
+    return [
+        {
+            "probability": float(p),
+            "documents": int(own.sum()),
+            "sampled": int((own & ~np.isnan(labels)).sum()),
+            "positives": int((own & (labels == 1.0)).sum()),
+        }
+        for p in np.unique(inclusion)
+        for own in [inclusion == p]
+    ]

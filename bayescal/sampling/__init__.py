@@ -4,12 +4,7 @@
 missed, and `stop_review` says when to stop. Scores only have to rank: no calibrator is fitted.
 """
 
-from bayescal.sampling.estimates import (
-    ReviewEstimate,
-    estimate_precision,
-    estimate_prevalence,
-    estimate_recall,
-)
+from bayescal.sampling.estimates import estimate_precision, estimate_prevalence, estimate_recall
 from bayescal.sampling.exact import (
     Elusion,
     ElusionSize,
@@ -20,7 +15,10 @@ from bayescal.sampling.exact import (
     share_limits,
     sum_limits,
 )
-from bayescal.sampling.plans import SamplePlan, Stratum, inclusion_of, plan_sample, read_plan
+from bayescal.sampling.four_intervals import ReviewEstimate
+from bayescal.sampling.hidden import learn_hidden
+from bayescal.sampling.planning import plan_sample
+from bayescal.sampling.plans import SamplePlan, Stratum, inclusion_of, read_plan
 from bayescal.sampling.stopping import RULES, StopDecision, stop_review
 
 __all__ = [
@@ -39,6 +37,7 @@ __all__ = [
     "estimate_prevalence",
     "estimate_recall",
     "inclusion_of",
+    "learn_hidden",
     "plan_sample",
     "read_plan",
     "share_limits",

@@ -2,9 +2,11 @@
 
 A number K of positives among N documents, of which n were drawn at random and k were positive, has
 exact limits by the hypergeometric distribution: those K that leave k or more, and k or fewer, a
-probability of more than (1 - level)/2 each. Limits of independent counts are combined by MOVER (G.
-Y. Zou and A. Donner, *Construction of confidence limits about effect measures*, Statistics in
-Medicine 27, 2008): the squared distances of limits from their estimates are added.
+probability of more than (1 - level)/2 each. If reviewers err at known rates, k is the sum of the
+positives that they noticed and the negatives that they mistook, two binomial counts given the
+positives in the sample. Limits of independent counts are combined by MOVER (G. Y. Zou and A.
+Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27, 2008):
+the squared distances of limits from their estimates are added.
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy import optimize, stats
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
 
 from bayescal.support import validation
+from bayescal.support.validation import Floats
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,19 @@ class Limits:
         return self.upper - self.lower
 
 
+# The share of positives that reviewers label negative, and of negatives that they label positive.
+ReviewerError = tuple[float, float]
+NO_ERROR: ReviewerError = (0.0, 0.0)
+
+
 def count_limits(
-    positives: int, sampled: int, documents: int, level: float = 0.9, *, sequential: bool = False
+    positives: int,
+    sampled: int,
+    documents: int,
+    level: float = 0.9,
+    *,
+    sequential: bool = False,
+    reviewer_error: ReviewerError = NO_ERROR,
 ) -> Limits:
     """
     Return limits of the number of positives among documents, from a simple random sample.
@@ -51,7 +67,7 @@ def count_limits(
     Parameters
     ----------
     positives, sampled, documents : int
-        Positives k among n sampled documents, out of N documents.
+        Documents labelled positive k, among n sampled ones, out of N.
     level : float
         The coverage of the interval is at least this for every N, n and true count; each end alone
         fails with probability (1 - level)/2 at most.
@@ -59,11 +75,16 @@ def count_limits(
         Whether the sample may grow until the limits please: True gives limits that hold after all
         numbers of labels at once with probability `level`. They are the counts K with
         (n + 1) p(k | K) > 1 - level, the ratio of a uniform prior's posterior to the prior.
+    reviewer_error : (float, float)
+        The share of positives that reviewers label negative, and the share of negatives that they
+        label positive. The limits are those of the true count, with both shares taken as known, and
+        independent errors.
 
     Raises
     ------
     ValueError
-        If the counts do not fit each other, or the level is not between 0 and 1.
+        If the counts do not fit each other, the level is not between 0 and 1, or the errors are not
+        two shares whose sum is below 1; if there are errors and `sequential` is True.
 
     References
     ----------
@@ -76,30 +97,73 @@ def count_limits(
     Limits(value=93.33333333333333, lower=17.0, upper=290.0)
     >>> count_limits(2, 600, 28_000, sequential=True)
     Limits(value=93.33333333333333, lower=2.0, upper=603.0)
+    >>> count_limits(2, 600, 28_000, reviewer_error=(0.2, 0.0)).upper
+    363.0
     """
     check_counts(positives, sampled, documents)
     validation.check_fraction(level=level)
+    missed, mistaken = as_reviewer_error(reviewer_error)
+    errs = (missed, mistaken) != NO_ERROR
+    if errs and sequential:
+        raise ValueError("sequential limits need labels without error: leave out reviewer_error.")
     if sampled == 0:
         return Limits(documents / 2.0, 0.0, float(documents))
-    rest = documents - sampled
-    value = positives * documents / sampled
+    value = (positives - mistaken * sampled) * documents / (sampled * (1.0 - missed - mistaken))
     if sequential:
-        counts = positives + np.arange(rest + 1)
+        counts = positives + np.arange(documents - sampled + 1)
         ratio = stats.hypergeom.logpmf(positives, documents, counts, sampled)
         inside = counts[ratio > math.log1p(-level) - math.log(sampled + 1)]
         return Limits(value, float(inside[0]), float(inside[-1]))
     tail = (1.0 - level) / 2.0
-    lower, upper = positives, positives + rest
-    if positives > 0:
-        lower = positives + _first(
-            rest, lambda more: tail < _at_least(positives, sampled, documents, positives + more)
+    if errs:
+        at_least, at_most = _erring_tails(positives, sampled, documents, missed, mistaken)
+    else:
+        at_least = partial(_at_least, positives, sampled, documents)
+        at_most = partial(_at_most, positives, sampled, documents)
+    lower = _first(documents, lambda count: tail < at_least(count))
+    upper = documents - _first(documents, lambda less: tail < at_most(documents - less))
+    return Limits(float(min(max(value, lower), upper)), float(lower), float(upper))
+
+
+def as_reviewer_error(reviewer_error: ReviewerError) -> ReviewerError:
+    """Return two shares whose sum is below 1: positives that are missed, negatives mistaken."""
+    pair = np.asarray(reviewer_error, dtype=np.float64)
+    if pair.shape != (2,) or not ((pair >= 0.0).all() and pair.sum() < 1.0):
+        raise ValueError(
+            "reviewer_error must be the share of positives that reviewers label negative, and of"
+            f" negatives that they label positive, from 0 on and below 1 together, got"
+            f" {reviewer_error!r}."
         )
-    if positives < sampled:
-        fewer = _first(
-            rest, lambda less: tail < _at_most(positives, sampled, documents, upper - less)
-        )
-        upper -= fewer
-    return Limits(value, float(lower), float(upper))
+    return float(pair[0]), float(pair[1])
+
+
+def _erring_tails(
+    positives: int, sampled: int, documents: int, missed: float, mistaken: float
+) -> tuple[Callable[[int], float], Callable[[int], float]]:
+    """Return the probabilities of so many positive labels or more, and or fewer, given a count."""
+    drawn = np.arange(sampled + 1)  # true positives in the sample
+    noticed = np.arange(positives + 1)[:, None]
+    p = stats.binom.pmf(noticed, drawn, 1.0 - missed)
+    rest = positives - noticed
+    most, fewer = (
+        np.sum(p * stats.binom.cdf(up_to, sampled - drawn, mistaken), axis=0)
+        for up_to in (rest, rest - 1)
+    )
+
+    def log_choose(n: int, k: NDArray[np.intp]) -> Floats:
+        """Return log binomial coefficients, -inf outside of 0 to n: `hypergeom.pmf` is slow."""
+        inside = (k >= 0) & (k <= n)
+        k = np.where(inside, k, 0)
+        log = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+        return np.where(inside, log, -np.inf)
+
+    def given(count: int) -> Floats:
+        log = log_choose(count, drawn) + log_choose(documents - count, sampled - drawn)
+        return np.asarray(special.softmax(log))
+
+    return lambda count: float(given(count) @ (1.0 - fewer)), lambda count: float(
+        given(count) @ most
+    )
 
 
 def check_counts(positives: int, sampled: int, documents: int) -> None:
@@ -109,9 +173,8 @@ def check_counts(positives: int, sampled: int, documents: int) -> None:
             raise ValueError(f"{name} must be a whole number from 0 on, got {value!r}.")
     if not positives <= sampled <= documents:
         raise ValueError(
-            "positives, sampled and documents must not fall in this order, got"
-            f" {positives}, {sampled} and {documents}: positives are among the documents sampled,"
-            " and these among all documents."
+            "positives must be at most sampled, and sampled at most documents, got positives"
+            f" {positives}, sampled {sampled} and documents {documents}."
         )
 
 
@@ -176,9 +239,11 @@ def share_limits(part: Limits, rest: Limits) -> Limits:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a falling function changes its sign."""
+    """Return where a falling function changes its sign; an end if rounding hides the change."""
     if function(high) >= 0.0:
         return high
+    if function(low) <= 0.0:
+        return low
     return float(optimize.brentq(function, low, high, xtol=1e-12))
 
 

@@ -8,26 +8,29 @@ the normal score of a document's rank, rho the share of hidden positives, and N 
 eta is a curve in straight pieces; log slopes are b plus a random walk. It rises, but its last
 pieces may fall: where both classes have heavy tails, documents with the very highest scores are
 junk. The likelihood is that of labels given scores, without weights: a design that chose documents
-by score, by chance and by earlier labels cancels (D. B. Rubin, Biometrika 63, 1976).
+by score, by chance and by earlier labels cancels (D. B. Rubin, Biometrika 63, 1976). If reviewers
+miss a share m of positives and mistake a share f of negatives, P(labelled positive) is f + (1 - m -
+f) P(positive).
 
-All parameters are standard normal before the labels, and are drawn by elliptical slice sampling (I.
-Murray, R. P. Adams and D. J. C. MacKay, AISTATS 2010) around the mode: the prior's part is that of
-a normal distribution with the curvature at the mode, all else is the likelihood's.
+All parameters are standard normal before the labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
-from bayescal.sampling.exact import Limits
+from bayescal.sampling.elliptical import draw
+from bayescal.sampling.exact import NO_ERROR, Limits, ReviewerError
+from bayescal.sampling.units import as_partial_labels
+from bayescal.support import validation
 from bayescal.support.validation import Floats
 
 # Knots of the curve, as shares of the documents with lower scores.
@@ -39,9 +42,10 @@ FALLING, FALL = 3, 1.5  # pieces that may fall, and the scale of how much
 # Documents of like scores count together.
 MOST_BINS = 300
 FARTHEST = 30.0
-CHAINS, BURN_IN, STEPS = 80, 12, 20
-VAGUE = (1.0, 2.0)  # the beta of the share of hidden positives
-HIDDEN = "vague"
+# Betas of the share of hidden positives. The second is that of `learn_hidden` for the embedded
+# scores of Reuters-21578: split "calibration", two classifiers, ten topics.
+VAGUE, LEARNED = (1.0, 2.0), (1.0, 52.0)
+PRIORS = {"vague": VAGUE, "learned": LEARNED}
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class FloorModel:
     labelled: Floats  # (bins,): documents with a label
     positive: Floats  # (bins,): positives among them
     beta: tuple[float, float] | None  # prior of the share hidden; None if none is hidden
+    error: ReviewerError
 
     @property
     def dimension(self) -> int:
@@ -113,9 +118,20 @@ class FloorModel:
     def log_likelihood(self, x: Floats) -> Floats:
         """Return log p(labels | scores), (rows,)."""
         own = np.flatnonzero(self.labelled)
-        p = np.clip(self.probabilities(x)[:, own], 1e-14, 1.0 - 1e-14)
+        p = labelled_positive(inside(self.probabilities(x)[:, own]), self.error)
         positive = self.positive[own]
         return np.asarray(np.log(p) @ positive + np.log1p(-p) @ (self.labelled[own] - positive))
+
+
+def inside(p: Floats) -> Floats:
+    """Return probabilities that are neither 0 nor 1."""
+    return np.clip(p, 1e-14, 1.0 - 1e-14)
+
+
+def labelled_positive(p: Floats, error: ReviewerError) -> Floats:
+    """Return the probability of a positive label from that of a positive."""
+    missed, mistaken = error
+    return np.asarray(mistaken + (1.0 - missed - mistaken) * p)
 
 
 @dataclass(frozen=True)
@@ -136,21 +152,25 @@ class HiddenPosterior:
 
 def as_beta(hidden: Any) -> tuple[float, float] | None:
     """Return the beta prior of the share of hidden positives; None if none is hidden."""
-    if isinstance(hidden, str) and hidden == HIDDEN:
-        return VAGUE
+    if isinstance(hidden, str) and hidden in PRIORS:
+        return PRIORS[hidden]
     if not isinstance(hidden, str) and np.shape(hidden) == () and hidden == 0:
         return None
     pair = np.asarray(hidden, dtype=np.float64) if not isinstance(hidden, str) else np.empty(0)
     if pair.shape != (2,) or not (np.isfinite(pair).all() and (pair > 0.0).all()):
         raise ValueError(
-            "hidden must be 'vague', 0 for no hidden positives, or a pair (a, b) of positive"
-            f" numbers for a beta prior of their share, got {hidden!r}."
+            "hidden must be 'vague', 'learned', 0 for no hidden positives, or a pair (a, b) of"
+            f" positive numbers for a beta prior of their share, got {hidden!r}."
         )
     return float(pair[0]), float(pair[1])
 
 
 def fit_posterior(
-    collection: RankedCollection, labels: Floats, hidden: Any, seed: int | np.random.Generator
+    collection: RankedCollection,
+    labels: Floats,
+    hidden: Any,
+    seed: int | np.random.Generator,
+    error: ReviewerError = NO_ERROR,
 ) -> HiddenPosterior:
     """Return the posterior of the curve, from labels that are nan where there is none."""
     z = collection.z
@@ -163,8 +183,64 @@ def fit_posterior(
         collection.count(labelled).astype(float),
         collection.count(labels == 1.0).astype(float),
         as_beta(hidden),
+        error,
     )
     return HiddenPosterior(model, draw(model.log_likelihood, model.dimension, seed))
+
+
+def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float, float]:
+    """
+    Return a beta prior of the share of hidden positives, learned from earlier reviews.
+
+    It is Beta(1, b) with the b that maximises the product of the reviews' marginal likelihoods,
+
+        prod_j E_j[(b / 2) (1 - rho)^(b - 2)],
+
+    E_j being the posterior of review j with the vague prior Beta(1, 2). Learn from reviews whose
+    rankings are like the one to come: where more positives are hidden than in all of them, the
+    intervals lie too high.
+
+    Parameters
+    ----------
+    reviews : iterable of (scores, labels)
+        Earlier reviews: raw scores of all documents, and their labels, 1 or 0, nan where there is
+        none.
+
+    Returns
+    -------
+    (float, float)
+        To be passed as `hidden`.
+
+    Raises
+    ------
+    ValueError
+        If there is no review, or the arrays of one do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(5_000) < 0.05
+    >>> learn_hidden([(rng.normal(size=5_000) + 3.0 * positive, positive)])[1] > 5.0
+    True
+    """
+    logs = []
+    for seed, (scores, labels) in enumerate(reviews):
+        values = validation.as_scores(scores)
+        known = as_partial_labels(labels, values.size)
+        posterior = fit_posterior(RankedCollection.of(values), known, VAGUE, seed)
+        logs.append(np.log1p(-np.minimum(posterior.share_hidden(), 1.0 - 1e-12)))
+    if not logs:
+        raise ValueError("reviews must hold at least one review, got none.")
+    draws = np.stack(logs)
+
+    def loss(log_b: float) -> float:
+        b = math.exp(log_b)
+        each = special.logsumexp((b - 2.0) * draws, axis=1) + math.log(b)
+        return -float(each.sum())
+
+    found = optimize.minimize_scalar(loss, bounds=(-3.0, 7.0), method="bounded")
+    return 1.0, round(math.exp(found.x), 2)
 
 
 # Positives above and below a threshold, by both posteriors.
@@ -181,6 +257,41 @@ def hull_of(one: Limits, other: Limits) -> Limits:
     return Limits(other.value, min(one.lower, other.lower), max(one.upper, other.upper))
 
 
+def shared_limits(one: Floats, other: Floats, level: float) -> Limits:
+    """
+    Return the hull of two equal-tailed intervals of one level, the lowest that suffices.
+
+    It suffices if each posterior gives the hull `level`: two posteriors that agree need just that
+    level, two that lie apart need (2 level - 1), because each of them can miss at one end only.
+    """
+    tails = np.linspace(1.0 - level, 0.5 - level / 2.0, 50)
+    lower, upper = (
+        ends(np.quantile(one, q), np.quantile(other, q))
+        for ends, q in ((np.minimum, tails), (np.maximum, 1.0 - tails))
+    )
+    held = [
+        np.mean((lower[:, None] <= draws) & (draws <= upper[:, None]), axis=1)
+        for draws in (one, other)
+    ]
+    enough = np.flatnonzero(np.minimum(*held) >= level - 1e-9)
+    own = int(enough[0]) if enough.size else -1
+    return Limits(float(other.mean()), float(lower[own]), float(upper[own]))
+
+
+def simultaneous_level(draws: Floats, level: float) -> float:
+    """
+    Return the level of intervals that hold at all thresholds at once, from (draws, thresholds).
+
+    A draw is inside if it is within the equal-tailed interval at every threshold (J. Besag, P.
+    Green, D. Higdon and K. Mengersen, Statistical Science 10, 1995, section 6.3).
+    """
+    size = len(draws)
+    low = stats.rankdata(draws, axis=0, method="max")
+    high = stats.rankdata(-draws, axis=0, method="max")
+    farthest = np.minimum(low, high).min(axis=1)
+    return float(1.0 - 2.0 * np.quantile(farthest - 1.0, 1.0 - level, method="lower") / size)
+
+
 @dataclass(frozen=True)
 class HiddenCurves:
     """Posterior draws of positives above and below a threshold, by two priors of those hidden."""
@@ -190,14 +301,16 @@ class HiddenCurves:
     share_hidden: Floats  # (draws,): by the latter
     # P(as many labelled positives deep in the ranking, or more) without hidden positives
     conflict: float
+    collection: RankedCollection
+    # (draws, bins): positives without hidden ones, and with
+    in_bins: tuple[Floats, Floats] | None
 
     def hull(self, weight_above: int, level: float) -> Limits:
         """Return the hull of the number of positives below, or above and below."""
         one, other = (
-            posterior_limits(weight_above * above + below, level)
-            for above, below in (self.without_hidden, self.with_hidden)
+            weight_above * above + below for above, below in (self.without_hidden, self.with_hidden)
         )
-        return hull_of(one, other)
+        return shared_limits(one, other, level)
 
     @classmethod
     def of(
@@ -207,16 +320,29 @@ class HiddenCurves:
         fitted: Floats,
         above: NDArray[np.bool_],
         hidden: Any,
+        error: ReviewerError,
         rng: np.random.Generator,
+        *,
+        bins: bool,
     ) -> HiddenCurves:
         """Return the draws of both posteriors, fitted to some of the labels."""
         collection = RankedCollection.of(scores)
-        plain, vague = (fit_posterior(collection, fitted, each, rng) for each in (0, hidden))
+        both = [fit_posterior(collection, fitted, each, rng, error) for each in (0, hidden)]
         without, with_hidden = (
-            count_positives(each, collection, labels, above, rng) for each in (plain, vague)
+            (
+                count_positives(each, collection, labels, above, rng).sum(axis=1),
+                count_positives(each, collection, labels, ~above, rng).sum(axis=1),
+            )
+            for each in both
         )
-        conflict = conflict_of(collection, scores, fitted, above, rng)
-        return cls(without, with_hidden, vague.share_hidden(), conflict)
+        in_bins = None
+        if bins:
+            every = np.ones_like(above)
+            one, other = (count_positives(each, collection, labels, every, rng) for each in both)
+            in_bins = one, other
+        conflict = conflict_of(collection, scores, fitted, above, error, rng)
+        share = both[1].share_hidden()
+        return cls(without, with_hidden, share, conflict, collection, in_bins)
 
 
 # The lowest documents, as a share of the ranking, whose labels test a curve fitted to the others.
@@ -228,6 +354,7 @@ def conflict_of(
     scores: Floats,
     fitted: Floats,
     above: NDArray[np.bool_],
+    error: ReviewerError,
     rng: np.random.Generator,
 ) -> float:
     """Return P(as many deep positives, or more) by a curve fitted to all other labels."""
@@ -235,8 +362,9 @@ def conflict_of(
     own = deep & ~np.isnan(fitted)
     if not own.any():
         return math.nan
-    others = fit_posterior(collection, np.where(deep, np.nan, fitted), 0, rng)
-    expected = rng.binomial(collection.count(own), others.probabilities()).sum(axis=1)
+    others = fit_posterior(collection, np.where(deep, np.nan, fitted), 0, rng, error)
+    p = labelled_positive(others.probabilities(), error)
+    expected = rng.binomial(collection.count(own), p).sum(axis=1)
     return float(np.mean(expected >= np.count_nonzero(fitted[own] == 1.0)))
 
 
@@ -244,101 +372,21 @@ def count_positives(
     posterior: HiddenPosterior,
     collection: RankedCollection,
     labels: Floats,
-    above: NDArray[np.bool_],
+    documents: NDArray[np.bool_],
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Return draws of the positives above and below: known ones, and unlabelled ones drawn."""
-    p, unlabelled = posterior.probabilities(), np.isnan(labels)
-    drawn = (
-        rng.binomial(collection.count(unlabelled & mine), p).sum(axis=1)
-        + np.count_nonzero(labels[mine] == 1.0)
-        for mine in (above, ~above)
+) -> Floats:
+    """Return draws of the positives among some documents in each bin, (draws, bins)."""
+    p, error = posterior.probabilities(), posterior.model.error
+    unlabelled, positive, negative = (
+        collection.count(documents & mask)
+        for mask in (np.isnan(labels), labels == 1.0, labels == 0.0)
     )
-    one, other = (np.asarray(each, dtype=np.float64) for each in drawn)
-    return one, other
-
-
-# The sampler, for any likelihood of standard normal parameters.
-
-Likelihood = Callable[[Floats], Floats]
-DIFFERENCE = 1e-4
-
-
-def draw(log_likelihood: Likelihood, dimension: int, seed: int | np.random.Generator) -> Floats:
-    """Return draws of parameters that are standard normal before the data, (draws, dimension)."""
-    rng = np.random.default_rng(seed)
-    mode, root = laplace(log_likelihood, dimension)
-    precision = np.linalg.inv(root @ root.T)
-
-    def beyond(x: Floats) -> Floats:
-        """Return the log posterior less that of the normal distribution around the mode."""
-        away = x - mode
-        normal = 0.5 * np.einsum("ij,jk,ik->i", away, precision, away)
-        return np.asarray(log_likelihood(x) - 0.5 * (x**2).sum(axis=1) + normal)
-
-    x = mode + rng.normal(size=(CHAINS, dimension)) @ root.T
-    kept, level = [], beyond(x)
-    for step in range(BURN_IN + STEPS):
-        x, level = elliptical_step(x, level, beyond, mode, root, rng)
-        if step >= BURN_IN:
-            kept.append(x)
-    return np.concatenate(kept)
-
-
-def elliptical_step(
-    x: Floats,
-    level: Floats,
-    beyond: Likelihood,
-    mode: Floats,
-    root: Floats,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Move every chain along an ellipse through another draw from the normal distribution."""
-    n, dimension = x.shape
-    own, other = x - mode, rng.normal(size=(n, dimension)) @ root.T
-    bar = level + np.log(rng.random(n))
-    angle: Floats = np.asarray(rng.uniform(0.0, 2.0 * math.pi, n))
-    low, high = angle - 2.0 * math.pi, angle.copy()
-    moved, reached = x.copy(), level.copy()
-    left = np.arange(n)
-    while left.size:
-        turn = angle[left, None]
-        tried = mode + own[left] * np.cos(turn) + other[left] * np.sin(turn)
-        value = beyond(tried)
-        good = value > bar[left]
-        moved[left[good]], reached[left[good]] = tried[good], value[good]
-        left = left[~good]
-        below = angle[left] < 0.0
-        low[left[below]] = angle[left[below]]
-        high[left[~below]] = angle[left[~below]]
-        angle[left] = rng.uniform(low[left], high[left])
-    return moved, reached
-
-
-def laplace(log_likelihood: Likelihood, dimension: int) -> tuple[Floats, Floats]:
-    """Return the posterior mode, and a root of the inverse of the curvature there."""
-    step = DIFFERENCE * np.eye(dimension)
-
-    def value(x: Floats) -> Floats:
-        return np.asarray(0.5 * (x**2).sum(axis=1) - log_likelihood(x))
-
-    def gradient(x: Floats) -> Floats:
-        rows = np.concatenate([x + step, x - step])
-        ahead, behind = np.split(value(rows), 2)
-        return np.asarray((ahead - behind) / (2.0 * DIFFERENCE))
-
-    start = np.zeros(dimension)
-    start[2] = 0.5
-
-    def single(x: Floats) -> float:
-        return float(value(x[None])[0])
-
-    found = optimize.minimize(single, start, jac=gradient, method="BFGS", options={"maxiter": 80})
-    wide = 30.0 * step
-    curvature = np.stack(
-        [(gradient(found.x + e) - gradient(found.x - e)) / (60.0 * DIFFERENCE) for e in wide]
-    )
-    size, axes = np.linalg.eigh(0.5 * (curvature + curvature.T))
-    # A normal distribution that is narrower than the posterior would hold chains back.
-    spread = 1.0 / np.sqrt(np.clip(size, 0.5, None))
-    return found.x, axes * (1.2 * spread)
+    drawn = rng.binomial(unlabelled, p)
+    if error == NO_ERROR:
+        return np.asarray(drawn + positive, dtype=np.float64)
+    missed, _ = error
+    p = inside(p)
+    labelled = labelled_positive(p, error)
+    noticed = rng.binomial(positive, p * (1.0 - missed) / labelled)
+    overlooked = rng.binomial(negative, p * missed / (1.0 - labelled))
+    return np.asarray(drawn + noticed + overlooked, dtype=np.float64)

@@ -1,9 +1,4 @@
-"""Plans: which documents to label, drawn at random within strata of the score.
-
-Documents of like scores form a stratum, and within each a simple random sample is drawn. The
-probability to be drawn is then a function of the score, which models of labels given scores need
-not know, and counts in strata have exact limits.
-"""
+"""Plans of samples, and the files that hold them."""
 
 from __future__ import annotations
 
@@ -18,20 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.hidden import RankedCollection, fit_posterior
+from bayescal.sampling.units import SamplingUnits
 from bayescal.support import validation
 from bayescal.support.validation import Floats
 
-PURPOSES = ("recall", "precision", "prevalence", "calibration", "control")
-# Ends of strata before any label, as shares of the ranking; a threshold is one more end.
-SHARES = (0.003, 0.03)
-# Strata of fewer documents, or as close to a threshold as that factor, join their neighbours.
-SMALLEST, NEAREST = 20, 2.0
-# The share of labels that go to strata in proportion to their documents; all others get alike.
-PROPORTIONAL = 0.3
-# The share of a later round that is allocated as if nothing were known.
-UNINFORMED = 0.1
-LEAST = 5  # labels in each stratum
 OF_DOCUMENT = ("document", "score", "inclusion")
 OF_PLAN = ("round", "seed", "hash", "stratum", "lowest", "size", "threshold")
 COLUMNS = OF_DOCUMENT + OF_PLAN
@@ -67,8 +52,8 @@ class SamplePlan:
     threshold : float or None
         The score whose recall or precision the plan is for.
     expected_width : float
-        Approximate width of the design-based 90 % interval if the probabilities of earlier labels
-        are right; nan without earlier labels.
+        Mean width of design-based 90 % intervals for labels of the plan that are drawn from the
+        posterior; nan without earlier labels, or for recall without a threshold.
     notes : tuple of str
         Remarks about the plan.
     """
@@ -229,251 +214,7 @@ def check_hash(name: str, own: str, scores: Floats) -> None:
         )
 
 
-def plan_sample(
-    scores: ArrayLike,
-    n: int,
-    *,
-    purpose: str = "recall",
-    threshold: float | None = None,
-    labels: ArrayLike | None = None,
-    inclusion: SamplePlan | Iterable[SamplePlan] = (),
-    groups: ArrayLike | None = None,
-    hidden: Any = "vague",
-    random_state: Any = None,
-) -> SamplePlan:
-    """
-    Draw documents to label.
-
-    Without labels the strata are fixed parts of the ranking, and each gets a third of its labels in
-    proportion to its documents and the rest alike. With labels, stratum h of N_h documents with
-    posterior mean probability p_h gets labels in proportion to c_h N_h sqrt(p_h (1 - p_h)) (J.
-    Neyman's allocation), three tenths of them as without labels. For recall c is 1 - R above the
-    threshold and R below, R being the expected recall; for precision 1 above and 0 below; for
-    prevalence and calibration 1.
-
-    Parameters
-    ----------
-    scores : array-like of shape (documents,)
-        Raw scores of the whole collection, larger for likelier positives.
-    n : int
-        How many documents, or groups, to draw.
-    purpose : {"recall", "precision", "prevalence", "calibration", "control"}
-        What the labels are for; precision needs a threshold. "control" is a simple random sample,
-        for `elusion` and `stop_review`.
-    threshold : float, optional
-        Documents of this score and above are taken.
-    labels : array-like of shape (documents,), optional
-        1 or 0, nan where there is no label. Documents with a label are not drawn again.
-    inclusion : SamplePlan or several, optional
-        The plans of the labels.
-    groups : array-like of shape (documents,), optional
-        The family of near duplicates, or the thread of messages, of each document: whole groups are
-        drawn, by their highest score, and all their documents are in the plan.
-    hidden
-        See `estimate_recall`.
-    random_state : int, Generator, RandomState or None
-        Seeds the draw; the plan keeps the seed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or nothing is left to label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = np.random.default_rng(0).normal(size=2_000)
-    >>> plan = plan_sample(scores, 150, threshold=1.5, random_state=7)
-    >>> plan.documents.size, round(float(plan.inclusion.sum()))
-    (150, 150)
-    """
-    validation.check_count("n", n)
-    validation.check_choice("purpose", purpose, PURPOSES)
-    values = validation.as_scores(scores)
-    cut = as_threshold(threshold, needed=purpose == "precision")
-    known = as_partial_labels(labels, values.size)
-    plans = as_plans(inclusion, values)
-    units = SamplingUnits.of(values, known, groups)
-    unlabelled = np.flatnonzero(np.isnan(units.labels))
-    if not unlabelled.size:
-        raise ValueError("labels must leave documents to sample: all have a label.")
-    notes = []
-    if n > unlabelled.size:
-        notes.append(f"n is larger than what is left: all {unlabelled.size:,} are to be labelled.")
-        n = unlabelled.size
-    lowest = strata_of(units.scores, cut, n)
-    if purpose == "control":
-        lowest = lowest[-1:]
-    if len(lowest) == 1 and units.scores.min() == units.scores.max():
-        notes.append("All scores are equal: the plan is a simple random sample.")
-    stratum = stratum_of(units.scores, lowest)
-    sizes = np.bincount(stratum[unlabelled], minlength=len(lowest))
-    size = PROPORTIONAL * sizes / sizes.sum() + (1.0 - PROPORTIONAL) * (sizes > 0) / len(lowest)
-    width = math.nan
-    if (~np.isnan(units.labels)).any() and len(lowest) > 1:
-        wanted, spread = _wanted(units, stratum, sizes, cut, purpose, hidden)
-        size = UNINFORMED * size / size.sum() + (1.0 - UNINFORMED) * wanted
-        drawn = allocate(size, sizes, n)
-        width = 2.0 * 1.645 * math.sqrt(float((spread**2 / np.maximum(drawn, 1)).sum()))
-    else:
-        drawn = allocate(size, sizes, n)
-    seed = int(validation.generator(random_state).integers(2**31))
-    rng = np.random.default_rng(seed)
-    picked = [
-        rng.choice(unlabelled[stratum[unlabelled] == h], count, replace=False)
-        for h, count in enumerate(drawn)
-        if count
-    ]
-    documents = np.flatnonzero(np.isin(units.of_document, np.concatenate(picked)))
-    documents = documents[np.argsort(-values[documents], kind="stable")]
-    strata = tuple(
-        Stratum(low, int(size), int(count))
-        for low, size, count in zip(lowest, sizes, drawn, strict=True)
-        if count
-    )
-    rounds = 1 + max((plan.round for plan in plans), default=0)
-    placed = units.scores[units.of_document]
-    return SamplePlan(documents, values, strata, seed, rounds, cut, width, tuple(notes), placed)
-
-
-def _wanted(
-    units: SamplingUnits,
-    stratum: NDArray[np.intp],
-    sizes: NDArray[Any],
-    threshold: float | None,
-    purpose: str,
-    hidden: Any,
-) -> tuple[Floats, Floats]:
-    """Return each stratum's share of the labels, and its standard deviation with one label."""
-    collection = RankedCollection.of(units.scores)
-    drawn = fit_posterior(collection, units.labels, hidden, seed=0).probabilities()
-    p = drawn.mean(axis=0)[collection.code]
-    above = units.scores >= (-np.inf if threshold is None else threshold)
-    total, taken = p.sum(), p[above].sum()
-    importance = np.ones(p.size)
-    if purpose == "recall":
-        recall = np.clip(taken / total, 0.05, 0.95)
-        importance = np.where(above, 1.0 - recall, recall) / total
-    elif purpose == "precision":
-        importance = np.where(above, 1.0 / max(above.sum(), 1), 0.0)
-    else:
-        importance /= p.size
-    unlabelled = np.isnan(units.labels)
-    own = stratum[unlabelled]
-    variance = np.bincount(own, (p * (1.0 - p) * importance**2)[unlabelled], sizes.size)
-    spread = np.sqrt(sizes * variance)
-    return spread / spread.sum(), spread
-
-
-def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """Return n labels in proportion to sizes, 5 or more of each stratum that has documents."""
-    least = np.minimum(documents, min(LEAST, n // documents.size))
-    exact = least.astype(float)
-    free = (documents > least) & (size > 0.0)
-    left = float(n - least.sum())
-    # All that a stratum cannot take goes to the others.
-    while left > 1e-9:
-        if not free.any():
-            free = exact < documents
-            size = np.ones(size.size)
-        step = left * np.where(free, size, 0.0) / size[free].sum()
-        taken = np.minimum(step, documents - exact)
-        exact += taken
-        left -= float(taken.sum())
-        free &= exact < documents - 1e-9
-    whole = np.floor(exact + 1e-9).astype(np.intp)
-    order = np.argsort(whole - exact, kind="stable")
-    whole[order[: n - int(whole.sum())]] += 1
-    return np.asarray(whole)
-
-
-def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[float]:
-    """
-    Return the lowest scores of strata, those of the highest scores first.
-
-    Ties stay together. Each stratum gets five of the labels or more: of few labels there is one
-    stratum above and one below the threshold.
-    """
-    falling = np.sort(scores)[::-1]
-    n = falling.size
-    at = 0 if threshold is None else int(np.count_nonzero(scores >= threshold))
-    cuts = {round(share * n) for share in SHARES}
-    cuts = {cut for cut in cuts if not at / NEAREST < cut < at * NEAREST}
-    if labels < LEAST * (len(cuts) + 2):
-        cuts = set()
-    if labels >= 2:
-        cuts.add(at)
-    ends, last = [], 0
-    for cut in sorted(cuts):
-        if 0 < cut < n and (cut == at or min(cut - last, n - cut) >= SMALLEST):
-            ends.append(cut)
-            last = cut
-    lowest = [float(falling[end - 1]) for end in ends] + [float(falling[-1])]
-    return list(dict.fromkeys(lowest))
-
-
-# Arguments that plans and estimates share.
-
-
-@dataclass(frozen=True)
-class SamplingUnits:
-    """The units that are drawn and counted: documents, or groups of documents."""
-
-    scores: Floats  # (units,): of a group the highest
-    labels: Floats  # (units,): 1, 0 or nan; of a group 1 if one of its documents is positive
-    of_document: NDArray[np.intp]  # (documents,): the unit of each document
-
-    @classmethod
-    def of(cls, scores: Floats, labels: Floats, groups: ArrayLike | None) -> SamplingUnits:
-        """Return the units of a collection."""
-        if groups is None:
-            return cls(scores, labels, np.arange(scores.size))
-        found, code = validation.read_groups(groups, "groups", "group", scores.size, "scores")
-        highest = np.full(found.size, -np.inf)
-        np.maximum.at(highest, code, scores)
-        label = np.full(found.size, np.nan)
-        np.fmax.at(label, code, labels)
-        return cls(highest, label, code)
-
-    def mask(self, documents: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return the mask of the units of some documents."""
-        out = np.zeros(self.scores.size, dtype=bool)
-        out[self.of_document[documents]] = True
-        return out
-
-
-def as_threshold(threshold: float | None, *, needed: bool) -> float | None:
-    """Return a finite threshold, or None if none is needed."""
-    if threshold is None:
-        if needed:
-            raise ValueError("threshold must be the score from which on documents are taken.")
-        return None
-    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
-    return float(threshold)
-
-
-def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
-    """Return labels of a collection: 1, 0, or nan where there is none."""
-    if labels is None:
-        return np.full(documents, np.nan)
-    given = np.asarray(validation.unmasked(labels, "labels"))
-    blank = validation.missing(given)
-    values = validation.as_reals(np.where(blank, np.nan, given) if blank.any() else given, "labels")
-    if values.shape != (documents,):
-        raise ValueError(
-            f"labels must have shape ({documents},), one a document and nan where there is none,"
-            f" got {values.shape}: two reviewers of a document have to agree on one label."
-        )
-    wrong = ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
-    if wrong.any():
-        raise ValueError(
-            f"labels must be 1, 0, or nan where there is none, got {values[wrong][0]:g}."
-        )
-    return values
-
-
-def as_plans(plans: SamplePlan | Iterable[SamplePlan], scores: Floats) -> tuple[SamplePlan, ...]:
+def as_plans(plans: SamplePlan | Iterable[Any], scores: Floats) -> tuple[SamplePlan, ...]:
     """Return plans in the order of their rounds; ValueError for those of other scores."""
     several = (plans,) if isinstance(plans, SamplePlan) else tuple(plans)
     for plan in several:

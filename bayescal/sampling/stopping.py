@@ -13,8 +13,14 @@ from scipy import stats
 
 from bayescal.decisions.ranks import probability_reached
 from bayescal.sampling.exact import elusion, elusion_size
-from bayescal.sampling.hidden import HiddenPosterior, RankedCollection, fit_posterior
-from bayescal.sampling.plans import SamplePlan, as_partial_labels, as_plans
+from bayescal.sampling.hidden import (
+    HiddenPosterior,
+    RankedCollection,
+    count_positives,
+    fit_posterior,
+)
+from bayescal.sampling.plans import SamplePlan, as_plans
+from bayescal.sampling.units import as_partial_labels
 from bayescal.support import validation
 from bayescal.support.validation import Floats
 
@@ -144,11 +150,13 @@ def rank_order_pvalue(labels: Floats, documents: int, recall: float) -> float:
 
     With r positives found, r - u of them before the stretch, a recall below the wanted one leaves
     K = floor(r / recall + 1 - (r - u)) positives or more to the stretch and the unread documents.
-    P(u or fewer of these in the stretch) is hypergeometric if the stretch is a random sample.
+    P(u or fewer of these in the stretch) is hypergeometric if the stretch is a random sample. Of
+    stretches with u positives the longest has the smallest p-value.
     """
     found = int(labels.sum())
-    size = np.arange(1, labels.size + 1)
     inside = np.cumsum(labels[::-1])
+    size = np.flatnonzero(np.diff(inside, append=np.inf)) + 1
+    inside = inside[size - 1]
     rest = documents - (labels.size - size)
     left = np.floor(found / recall + 1.0 - (found - inside) + 1e-9)
     possible = left <= rest
@@ -183,9 +191,12 @@ def _by_elusion(review: Review) -> Finding:
 def _by_posterior(review: Review) -> Finding:
     """Stop where both posteriors, without and with hidden positives, say that enough was read."""
     collection, labels = _in_order(review)
+    every = np.ones(labels.size, dtype=bool)
     reached = np.min(
         [
-            probability_reached(_positives(each, collection, labels, review.rng), review.recall)
+            probability_reached(
+                count_positives(each, collection, labels, every, review.rng), review.recall
+            )
             for each in _posteriors(review, collection, labels, (0, review.hidden))
         ],
         axis=0,
@@ -217,17 +228,6 @@ def _posteriors(
     review: Review, collection: RankedCollection, labels: Floats, priors: tuple[Any, ...]
 ) -> list[HiddenPosterior]:
     return [fit_posterior(collection, labels, each, review.rng) for each in priors]
-
-
-def _positives(
-    posterior: HiddenPosterior,
-    collection: RankedCollection,
-    labels: Floats,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
-    """Return draws of the positives in each bin, known ones among them."""
-    drawn = rng.binomial(collection.count(np.isnan(labels)), posterior.probabilities())
-    return np.asarray(drawn + collection.count(labels == 1.0))
 
 
 def _where_reached(
@@ -359,7 +359,7 @@ def stop_review(
     >>> labels[plan.documents] = positive[plan.documents]
     >>> decision = stop_review(scores, labels, rule="control", control=plan)
     >>> decision.stop, decision.advice
-    (False, 'Read on to rank 338, 338 documents more.')
+    (False, 'Read on to rank 514, 513 documents more.')
     """
     values = validation.as_scores(scores)
     known = as_partial_labels(labels, values.size)

@@ -12,8 +12,18 @@ REPORT = "A report for readers who were not there: design, labels, intervals, as
 Report = Annotated[Path | None, options.option("--report", options.OUTPUT, REPORT, "FILE")]
 BOUNDS = "Take planned documents without a label for all positive and all negative."
 Bounds = Annotated[bool, options.option("--missing-bounds", reviews.REVIEW, BOUNDS)]
-LOOKED = "How many thresholds were looked at with these labels."
-LookedAt = Annotated[int, options.option("--looked-at", reviews.REVIEW, LOOKED, "NUMBER")]
+SIMULTANEOUS = "Intervals that hold for all thresholds at once: choose one after seeing the labels."
+Simultaneous = Annotated[bool, options.option("--simultaneous", reviews.REVIEW, SIMULTANEOUS)]
+ERROR = (
+    "How reviewers err: the share of positives that they label negative, and the share of negatives"
+    " that they label positive."
+)
+METAVAR = "MISSED MISTAKEN"
+ReviewerError = Annotated[
+    tuple[float, float], options.option("--reviewer-error", reviews.REVIEW, ERROR, METAVAR)
+]
+IN_SAMPLE = "The classifier was trained on labelled documents: fit no curve to their labels."
+InSample = Annotated[bool, options.option("--in-sample", reviews.REVIEW, IN_SAMPLE)]
 
 app = typer.Typer()
 
@@ -25,7 +35,10 @@ def recall(
     at_score: reviews.AtScore = None,
     report: Report = None,
     missing_bounds: Bounds = False,
-    looked_at: LookedAt = 1,
+    simultaneous: Simultaneous = False,
+    reviewer_error: ReviewerError = (0.0, 0.0),
+    in_sample: InSample = False,
+    hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     group_column: reviews.GroupColumn = None,
@@ -51,7 +64,6 @@ def recall(
             "--at-score must be the score from which on documents are taken, got none."
         )
     check_at_least(0, **{"--seed": seed})
-    check_at_least(1, **{"--looked-at": looked_at})
     writing.check_file(report, (".html",), read=scores)
     screen = Screen(quiet=quiet)
     review = reviews.read_review(
@@ -71,7 +83,10 @@ def recall(
             level=level,
             groups=review.groups,
             missing="bounds" if missing_bounds else "error",
-            looked_at=looked_at,
+            simultaneous=simultaneous,
+            reviewer_error=reviewer_error,
+            hidden=hidden.prior,
+            out_of_sample=not in_sample,
             random_state=seed,
         )
     screen.show(tables.review_table(result))

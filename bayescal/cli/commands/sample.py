@@ -40,6 +40,7 @@ def sample(
     labels: reviews.LabelFiles = None,
     purpose: For = Purpose.RECALL,
     at_score: reviews.AtScore = None,
+    hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     group_column: reviews.GroupColumn = None,
@@ -83,6 +84,7 @@ def sample(
             labels=review.labels,
             inclusion=review.plans,
             groups=review.groups,
+            hidden=hidden.prior,
             random_state=seed,
         )
     with writing.staged_file(out) as path:

@@ -40,6 +40,7 @@ def stop(
     rule: Rule = RuleName.POSTERIOR,
     control: Control = None,
     looks: Looks = 1,
+    hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     seed: options.Seed = 0,
@@ -83,6 +84,7 @@ def stop(
             rule=rule.value,
             control=drawn,
             looks=looks,
+            hidden=hidden.prior,
             random_state=seed,
         )
     screen.say(decision.advice)

@@ -1,0 +1,308 @@
+"""The four intervals of a review in which every planned document has a label."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.sampling.design import StratifiedDraw, design_limits, simultaneous_limits
+from bayescal.sampling.draws import Design, draw_of_plans, draw_of_probabilities
+from bayescal.sampling.exact import Limits, ReviewerError
+from bayescal.sampling.hidden import (
+    HiddenCurves,
+    as_beta,
+    hull_of,
+    posterior_limits,
+    shared_limits,
+    simultaneous_level,
+)
+from bayescal.sampling.plans import SamplePlan
+from bayescal.sampling.units import SamplingUnits
+from bayescal.support import score_checks, validation
+from bayescal.support.validation import Floats
+
+DESIGN, HULL = "design", "hull"
+CONFLICT = 0.05  # a probability of the elusion positives that is worth a note
+TIED = 0.01  # a share of documents with the score of another one that is worth a note
+
+
+@dataclass(frozen=True)
+class ReviewEstimate:
+    """
+    Recall, precision or the share of positives, with four intervals.
+
+    Attributes
+    ----------
+    of : {"recall", "precision", "prevalence"}
+        What is estimated.
+    value, lower, upper : float
+        The answer to state first: `design_based` if the labels are of a plan, else `robust`.
+    method : {"design", "hull"}
+        Which of the two that is.
+    level : float
+        Level of all intervals.
+    design_based : Limits or None
+        From the random draw alone: exact limits in each stratum, combined by MOVER; None without a
+        design. It assumes that the design was followed and the labels are right, or wrong as often
+        as stated.
+    robust : Limits
+        The hull of two central intervals, one of each posterior below, both of the lowest level at
+        which each posterior gives the hull `level` or more; the value is the latter's mean.
+    without_hidden : Limits
+        Posterior if no positives are hidden: P(positive | score) rises with the score, except at
+        the very top.
+    with_hidden : Limits
+        Posterior if a share of positives, unknown before the labels, has scores like negatives.
+    positives : Limits
+        Positives in the collection, by the hull.
+    missed : Limits
+        Positives below the threshold, by the hull.
+    hidden : Limits
+        Share of positives that are hidden, by `with_hidden`.
+    found : int
+        Positives that are labelled.
+    conflict : float
+        P(as many positives among the labelled documents of the lowest 70 %, or more) by a curve
+        without hidden positives, fitted to all other labels; nan if none of them is labelled. Below
+        .05 doubt such a curve.
+    threshold : float or None
+        Documents of this score and above are taken.
+    simultaneous : bool
+        Whether the intervals hold for all thresholds at once.
+    reviewer_error : (float, float)
+        The shares of wrong labels that the intervals allow for.
+    hidden_prior : (float, float) or None
+        The beta of the share of hidden positives in `with_hidden`; None if none is hidden.
+    notes : tuple of str
+        What the reader of the numbers should know.
+    """
+
+    of: str
+    value: float
+    lower: float
+    upper: float
+    method: str
+    level: float
+    design_based: Limits | None
+    robust: Limits
+    without_hidden: Limits
+    with_hidden: Limits
+    positives: Limits
+    missed: Limits
+    hidden: Limits
+    found: int
+    conflict: float
+    threshold: float | None
+    simultaneous: bool
+    reviewer_error: ReviewerError
+    hidden_prior: tuple[float, float] | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    """Options that all estimates share; see `estimate_recall`."""
+
+    design: Design
+    level: float
+    hidden: Any
+    groups: ArrayLike | None
+    out_of_sample: bool
+    missing: str
+    simultaneous: bool
+    error: ReviewerError
+    random_state: Any
+
+
+def estimate_of_labels(
+    of: str,
+    scores: Floats,
+    labels: Floats,
+    threshold: float | None,
+    plans: tuple[SamplePlan, ...],
+    inclusion: Floats | None,
+    options: EstimateOptions,
+) -> ReviewEstimate:
+    """Return the estimate where every planned document has a label."""
+    units = SamplingUnits.of(scores, labels, options.groups)
+    level = options.level
+    above = units.scores >= (-math.inf if threshold is None else threshold)
+    if of == "precision" and not above.any():
+        raise ValueError(f"threshold must take a document, got {threshold:g}, above all scores.")
+    of_plans = np.zeros(units.scores.size, dtype=bool)
+    for plan in plans:
+        of_plans |= units.mask(plan.documents)
+    usable = of_plans if plans else ~np.isnan(units.labels)
+    usable = usable & options.out_of_sample
+    fitted = np.where(usable, units.labels, np.nan)
+    _warn_of_direction(units.scores, fitted)
+    curves = HiddenCurves.of(
+        units.scores,
+        units.labels,
+        fitted,
+        above,
+        options.hidden,
+        options.error,
+        validation.generator(options.random_state),
+        bins=options.simultaneous,
+    )
+    without, with_hidden, robust = _of_curves(of, curves, above, level)
+    notes = _notes(units, of_plans, plans, threshold, options)
+    exact, drawn = None, None
+    if plans:
+        drawn = draw_of_plans(units, plans)
+        if drawn is None:
+            notes.append(
+                "The labels do not fit the plan: some documents that no plan names were labelled"
+                " before it and some after. There is no design-based interval."
+            )
+    elif inclusion is not None:
+        drawn = draw_of_probabilities(units, inclusion)
+    if drawn is not None:
+        exact = _of_draw(of, units, drawn, plans, threshold, options)
+    first = robust if exact is None else exact
+    conflict = curves.conflict
+    if conflict < CONFLICT:
+        notes.append(
+            "Deep in the ranking there are more positives than a curve without hidden ones explains"
+            f" (probability {conflict:.2g}): rely on the design-based interval."
+        )
+    return ReviewEstimate(
+        of=of,
+        value=first.value,
+        lower=first.lower,
+        upper=first.upper,
+        method=HULL if exact is None else DESIGN,
+        level=level,
+        design_based=exact,
+        robust=robust,
+        without_hidden=without,
+        with_hidden=with_hidden,
+        positives=curves.hull(1, level),
+        missed=curves.hull(0, level),
+        hidden=posterior_limits(curves.share_hidden, level),
+        found=int(np.count_nonzero(units.labels == 1.0)),
+        conflict=conflict,
+        threshold=threshold,
+        simultaneous=options.simultaneous,
+        reviewer_error=options.error,
+        hidden_prior=as_beta(options.hidden),
+        notes=tuple(notes),
+    )
+
+
+def _of_draw(
+    of: str,
+    units: SamplingUnits,
+    drawn: StratifiedDraw,
+    plans: tuple[SamplePlan, ...],
+    threshold: float | None,
+    options: EstimateOptions,
+) -> Limits:
+    """Return the design-based interval."""
+    if threshold is None or not options.simultaneous:
+        above = units.scores >= (-math.inf if threshold is None else threshold)
+        return design_limits(of, units, above, drawn, options.level, options.error)
+    fixed = tuple(plan.threshold for plan in plans if plan.threshold is not None)
+    return simultaneous_limits(of, units, threshold, drawn, options.level, options.error, fixed)
+
+
+def _of_curves(
+    of: str, curves: HiddenCurves, above: NDArray[np.bool_], level: float
+) -> tuple[Limits, Limits, Limits]:
+    """Return the intervals without hidden positives, with them, and of both."""
+    measure = MEASURES[of]
+    without, with_hidden = (
+        measure(*each, np.count_nonzero(above), above.size)
+        for each in (curves.without_hidden, curves.with_hidden)
+    )
+    if curves.in_bins is None:
+        one, other = (posterior_limits(each, level) for each in (without, with_hidden))
+        return one, other, shared_limits(without, with_hidden, level)
+    taken = np.cumsum(curves.collection.size)
+    levels = []
+    for each in curves.in_bins:
+        found = np.cumsum(each, axis=1)
+        draws = measure(found, found[:, -1:] - found, taken, above.size)
+        levels.append(simultaneous_level(draws, level))
+    one, other = map(posterior_limits, (without, with_hidden), levels)
+    return one, other, hull_of(one, other)
+
+
+def _recall(above: Floats, below: Floats, taken: Any, documents: int) -> Floats:
+    """Return the share of positives that are taken, 1 where there are none."""
+    total = above + below
+    return np.where(total > 0, above / np.maximum(total, 1), 1.0)
+
+
+def _precision(above: Floats, below: Floats, taken: Any, documents: int) -> Floats:
+    """Return the share of the documents taken that are positive."""
+    return np.asarray(above / taken)
+
+
+def _prevalence(above: Floats, below: Floats, taken: Any, documents: int) -> Floats:
+    """Return the share of all documents that are positive."""
+    return (above + below) / documents
+
+
+MEASURES = {"recall": _recall, "precision": _precision, "prevalence": _prevalence}
+
+
+def _warn_of_direction(scores: Floats, labels: Floats) -> None:
+    """Warn if positives have the lower scores."""
+    known = ~np.isnan(labels)
+    if not known.any():
+        return
+    found = score_checks.direction(scores[known], labels[known] == 1.0)
+    if found is not None and found.probability_below > score_checks.SURE:
+        score_checks.warn_of_scores(
+            (
+                f"positives have lower scores than negatives (AUC {found.auc:.2f}): negate the"
+                " scores if larger ones stand for negatives; the ranking finds no positives",
+            )
+        )
+
+
+def _notes(
+    units: SamplingUnits,
+    of_plans: NDArray[np.bool_],
+    plans: tuple[SamplePlan, ...],
+    threshold: float | None,
+    options: EstimateOptions,
+) -> list[str]:
+    notes = []
+    known = int(np.count_nonzero(~np.isnan(units.labels) & ~of_plans))
+    if plans and known:
+        notes.append(f"{known:,} labels are in no plan: they count as known and fit no curve.")
+    stated = {plan.threshold for plan in plans if plan.threshold is not None}
+    other = stated and threshold is not None and threshold not in stated
+    if other and not options.simultaneous:
+        named = ", ".join(f"{each:g}" for each in sorted(stated))
+        notes.append(
+            f"The plan was for the threshold {named}. If {threshold:g} was chosen after seeing the"
+            " labels, ask for simultaneous intervals."
+        )
+    if options.groups is None:
+        notes += _note_of_ties(units.scores)
+    if not (units.labels == 1.0).any():
+        notes.append("No positive is labelled: nearly every recall is possible.")
+    return notes
+
+
+def _note_of_ties(scores: Floats) -> list[str]:
+    """Return a note if more documents share their score than rounding explains."""
+    gaps = np.diff(np.sort(scores))
+    same, apart = np.count_nonzero(gaps == 0.0), gaps[gaps > 0.0]
+    # Rounded scores are as often a step of the rounding apart as they are equal.
+    rounded = np.count_nonzero(apart < 1.5 * apart.min()) if apart.size else same
+    if not max(TIED * scores.size, 2.0 * rounded) <= same <= 0.5 * scores.size:
+        return []
+    return [
+        f"{same:,} of {scores.size:,} documents have the same score as another one. If they are"
+        " near duplicates, state groups: the curves take labels for independent, and without groups"
+        " their intervals are too narrow."
+    ]

@@ -1,0 +1,263 @@
+"""Which documents to label: a random draw within strata of the score.
+
+Documents of like scores form a stratum, and within each a simple random sample is drawn. The
+probability to be drawn is then a function of the score, which models of labels given scores need
+not know, and counts in strata have exact limits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.sampling.design import StratifiedDraw, design_limits
+from bayescal.sampling.hidden import RankedCollection, fit_posterior
+from bayescal.sampling.plans import SamplePlan, Stratum, as_plans, stratum_of
+from bayescal.sampling.units import SamplingUnits, as_partial_labels, as_threshold
+from bayescal.support import validation
+from bayescal.support.validation import Floats
+
+PURPOSES = ("recall", "precision", "prevalence", "calibration", "control")
+# Ends of strata before any label, as shares of the ranking; a threshold is one more end.
+SHARES = (0.003, 0.03)
+# Strata of fewer documents, or as close to a threshold as that factor, join their neighbours.
+SMALLEST, NEAREST = 20, 2.0
+# The share of labels that go to strata in proportion to their documents; all others get alike.
+PROPORTIONAL = 0.3
+# The share of a later round that is allocated as if nothing were known.
+UNINFORMED = 0.1
+LEAST = 5  # labels in each stratum
+# Draws of labels of which the expected width is the mean, and the level of their intervals.
+WIDTHS, EXPECTED_LEVEL = 12, 0.9
+
+
+def plan_sample(
+    scores: ArrayLike,
+    n: int,
+    *,
+    purpose: str = "recall",
+    threshold: float | None = None,
+    labels: ArrayLike | None = None,
+    inclusion: SamplePlan | Iterable[SamplePlan] = (),
+    groups: ArrayLike | None = None,
+    hidden: Any = "vague",
+    random_state: Any = None,
+) -> SamplePlan:
+    """
+    Draw documents to label.
+
+    Without labels the strata are fixed parts of the ranking, and each gets a third of its labels in
+    proportion to its documents and the rest alike. With labels, stratum h of N_h documents with
+    posterior mean probability p_h gets labels in proportion to c_h N_h sqrt(p_h (1 - p_h)) (J.
+    Neyman's allocation), three tenths of them as without labels. For recall c is 1 - R above the
+    threshold and R below, R being the expected recall; for precision 1 above and 0 below; for
+    prevalence and calibration 1.
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents,)
+        Raw scores of the whole collection, larger for likelier positives.
+    n : int
+        How many documents, or groups, to draw.
+    purpose : {"recall", "precision", "prevalence", "calibration", "control"}
+        What the labels are for; precision needs a threshold. "control" is a simple random sample,
+        for `elusion` and `stop_review`.
+    threshold : float, optional
+        Documents of this score and above are taken.
+    labels : array-like of shape (documents,), optional
+        1 or 0, nan where there is no label. Documents with a label are not drawn again.
+    inclusion : SamplePlan or several, optional
+        The plans of the labels.
+    groups : array-like of shape (documents,), optional
+        The family of near duplicates, or the thread of messages, of each document: whole groups are
+        drawn, by their highest score, and all their documents are in the plan.
+    hidden
+        See `estimate_recall`.
+    random_state : int, Generator, RandomState or None
+        Seeds the draw. The plan keeps the seed, a number that draws the same documents again.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or nothing is left to label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.random.default_rng(0).normal(size=2_000)
+    >>> plan = plan_sample(scores, 150, threshold=1.5, random_state=7)
+    >>> plan.documents.size, round(float(plan.inclusion.sum()))
+    (150, 150)
+    """
+    validation.check_count("n", n)
+    validation.check_choice("purpose", purpose, PURPOSES)
+    values = validation.as_scores(scores)
+    cut = as_threshold(threshold, needed=purpose == "precision")
+    known = as_partial_labels(labels, values.size)
+    plans = as_plans(inclusion, values)
+    units = SamplingUnits.of(values, known, groups)
+    unlabelled = np.flatnonzero(np.isnan(units.labels))
+    if not unlabelled.size:
+        raise ValueError("labels must leave documents to sample: all have a label.")
+    notes = _notes_of_missing(plans, known)
+    if n > unlabelled.size:
+        notes.append(f"n is larger than what is left: all {unlabelled.size:,} are to be labelled.")
+        n = unlabelled.size
+    lowest = strata_of(units.scores, cut, n)
+    if purpose == "control":
+        lowest = lowest[-1:]
+    if len(lowest) == 1 and units.scores.min() == units.scores.max():
+        notes.append("All scores are equal: the plan is a simple random sample.")
+    stratum = stratum_of(units.scores, lowest)
+    sizes = np.bincount(stratum[unlabelled], minlength=len(lowest))
+    size = PROPORTIONAL * sizes / sizes.sum() + (1.0 - PROPORTIONAL) * (sizes > 0) / len(lowest)
+    collection, p = RankedCollection.of(units.scores), None
+    if (~np.isnan(units.labels)).any() and len(lowest) > 1:
+        p = fit_posterior(collection, units.labels, hidden, seed=0).probabilities()
+        wanted = _wanted(units, stratum, sizes, cut, purpose, p.mean(axis=0)[collection.code])
+        size = UNINFORMED * size / size.sum() + (1.0 - UNINFORMED) * wanted
+    drawn = allocate(size, sizes, n)
+    seed, rounds = _seed_of(random_state), 1 + max((plan.round for plan in plans), default=0)
+    # Rounds with one seed are independent.
+    rng = np.random.default_rng([seed, rounds - 1])
+    picked = [
+        rng.choice(unlabelled[stratum[unlabelled] == h], count, replace=False)
+        for h, count in enumerate(drawn)
+        if count
+    ]
+    sampled = np.isin(np.arange(units.scores.size), np.concatenate(picked))
+    documents = np.flatnonzero(sampled[units.of_document])
+    documents = documents[np.argsort(-values[documents], kind="stable")]
+    width = math.nan
+    if p is not None:
+        own = StratifiedDraw(stratum, sampled, ~np.isnan(units.labels))
+        few = (each[collection.code] for each in p[:: len(p) // WIDTHS])
+        width = _expected_width(units, own, cut, purpose, few, rng)
+    strata = tuple(
+        Stratum(low, int(size), int(count))
+        for low, size, count in zip(lowest, sizes, drawn, strict=True)
+        if count
+    )
+    placed = units.scores[units.of_document]
+    return SamplePlan(documents, values, strata, seed, rounds, cut, width, tuple(notes), placed)
+
+
+def _notes_of_missing(plans: tuple[SamplePlan, ...], labels: Floats) -> list[str]:
+    """Return a note on planned documents without a label; ValueError if none of a plan has one."""
+    notes = []
+    for plan in plans:
+        missing, size = int(np.isnan(labels[plan.documents]).sum()), plan.documents.size
+        if missing == size:
+            raise ValueError(
+                f"labels must hold labels of the plan of round {plan.round}, none of its {size:,}"
+                " documents has one: label them before you draw the next round."
+            )
+        if missing:
+            notes.append(
+                f"{missing:,} of {size:,} documents of round {plan.round} have no label: they may"
+                " be drawn again."
+            )
+    return notes
+
+
+def _seed_of(random_state: Any) -> int:
+    """Return a whole number as it is, else one drawn at random."""
+    generator = validation.generator(random_state)
+    whole = isinstance(random_state, int | np.integer)
+    return int(random_state) if whole else int(generator.integers(2**31))
+
+
+def _wanted(
+    units: SamplingUnits,
+    stratum: NDArray[np.intp],
+    sizes: NDArray[Any],
+    threshold: float | None,
+    purpose: str,
+    p: Floats,
+) -> Floats:
+    """Return each stratum's share of the labels."""
+    above = units.scores >= (-np.inf if threshold is None else threshold)
+    total, taken = p.sum(), p[above].sum()
+    importance = np.ones(p.size)
+    if purpose == "recall":
+        recall = np.clip(taken / total, 0.05, 0.95)
+        importance = np.where(above, 1.0 - recall, recall)
+    elif purpose == "precision":
+        importance = np.where(above, 1.0, 0.0)
+    unlabelled = np.isnan(units.labels)
+    own = stratum[unlabelled]
+    variance = np.bincount(own, (p * (1.0 - p) * importance**2)[unlabelled], sizes.size)
+    spread = np.sqrt(sizes * variance)
+    return np.asarray(spread / spread.sum())
+
+
+def _expected_width(
+    units: SamplingUnits,
+    drawn: StratifiedDraw,
+    threshold: float | None,
+    purpose: str,
+    posterior: Iterable[Floats],
+    rng: np.random.Generator,
+) -> float:
+    """Return the mean width of design-based intervals for labels drawn from the posterior."""
+    if purpose == "recall" and threshold is None:
+        return math.nan
+    of = purpose if purpose in ("recall", "precision") else "prevalence"
+    above = units.scores >= (-np.inf if threshold is None else threshold)
+    widths = []
+    for p in posterior:
+        labels = np.where(drawn.before, units.labels, rng.random(p.size) < p)
+        own = SamplingUnits(units.scores, labels, units.of_document)
+        widths.append(design_limits(of, own, above, drawn, EXPECTED_LEVEL).width)
+    return float(np.mean(widths))
+
+
+def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:
+    """Return n labels in proportion to sizes, 5 or more of each stratum that has documents."""
+    least = np.minimum(documents, min(LEAST, n // documents.size))
+    exact = least.astype(float)
+    free = (documents > least) & (size > 0.0)
+    left = float(n - least.sum())
+    # All that a stratum cannot take goes to the others.
+    while left > 1e-9:
+        if not free.any():
+            free = exact < documents
+            size = np.ones(size.size)
+        step = left * np.where(free, size, 0.0) / size[free].sum()
+        taken = np.minimum(step, documents - exact)
+        exact += taken
+        left -= float(taken.sum())
+        free &= exact < documents - 1e-9
+    whole = np.floor(exact + 1e-9).astype(np.intp)
+    order = np.argsort(whole - exact, kind="stable")
+    whole[order[: n - int(whole.sum())]] += 1
+    return np.asarray(whole)
+
+
+def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[float]:
+    """
+    Return the lowest scores of strata, those of the highest scores first.
+
+    Ties stay together. Each stratum gets five of the labels or more: of few labels there is one
+    stratum above and one below the threshold.
+    """
+    falling = np.sort(scores)[::-1]
+    n = falling.size
+    at = 0 if threshold is None else int(np.count_nonzero(scores >= threshold))
+    cuts = {round(share * n) for share in SHARES}
+    cuts = {cut for cut in cuts if not at / NEAREST < cut < at * NEAREST}
+    if labels < LEAST * (len(cuts) + 2):
+        cuts = set()
+    if labels >= 2:
+        cuts.add(at)
+    ends, last = [], 0
+    for cut in sorted(cuts):
+        if 0 < cut < n and (cut == at or min(cut - last, n - cut) >= SMALLEST):
+            ends.append(cut)
+            last = cut
+    lowest = [float(falling[end - 1]) for end in ends] + [float(falling[-1])]
+    return list(dict.fromkeys(lowest))
