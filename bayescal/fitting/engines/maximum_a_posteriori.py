@@ -25,6 +25,8 @@ Result = tuple[Floats, float, bool]
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.5
 LINE_STEPS = 60
+# A gain of less than this share of the value is lost in its rounding.
+ROUNDING = 1e-14
 SMALL_STEPS = 8  # steps in a row without progress that end the search
 
 
@@ -39,14 +41,17 @@ def minimise_from(
     results: dict[int, Result] = {}
     searches = [_search(start, tolerance, iterations) for start in starts]
     points = {k: next(search) for k, search in enumerate(searches)}
-    while points:
-        values, gradients = objective(np.stack(list(points.values())))
-        for row, k in enumerate(list(points)):
-            try:
-                points[k] = searches[k].send((float(values[row]), gradients[row]))
-            except StopIteration as end:
-                results[k] = end.value
-                del points[k]
+    # A likelihood without a maximum makes the Hessian overflow: the line search then finds nothing,
+    # and the search ends where it is.
+    with np.errstate(over="ignore", invalid="ignore"):
+        while points:
+            values, gradients = objective(np.stack(list(points.values())))
+            for row, k in enumerate(list(points)):
+                try:
+                    points[k] = searches[k].send((float(values[row]), gradients[row]))
+                except StopIteration as end:
+                    results[k] = end.value
+                    del points[k]
     return [results[k] for k in range(len(searches))]
 
 
@@ -55,21 +60,17 @@ def _search(start: Floats, tolerance: float, iterations: int) -> Search:
     value, gradient = yield point
     idle = 0
     for iteration in range(iterations):
-        # A likelihood without a maximum makes the Hessian overflow: the line search then finds
-        # nothing, and the search ends where it is.
-        with np.errstate(over="ignore", invalid="ignore"):
-            direction = -inverse_hessian @ gradient
-            if gradient @ direction >= 0.0:
-                inverse_hessian, direction = np.eye(start.size), -gradient
-            step = 1.0 if iteration else 1.0 / max(1.0, float(np.linalg.norm(gradient)))
+        direction = -inverse_hessian @ gradient
+        if gradient @ direction >= 0.0:
+            inverse_hessian, direction = np.eye(start.size), -gradient
+        step = 1.0 if iteration else 1.0 / max(1.0, float(np.linalg.norm(gradient)))
         accepted = yield from _line_search(point, value, gradient, direction, step)
         if accepted is None:
             return point, value, True
         new_point, new_value, new_gradient = accepted
-        with np.errstate(over="ignore", invalid="ignore"):
-            inverse_hessian = _update(
-                inverse_hessian, new_point - point, new_gradient - gradient, first=iteration == 0
-            )
+        inverse_hessian = _update(
+            inverse_hessian, new_point - point, new_gradient - gradient, first=iteration == 0
+        )
         idle = idle + 1 if value - new_value <= tolerance * (1.0 + abs(new_value)) else 0
         point, value, gradient = new_point, new_value, new_gradient
         if idle == SMALL_STEPS:
@@ -80,12 +81,10 @@ def _search(start: Floats, tolerance: float, iterations: int) -> Search:
 def _line_search(
     point: Floats, value: float, gradient: Floats, direction: Floats, step: float
 ) -> Generator[Floats, tuple[float, Floats], tuple[Floats, float, Floats] | None]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        slope = float(gradient @ direction)
+    slope = float(gradient @ direction)
     low, high, best = 0.0, np.inf, None
     for _ in range(LINE_STEPS):
-        with np.errstate(over="ignore", invalid="ignore"):
-            new_point = point + step * direction
+        new_point = point + step * direction
         new_value, new_gradient = yield new_point
         if not new_value <= value + SUFFICIENT_DECREASE * step * slope:
             high = step
@@ -93,6 +92,8 @@ def _line_search(
             low, best = step, (new_point, new_value, new_gradient)
         else:
             return new_point, new_value, new_gradient
+        if -slope * (high - low) <= ROUNDING * (1.0 + abs(value)):
+            return best
         step = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low
     return best
 
@@ -103,11 +104,13 @@ def _update(inverse_hessian: Floats, step: Floats, change: Floats, *, first: boo
         return inverse_hessian
     if first:
         inverse_hessian = np.eye(step.size) * (curvature / float(change @ change))
-    left = np.eye(step.size) - np.outer(step, change) / curvature
-    return left @ inverse_hessian @ left.T + np.outer(step, step) / curvature
+    turned = inverse_hessian @ change
+    half = (0.5 * (1.0 + change @ turned / curvature)) * step - turned
+    outer = np.outer(half, step) / curvature
+    return inverse_hessian + outer + outer.T
 
 
-STARTS = 32
+STARTS = 16
 # Starts spread over +-3 units of the unconstrained space: 20-fold in scales, 6 spreads in modes.
 START_WIDTH = 3.0
 # Each parameter in turn is scanned so finely for a way out of a local mode.
@@ -115,6 +118,7 @@ SCAN = np.linspace(-START_WIDTH, START_WIDTH, 101)
 SCAN_MINIMA = 4
 # Modes within this log density of the best one count as the same.
 SAME_MODE = 1e-6
+ROUGH = 1e-9  # tolerance of the searches, of which only the best one is finished
 AT_ONCE = 128  # points evaluated at a time
 
 
@@ -146,8 +150,10 @@ def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STA
         raise ValueError(
             "the model's log density is not finite at any start; check its priors and initvals."
         )
-    optima = sorted(minimise_from(space.objective, points), key=lambda result: result[1])
-    point, value, converged = _scan(space, _recombine(space, optima))
+    found = minimise_from(space.objective, points, tolerance=ROUGH)
+    optima = sorted(found, key=lambda result: result[1])
+    best, _, _ = _scan(space, _recombine(space, optima))
+    ((point, value, converged),) = minimise_from(space.objective, best[None])
     agreeing = sum(result[1] <= value + SAME_MODE for result in optima)
     return Mode(space.values(point), -value, agreeing, len(optima), converged)
 
@@ -211,8 +217,9 @@ class ParameterSpace:
         from pymc.pytensorf import join_nonshared_inputs
         from pytensor.graph.replace import vectorize_graph
 
+        start = model.initial_point()
         names = [variable.name for variable in model.continuous_value_vars]
-        initial = {name: model.initial_point()[name] for name in names}
+        initial = {name: start[name] for name in names}
         raveled = DictToArrayBijection.map(initial)
         self._info = raveled.point_map_info
         self.initial: Floats = np.asarray(raveled.data, dtype=np.float64)
@@ -221,9 +228,7 @@ class ParameterSpace:
         # Flat priors leave the likelihood, over the support of the priors.
         likelihood = [*model.observed_RVs, *model.potentials] if flat else None
         (log_density,), vector = join_nonshared_inputs(
-            model.initial_point(),
-            [model.logp(vars=likelihood, jacobian=False)],
-            model.continuous_value_vars,
+            start, [model.logp(vars=likelihood, jacobian=False)], model.continuous_value_vars
         )
         points = pt.matrix("points", shape=(None, self.size))
         values = vectorize_graph(log_density, {vector: points})

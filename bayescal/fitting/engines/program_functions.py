@@ -225,8 +225,10 @@ def compiled(inputs: list[Any], outputs: Any, *, checked: bool = True) -> Callab
     from pytensor.compile.mode import Mode
     from pytensor.graph.rewriting.basic import dfs_rewriter
 
-    mode = Mode(linker="vm", optimizer="fast_run").excluding("fusion", "BlasOpt", "inplace")
-    mode = mode.register((dfs_rewriter(_in_pairs()), BEFORE_INPLACE))
+    mode = Mode(linker="vm", optimizer="fast_run").excluding(
+        "fusion", "BlasOpt", "inplace", "local_pow_to_nested_squaring"
+    )
+    mode = mode.register((dfs_rewriter(_for_numpy()), BEFORE_INPLACE))
     if not checked:
         mode = mode.including("local_remove_check_parameter")
     with pytensor.config.change_flags(cxx=""):
@@ -240,17 +242,30 @@ BEFORE_INPLACE = 49.9  # position of the last of PyTensor's rewrites that change
 
 
 @cache
-def _in_pairs() -> Any:
-    """Return the rewrite of sums and products of many arrays into those of two, as numpy's are."""
+def _for_numpy() -> Any:
+    """Return the rewrite of operations without a numpy function into those with one."""
     import pytensor.scalar as ps
+    import pytensor.tensor as pt
     from pytensor.graph.rewriting.basic import node_rewriter
+    from pytensor.scalar.math import Log1mexp, Softplus
     from pytensor.tensor.elemwise import Elemwise
 
-    @node_rewriter([Elemwise])  # type: ignore[untyped-decorator]
-    def in_pairs(_: Any, node: Any) -> Any:
-        if len(node.inputs) < 3 or not isinstance(node.op.scalar_op, ps.Add | ps.Mul):
-            return None
-        total = reduce(node.op, node.inputs)
-        return [total] if total.type == node.outputs[0].type else None
+    def rewritten(node: Any) -> Any:
+        op, inputs = node.op.scalar_op, node.inputs
+        if isinstance(op, ps.Add | ps.Mul) and len(inputs) > 2:
+            return reduce(node.op, inputs)
+        if isinstance(op, ps.Clip):
+            return pt.minimum(pt.maximum(inputs[0], inputs[1]), inputs[2])
+        if isinstance(op, Softplus):
+            return pt.maximum(inputs[0], 0.0) + pt.log1p(pt.exp(-pt.abs(inputs[0])))
+        if isinstance(op, Log1mexp):
+            near_zero, far = pt.log(-pt.expm1(inputs[0])), pt.log1p(-pt.exp(inputs[0]))
+            return pt.switch(inputs[0] > -np.log(2.0), near_zero, far)
+        return None
 
-    return in_pairs
+    @node_rewriter([Elemwise])  # type: ignore[untyped-decorator]
+    def for_numpy(_: Any, node: Any) -> Any:
+        new = rewritten(node)
+        return [new] if new is not None and new.type == node.outputs[0].type else None
+
+    return for_numpy
