@@ -135,6 +135,13 @@ def read_settings(parameters: ScoreParameters) -> Settings:
         for record, hyperparameters in records
     )
     names = (*parts, *(each.name for each in programs))
+    taking = [record.name for record, _ in records if record.program().takes_covariates]
+    if combined and taking:
+        raise ValueError(
+            f"parts that are combined have curves of the score alone, and {taking[0]!r} takes"
+            " covariates: fit it alone, as in ScoreCalibrator(Program(...)), and compare its"
+            " predictions with theirs."
+        )
     if len(set(names)) < len(names):
         raise ValueError(f"parts must have different names, got {', '.join(names)}.")
     options = Options(
