@@ -6,6 +6,8 @@ import textwrap
 
 import numpy as np
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 import scipy.stats as st
 import xarray as xr
@@ -18,7 +20,7 @@ from bayescal.calibrators import compare_estimates
 from bayescal.distributions import programs
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
-from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
+from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord, compiled
 from bayescal.fitting.scores import BinaryScores
 from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay
 
@@ -262,6 +264,38 @@ def test_a_density_is_that_of_scipy_in_raw_units():
     assert program.summary.startswith("In each class (s - m)/S ~ StudentT")
 
 
+@pytest.mark.parametrize(
+    ("density", "free"),
+    [
+        (Density(pm.Normal), "mu sigma"),
+        (Density(pm.Normal, priors={"tau": Density("Gamma", alpha=2, beta=1)}), "mu tau"),
+        (Density(pm.HalfNormal), "sigma"),
+        (Density(pm.HurdleLogNormal, psi=0.5), "mu sigma"),
+        # Two ways to say the same: the one that was not chosen has no prior.
+        (Density(pm.Gamma, alpha=2.0, priors={"beta": Density("HalfNormal", sigma=1)}), "beta"),
+        (Density(pm.Beta, nu=9.0, priors={"mu": Density("Beta", alpha=1, beta=1)}), "mu"),
+    ],
+)
+def test_parameters_that_are_free(density, free):
+    assert " ".join(density.record().program().answer_parameters()) == free
+
+
+def test_operations_are_rewritten_for_numpy():
+    """Values are those of PyTensor's own functions, and none calls Python for each element."""
+    x = pt.vector("x")
+    at = np.array([-800.0, -30.0, -1.0, -1e-20, 0.0, 1e-9, 2.0, 40.0, 900.0, np.nan])
+    answers = [pt.softplus(x), pt.log1mexp(-pt.abs(x)), pt.clip(x, -2, 3), x**5, x**8 + x + 1.0]
+    function = compiled([x], answers)
+    expected = pytensor.function([x], answers, mode=pytensor.compile.mode.Mode("py", None))
+    with np.errstate(all="ignore"):
+        for own, other in zip(function(at), expected(at), strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-14)
+    nodes = function.maker.fgraph.apply_nodes
+    scalar = [node.op.scalar_op for node in nodes if hasattr(node.op, "scalar_op")]
+    assert scalar
+    assert all(op.nfunc_spec for op in scalar)
+
+
 def test_a_density_is_kept_with_its_file(draws_of_prior, tmp_path):
     density = Density(pm.StudentT, nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
     calibrator = fitted(density)
@@ -282,6 +316,8 @@ def test_a_density_is_kept_with_its_file(draws_of_prior, tmp_path):
         (Density(pm.StudentT), r"StudentT needs nu, fixed or with a prior, such as nu=1.0"),
         (Density(pm.Normal, nu=3), "parameters of Normal are mu, sigma, tau; got nu"),
         (Density(pm.Normal, mu=0, sigma=1), "all parameters of Normal are fixed"),
+        (Density(pm.Gamma), "Gamma needs some of alpha, beta, mu, sigma, fixed or with a prior"),
+        (Density(pm.Flat), "Flat has no parameters, so that nothing would be fitted"),
         (Density(pm.Normal, mu=[1, 2, 3]), "must be finite numbers, or a pair"),
         (Density(pm.Normal, mu=0, priors={"mu": Density(pm.Normal)}), "is fixed and has a prior"),
         (Density(pm.Normal, priors={"mu": 3}), "prior of 'mu' must be a Density of fixed"),
@@ -368,6 +404,9 @@ def test_programs_say_whether_they_take_covariates(write):
         fitted(Program(write(LOGISTIC)), covariates={"length": COLUMN})
     with pytest.raises(ValueError, match="covariates are for a Program alone"):
         fitted("gaussian", covariates={"length": COLUMN})
+    for columns in ({"length": COLUMN, "site": SITE}, None):
+        with pytest.raises(ValueError, match="'mine' takes covariates: fit it alone"):
+            fitted(["densities", Program(write(GROUPS))], covariates=columns)
 
 
 # What is wrong with a program

@@ -45,6 +45,8 @@ def check_density(plain: Mapping[str, Any]) -> None:
     """Raise ValueError unless every parameter of a record is fixed, has a prior or a default."""
     name = plain["distribution"]
     known = _parameters(distribution_of(name))
+    if not known:
+        raise ValueError(f"Density: {name} has no parameters, so that nothing would be fitted.")
     given = {**plain["fixed"], **plain["priors"]}
     if unknown := [each for each in given if each not in known]:
         raise ValueError(
@@ -58,6 +60,11 @@ def check_density(plain: Mapping[str, Any]) -> None:
         raise ValueError(
             f"Density: {name} needs {', '.join(missing)}, fixed or with a prior, such as {each}=1.0"
             f" or priors={{{each!r}: Density('Gamma', alpha=2, beta=1)}}."
+        )
+    if not free and not plain["fixed"]:
+        raise ValueError(
+            f"Density: {name} needs some of {', '.join(known)}, fixed or with a prior, such as"
+            f" priors={{{next(iter(known))!r}: Density('Gamma', alpha=2, beta=1)}}."
         )
     if not free:
         raise ValueError(
@@ -118,15 +125,15 @@ def _prior(name: str, plain: Mapping[str, Any]) -> Any:
 
 def _free(plain: Mapping[str, Any]) -> list[str]:
     """Return the parameters that are neither fixed nor another way to say one that is."""
-    name, fixed, priors = plain["distribution"], plain["fixed"], plain["priors"]
-    known = _parameters(distribution_of(name))
-    free = [each for each, needed in known.items() if needed or each in priors]
-    # Of location-scale distributions PyMC makes mu and sigma optional.
-    said = {*fixed, *priors}
-    for each in DEFAULT_PRIORS:
-        scale = each == "sigma" and said & {"tau", "lam"}
-        if each in known and each not in free and not scale:
-            free.append(each)
+    fixed, priors = plain["fixed"], plain["priors"]
+    kind = distribution_of(plain["distribution"])
+    known = _parameters(kind)
+    free = {each for each, needed in known.items() if needed or each in priors}
+    # PyMC makes the scale of location-scale distributions optional, since tau or lam says it, too.
+    # With a mu that is optional itself, as of Gamma, mu and sigma are one way of several.
+    mu = inspect.signature(kind.dist).parameters.get("mu")
+    if "sigma" in known and not {"tau", "lam"} & {*fixed, *priors}:
+        free |= {"sigma"} if mu is None or mu.default is not None else set()
     return [each for each in known if each in free and each not in fixed]
 
 

@@ -16,6 +16,7 @@ from bayescal.fitting.curves.curves import Curves, LogOddsCurves, PartCurves
 from bayescal.fitting.engines.program import log_likelihood, simulate_scores
 from bayescal.fitting.engines.program_functions import ProgramFunctions
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
 # Replicates of scores, of which the share up to each score is a distribution function.
@@ -133,7 +134,11 @@ class ProgramDensity:
 
 @dataclass(frozen=True)
 class ProgramClassDraws(ClassDraws):
-    """Draws of both classes' densities by a program."""
+    """
+    Draws of both classes' densities by a program.
+
+    A score that neither class can have, as beyond a truncation, says nothing: P(+) stays.
+    """
 
     draws: ProgramDraws = field(kw_only=True)
 
@@ -155,6 +160,16 @@ class ProgramClassDraws(ClassDraws):
         """Return the same draws for documents with other columns."""
         return self.of_draws(replace(self.draws, covariates=covariates), self.prior)
 
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the calibrated log-odds, shape (draws, scores)."""
+        negative, positive = self.log_densities(scores)
+        return log_odds(self.prior[:, None], *_comparable(positive, negative))
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data) by posterior predictive densities; (scores,)."""
+        negative, positive = (log_sum_exp(each, axis=0) for each in self.log_densities(scores))
+        return log_odds(float(self.prior.mean()), *_comparable(positive, negative))
+
     def label_log_odds(self, data: BinaryScores) -> Floats:
         """Return log-odds of the documents fitted; (draws, documents)."""
         return (self if data.covariates is None else self.of(data.covariates)).log_odds(data.score)
@@ -162,6 +177,12 @@ class ProgramClassDraws(ClassDraws):
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats:
         """Return the log likelihood of each document by the program's model."""
         return self.draws.log_likelihood(data)
+
+
+def _comparable(positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
+    """Return log densities, and 0 for both where both densities are 0."""
+    impossible = np.isneginf(negative) & np.isneginf(positive)
+    return np.where(impossible, 0.0, positive), np.where(impossible, 0.0, negative)
 
 
 # Curves at documents that have columns beside their score.

@@ -23,6 +23,7 @@ from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.atoms import GROUP
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
+from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.part import CONSTANTS, Groups, Reading, all_paths
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
 from bayescal.fitting.results.tree import (
@@ -50,6 +51,7 @@ EQUAL_TAILED = ("pointwise", "simultaneous")
 KINDS = ("pointwise", "hdi", "simultaneous")
 # Scores whose quantiles over draws take as long as a table does.
 DIRECT_QUANTILES = 768
+ATOM_SHARE = 0.05  # of documents with one score that may be a point mass of a program
 NODES = 256  # at which simultaneous bands are made sure of
 
 
@@ -206,13 +208,26 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
         scores_are=scores_are,
         guessed=scores_are == "probabilities" and not stated,
         ends=read_ends(groups),
-        jumps=groups[GROUP]["end"].values if GROUP in groups else np.empty(0),
+        jumps=_jumps(groups),
         covariates=Covariates.of(groups),
     )
     base_rate = read_base_rate(groups)
     if base_rate is None or groups[CONSTANTS].attrs.get("by_score"):
         return calibration
     return calibration.with_prior(stats.beta(*base_rate))
+
+
+def _jumps(groups: Groups) -> Floats:
+    """Return the scores at which curves may jump: ends with levels, and atoms of programs."""
+    if GROUP in groups:
+        ends: Floats = groups[GROUP]["end"].values
+        return ends
+    if all(paths.kind != PROGRAM for paths in all_paths(groups)):
+        return np.empty(0)
+    # Densities of a program may have a point mass, which many documents then share.
+    score, count = np.unique(groups["observed_data"]["score"].values, return_counts=True)
+    atoms: Floats = score[count >= max(2.0, ATOM_SHARE * count.sum())]
+    return atoms
 
 
 # Many topics: each is read as one problem.

@@ -11,7 +11,7 @@ from scipy import special
 
 from bayescal.families.warps import unwarp, warp
 from bayescal.fitting.curves.curves import Prior, quantiles_of_log_odds
-from bayescal.fitting.curves.tables import DIRECT, ULPS, Curve, first_nodes, refine
+from bayescal.fitting.curves.tables import DIRECT, SHORTEST, ULPS, Curve, first_nodes, refine
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.support.numerics import probability
@@ -297,12 +297,12 @@ def _knots(curves: ExportedCurves, row: int, node: Floats, values: Floats, error
     at = np.clip(scale.of(curves.read(score)), node[0], node[-1])
     log_odds = np.clip(np.interp(at, node, values), -SATURATED, SATURATED)
     for end in problem.shown(curves.calibration.jumps):
-        # On one side of a jump its level, on the other what the curve is a few roundings off.
-        inward = np.sign(float(np.median(score)) - end)
-        both = np.sort([end, end + inward * ULPS * np.spacing(abs(end))])
-        exact = np.clip(curves.exact(curves.read(both))[row], -SATURATED, SATURATED)
-        others = (score < both[0]) | (score > both[1])
-        score, log_odds = np.append(score[others], both), np.append(log_odds[others], exact)
+        # At a jump its level, on both sides what the curve is a few roundings off.
+        off = max(ULPS * np.spacing(abs(end)), SHORTEST)
+        near = np.unique(np.clip([end - off, end, end + off], score[0], score[-1]))
+        exact = np.clip(curves.exact(curves.read(near))[row], -SATURATED, SATURATED)
+        others = (score < near[0]) | (score > near[-1])
+        score, log_odds = np.append(score[others], near), np.append(log_odds[others], exact)
         order = np.argsort(score)
         score, log_odds = score[order], log_odds[order]
     kept = thin(score, log_odds, error)
