@@ -203,6 +203,10 @@ WRONG = {
         "sample scores.csv --labels one.csv --n 5 --out one.csv",
         "--out must be another file than",
     ),
+    "not a page": (
+        "recall scores.csv --labels one.csv --at-score 1 --report recall.pdf",
+        "--report must end in .html",
+    ),
     "not a CSV": ("sample scores.csv --n 5 --out plan.xlsx", "--out must end in .csv"),
     "no documents": ("sample scores.csv --n 0 --out plan.csv", "--n must be at least 1"),
     "precision of what": (
@@ -247,6 +251,23 @@ def test_wrong_use(name, folder, monkeypatch):
     words, message = WRONG[name]
     result = run(*words.split(), code=2)
     assert message in result.output
+
+
+def test_plans_may_come_back_from_a_spreadsheet(folder, tmp_path):
+    frame = pd.read_csv(folder / "two.csv")
+    frame.to_excel(tmp_path / "two.xlsx", index=False)
+    frame.to_csv(tmp_path / "two.csv", index=False, sep=";", decimal=",")
+    asked = ("recall", folder / "scores.csv", "--labels", folder / "one.csv", "--at-score", 1.5)
+    plain = run(*asked, "--labels", folder / "two.csv").output
+    for name in ("two.xlsx", "two.csv"):
+        assert run(*asked, "--labels", tmp_path / name).output == plain
+
+
+def test_a_round_without_its_pilot_has_no_interval_from_the_draw(folder):
+    asked = ("recall", folder / "scores.csv", "--labels", folder / "two.csv", "--at-score", 1.5)
+    out = run(*asked).output
+    assert "give the plans and labels of all rounds" in out
+    assert "from the draw alone" not in out
 
 
 def test_missing_labels_may_be_bounded(folder, tmp_path):

@@ -78,7 +78,7 @@ def read_review(
     lower_is_positive: bool = False,
 ) -> ReviewFiles:
     """Read a collection and the labels of several files, which must not contradict each other."""
-    from bayescal.sampling.plans import COLUMNS, read_plan
+    from bayescal.sampling.plans import COLUMNS, plan_of_rows
 
     reader = ColumnReader(scores)
     values = reader.scores(score_column) * (-1.0 if lower_is_positive else 1.0)
@@ -98,7 +98,10 @@ def read_review(
             known[one], source[one] = value, path
         if set(COLUMNS) <= set(frame.columns):
             with usage_errors():
-                plans.append(read_plan(path, values, groups))
+                cells = frame.astype(object).where(frame.notna(), "").astype(str)
+                names = list(cells.columns)
+                rows = [dict(zip(names, row, strict=True)) for row in cells.to_numpy().tolist()]
+                plans.append(plan_of_rows(str(path), rows, values, groups))
     return ReviewFiles(values, known, tuple(plans), groups)
 
 

@@ -361,7 +361,8 @@ def review_table(result: ReviewEstimate) -> Group:
         for words, limits in (("positives", result.positives), ("missed", result.missed))
     ]
     conflict = result.conflict
-    note = "" if math.isnan(conflict) else f"; as many deep positives if none hide: {conflict:.2g}"
+    deep = "P(so many positives deep in the ranking if none is hidden)"
+    note = "" if math.isnan(conflict) else f"; {deep}: {conflict:.2g}"
     return titled(
         f"{result.of.capitalize()}: {percent(result.level)} intervals, the first one to be stated",
         table,

@@ -136,19 +136,24 @@ def check_folder(out: Path | None) -> None:
 
 
 def check_file(
-    out: Path | None, suffixes: Sequence[str] = WRITTEN, read: Path | None = None
+    out: Path | None,
+    suffixes: Sequence[str] = WRITTEN,
+    read: Path | None = None,
+    option: str = "--out",
 ) -> None:
     """Check, before any work, that a file can be written."""
     if out is None:
         return
     if out.suffix.lower() not in suffixes:
-        raise UsageError(f"--out must end in {' or '.join(suffixes)}, got {out}.")
+        raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {out}.")
     if out.is_dir():
-        raise UsageError(f"--out: {out} is a folder, where a file is to be written.")
+        raise UsageError(f"{option}: {out} is a folder, where a file is to be written.")
     if not out.parent.is_dir():
-        raise UsageError(f"--out: there is no folder {out.parent}; make it first.")
+        raise UsageError(f"{option}: there is no folder {out.parent}; make it first.")
     if read is not None and read.exists() and out.exists() and out.samefile(read):
-        raise UsageError(f"--out must be another file than {read}, which is read: choose a name.")
+        raise UsageError(
+            f"{option} must be another file than {read}, which is read: choose a name."
+        )
     _check_writable(out.parent)
 
 

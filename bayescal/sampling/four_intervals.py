@@ -157,8 +157,9 @@ def estimate_of_labels(
         drawn = draw_of_plans(units, plans)
         if drawn is None:
             notes.append(
-                "The labels do not fit the plan: some documents that no plan names were labelled"
-                " before it and some after. There is no design-based interval."
+                "The labels do not fit the strata of the plan: give the plans and labels of all"
+                " rounds, and of documents in no plan only labels that all were there before the"
+                " plan or all came after it. There is no design-based interval."
             )
     elif inclusion is not None:
         drawn = draw_of_probabilities(units, inclusion)
@@ -169,7 +170,8 @@ def estimate_of_labels(
     if conflict < CONFLICT:
         notes.append(
             "Deep in the ranking there are more positives than a curve without hidden ones explains"
-            f" (probability {conflict:.2g}): rely on the design-based interval."
+            f" (probability {conflict:.2g}): rely on the design-based interval"
+            f"{'.' if exact is not None else ', for which there has to be a plan.'}"
         )
     return ReviewEstimate(
         of=of,

@@ -142,16 +142,23 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
     FileNotFoundError
         If there is no such file.
     """
-    values = validation.as_scores(scores)
     with Path(path).open(newline="") as file:
         rows = list(csv.DictReader(file))
+    return plan_of_rows(str(path), rows, scores, groups)
+
+
+def plan_of_rows(
+    path: str, rows: list[dict[str, str]], scores: ArrayLike, groups: ArrayLike | None
+) -> SamplePlan:
+    """Return the plan of a file's rows, as texts."""
+    values = validation.as_scores(scores)
     lacking = [name for name in COLUMNS if not rows or name not in rows[0]]
     if lacking:
         raise ValueError(
             f"{path} must be a plan with the columns {', '.join(COLUMNS)}; it lacks"
             f" {', '.join(lacking)}: write it with bayescal sample or SamplePlan.to_csv."
         )
-    check_hash(str(path), rows[0]["hash"], values)
+    check_hash(path, rows[0]["hash"], values)
     documents = _numbers(path, rows, "document").astype(np.intp)
     if documents.min() < 0 or documents.max() >= values.size:
         raise ValueError(
@@ -189,13 +196,13 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
     return plan
 
 
-def _numbers(path: str | Path, rows: list[dict[str, str]], name: str) -> Floats:
+def _numbers(path: str, rows: list[dict[str, str]], name: str) -> Floats:
     """Return a column of a plan file as numbers."""
     values = np.empty(len(rows))
     for k, row in enumerate(rows):
         try:
-            values[k] = float(row[name])
-        except (TypeError, ValueError):
+            values[k] = float(row[name].replace(",", "."))  # as spreadsheets write decimals
+        except (AttributeError, ValueError):
             values[k] = np.nan
         if not np.isfinite(values[k]):
             raise ValueError(

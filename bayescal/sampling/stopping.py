@@ -359,7 +359,7 @@ def stop_review(
     >>> labels[plan.documents] = positive[plan.documents]
     >>> decision = stop_review(scores, labels, rule="control", control=plan)
     >>> decision.stop, decision.advice
-    (False, 'Read on to rank 514, 513 documents more.')
+    (False, 'Read on to rank 514: 423 documents more.')
     """
     values = validation.as_scores(scores)
     known = as_partial_labels(labels, values.size)
@@ -371,7 +371,8 @@ def stop_review(
     if chosen.needs_control and not drawn.any():
         raise ValueError(
             f"control must be the control sample of the rule {rule!r}, got None: draw it with"
-            " plan_sample(scores, n, purpose='control') and label it."
+            " plan_sample(scores, n, purpose='control') (in a shell: bayescal sample --for"
+            " control), and label it."
         )
     order = np.argsort(-values, kind="stable")
     review = Review(
@@ -402,7 +403,8 @@ def _as_control(
         if len(plan.strata) > 1:
             raise ValueError(
                 "control must be a simple random sample, got a plan with"
-                f" {len(plan.strata)} strata: draw it with purpose='control'."
+                f" {len(plan.strata)} strata: draw it with purpose='control' (in a shell: --for"
+                " control)."
             )
         positions = plan.documents
     else:
@@ -427,7 +429,8 @@ def _advice(review: Review, rank: int | None, sample: int, *, stop: bool) -> str
     if stop:
         return f"Stop: {review.read:,} documents were read, and {rank:,} are enough."
     if rank is not None:
-        return f"Read on to rank {rank:,}, {rank - review.read:,} documents more."
+        unread = int(np.isnan(review.labels[:rank]).sum())
+        return f"Read on to rank {rank:,}: {unread:,} documents more."
     if sample:
         return f"Sample {sample:,} more documents at random."
     return "Read on, and ask again."

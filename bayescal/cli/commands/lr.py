@@ -68,7 +68,7 @@ def lr(
     check_at_least(2, **{"--folds": folds})
     check_at_least(1, **{"--draws": draws})
     writing.check_file(out, PAGES)
-    writing.check_file(ratios, read=scores)
+    writing.check_file(ratios, read=scores, option="--ratios")
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     if ratios is not None:
         writing.check_columns_free(reader.frame, scores, *predictions.RATIO_COLUMNS)

@@ -64,7 +64,7 @@ def recall(
             "--at-score must be the score from which on documents are taken, got none."
         )
     check_at_least(0, **{"--seed": seed})
-    writing.check_file(report, (".html",), read=scores)
+    writing.check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
     review = reviews.read_review(
         scores,
