@@ -42,7 +42,7 @@ CELLS = (
     ("25 % hidden", 0.05, 500),
     (REUTERS, 0.0, 400),
 )
-RUNS = 120
+RUNS = 72
 # Population, share, labels: of intervals from the draw alone, which cost little.
 DRAWN, DRAWS = (
     (
@@ -60,8 +60,9 @@ CONTROL_POSITIVES, STOP_LABELS, LOOK = 25, 2_400, 1_000
 PART_WAY = 2 / 3  # how much of the first answer is read before the rule is asked again
 
 
-TABLES = ("reviews", "reviews_draws", "reviews_fits", "reviews_stops")
-PIECES = ("recalls", "draws", "fits", "stops")
+PRIORS, EARLIER = ("vague", "learned"), 40
+TABLES = ("reviews", "reviews_draws", "reviews_fits", "reviews_stops", "reviews_earlier")
+PIECES = ("recalls", "draws", "fits", "stops", "earlier")
 
 
 def draw(population: str, share: float, rng: np.random.Generator) -> tuple[Floats, np.ndarray]:
@@ -138,6 +139,17 @@ def recall_of(population: str, share: float, n: int, seed: int) -> list[tuple[bo
     each = (found.design_based, found.robust, found.without_hidden, *peers)
     held = [(bool(one.lower <= truth <= one.upper), one.width) for one in each]
     return [*held, (True, seconds)]
+
+
+def by_prior(population: str, seed: int) -> list[tuple[bool, float]]:
+    """Return whether the hull holds by each prior of the share hidden, and its width."""
+    rng = np.random.default_rng([seed, crc32(population.encode()), 13])
+    scores, positive = draw(population, 0.01, rng)
+    at = threshold_of(population, scores, positive)
+    truth = float(np.mean(scores[positive] >= at))
+    labels, _ = planned(scores, positive, at, 500, int(rng.integers(2**31)))
+    found = [estimate_recall(scores, labels, at, hidden=each).robust for each in PRIORS]
+    return [(bool(one.lower <= truth <= one.upper), one.width) for one in found]
 
 
 def from_the_draw(population: str, share: float, n: int, seed: int) -> tuple[bool, float]:
@@ -257,7 +269,8 @@ def run(options: Options) -> None:
     drawn, of_draws = _from_the_draw(options)
     fits, more = _fits(options)
     stops, rest = _stops(options)
-    for name, table in zip(TABLES, (recalls, drawn, fits, stops), strict=True):
+    earlier = _earlier(options)
+    for name, table in zip(TABLES, (recalls, drawn, fits, stops, earlier), strict=True):
         write_table(table, options.out, name)
     write_bars([*bars, *of_draws, *more, *rest], options.out, "reviews")
     write_page("reviews", options.out, page(options.out))
@@ -367,6 +380,19 @@ def _stops(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
         bars.append(Bar(claim, with_error(*ratio, 2), "<= 1.05", ratio[0] <= 1.05))
     columns = ["collection", "runs", "posterior", "QBCB", "buscar"]
     return pd.DataFrame(rows, columns=columns), bars
+
+
+def _earlier(options: Options) -> pd.DataFrame:
+    rows = []
+    for population in ("Gaussian", "25 % hidden"):
+        tasks = [(population, seed) for seed in range(options.size(EARLIER, 2))]
+        results = np.array(spread_over(options.jobs, by_prior, tasks), dtype=float)
+        texts = [
+            f"{with_error(*_share(results[:, k, 0]), 2)} / {results[:, k, 1].mean():.2f}"
+            for k in range(len(PRIORS))
+        ]
+        rows.append((population, len(tasks), *texts))
+    return pd.DataFrame(rows, columns=["collection", "runs", *PRIORS])
 
 
 if __name__ == "__main__":
