@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 
 pytestmark = pytest.mark.one_era
 
@@ -154,6 +154,75 @@ class TestConstantLabels:
         classifier.report(tmp_path / "report.html", XL, y)
         again = CalibratedClassifier.load(classifier.save(tmp_path / "model.joblib"))
         np.testing.assert_array_equal(again.predict_proba(XL), classifier.predict_proba(XL))
+
+
+class TestSingleDocuments:
+    """A class or label of one document cannot be trained on and held out: the base rate answers."""
+
+    @pytest.mark.parametrize(
+        ("calibrator", "ensemble"),
+        [(each, True) for each in (QUICK, "temperature")]
+        + [(each, False) for each in (QUICK, "isotonic", MulticlassCalibrator(draws=25))],
+        ids=str,
+    )
+    def test_of_a_class(self, calibrator, ensemble, tmp_path):
+        y = Y.copy().astype("U4")
+        y[7] = "zinc"
+        base = LogisticRegression()
+        classifier = CalibratedClassifier(base, calibrator, cv=3, ensemble=ensemble)
+        with pytest.warns(UserWarning, match=r"classes of a single document \('zinc'\)"):
+            classifier.fit(X, y)
+        assert classifier.classes_.tolist() == ["corn", "gold", "oil", "zinc"]
+        p = answers(classifier, X, calibrator is QUICK)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        odds = p[:, 3] / (1.0 - p[:, 3])  # 2/302 to what one map of the others sums to
+        joint = isinstance(calibrator, MulticlassCalibrator)
+        np.testing.assert_allclose(odds, 2 / 302, rtol=1e-9 if joint else 1.0)
+        # The document is neither trained on nor calibrated on.
+        assert np.isnan(classifier.scores_[7]).all()
+        assert np.isnan(classifier.scores_[:, 3]).all()
+        others = np.arange(300) != 7
+        assert not np.isnan(classifier.scores_[others, :3]).any()
+        if not ensemble:
+            (pair,) = classifier.calibrated_classifiers_
+            expected = base.fit(X[others], y[others])
+            np.testing.assert_array_equal(pair.estimator.coef_, expected.coef_)
+        if joint:
+            shares = {"corn": 0.1, "gold": 0.1, "oil": 0.3, "zinc": 0.5}
+            assert classifier.predict_proba(X, prior=shares)[:, 3].mean() > 0.3
+            assert not classifier.summary().empty
+            classifier.report(tmp_path / "report.html", X, y)
+
+    @pytest.mark.parametrize(("calibrator", "side"), [(QUICK, 0), ("topics", 1)], ids=str)
+    def test_of_a_label(self, calibrator, side, tmp_path):
+        y = YL.copy()
+        y[:, 1], y[5, 1] = 1 - side, side
+        if calibrator == "topics":
+            calibrator = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
+        base = OneVsRestClassifier(LinearSVC(random_state=0))
+        classifier = CalibratedClassifier(base, calibrator, cv=2)
+        with pytest.warns(UserWarning, match=r"single document on one side \(1\)"):
+            classifier.fit(XL, y)
+        p = answers(classifier, XL, posterior=True)
+        np.testing.assert_allclose(p[:, 1], 2 / 162 if side else 160 / 162)
+        assert ((p[:, [0, 2]] > 0.5) == y[:, [0, 2]]).mean() > 0.7
+        classifier.report(tmp_path / "report.html", XL, y)
+
+    @pytest.mark.parametrize("ensemble", [False, True])
+    def test_base_rates_are_of_all_documents(self, ensemble):
+        y = YL.copy()
+        y[:, 1] = 0
+        base = OneVsRestClassifier(LinearSVC(random_state=0))
+        classifier = CalibratedClassifier(base, "sigmoid", cv=2, ensemble=ensemble)
+        with pytest.warns(UserWarning, match="never vary"):
+            classifier.fit(XL, y)
+        np.testing.assert_allclose(classifier.predict_proba(XL)[:, 1], 1 / 162)
+
+    def test_with_too_few_others_are_refused(self):
+        y = np.where(np.arange(300) == 7, 2, CODES == 1)
+        for labels, alone in ((y, "2"), (np.arange(300) == 3, "True")):
+            with pytest.raises(ValueError, match=f"one to hold out, got one of {alone}: add"):
+                CalibratedClassifier(LinearSVC(), QUICK, cv=2).fit(X, labels)
 
 
 class TestProbabilities:

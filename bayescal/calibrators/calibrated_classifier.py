@@ -167,14 +167,17 @@ class CalibratedClassifier(
         Raises
         ------
         ValueError
-            If an argument is not as described; if a class lacks documents in a part of a fold; or
-            if the classifier or the calibrator takes no weights and there are some.
+            If an argument is not as described; if a class lacks documents in a part of a fold; if
+            one of two classes has a single document; or if the classifier or the calibrator takes
+            no weights and there are some.
 
         Warns
         -----
         UserWarning
-            If a label never varies, or a class of a frozen estimator has no document: with k
-            positives among n documents its probability is (k + 1)/(n + 2), whatever the score.
+            If a label never varies, or a class of a frozen estimator has no document; without a
+            frozen one, also if one of several classes, or one side of a label, has a single
+            document, which cannot train and be held out. With k positives among n documents its
+            probability is (k + 1)/(n + 2), whatever the score.
         """
         X, estimator = indexable(checks.unmasked(X, "X"))[0], self._estimator()
         known = None
@@ -192,7 +195,9 @@ class CalibratedClassifier(
             weights = "sample_weight" if inclusion is None else "inclusion"
         calibrator = score_maps.read_calibrator(self.calibrator, target.kind, weights)
         pooled = isinstance(calibrator, TopicCalibrator | MulticlassCalibrator)
-        if pooled and isinstance(estimator, FrozenEstimator):
+        if not isinstance(estimator, FrozenEstimator):
+            target = replace(target, fewest=2)
+        elif pooled:
             target = replace(target, population=True)
         fit_params, split_params = folds.route(
             self,

@@ -242,7 +242,11 @@ class CalibrationJobs:
 def _warn_of_constant(target: Target) -> None:
     """Warn of classes without documents, and of labels that all documents have or none has."""
     names = first_of(target.columns[target.constant].tolist())
-    what = "labels that never vary" if target.kind == MULTILABEL else "classes without documents"
+    sides = np.minimum(target.positive.sum(axis=0), (~target.positive).sum(axis=0))
+    single = bool((sides[target.constant] == 1).any())
+    what = "classes of a single document" if single else "classes without documents"
+    if target.kind == MULTILABEL:
+        what = "labels that never vary" + " or have a single document on one side" * single
     if target.kind == BINARY:
         what, names = "one class only", repr(target.names.tolist()[int(target.positive[0, 0])])
     warn_user(
@@ -257,6 +261,10 @@ def _jobs_of(
     own = np.ones(part.rows.size) if weight is None else weight[part.rows]
     every, absent = target.positive[part.rows], target.constant
     counts = np.stack([own @ ~every, own @ every], axis=1)
+    # No score enters base rates: they are of all documents.
+    of_all = np.ones(len(target.y)) if weight is None else weight
+    rates = np.stack([of_all @ ~target.positive, of_all @ target.positive], axis=1)
+    counts[absent] = rates[absent]
     shares = np.array([k / (n + k) if n * k else class_prior(k, n + k) for n, k in counts])
     reach = Reach.of(part.scores)
     scores, positive, names = reach.clip(part.scores), every[:, ~absent], target.columns[~absent]
@@ -275,7 +283,7 @@ def _jobs_of(
     elif joint:
         log_odds = gives_log_odds(part.estimator)
         kind = partial(score_maps.ClassesMap, log_odds=log_odds)
-        known = {**extra, "classes": target.names}
+        known = {**extra, "classes": names}
         jobs = [(score_maps.as_logits(scores, log_odds), target.y[part.rows], known)]
     elif _is_joint(calibrator) and target.kind == MULTICLASS and names.size > 2:
         kind, jobs = score_maps.JointMap, [(scores, positive.argmax(axis=1), extra)]
@@ -403,7 +411,7 @@ def summary(pairs: Pairs, level: float) -> Any:
     """Return the parameters of the calibrators; of several by class, label and fold first."""
     import pandas as pd
 
-    if not isinstance(pairs[0].score_map, score_maps.ClassesMap):
+    if not pairs[0].score_map.of_all_classes:
         return summary_of(problems(pairs), level)
     tables = [pair.calibrators[0].summary(level) for pair in pairs]
     return tables[0] if len(pairs) == 1 else pd.concat(tables, keys=_folds(pairs), names=["fold"])
@@ -434,8 +442,7 @@ def own_scores(pairs: Pairs, documents: Any) -> Floats:
 
 def kept_columns(pairs: Pairs) -> NDArray[np.bool_] | slice:
     """Return the classes or labels that have a problem, and a column of scores."""
-    kept = pairs[0].columns.kept
-    return slice(None) if kept is None else kept
+    return pairs[0].score_map.kept
 
 
 def _folds(pairs: Pairs) -> list[str]:

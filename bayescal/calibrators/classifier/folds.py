@@ -17,7 +17,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from bayescal.calibrators.classifier.raw_scores import ScoreColumns, last_step
-from bayescal.calibrators.classifier.targets import BINARY, Target, check_both_sides
+from bayescal.calibrators.classifier.targets import (
+    BINARY,
+    MULTICLASS,
+    MULTILABEL,
+    Target,
+    check_both_sides,
+    check_held_out,
+)
 from bayescal.support.validation import Floats
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -40,10 +47,12 @@ class TrainingDocuments:
     target: Target  # Their labels
     # Further arguments of the classifier's fit; those of length n are split like X
     fit_params: dict[str, Any]
+    rows: NDArray[np.intp] | None = None  # Those to use; None for all
 
     def fit(self, estimator: Any, rows: NDArray[np.intp] | None = None) -> Any:
-        """Return a clone of a classifier fitted on some documents; of None on all."""
+        """Return a clone of a classifier fitted on some documents; of None on all to use."""
         copy, params = clone(estimator), self.fit_params
+        rows = self.rows if rows is None else rows
         if rows is None:
             return copy.fit(self.features, self.target.y, **params)
         features, y = _safe_split(copy, self.features, self.target.y, rows)
@@ -74,9 +83,19 @@ def score_held_out(
         columns = ScoreColumns.of(target, ~constant)
         rows, scores = np.arange(len(target.y)), columns.scores(estimator, features)
         return columns, [Scored(estimator, rows, scores)]
-    if constant.any():
+    y, used = target.y, np.arange(len(target.y))
+    if target.kind != MULTILABEL:
+        check_held_out(target)
+    if target.kind == MULTICLASS and constant.any():
+        learnt = target.of_classes(~constant)
+        used = np.flatnonzero(learnt.positive.any(axis=1))
+        documents = replace(documents, target=learnt, rows=used)
+        # Splitters see a document of another class in place of those left out.
+        common = learnt.names[learnt.positive.sum(axis=0).argmax()]
+        y = np.where(learnt.positive.any(axis=1), y, common)
+    elif constant.any():
         documents = replace(documents, target=_without_constant_labels(target, estimator))
-    splits = check_cv(cv, target.y, classifier=True).split(features, target.y, **split_params)
+    splits = check_cv(cv, y, classifier=True).split(features, y, **split_params)
     score = score_folds if ensemble else score_out_of_fold
     return ScoreColumns.of(documents.target), score(estimator, documents, splits, n_jobs=n_jobs)
 
@@ -85,8 +104,8 @@ def _without_constant_labels(target: Target, estimator: Any) -> Target:
     """Return the target of the labels that vary, which a classifier can learn; one is binary."""
     if target.constant.all():
         raise ValueError(
-            "y must hold at least one label that some documents have and others have not, got"
-            f" {target.names.size} labels that never vary: add documents."
+            "y must hold at least one label that two documents have and two have not, got"
+            f" {target.names.size} labels without: add documents."
         )
     some = target.of_labels(~target.constant)
     if some.columns.size > 1 or isinstance(last_step(estimator)[0], MultiOutputClassifier):
@@ -106,7 +125,7 @@ def score_folds(
     estimator: Any, documents: TrainingDocuments, splits: Iterable[Split], *, n_jobs: int | None
 ) -> list[Scored]:
     """Return, for each split, a classifier trained on one part and scores of the other."""
-    parts = checked_splits(splits, documents.target)
+    parts = checked_splits(splits, documents.target, used=documents.rows)
     jobs = [delayed(_train_and_score)(estimator, documents, part) for part in parts]
     return list(Parallel(n_jobs=n_jobs)(jobs))
 
@@ -118,6 +137,7 @@ def score_out_of_fold(
     parts = checked_splits(
         splits,
         documents.target,
+        used=documents.rows,
         repeats=False,
         where=" with ensemble=False",
         other=", or ensemble=True",
@@ -135,15 +155,18 @@ def checked_splits(
     splits: Iterable[Split],
     target: Target,
     *,
+    used: NDArray[np.intp] | None = None,
     repeats: bool = True,
     where: str = "",
     other: str = "",
 ) -> list[Split]:
     """Return splits as positions of training and test documents; optionally refuse repeats."""
     every, out = np.arange(len(target.y)), []
-    for k, (train, test) in enumerate(splits):
+    kept = np.isin(every, every if used is None else used)
+    for k, part in enumerate(splits):
         # Splits may be masks or positions.
-        rows = every[train], every[test]
+        train, test = (every[each] for each in part)
+        rows = train[kept[train]], test[kept[test]]
         check_both_sides(target, rows[0], f"the training part of fold {k + 1}")
         out.append(rows)
     if not out:

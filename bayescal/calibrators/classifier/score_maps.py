@@ -353,6 +353,16 @@ class ScoreMap:
         """Return whether the map itself takes new shares of several classes as priors."""
         return False
 
+    @property
+    def kept(self) -> NDArray[np.bool_] | slice:
+        """Return the classes or labels that have a calibrator, and a column of scores."""
+        return slice(None)
+
+    @property
+    def of_all_classes(self) -> bool:
+        """Return whether one calibrator is for all classes together."""
+        return False
+
 
 @dataclass(frozen=True)
 class ColumnMaps(ScoreMap):
@@ -477,6 +487,11 @@ class ClassesMap(ScoreMap):
         """Return whether the map itself takes new shares of several classes as priors."""
         return True
 
+    @property
+    def of_all_classes(self) -> bool:
+        """Return whether one calibrator is for all classes together."""
+        return True
+
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every class, each (n, classes)."""
         positive = self.joint.predict_proba(as_logits(scores, self.log_odds), _shares(priors))
@@ -526,8 +541,8 @@ class WithBaseRates(ScoreMap):
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
         out = np.empty((2, len(scores), len(self.counts)))
         if self.names.size:
-            out[:, :, self._kept] = self.inner.log_proba(scores, self._of_kept(priors))
-        for k in np.flatnonzero(~self._kept).tolist():
+            out[:, :, self.kept] = self.inner.log_proba(scores, self._of_kept(priors))
+        for k in np.flatnonzero(~self.kept).tolist():
             rate = class_prior(self.counts[k, 1], self.counts[k].sum())
             if priors[k] is not None:
                 rate = float(self._rates(k, priors, MOST_RATES).mean())
@@ -540,8 +555,8 @@ class WithBaseRates(ScoreMap):
         if self.names.size:
             drawn = self.inner.sample(scores, draws, rng, self._of_kept(priors))
         out = np.empty((*drawn.shape[:2], len(self.counts)))
-        out[:, :, self._kept] = drawn
-        for k in np.flatnonzero(~self._kept).tolist():
+        out[:, :, self.kept] = drawn
+        for k in np.flatnonzero(~self.kept).tolist():
             out[:, :, k] = self._rates(k, priors, len(drawn))[:, None]
         return out
 
@@ -550,14 +565,19 @@ class WithBaseRates(ScoreMap):
         out = np.empty((len(scores), len(self.counts), 2))
         if self.names.size:
             kept = self._of_kept(priors)
-            out[:, self._kept] = self.inner.interval(scores, level, kind, kept)
-        for k in np.flatnonzero(~self._kept).tolist():
+            out[:, self.kept] = self.inner.interval(scores, level, kind, kept)
+        for k in np.flatnonzero(~self.kept).tolist():
             rates = self._rates(k, priors, MOST_RATES)[:, None]
             if kind == "hdi":
                 out[:, k] = highest_density(rates, level).ravel()
             else:
                 out[:, k] = np.quantile(rates, [0.5 - level / 2.0, 0.5 + level / 2.0])
         return out
+
+    @property
+    def of_all_classes(self) -> bool:
+        """Return whether one calibrator is for all classes together."""
+        return self.inner.of_all_classes
 
     def posterior(self) -> xr.DataTree:
         """Return the map's tree."""
@@ -568,11 +588,12 @@ class WithBaseRates(ScoreMap):
         return self.inner.problems()
 
     @property
-    def _kept(self) -> NDArray[np.bool_]:
+    def kept(self) -> NDArray[np.bool_]:
+        """Return the classes or labels that have a calibrator, and a column of scores."""
         return np.asarray(np.isnan(self.counts[:, 0]), dtype=np.bool_)
 
     def _of_kept(self, priors: Priors) -> Priors:
-        return [prior for prior, kept in zip(priors, self._kept, strict=True) if kept]
+        return [prior for prior, kept in zip(priors, self.kept, strict=True) if kept]
 
     def _rates(self, k: int, priors: Priors, size: int) -> Floats:
         """Return draws of P(+) of a column without documents on one side."""

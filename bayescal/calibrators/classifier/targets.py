@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from bayescal.support.validation import as_labels, check_kept, position_of_positive
+from bayescal.support.validation import as_labels, check_kept, first_of, position_of_positive
 
+FEWEST_LEARNT = 3  # of several classes: fewer leave a classifier of two, with one column of scores
 BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 
 
@@ -32,6 +33,8 @@ class Target:
     # Whether columns that lack documents on one side are calibrated too: by a population of topics,
     # or by a map of all classes
     population: bool = False
+    # Documents that a column needs on either side: 2 where one must train and one be held out
+    fewest: int = 1
 
     @property
     def turned(self) -> bool:
@@ -52,9 +55,10 @@ class Target:
 
     @property
     def constant(self) -> NDArray[np.bool_]:
-        """Return the columns without documents on one side: absent classes, constant labels."""
-        share = self.positive.mean(axis=0)
-        one_sided: NDArray[np.bool_] = np.isin(share, (0.0, 1.0))
+        """Return the columns without enough documents on one side: absent classes, rare labels."""
+        positives = self.positive.sum(axis=0)
+        rarer = np.minimum(positives, len(self.y) - positives)
+        one_sided: NDArray[np.bool_] = rarer < self.fewest
         filled = self.population and not one_sided.all()
         return np.zeros_like(one_sided) if filled else one_sided
 
@@ -63,6 +67,10 @@ class Target:
         return Target(
             MULTILABEL, self.y[:, columns], self.names[columns], self.positive[:, columns]
         )
+
+    def of_classes(self, columns: NDArray[np.bool_]) -> Target:
+        """Return the target of some of several classes; documents of the others stay in y."""
+        return Target(MULTICLASS, self.y, self.names[columns], self.positive[:, columns])
 
 
 def is_turned(names: NDArray[Any]) -> bool:
@@ -124,6 +132,18 @@ def _refuse_positive(positive: Any, asked: str) -> None:
     if positive is not None:
         raise ValueError(
             f"positive names one of two classes, got {positive!r} with {asked}: leave it at None."
+        )
+
+
+def check_held_out(target: Target) -> None:
+    """Raise ValueError unless two classes, or three of several, have documents to hold out."""
+    few = (target.y[:, None] == target.names).sum(axis=0) < target.fewest
+    if few.any() and target.names.size - np.count_nonzero(few) < FEWEST_LEARNT:
+        alone = first_of(target.names[few].tolist())
+        raise ValueError(
+            "y must hold at least two documents of both classes, or of three of several, one to"
+            f" train on and one to hold out, got one of {alone}: add documents of such classes,"
+            " merge them with others, or leave them out."
         )
 
 
