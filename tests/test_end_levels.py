@@ -145,6 +145,15 @@ def test_single_parts_have_levels_too(part, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba([98.0, 100.0, 120.0])[:, 1], p)
 
 
+def test_a_lowest_score_above_zero_has_its_level_at_the_lower_end():
+    score, positive = similarities(1500, 0, at_end=0.97)
+    calibrator = ScoreCalibrator("logistic", **FAST).fit(105.0 - score, ~positive)
+    at_end = positive[score == 100.0]
+    p = calibrator.predict_proba([-15.0, 5.0, 7.0, 90.0])[:, 0]
+    assert p[:2] == pytest.approx((1 + at_end.sum()) / (2 + at_end.size), abs=5e-3)
+    assert p[3] < p[2] < 0.6
+
+
 def test_a_single_part_has_no_level_that_labels_do_not_ask_for():
     score, positive = similarities(1500, 0)
     assert "levels" not in ScoreCalibrator("logistic", **FAST).fit(score, positive).results_

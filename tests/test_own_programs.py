@@ -164,6 +164,15 @@ def test_functions_survive_pickling_and_files(write):
         np.testing.assert_allclose(each.log_odds(score, draws, None), expected)
 
 
+def test_a_shipped_program_is_recorded_by_its_name_alone(write):
+    shipped = record_of("gaussian")
+    assert (shipped.kind, shipped.name, shipped.path, shipped.source) == (
+        "shipped", "gaussian", "", "",
+    )  # fmt: skip
+    path = write(LOGISTIC)
+    assert record_of(path).path == str(path)
+
+
 def test_a_file_of_results_does_not_run_a_changed_program(write, draws_of_prior, tmp_path):
     path = write(LOGISTIC)
     saved = fitted(Program(path)).save(tmp_path / "mine.nc")

@@ -125,6 +125,11 @@ def test_probabilities_of_zero_and_one():
 # Sites
 
 
+def test_the_level_of_a_summary_is_checked(pooled):
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        pooled.summary(level=90)
+
+
 def test_sites_borrow_and_a_new_one_is_of_the_population(pooled):
     patients = load_heart_disease()
     table = pooled.summary()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator, TopicCalibrator, report
+from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator, report
 from bayescal.monitoring import audit, load_heart_disease
 from bayescal.report import write_report
 from tests import browser as browsers
@@ -543,6 +543,44 @@ def test_curves_that_fall_have_several_regions(chromium, tmp_path):
         text = page.inner_text("#regions").replace(MINUS, "-")
         found = re.fullmatch(r"below (\S+), and above (\S+)", text)
         assert [float(end) for end in found.groups()] == pytest.approx([low, high], abs=0.02)
+
+
+# Several classes
+
+
+def test_several_classes_draw_reliability_and_risk(chromium, tmp_path):
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 3, 600)
+    scores = np.eye(3)[label] + rng.normal(0.0, 1.0, (600, 3))
+    names = np.array(["corn", HOSTILE, "oil"])[label]
+    calibrator = MulticlassCalibrator(draws=25, random_state=0).fit(scores[:200], names[:200])
+    path = calibrator.report(tmp_path / "classes.html", test=(scores[200:], names[200:]))
+    data = data_of(path)
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        titles = page.locator("figure h3").all_text_contents()
+        drawn = [each["name"] for each in data["figures"]]
+        assert titles[1] == "Risk against coverage"
+        assert [titles[0], *titles[2:]] == [f"Reliability: {name}" for name in drawn]
+        bins, figure = data["figures"][0]["bins"], page.locator("figure").first
+        frame = attributes_of(figure.locator("clipPath rect"), "x", "width", "y", "height")[0]
+
+        def place(values):
+            return frame[2] + frame[3] * (1.0 - np.asarray(values))
+
+        ends = attributes_of(figure.locator("line.consistency"), "y1", "y2")[: len(bins["lower"])]
+        np.testing.assert_allclose(ends, place([bins["lower"], bins["upper"]]).T, atol=0.02)
+        dots = attributes_of(figure.locator("circle.dot.posterior"), "cx", "cy")
+        x = frame[0] + frame[1] * np.asarray(bins["predicted"])
+        expected = np.column_stack([x, place(bins["observed"])])
+        np.testing.assert_allclose(dots[: len(x)], expected, atol=0.02)
+        lines = page.locator("figure").nth(1).locator("path.line")
+        heights = [
+            np.array(re.findall(r"[ML][\d.]+ ([\d.]+)", each.get_attribute("d")), float)
+            for each in lines.all()
+        ]
+        # The scale of the figure is its own: both curves are straight in their data.
+        for name, found in zip(("risk", "observed"), heights, strict=True):
+            assert np.corrcoef(found, data["risk"][name])[0, 1] < -0.9999
 
 
 # Audits
