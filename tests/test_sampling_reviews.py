@@ -483,6 +483,10 @@ def test_planned_documents_without_a_label():
     assert bounds.design_based.lower <= one.design_based.lower
     assert bounds.design_based.upper >= one.design_based.upper
     assert bounds.design_based.width > found_of_review().design_based.width
+    # Values are those with all missing labels positive.
+    for name in ("with_hidden", "without_hidden", "positives", "missed", "hidden"):
+        hull, own = getattr(bounds, name), getattr(one, name)
+        assert hull.lower <= own.lower <= hull.value == own.value <= own.upper <= hull.upper
     assert "7 planned documents have no label" in bounds.notes[-1]
     options = {"inclusion": plans, "random_state": 0}
     note = "7 of 220 documents of round 2 have no label"
