@@ -268,6 +268,10 @@ def test_a_cut_takes_the_share_that_is_wanted(chromium, single):
         regions = javascript(page, "regionsAbove")
         found = regions([0, 1, 2, 3], [-1, 1, -3, 1], 0)
         assert found == [[0.5, 1.25], [2.75, float("inf")]]
+        # Costs are drawn around the least one while their bands, not their means, are below.
+        upper, mean = [9, 2, 3, 2, 8, 1], [2, 2, 1, 2, 2, 2]
+        costs = [{"cost": {"mean": m, "upper": u}} for m, u in zip(mean, upper, strict=True)]
+        assert javascript(page, "stretchBelow")(costs, 3) == costs[1:4]
 
 
 def number(page, where):
