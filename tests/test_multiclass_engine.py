@@ -74,6 +74,17 @@ def test_warp_of_one_and_a_gain_of_the_unit_is_the_identity():
     )
 
 
+@pytest.mark.parametrize("size", [1e60, 1e120, 1e149])
+def test_scores_of_any_size_have_an_answer(size):
+    """Powers of their depths would overflow."""
+    scores = size * np.random.default_rng(0).normal(size=(40, 3))
+    warped = warp(
+        ScoredOptions.of(scores - scores.max(axis=1)[:, None], 1.0), np.array([[0, 3, 1]])
+    )
+    assert np.isfinite(warped.warped).all()
+    np.testing.assert_array_equal(warped.probability[0].argmax(axis=0), scores.argmax(axis=1))
+
+
 def test_typical_gap_is_a_weighted_median():
     log_p = np.log([[0.8, 0.1, 0.1], [0.5, 0.25, 0.25], [0.9, 0.05, 0.05]])
     assert typical_gap(log_p) == pytest.approx(np.log(8.0))

@@ -268,6 +268,11 @@ def test_a_cut_takes_the_share_that_is_wanted(chromium, single):
         regions = javascript(page, "regionsAbove")
         found = regions([0, 1, 2, 3], [-1, 1, -3, 1], 0)
         assert found == [[0.5, 1.25], [2.75, float("inf")]]
+        # The main threshold is that of the region with most documents.
+        topic = {"x": [0, 1, 2, 3], "smooth": [0.1, 0.2, 0.1, 0.6]}
+        main = javascript(page, "mainThreshold")
+        assert main(topic, [[0.5, 1.25], [2.75, 9]]) == 2.75
+        assert main(topic | {"smooth": [0.1, 0.6, 0.1, 0.2]}, [[0.5, 1.25], [2.75, 9]]) == 0.5
         # Costs are drawn around the least one while their bands, not their means, are below.
         upper, mean = [9, 2, 3, 2, 8, 1], [2, 2, 1, 2, 2, 2]
         costs = [{"cost": {"mean": m, "upper": u}} for m, u in zip(mean, upper, strict=True)]

@@ -25,6 +25,7 @@ from bayescal.support.validation import Floats
 NARROWEST, WIDEST = 0.05, 1e6  # limits of the typical gap
 LEAST_REST = 1e-6  # q is at most -log of it
 DEEPEST = 30.0  # options less probable than exp(-30) are all alike as features
+FARTHEST = 1e30  # largest g, whose warps stay finite
 NO_WARP = 1e-6  # a smaller lambda is taken for it
 EXCLUDED = -1e30
 NARROW_SPREAD = 0.3  # features are divided by the root of their spread, at least by that of this
@@ -53,7 +54,7 @@ class ScoredOptions:
         """Return documents by log-probabilities of shape (n, K), -inf for excluded options."""
         u = np.ascontiguousarray(log_p.T)
         excluded = np.isneginf(u)
-        depth = np.log1p(np.where(excluded, 0.0, np.maximum(-u, 0.0)) / unit)
+        depth = np.log1p(np.where(excluded, 0.0, np.clip(-u, 0.0, FARTHEST)) / unit)
         options = np.count_nonzero(~excluded, axis=0).astype(np.float64)
         return cls(depth, excluded if excluded.any() else None, options)
 
