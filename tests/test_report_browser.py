@@ -611,6 +611,11 @@ def test_an_audit_opens_and_draws_its_figures(chromium, tmp_path):
             "Slope by site",
         ]
         assert page.locator("#first svg.chart path.line").count() >= 2
+        band = page.locator("#first svg.chart path.band.posterior").get_attribute("d")
+        drawn = np.array(re.findall(r"[ML][\d.]+ ([\d.]+)", band), float).reshape(2, -1)
+        curve = data_of(path)["curve"]
+        for found, end in zip((drawn[0], drawn[1][::-1]), ("upper", "lower"), strict=True):
+            assert np.corrcoef(found, curve[end])[0, 1] < -0.9999
         rows = page.locator("#sites tbody tr")
         assert rows.count() == 4
         assert HOSTILE in rows.all_text_contents()[0] + rows.all_text_contents()[2]
