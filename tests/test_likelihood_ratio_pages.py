@@ -252,6 +252,9 @@ def test_a_browser_draws_the_figures(pairs, calibrator, tmp_path):
                     assert heads[:3] == ["log10 LR", "0", "1"]
                     lines = page.locator("#evidence-figures figure").nth(2).locator("path.line")
                     assert lines.count() == 3
+                    # LR = 1 is marked in the first figure.
+                    first = page.locator("#evidence-figures figure").first
+                    assert first.locator("svg.chart line.diagonal").count() == 1
 
 
 def test_bad_ratios_are_said(tmp_path, calibrator):

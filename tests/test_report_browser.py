@@ -279,6 +279,27 @@ def test_a_cut_takes_the_share_that_is_wanted(chromium, single):
         assert javascript(page, "stretchBelow")(costs, 3) == costs[1:4]
 
 
+BY_THRESHOLD = """((data, costs) => {
+  window.DATA = data;
+  const [topic] = data.topics, all = outcomesByThreshold(topic, costs);
+  const some = [0, 20, 40, all.length - 1].map((j) => all[j]);
+  const called = (at) => outcomesOf(topic, topic.x.map((x) => (x > at ? 1 : 0)), costs);
+  const numbers = (of) => ["cost", "precision", "recall"].map(of);
+  return [
+    some.map((each) => numbers((name) => each[name].mean)),
+    some.map((each) => numbers((name) => mean(called(each.x)[name]))),
+  ];
+})"""
+
+
+def test_outcomes_by_threshold_are_those_of_calling_documents(chromium, single):
+    costs = {"falsePositive": 2, "falseNegative": 7, "prior": None}
+    with opened(chromium, single[-1]) as page:
+        found, expected = javascript(page, BY_THRESHOLD)(data_of(single[-1]), costs)
+    np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=1e-6)
+    assert found[0][2] > 0.9 > 0.1 > found[-1][2]
+
+
 def number(page, where):
     return as_number(page.locator(where).inner_text())
 
