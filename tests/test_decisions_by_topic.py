@@ -7,7 +7,7 @@ from scipy import special
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import (
     by_topic,
     precision_at,
@@ -105,6 +105,11 @@ def test_topics_are_ranked_by_what_is_missed_and_by_what_is_to_be_read(topics):
         pd.testing.assert_frame_equal(alone, table.loc[["b"]])
     # Topics are answered by the population where they were not fitted.
     assert rates_by_topic(calibrator, [1.0], ["new"], threshold=0.0).index.tolist() == ["new"]
+
+
+def test_a_map_of_all_classes_has_no_thresholds():
+    with pytest.raises(TypeError, match="one score, got MulticlassCalibrator: of several"):
+        thresholds_by_topic(MulticlassCalibrator(), np.zeros((3, 3)), recall=0.8)
 
 
 def test_probabilities_stay_probabilities(one):

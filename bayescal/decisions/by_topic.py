@@ -315,6 +315,12 @@ def _collections(
 ) -> Iterator[tuple[Collection, np.random.Generator]]:
     """Yield the documents of each topic, and a generator for it."""
     validation.check_count("draws", draws)
+    if not hasattr(calibrator, "fitted_problems"):
+        raise TypeError(
+            "calibrator must be fitted by bayescal and have curves of one score, got"
+            f" {type(calibrator).__name__}: of several classes pass draws of one class from"
+            " sample_proba to threshold_for_recall or recall_at."
+        )
     problems = calibrator.fitted_problems()
     for topic, own in _by_topic(problems, scores_for(calibrator, scores), topics):
         rng = generator(random_state)
