@@ -20,12 +20,13 @@ def log_scores(n, classes, seed, spread=3.0):
     return special.log_softmax(spread * rng.normal(size=(n, classes)), axis=1)
 
 
-def posterior_of(log_p, label, prior=PRIOR, weight=None):
+def posterior_of(log_p, label, prior=PRIOR, weight=None, *, exchangeable=False):
     """Return a posterior whose features know no labels: they are anchored at the prior mean."""
     unit = typical_gap(log_p)
     mean, sd = prior.of_globals(unit)
     scored = ScoredOptions.of(log_p, unit)
     made = design(scored, unit, PRIOR.of_globals(unit)[0], np.zeros(log_p.shape[1]), None)
+    made.used[:] &= not exchangeable
     likelihood = Likelihood(made.features(scored), label, weight, made)
     return Posterior.of(likelihood, mean, sd, prior, made.used)
 

@@ -19,9 +19,8 @@ from bayescal.fitting.engines.multiclass.density import (
     Likelihood,
     Maps,
     linear_map,
-    softmax,
 )
-from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, warp
+from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, softmax, warp
 from bayescal.fitting.engines.multiclass.mode import FirstMap
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
 from bayescal.support.validation import Floats, Integers

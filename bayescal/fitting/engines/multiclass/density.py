@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.engines.multiclass.features import (
-    LEAST_REST,
     FeatureDesign,
     Features,
     ScoredOptions,
     Warped,
+    softmax,
     warp,
 )
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
@@ -40,14 +40,6 @@ def linear_map(warped: Warped, features: Features, raw: Floats) -> Floats:
         eta += raw[:, 2, :, None] * features.certainty
         eta += np.swapaxes(raw[:, 3:], 1, 2) @ features.shared
     return eta
-
-
-def softmax(eta: Floats) -> Floats:
-    """Return probabilities in place of eta, (C, K, n)."""
-    eta -= eta.max(axis=1, keepdims=True)
-    p = np.exp(eta, out=eta)
-    p /= p.sum(axis=1, keepdims=True)
-    return p
 
 
 def probabilities(features: Features, maps: Maps, raw: Floats) -> Floats:
@@ -113,7 +105,7 @@ class Likelihood:
 
     def with_gradient(self, maps: Maps) -> tuple[Floats, Gradient]:
         """Return the log likelihood of each map, and its derivatives."""
-        warped = warp(self.scored, maps.globals_, derivatives=True)
+        warped = warp(self.scored, maps.globals_)
         p = softmax(linear_map(warped, self.features, self.raw(maps.theta)))
         own, chance = self.of_label(p, maps)
         sure = own / chance
@@ -146,17 +138,18 @@ class Likelihood:
 
     def _by_globals(self, warped: Warped, residual: Floats, asymmetry: Floats) -> Floats:
         by_asymmetry = np.einsum("ckn,ckn->c", residual, warped.certainty)
-        rest = 1.0 - warped.probability
-        odds = np.where(rest > LEAST_REST, warped.probability / np.maximum(rest, LEAST_REST), 0.0)
-        odds *= residual
-        by_plain = odds - warped.probability * odds.sum(axis=1, keepdims=True)
+        by_plain = warped.odds()
+        by_plain *= residual
+        by_plain -= warped.probability * by_plain.sum(axis=1, keepdims=True)
         by_plain *= asymmetry
         by_plain += residual
         if self.scored.excluded is not None:
             by_plain[:, self.scored.excluded] = 0.0
-        assert warped.by_warp is not None  # noqa: S101
-        by_gain = np.einsum("ckn,ckn->c", by_plain, warped.plain)
-        by_warp = np.einsum("ckn,ckn->c", by_plain, warped.by_warp)
+        depth, maps = self.scored.depth.ravel(), len(residual)
+        by_warp = warped.factor[:, 0, 0] * (by_plain.reshape(maps, -1) @ depth)
+        by_plain *= warped.plain
+        by_gain = by_plain.sum(axis=(1, 2))
+        by_warp += by_plain.reshape(maps, -1) @ depth - warped.bend[:, 0, 0] * by_gain
         return np.stack([by_gain, by_warp, by_asymmetry], axis=1)
 
     def lapsed(self, maps: Maps) -> float:

@@ -36,11 +36,11 @@ from bayescal.support.validation import Floats, Integers
 MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
 MOST_SCORES = 200_000  # documents times classes, and classes, for Monte Carlo chains
 MOST_CLASSES = 50
-MANY_SCORES = 10_000  # documents times classes from which threads save time
+MANY_SCORES = 50_000  # documents times classes from which threads save time
 # Trajectories after which the metric is made anew from the curvature where the chains are.
 ADAPTATION = (15, 10), (10, 30)  # discarded and kept, twice
 WARMUP = 15
-ROUNDS = 3  # of draws; a round twice as long follows while the chains disagree
+ROUNDS = 3  # of draws; each further one doubles their number, while the chains disagree
 AGREEMENT = 1.05  # the largest R-hat of chains that agree
 START = 0.5  # spread of the chains' starts, in standard deviations
 LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
@@ -115,9 +115,9 @@ def draw_chains(
     """
     Return draws of chains that start around a mode, and the largest R-hat of a coordinate.
 
-    While the chains disagree, a round twice as long replaces the last one, `rounds` at most; of a
-    longer round every second or fourth draw is kept. R-hat is that of all draws of the round: in
-    short rounds chance alone brings that of the block scales above the limit.
+    While the chains disagree, they go on for as many draws again, in `rounds` rounds at most; of
+    two or four times as many draws every second or fourth is kept. R-hat is that of all draws: of
+    few, chance alone brings that of the block scales above the limit.
     """
     at = mode.point(posterior)[None, None]
     root = root_of_covariance(posterior, at)
@@ -131,13 +131,16 @@ def draw_chains(
     for warmup, kept in ADAPTATION:
         drawn = chains_of(start, root, warmup=warmup, draws=kept)
         root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
-    for thinning in 2 ** np.arange(rounds):
-        drawn = chains_of(start, root, warmup=WARMUP, draws=draws * int(thinning))
-        rhat = float(split_rhat(posterior.folded(drawn.points)).max())
+    points = np.empty((chains, 0, posterior.size))
+    for times in 2 ** np.arange(rounds):
+        more = draws * int(times) - points.shape[1]
+        drawn = chains_of(start, root, warmup=WARMUP, draws=more)
+        points = np.concatenate([points, drawn.points], axis=1)
+        rhat = float(split_rhat(posterior.folded(points)).max())
         if rhat <= AGREEMENT:
             break
         root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
-    return Chains(drawn.points[:, thinning - 1 :: thinning], drawn.accepted), rhat
+    return Chains(points[:, times - 1 :: times], drawn.accepted), rhat
 
 
 def _normal_draws(

@@ -66,34 +66,52 @@ class ScoredOptions:
 
 @dataclass(frozen=True)
 class Warped:
-    """Warped log-probabilities of C maps, and what their derivatives need; all (C, K, n)."""
+    """Warped log-probabilities of C maps, and what their derivatives need; arrays are (C, K, n)."""
 
     plain: Floats  # e0
     certainty: Floats  # q
     warped: Floats  # e
     probability: Floats  # softmax(e0)
-    by_warp: Floats | None  # derivative of e0 by lambda
+    rest: Floats  # 1 - softmax(e0), at least LEAST_REST
+    # Derivatives of e0 by lambda are (e0 + factor) depth - bend e0.
+    factor: Floats  # (C, 1, 1)
+    bend: Floats  # (C, 1, 1)
+
+    def odds(self) -> Floats:
+        """Return the derivatives of q by log softmax(e0)."""
+        odds = self.probability / self.rest
+        odds *= self.rest > LEAST_REST
+        return odds
 
 
-def warp(scored: ScoredOptions, globals_: Floats, *, derivatives: bool = False) -> Warped:
+def warp(scored: ScoredOptions, globals_: Floats) -> Warped:
     """Return warped log-probabilities by (log G, lambda, c) of shape (C, 3)."""
     log_gain, lam, asymmetry = globals_.T[:, :, None, None]
     lam = np.where(np.abs(lam) < NO_WARP, NO_WARP, lam)
-    power = np.expm1(lam * scored.depth)
     at_gap = np.expm1(lam * np.log(2.0))
     factor = -np.exp(log_gain) / at_gap
-    by_warp = None
-    if derivatives:
-        by_warp = (power + 1.0) * scored.depth
-        by_warp -= (np.log(2.0) * (at_gap + 1.0) / at_gap) * power
-        by_warp *= factor
-    plain = np.multiply(power, factor, out=power)
+    plain = lam * scored.depth
+    np.expm1(plain, out=plain)
+    plain *= factor
     if scored.excluded is not None:
-        plain = np.where(scored.excluded, EXCLUDED, plain)
-    probability = np.exp(plain - plain.max(axis=1, keepdims=True))
-    probability /= probability.sum(axis=1, keepdims=True)
-    certainty = -np.log(np.maximum(1.0 - probability, LEAST_REST))
-    return Warped(plain, certainty, plain + asymmetry * certainty, probability, by_warp)
+        plain[:, scored.excluded] = EXCLUDED
+    probability = softmax(plain.copy())
+    rest = 1.0 - probability
+    np.maximum(rest, LEAST_REST, out=rest)
+    certainty = np.log(rest)
+    np.negative(certainty, out=certainty)
+    warped = asymmetry * certainty
+    warped += plain
+    bend = np.log(2.0) * (at_gap + 1.0) / at_gap
+    return Warped(plain, certainty, warped, probability, rest, factor, bend)
+
+
+def softmax(eta: Floats) -> Floats:
+    """Return probabilities in place of eta, (C, K, n)."""
+    eta -= eta.max(axis=1, keepdims=True)
+    p = np.exp(eta, out=eta)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
 
 
 @dataclass(frozen=True)

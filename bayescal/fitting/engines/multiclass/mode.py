@@ -13,10 +13,15 @@ from bayescal.fitting.engines.multiclass.density import (
     lapse_logit,
     lapse_prior,
     linear_map,
-    softmax,
     steepness,
 )
-from bayescal.fitting.engines.multiclass.features import LEAST_REST, Features, ScoredOptions, warp
+from bayescal.fitting.engines.multiclass.features import (
+    Features,
+    ScoredOptions,
+    Warped,
+    softmax,
+    warp,
+)
 from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapPrior
 from bayescal.support.validation import Floats, Integers
 
@@ -208,7 +213,7 @@ def derivatives(posterior: Posterior, maps: Maps) -> tuple[Floats, Floats]:
     by globals and used coefficients, document by document, the sum of D^T (diag p - p p^T) D.
     """
     likelihood = posterior.likelihood
-    warped = warp(likelihood.scored, maps.globals_, derivatives=True)
+    warped = warp(likelihood.scored, maps.globals_)
     p = softmax(linear_map(warped, likelihood.features, likelihood.raw(maps.theta)))[0]
     _, by = likelihood.with_gradient(maps)
     slope = np.concatenate([by.globals_[0], by.theta.reshape(-1)[posterior.used]])
@@ -217,7 +222,7 @@ def derivatives(posterior: Posterior, maps: Maps) -> tuple[Floats, Floats]:
     if likelihood.weight is not None:
         counted = counted * likelihood.weight
     root = np.sqrt(counted)
-    by_globals = _of_globals(warped.plain[0], warped.probability[0], warped.by_warp, maps)
+    by_globals = _of_globals(warped, likelihood.scored, maps)
     if likelihood.scored.excluded is not None:
         by_globals[:, likelihood.scored.excluded] = 0.0
     mean = np.einsum("kn,skn->sn", p, by_globals)
@@ -256,13 +261,12 @@ def _used_features(posterior: Posterior) -> Floats:
     return out
 
 
-def _of_globals(plain: Floats, probability: Floats, by_warp: Floats | None, maps: Maps) -> Floats:
+def _of_globals(warped: Warped, scored: ScoredOptions, maps: Maps) -> Floats:
     """Return derivatives of e by log G, lambda and c, (3, K, n)."""
-    assert by_warp is not None  # noqa: S101
-    asymmetry = maps.globals_[0, 2]
-    rest = 1.0 - probability
-    odds = np.where(rest > LEAST_REST, probability / np.maximum(rest, LEAST_REST), 0.0)
-    out = np.stack([plain, by_warp[0], -np.log(np.maximum(rest, LEAST_REST))])
+    plain, probability = warped.plain[0], warped.probability[0]
+    by_warp = (plain + warped.factor[0]) * scored.depth - warped.bend[0] * plain
+    out = np.stack([plain, by_warp, warped.certainty[0]])
+    bent = maps.globals_[0, 2] * warped.odds()[0]
     for each in out[:2]:
-        each += asymmetry * odds * (each - (probability * each).sum(axis=0))
+        each += bent * (each - (probability * each).sum(axis=0))
     return out

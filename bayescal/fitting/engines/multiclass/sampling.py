@@ -11,7 +11,7 @@ from bayescal.support.validation import Floats
 Density = Callable[[Floats], tuple[Floats, Floats]]
 Refresh = Callable[[Floats, np.random.Generator], Floats]
 TARGET = 0.8  # mean acceptance probability that step sizes aim at
-LENGTH = 4.0  # of the longest trajectories, for directions wider than the metric says
+LENGTH = 3.0  # of the longest trajectories, for directions wider than the metric says
 SHORTEST = 0.3  # the shortest trajectory as a share of LENGTH: one length would come back
 MOST_STEPS = 20
 FARTHEST = 50.0  # standard deviations that one step may move, so that numbers stay finite
