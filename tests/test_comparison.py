@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 from scipy import special, stats
 
-from bayescal import ScoreCalibrator
+from bayescal import MulticlassCalibrator, ScoreCalibrator
 from bayescal.calibrators import (
     compare_calibrators,
     leave_one_out,
@@ -90,6 +90,35 @@ def test_comparison_ranks_a_right_family_above_a_wrong_one():
     assert table["rank"].tolist() == [0, 1]
     scores_apart = [leave_one_out(fit).elpd for fit in fits.values()]
     assert scores_apart[0] < scores_apart[1]
+
+
+@pytest.fixture(scope="module")
+def of_classes():
+    rng = np.random.default_rng(3)
+    y = rng.integers(3, size=60)
+    scores = rng.normal(size=(60, 3)) + 2.0 * np.eye(3)[y]
+    return scores, y, MulticlassCalibrator(draws=150, random_state=0).fit(scores, y)
+
+
+# The map of scores in the wrong order depends on single documents.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
+def test_maps_of_several_classes_are_compared(of_classes):
+    scores, y, fitted = of_classes
+    own = fitted.sample_proba(scores)[:, np.arange(60), y]
+    group = xr.Dataset({"label": (("chain", "draw", "document"), np.log(own)[None])})
+    tree = xr.DataTree.from_dict({"log_likelihood": group})
+    expected = arviz_stats.loo(tree, pointwise=True, reff=1.0)
+    assert leave_one_out(fitted).elpd_i.values == pytest.approx(expected.elpd_i.values, abs=1e-6)
+    moved = MulticlassCalibrator(draws=150, random_state=0).fit(scores[:, ::-1], y)
+    table = compare_calibrators({"moved": moved, "own": fitted})
+    assert table.index.tolist() == ["own", "moved"]
+    other = MulticlassCalibrator(draws=20, random_state=0).fit(scores[:50], y[:50])
+    with pytest.raises(ValueError, match="'other' was fitted to others than 'own'"):
+        compare_calibrators({"own": fitted, "other": other})
+    weighted = MulticlassCalibrator(draws=20, random_state=0)
+    weighted.fit(scores, y, sample_weight=np.full(60, 2.0))
+    with pytest.raises(ValueError, match="no place for sample_weight"):
+        leave_one_out(weighted)
 
 
 def test_leave_one_out_refuses():

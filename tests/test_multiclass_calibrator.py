@@ -152,7 +152,7 @@ def test_findings_are_those_of_the_documents_fitted(fitted):
     p, raw = fitted.sample_proba(scores), special.softmax(scores, axis=1)
     expected = class_findings(p, raw, np.ones(150), np.array(NAMES), 0.8)
     assert fitted.findings(0.8) == expected
-    assert len(quick(exchangeable=True, draws=10).fit(*simulated(30)).findings()) == 1
+    assert len(quick(exchangeable=True).fit(*simulated(30)).findings()) == 1
 
 
 def test_over_confidence_is_corrected(fitted):

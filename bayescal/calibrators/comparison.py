@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.calibrators.estimates import check_named
@@ -17,8 +17,9 @@ from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.importance import smooth
-from bayescal.fitting.parts.part import POSTERIOR, flat
-from bayescal.fitting.results.arviz_groups import log_scores, read_unweighted
+from bayescal.fitting.fitted_classes import FittedClasses, warn_of_draws
+from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
+from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_scores, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
 from bayescal.fitting.scores import BinaryScores
@@ -29,7 +30,10 @@ from bayescal.support.validation import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
+
+    AnyCalibrator = ScoreCalibrator | MulticlassCalibrator
 
 
 class _Part(NamedTuple):
@@ -44,7 +48,7 @@ class _Part(NamedTuple):
     weight: float
 
 
-def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
+def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
     """
     Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
 
@@ -54,7 +58,7 @@ def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
 
     Parameters
     ----------
-    calibrator : ScoreCalibrator
+    calibrator : ScoreCalibrator or MulticlassCalibrator
         Fitted with a posterior, without sample weights.
     draws : int
         At most so many posterior draws, evenly chosen.
@@ -73,7 +77,7 @@ def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
     Warns
     -----
     ConvergenceWarning
-        If the draws of any part are not to be trusted; see `ScoreCalibrator.diagnostics_`.
+        If the draws of any part are not to be trusted; see `diagnostics_`.
 
     Notes
     -----
@@ -97,13 +101,10 @@ def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
     import arviz_stats
 
     validation.check_count("draws", draws)
-    groups = flat(calibrator.results_)
-    data = read_unweighted(groups, "leave_one_out")
-    curves = read_calibration(groups).draws
-    if curves is None or POSTERIOR not in groups:
-        raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
-    warn_of_problems(diagnose(groups))
-    parts = _parts(_thin(curves, draws), data)
+    if getattr(calibrator, "several_classes", False):
+        parts = [_part_of_classes(FittedClasses.from_results(calibrator.results_), draws)]
+    else:
+        parts = _parts_of_scores(flat(calibrator.results_), draws)
     smoothed = [_smooth(part) for part in parts]
     log_weight = xr.concat([each[0] for each in smoothed], "draw")
     k = xr.concat([each[1] for each in smoothed], "part").max("part")
@@ -120,14 +121,14 @@ def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
 
 
 def compare_calibrators(
-    calibrators: Mapping[str, ScoreCalibrator], *, draws: int = 1000
+    calibrators: Mapping[str, AnyCalibrator], *, draws: int = 1000
 ) -> pd.DataFrame:
     """
     Compare calibrators fitted to the same documents by their leave-one-out log scores.
 
     Parameters
     ----------
-    calibrators : mapping of str to ScoreCalibrator
+    calibrators : mapping of str to ScoreCalibrator or MulticlassCalibrator
         Fitted with a posterior.
     draws : int
         See `leave_one_out`.
@@ -151,11 +152,9 @@ def compare_calibrators(
     check_named(calibrators)
     if len(calibrators) < 2:
         raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")
-    first, *others = (
-        read_unweighted(flat(each.results_), "leave_one_out") for each in calibrators.values()
-    )
-    for name, data in zip(list(calibrators)[1:], others, strict=True):
-        if data.score.size != first.score.size or (data.positive != first.positive).any():
+    first, *others = (_labels(each) for each in calibrators.values())
+    for name, labels in zip(list(calibrators)[1:], others, strict=True):
+        if not np.array_equal(labels, first):
             raise ValueError(
                 f"calibrators must be fitted to the same documents: {name!r} was fitted to others"
                 f" than {next(iter(calibrators))!r}."
@@ -169,12 +168,46 @@ def compare_calibrators(
     return table
 
 
+def _labels(calibrator: AnyCalibrator) -> NDArray[Any]:
+    """Return the labels that a calibrator was fitted to."""
+    if getattr(calibrator, "several_classes", False):
+        fitted = FittedClasses.from_results(calibrator.results_)
+        return np.asarray(fitted.classes[fitted.documents().label])
+    return read_unweighted(flat(calibrator.results_), "leave_one_out").positive
+
+
 def _in_words(estimate: Any) -> str:
     """Return whether leave-one-out estimates can be trusted, by their Pareto k."""
     k, good = np.asarray(estimate.pareto_k), float(estimate.good_k)
     if (bad := int((k > good).sum())) == 0:
         return "good for all documents"
     return f"uncertain for {bad} of {k.size} documents (up to {k.max():.2f}, good below {good:.2f})"
+
+
+def _part_of_classes(fitted: FittedClasses, draws: int) -> _Part:
+    """Return the posterior of a map of several classes: what it predicts it has seen."""
+    data = fitted.documents()
+    if data.weight is not None:
+        raise ValueError(f"leave_one_out {UNWEIGHTED}")
+    warn_of_draws(fitted)
+    size = fitted.map.size
+    kept = np.linspace(0, size - 1, min(draws, size)).astype(np.intp)
+    chance = [
+        p[:, data.label[part], np.arange(p.shape[2])]
+        for part, p in fitted.map.blocks(data.scores.log_p, draws=kept)
+    ]
+    log_score = np.log(np.concatenate(chance, axis=1))
+    return _Part(log_score, log_score, 1.0)
+
+
+def _parts_of_scores(groups: Groups, draws: int) -> list[_Part]:
+    """Return the posteriors of the parts of a calibrator of one score."""
+    data = read_unweighted(groups, "leave_one_out")
+    curves = read_calibration(groups).draws
+    if curves is None or POSTERIOR not in groups:
+        raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
+    warn_of_problems(diagnose(groups))
+    return _parts(_thin(curves, draws), data)
 
 
 def _thin(curves: ModelCurves, draws: int) -> ModelCurves:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.decisions import expected_cost
 from bayescal.decisions.expected_cost import Decisions
-from bayescal.fitting.curves.curves import highest_density
+from bayescal.fitting.curves.curves import highest_density, quantiles
 from bayescal.fitting.fitted_classes import (
     NAME,
     ClassParameters,
@@ -695,8 +695,8 @@ def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
 def _equal_tails(p: Floats, level: float) -> Floats:
     """Return quantiles over draws, the first dimension; (2, ...)."""
     tail = 0.5 - level / 2.0
-    quantiles: Floats = np.quantile(p, (tail, 1.0 - tail), axis=0)
-    return quantiles
+    found = quantiles(p.reshape(len(p), -1), np.array([tail, 1.0 - tail]))
+    return found.reshape(2, *p.shape[1:])
 
 
 def _threshold(p: Floats, weight: Floats, coverage: float) -> float:

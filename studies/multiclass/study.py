@@ -63,20 +63,20 @@ def few_classes(folder: Path) -> Iterable[str]:
     return (name for name in PROBLEMS if load(folder, name)[0].shape[1] <= MOST_CLASSES)
 
 
-def by_problem(table: pd.DataFrame, value: str = "log_loss") -> pd.DataFrame:
-    """Return means over repetitions: rows (n, group, problem), a column for each method."""
+def by_sample(table: pd.DataFrame, value: str = "log_loss") -> pd.DataFrame:
+    """Return a row for each sample (n, group, problem, repetition), a column for each method."""
     known = table[table["error"].isna()]
     wide = known.pivot_table(
         index=["n", "group", "problem", "repetition"], columns="method", values=value
     )
-    return wide.dropna(subset=[OURS]).groupby(level=["n", "group", "problem"]).mean()
+    return wide.dropna(subset=[OURS])
 
 
 def log_ratios(table: pd.DataFrame) -> pd.DataFrame:
-    """Return 100 log(loss / loss of ours): rows (n, group), a column for each method."""
-    losses = by_problem(table)
+    """Return 100 log(loss / loss of ours): rows (n, group, problem), a column for each method."""
+    losses = by_sample(table)
     ratio = 100.0 * np.log(losses.div(losses[OURS], axis=0)).drop(columns=OURS)
-    return ratio.groupby(level=["n", "group"]).mean()
+    return ratio.groupby(level=["n", "group", "problem"]).mean()
 
 
 def errors_over_groups(values: pd.Series) -> tuple[float, float]:
@@ -87,7 +87,7 @@ def errors_over_groups(values: pd.Series) -> tuple[float, float]:
 
 def loss_table(table: pd.DataFrame) -> str:
     """Return the log ratios of losses with standard errors, a row for each method."""
-    ratios = log_ratios(table)
+    ratios = log_ratios(table).groupby(level=["n", "group"]).mean()
     sizes = sorted(ratios.index.unique(level="n"))
     rows = []
     for method in [name for name in METHODS if name in ratios]:
@@ -126,10 +126,9 @@ def band_table(table: pd.DataFrame) -> str:
 
 def bars(table: pd.DataFrame) -> list[Bar]:
     """Return the goals of the method, with what was measured."""
-    losses = by_problem(table)
-    out = []
-    peers = [name for name in ("SVS", "SMS") if name in losses]
-    ratios = log_ratios(table)
+    of_problems = log_ratios(table)
+    ratios, out = of_problems.groupby(level=["n", "group"]).mean(), []
+    peers = [name for name in ("SVS", "SMS") if name in ratios]
     for size in sorted(ratios.index.unique(level="n")):
         if peers:
             better = min(
@@ -147,7 +146,8 @@ def bars(table: pd.DataFrame) -> list[Bar]:
                     worst <= limit,
                 )
             )
-    behind = (losses["temperature"] / losses[OURS]).groupby(level=["n", "problem"]).mean()
+    of_temperature = of_problems["temperature"].groupby(level=["n", "problem"]).mean()
+    behind = np.exp(of_temperature / 100.0)
     out.append(
         Bar(
             "temperature scaling's gain on any problem at any size",
@@ -156,8 +156,9 @@ def bars(table: pd.DataFrame) -> list[Bar]:
             bool(1.0 - behind.min() <= FARTHEST_BEHIND),
         )
     )
-    accuracy = by_problem(table, "accuracy")
-    lost = (accuracy["raw"] - accuracy[OURS]).groupby(level=["n", "group"]).mean()
+    accuracy = by_sample(table, "accuracy")
+    lost = (accuracy["raw"] - accuracy[OURS]).groupby(level=["n", "group", "problem"]).mean()
+    lost = lost.groupby(level=["n", "group"]).mean()
     lost = lost.groupby(level="n").mean()
     out.append(
         Bar(

@@ -22,14 +22,16 @@ from bayescal.support.validation import Floats
 # What draws of a curve say of the labels that were fitted: log P_k(y_i | s_i).
 
 
+UNWEIGHTED = (
+    "has no place for sample_weight: repeat the documents, or compare losses on test documents."
+)
+
+
 def read_unweighted(groups: Groups, what: str) -> BinaryScores:
     """Return the documents fitted."""
     documents = read_documents(groups)
     if np.any(documents.weight != 1.0):
-        raise ValueError(
-            f"{what} has no place for sample_weight: repeat the documents, or compare losses on"
-            " test documents."
-        )
+        raise ValueError(f"{what} {UNWEIGHTED}")
     return replace(documents, weight=None)
 
 

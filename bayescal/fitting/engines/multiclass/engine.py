@@ -73,7 +73,6 @@ def fit_map(
     exchangeable: bool = False,
     position_bias: bool = False,
     unit: float | None = None,
-    rounds: int = ROUNDS,
 ) -> MapDraws:
     """Return posterior draws from log-probabilities of shape (n, K) and positions of labels."""
     start_at = first_fit(
@@ -89,7 +88,7 @@ def fit_map(
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
     mode = find_mode(posterior, start_at.first)
-    drawn, rhat = draw_chains(posterior, mode, chains, draws, rng, rounds)
+    drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
     found = posterior.likelihood.design
     assert found is not None  # noqa: S101
