@@ -6,8 +6,9 @@ of all coefficients and of log G, lambda and c is exact. Their posterior is take
 the coefficients of different classes independent.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
 from bayescal.support.validation import Floats, Integers
 
 CHUNK_SCORES = 400_000  # documents times classes of a chunk
+MOST_KEPT = 5_000_000  # documents times classes up to which features are kept, 120 MB
 OUTER = 3  # updates of scales, with a search for the mode before each
 SEARCH = 10  # steps of a search
 GLOBAL_STEP = 0.02  # of differences of gradients by log G, lambda and c
@@ -46,8 +48,15 @@ class ChunkedDocuments:
         """Return the number of documents, or their weight."""
         return float(self.label.size if self.weight is None else self.weight.sum())
 
-    def chunks(self) -> Iterator[Likelihood]:
-        """Yield the likelihood of each chunk of documents."""
+    def chunks(self) -> Iterable[Likelihood]:
+        """Return the likelihood of each chunk of documents."""
+        return self._kept if self.log_p.size <= MOST_KEPT else self._read()
+
+    @cached_property
+    def _kept(self) -> list[Likelihood]:
+        return list(self._read())
+
+    def _read(self) -> Iterator[Likelihood]:
         n, classes = self.log_p.shape
         width = max(1, CHUNK_SCORES // classes)
         for start in range(0, n, width):
