@@ -256,6 +256,25 @@ def test_nuts_of_a_density_is_the_posterior_by_importance(tmp_path):
     ClassDensityDisplay.from_estimator(calibrator, ax=Figure().subplots())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["nutpie", "numpyro"])
+def test_other_samplers_draw_the_posterior(sampler, write):
+    """By a grid of the parameters, within four standard errors of 200 effective draws."""
+    pytest.importorskip(sampler)
+    inference = NUTS(sampler_options={"nuts_sampler": sampler})
+    drawn = fitted(Program(write(LOGISTIC)), inference).posterior_["posterior"]
+    intercept, slope = np.meshgrid(np.linspace(-6, 4, 201), np.linspace(-3, 5, 201))
+    log_odds = intercept[..., None] + slope[..., None] * SCORE
+    log = -np.logaddexp(0, np.where(LABEL, -log_odds, log_odds)).sum(axis=-1)
+    log += st.norm(0, 5).logpdf(intercept) + st.norm(0, 2).logpdf(slope)
+    weight = np.exp(log - log.max())
+    for name, grid in (("intercept", intercept), ("slope", slope)):
+        mean = np.average(grid, weights=weight)
+        sd = np.sqrt(np.average((grid - mean) ** 2, weights=weight))
+        assert drawn[name].values.mean() == pytest.approx(mean, abs=4 * sd / np.sqrt(200))
+        assert drawn[name].values.std() == pytest.approx(sd, rel=0.2)
+
+
 # Densities by a record
 
 
