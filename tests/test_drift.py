@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import CHANGES, Change, DriftMonitor
-from bayescal.monitoring.changes import not_yet
+from bayescal.monitoring.running_evidence import not_yet
 from bayescal.monitoring.drift import LATEST, History
 from bayescal.plots import DriftDisplay
 from studies.drift import PointCurve, draw

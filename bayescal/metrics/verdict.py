@@ -236,9 +236,10 @@ def calibration_verdict(
 
     with U = sum (y - p) (1, l) and I its covariance if p is right, Rao's score test of Cox's
     intercept and slope, and B = sum (y - p) z, where z are ten features of a Gaussian process along
-    l, less what (1, l) explain of them in the metric p (1 - p). The factor s = sqrt(2 / sum of
-    squared eigenvalues of B's covariance) gives the second term the variance of a chi-squared one
-    with one degree of freedom. The p-value is the share of 999 samples of labels drawn from p that
+    l, less what (1, l) explain of them in the metric p (1 - p). The factor s = 1 / sqrt(sum of
+    squared eigenvalues of B's covariance) gives the second term half the variance of a chi-squared
+    one with one degree of freedom: with all of it, bends cost a tenth of the power against slopes.
+    The p-value is the share of 999 samples of labels drawn from p that
     reach T, with a fixed seed, so that it holds for few and rare positives too. Where it is below
     1 - level, bends are tested alone, given the best intercept and slope, and the slope given the
     best intercept: if nothing is wrong with these, the base rate alone has changed.
@@ -465,7 +466,7 @@ class _ScoreTest:
         size = float((of_bends**2).sum())  # the sum of the squared eigenvalues
         # Equal probabilities have no bends.
         none = size <= (TINY * np.trace(self.covariance)) ** 2
-        self.factor = 0.0 if none else math.sqrt(2.0 / size)
+        self.factor = 0.0 if none else 1.0 / math.sqrt(size)
         spread = self.factor * np.clip(np.linalg.eigvalsh(of_bends), 0.0, None)
         # The second term of T, where probabilities are right and documents are many: quantiles.
         chance = np.random.default_rng(0).chisquare(1.0, (CHANCE, spread.size)) @ spread

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.monitoring.changes import CHANGES, Change, Changed, Label
+from bayescal.monitoring.running_evidence import CHANGES, Change, Changed, Label
 from bayescal.support import validation
 from bayescal.support.validation import Floats
 
@@ -96,7 +96,7 @@ class DriftMonitor:
 
     Labels "as before" have probabilities P_k(+|s) by curves k of the posterior that the calibrator
     has now; others had their log-odds changed at some document, by another base rate or another
-    slope (`bayescal.monitoring.changes`). The Bayes factor of these against "as before", integrated
+    slope (`bayescal.monitoring.running_evidence`). The Bayes factor of these against "as before", integrated
     over curves, over the size of the change and over when it was, is a martingale where nothing
     changed, with mean 1. By Ville's inequality it ever reaches 1/alpha with probability alpha at
     most:
