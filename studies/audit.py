@@ -251,7 +251,7 @@ def explanations(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
         share(f"right probabilities, n = {n}: called right", hits, 0.88)
     named = {"shift .2": 0.65, "slope .8": 0.60, "slope 1.25": 0.70, "wavy": 0.55}
     for name, (kind, truth) in ERRORS.items():
-        hits = [best(1000, truth, k) != "as is" for k in range(options.size(100, 2))]
+        hits = [best(1000, truth, k) != "as is" for k in range(options.size(400, 2))]
         share(f"{name}, n = 1000: not called right", hits, named[name])
         hits = [best(5000, truth, k) == kind for k in range(options.size(60, 2))]
         share(f"{name}, n = 5000: called {kind}", hits, 0.9)
@@ -264,7 +264,7 @@ def explanations(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
         hits = [rejected(n, TRUTHS["right"], k) for k in range(options.size(1000, 2))]
         share(f"test at 5 %, n = {n}: right probabilities rejected", hits, 0.065, most=True)
     for name, limit in (("wavy", 0.85), ("slope .8", 0.6), ("slope 1.25", 0.65)):
-        hits = [rejected(1000, ERRORS[name][1], k) for k in range(options.size(150, 2))]
+        hits = [rejected(1000, ERRORS[name][1], k) for k in range(options.size(400, 2))]
         share(f"test at 5 %, {name}, n = 1000: rejected", hits, limit)
     held, sizes = [], []
     for k in range(options.size(100, 2)):
@@ -400,7 +400,7 @@ def without_labels(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
         rows.append({"reference": source, "new": target, "what": "alarm", "share": share})
     for target in ("resnet_val", "resnet_tst_p"):
         held: dict[str, list[bool]] = {}
-        for k in range(options.size(15, 2)):
+        for k in range(options.size(60, 2)):
             rng = np.random.default_rng(k)
             order = rng.permutation(files["resnet_val"][0].size)
             s, y = (each[order[:2000]] for each in files["resnet_val"])
