@@ -7,6 +7,8 @@ from scipy import stats
 from bayescal.metrics import class_verdict
 from bayescal.metrics.classes import _ClassTest
 
+pytestmark = pytest.mark.one_era
+
 
 def drawn(p, rng):
     return np.array([rng.choice(len(each), p=each) for each in p])

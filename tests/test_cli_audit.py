@@ -10,6 +10,8 @@ import bayescal
 from bayescal.monitoring import audit, load_heart_disease
 from tests.cli_tools import run, write
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -11,6 +11,8 @@ import bayescal
 from tests.cli_tools import run
 from tests.report_data import data_of
 
+pytestmark = pytest.mark.one_era
+
 CLASSES = ["ant", "bee", "wasp"]
 
 

@@ -27,6 +27,7 @@ from bayescal.combining.combiners import bayes
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.combining_tools import Column, columns, views
+from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
 
@@ -126,12 +127,12 @@ class TestBayes:
     def test_bands_hold_the_truth_and_narrow(self):
         """Independent views of the label: the true log-odds are the sum of what each says."""
         new, _, truth = views(300, np.random.default_rng(9), share=0.2)
-        widths = []
+        widths, seeds = [], size(4, 8)
         # Of 12 seeds .80 and .93 of the documents; one seed differs from others by .19 and .08, for
         # what a few labels are off by moves all documents together.
         for n, least in ((60, 0.6), (600, 0.85)):
             held = []
-            for seed in range(8):
+            for seed in range(seeds):
                 documents, y, _ = views(n, np.random.default_rng(seed), share=0.2)
                 found = CombinedClassifier(columns(), random_state=seed).fit(documents, y)
                 lower, upper = found.predict_interval(new).T
@@ -139,7 +140,7 @@ class TestBayes:
                 held.append(np.mean((lower <= p) & (p <= upper)))
                 widths.append(np.mean(upper - lower))
             assert np.mean(held) > least
-        assert np.mean(widths[8:]) < 0.5 * np.mean(widths[:8])
+        assert np.mean(widths[seeds:]) < 0.5 * np.mean(widths[:seeds])
 
     @pytest.mark.slow
     def test_it_beats_each_classifier_calibrated_from_three_positives_on(self):

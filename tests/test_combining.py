@@ -29,6 +29,8 @@ from bayescal.combining.nested import (
 from bayescal.metrics import losses
 from tests.combining_tools import ByHeart, Column, views
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng
 
 

@@ -10,6 +10,8 @@ import pytest
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from tests.corpus import TOPIC_COUNTS
 
+pytestmark = pytest.mark.one_era
+
 
 def test_counts_are_the_corpus_own():
     table = load_reuters_scores()

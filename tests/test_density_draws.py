@@ -8,6 +8,8 @@ from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws
 from bayescal.fitting.curves.class_draws import ClassDraws
 
+pytestmark = pytest.mark.one_era
+
 SCORES = np.linspace(-6.0, 7.0, 41)
 CENTRE, ASINH_SCALES = 0.5, np.array([np.inf, 2.0])
 

@@ -6,6 +6,8 @@ import pytest
 from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws, raw_shapes
 
+pytestmark = pytest.mark.one_era
+
 DRAWS = 400
 ASINH_SCALES = [np.inf, 3.0, 1.0, 0.3]
 CENTRE = 0.5

@@ -12,13 +12,15 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import CHANGES, Change, DriftMonitor
-from bayescal.monitoring.running_evidence import not_yet
 from bayescal.monitoring.drift import LATEST, History
+from bayescal.monitoring.running_evidence import not_yet
 from bayescal.plots import DriftDisplay
 from studies.drift import PointCurve, draw
 from studies.truths import TRUTHS
 from tests.drift_tools import KnownCurves, alarmed, stream
 from tests.sizes import size
+
+pytestmark = pytest.mark.one_era
 
 CURVES = KnownCurves(lambda s: 2.0 * s - 1.0, lambda s: 0.5 * s, lambda s: s + 0.3, base=0.3)
 FEW = {

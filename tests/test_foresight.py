@@ -9,6 +9,8 @@ from bayescal.metrics import log_loss
 from bayescal.monitoring import foresee
 from bayescal.monitoring.foresight import mixture_test
 
+pytestmark = pytest.mark.one_era
+
 
 def sample(n, share, rng, shift=0.0):
     y = rng.random(n) < share

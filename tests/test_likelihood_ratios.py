@@ -9,6 +9,8 @@ from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.likelihood_ratio import diagnostic_ratios, likelihood_ratios
 from bayescal.likelihood_ratio.ratios import ENFSI, grade_of, shown
 
+pytestmark = pytest.mark.one_era
+
 WORDS = "different sources", "same source"
 
 

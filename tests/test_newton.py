@@ -6,6 +6,8 @@ from scipy import optimize, special
 
 from bayescal.support.numerics import climb, climb_within
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(5)
 
 

@@ -13,6 +13,8 @@ from bayescal.plots import (
     SitesDisplay,
 )
 
+pytestmark = pytest.mark.one_era
+
 DISPLAYS = [CalibrationCurveDisplay, ModelProbabilityDisplay, NetBenefitDisplay, SitesDisplay]
 
 

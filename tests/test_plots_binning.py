@@ -6,6 +6,8 @@ from scipy import integrate, stats
 
 from bayescal.plots.curve import balanced_edges, empirical_log_odds
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.fixture
 def documents():

@@ -10,6 +10,8 @@ from sklearn.isotonic import IsotonicRegression
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.plots import ReliabilityDisplay
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.fixture
 def ax():

@@ -8,6 +8,8 @@ from scipy.stats import binomtest
 
 from bayescal.metrics.sign_test import ALTERNATIVES, sign_test
 
+pytestmark = pytest.mark.one_era
+
 SMALL = list(itertools.product(range(13), repeat=2))
 # The paper's corpora have up to 1.3 million decisions: far tails, and an even split of many.
 LARGE = [(101_000, 29_000), (16_495, 16_495), (16_400, 16_590), (3, 2_000), (0, 5_000)]

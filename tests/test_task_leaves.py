@@ -13,6 +13,8 @@ from bayescal.combining.tasks.tree import (
     m_estimate,
 )
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(0)
 LEAF, TASK = RNG.integers(4, size=300), RNG.integers(3, size=300)
 POSITIVE = RNG.random(300) < 0.1 + 0.2 * LEAF

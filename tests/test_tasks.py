@@ -20,6 +20,8 @@ from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.text import DecisionTree
 from tests.task_scores import made_tasks
 
+pytestmark = pytest.mark.one_era
+
 X, Y, TASK = made_tasks()
 NEW, TRUTH, NEW_TASK = made_tasks(seed=0)
 KINDS = {
