@@ -11,8 +11,6 @@ several classes.
 from bayescal.calibrators.recalibrator import Recalibrator as Recalibrator
 from bayescal.monitoring.auditing import Audit as Audit
 from bayescal.monitoring.auditing import audit as audit
-from bayescal.monitoring.running_evidence import CHANGES as CHANGES
-from bayescal.monitoring.running_evidence import Change as Change
 from bayescal.monitoring.class_shares import SharesPosterior as SharesPosterior
 from bayescal.monitoring.class_shares import estimate_shares as estimate_shares
 from bayescal.monitoring.class_shares import shares_posterior as shares_posterior
@@ -27,4 +25,6 @@ from bayescal.monitoring.prior_shift import PriorPosterior as PriorPosterior
 from bayescal.monitoring.prior_shift import estimate_prior as estimate_prior
 from bayescal.monitoring.prior_shift import prior_by_em as prior_by_em
 from bayescal.monitoring.prior_shift import prior_posterior as prior_posterior
+from bayescal.monitoring.running_evidence import CHANGES as CHANGES
+from bayescal.monitoring.running_evidence import Change as Change
 from bayescal.monitoring.sample_size import labels_needed as labels_needed

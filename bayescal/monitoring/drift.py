@@ -96,10 +96,10 @@ class DriftMonitor:
 
     Labels "as before" have probabilities P_k(+|s) by curves k of the posterior that the calibrator
     has now; others had their log-odds changed at some document, by another base rate or another
-    slope (`bayescal.monitoring.running_evidence`). The Bayes factor of these against "as before", integrated
-    over curves, over the size of the change and over when it was, is a martingale where nothing
-    changed, with mean 1. By Ville's inequality it ever reaches 1/alpha with probability alpha at
-    most:
+    slope (`bayescal.monitoring.running_evidence`). The Bayes factor of these against "as before",
+    integrated over curves, over the size of the change and over when it was, is a martingale where
+    nothing changed, with mean 1. By Ville's inequality it ever reaches 1/alpha with probability
+    alpha at most:
 
         P(alarm, ever | as before) <= alpha,
 
