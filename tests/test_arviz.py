@@ -128,6 +128,28 @@ def test_the_prior_is_the_program_s():
     assert st.kstest(posterior["theta"].values[..., 0].ravel(), drawn["theta"].cdf).pvalue < 1e-6
 
 
+def test_replicates_by_the_prior_are_the_program_s(combined):
+    fitted = ScoreCalibrator("gaussian", random_state=0).fit(SCORES, LABELS)
+    tree = fitted.to_arviz(["prior_predictive"], draws=4000, random_state=0)
+    centre, spread = (float(tree["constant_data"][name]) for name in ("centre", "spread"))
+    assert "prior" not in tree.children
+    rng = np.random.default_rng(0)
+    mean = rng.normal(centre, 2.0 * spread, 4000)
+    squared_width = spread**2 * st.invgamma(2.0).rvs(4000, random_state=rng)
+    expected = rng.normal(mean, np.sqrt(squared_width) / 2.0)
+    replicates = tree["prior_predictive"]
+    for document in (0, 40):
+        own = replicates["score"].values[0, :, document]
+        assert st.ks_2samp(own, expected).pvalue > 1e-3
+        # Negative: the posterior knows the scores.
+        seen = fitted.to_arviz(["posterior_predictive"], random_state=0)["posterior_predictive"]
+        assert st.ks_2samp(seen["score"].values[..., document].ravel(), own).pvalue < 1e-6
+    # By symmetry of the classes half of the replicated labels are positive.
+    assert replicates["label"].values.mean() == pytest.approx(0.5, abs=0.05)
+    with pytest.raises(ValueError, match=r"needs a model of one family or .* 'densities',"):
+        combined.to_arviz(["prior_predictive"])
+
+
 def test_the_prior_of_a_mixture_is_in_raw_score_units():
     families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
     documents = BinaryScores(SCORES, LABELS)

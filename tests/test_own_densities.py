@@ -132,11 +132,13 @@ def test_all_that_a_density_is_fitted_for(own, tmp_path):
         lower, upper = drawn.predict_interval(at, kind=kind).T
         assert (lower <= p + 0.02).all()
         assert (p <= upper + 0.02).all()
-    tree = drawn.to_arviz(draws=100)
+    tree = drawn.to_arviz(["log_likelihood", "prior_predictive", "posterior_predictive"], draws=100)
     assert -0.7 < loo(tree).elpd / LABEL.size < -0.2
     replicate = tree["posterior_predictive"]["score"].values
     assert np.mean(replicate == 0.0) == pytest.approx(np.mean(score == 0.0), abs=0.06)
     assert replicate.mean() == pytest.approx(score.mean(), abs=0.5)
+    assert np.isfinite(tree["prior_predictive"]["score"].values).all()
+    assert np.std(tree["prior_predictive"]["score"].values) > 1.2 * np.std(replicate)
     assert np.isfinite(drawn.summary()["median"]).all()
     for display in (
         ClassDensityDisplay,

@@ -29,7 +29,7 @@ from bayescal.fitting.parts.part import COMBINATION, flat, model_name
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics, storage
 from bayescal.fitting.results import tree as provenance
-from bayescal.fitting.results.arviz_groups import GROUPS, with_arviz_groups
+from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
 from bayescal.fitting.settings import (
@@ -623,11 +623,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
         Parameters
         ----------
-        groups : sequence of {"log_likelihood", "prior", "posterior_predictive"}
+        groups : sequence of {"log_likelihood", "prior", "prior_predictive", "posterior_predictive"}
             What to add. log_likelihood has the variable label, which is log P(y | s) of every
             document by every draw. prior has draws of the posterior's variables from their prior,
             in one chain. posterior_predictive has replicates of label given each document's score
-            and, where there are class densities, of score given its label.
+            and, where there are class densities, of score given its label; prior_predictive, which
+            has to be asked for, has the same by draws of the prior of one family or program.
         draws : int
             How many posterior draws the groups have at most, evenly chosen. A value takes 8 bytes,
             so that 1,000 draws for 20,000 documents take 160 MB in each group.
@@ -643,8 +644,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         AttributeError
             If there is no posterior.
         ValueError
-            If an argument is not as described, or log_likelihood is asked for and documents were
-            weighted, since a weighted document cannot be left out as one.
+            If an argument is not as described; if log_likelihood is asked for and documents were
+            weighted, since a weighted document cannot be left out as one; or if prior_predictive is
+            asked for of several parts or of a curve whose parameters are not in the posterior.
 
         Notes
         -----
@@ -671,7 +673,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         tree = self.posterior_
         check_count("draws", draws)
         for group in groups:
-            check_choice("groups", group, GROUPS)
+            check_choice("groups", group, (*GROUPS, PRIOR_PREDICTIVE))
         settings = replace(read_settings(self._parameters()), rng=generator(random_state))
         prior = partial(draw_prior, settings, flat(tree))
         return with_arviz_groups(tree, groups, draws, settings.rng, prior)

@@ -12,7 +12,8 @@ from scipy import special
 from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import Curves, PartCurves
 from bayescal.fitting.engines import stacking
-from bayescal.fitting.parts.part import DRAWS, Groups, flat
+from bayescal.fitting.parts.combination import read_curves
+from bayescal.fitting.parts.part import DRAWS, POSTERIOR, Groups, Reading, all_paths, flat
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import read_documents
 from bayescal.fitting.scores import BinaryScores
@@ -78,6 +79,7 @@ def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
 # documents that every draw is sure of: so many nats tell them apart.
 TOLD_APART = 1e-9
 GROUPS = ("log_likelihood", "prior", "posterior_predictive")
+PRIOR_PREDICTIVE = "prior_predictive"
 
 
 def with_arviz_groups(
@@ -103,14 +105,35 @@ def with_arviz_groups(
         pointwise = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
         pointwise -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
         out["log_likelihood"] = _of_documents({"label": pointwise}, coords)
-    if "prior" in groups:
-        out["prior"] = draw_prior(index.size)
+    observed = tree["observed_data"].to_dataset()
+    if {"prior", PRIOR_PREDICTIVE} & set(groups):
+        prior = draw_prior(index.size)
+        if "prior" in groups:
+            out["prior"] = prior
+        if PRIOR_PREDICTIVE in groups:
+            replicates = _replicates(_prior_curves(flattened, prior), observed, rng)
+            of_prior = {name: prior[name].variable for name in DRAWS}
+            out[PRIOR_PREDICTIVE] = _of_documents(replicates, of_prior)
     if "posterior_predictive" in groups:
-        replicates = _replicates(curves, tree["observed_data"].to_dataset(), rng)
+        replicates = _replicates(curves, observed, rng)
         out["posterior_predictive"] = _of_documents(replicates, coords)
     extended = xr.DataTree.from_dict(out)
     extended.attrs.update(tree.attrs)
     return extended
+
+
+def _prior_curves(groups: Groups, prior: xr.Dataset) -> PartCurves:
+    """Return the curves of draws of the prior, where these are all that a curve is read from."""
+    parts = all_paths(groups)
+    if len(parts) > 1 or parts[0].draws != (POSTERIOR,):
+        names = ", ".join(repr(each.name) for each in parts)
+        raise ValueError(
+            "prior_predictive needs a model of one family or program, whose prior is one of"
+            f" parameters, got the parts {names}: fit ScoreCalibrator('gaussian'), say, or leave it"
+            " out of groups."
+        )
+    (curves,) = read_curves({**groups, POSTERIOR: prior}, parts, Reading.of(groups)).values()
+    return curves
 
 
 def _thinned(group: xr.Dataset, kept: NDArray[np.intp]) -> xr.Dataset:
