@@ -88,7 +88,7 @@ def test_conformal_sets_by_brute_force(documents):
         (lambda: risk_coverage([[[0.5, 0.5]]], [2]), "positions of columns, 0 to 1"),
         (lambda: risk_coverage([[[0.5, 0.5]]], [0, 1]), "same length"),
         (lambda: risk_coverage([[[0.5, 0.5]]], points=0), "points"),
-        (lambda: expected_sets([[1.5, -0.5]]), "between 0 and 1"),
+        (lambda: expected_sets([[1.5, -0.5]]), "must hold probabilities from 0 to 1, got 1.5"),
         (lambda: expected_sets([[0.5, 0.5]], 1.0), "coverage"),
         (lambda: conformal_sets([[0.5, 0.5]], [0], [0.5]), "shape"),
         (lambda: set_coverage([True], [0]), "shape"),
