@@ -372,6 +372,7 @@ def folder(tmp_path):
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_writes_tables(self, folder, monkeypatch):
         asked = []
 

@@ -114,6 +114,7 @@ def test_a_fit_has_one(calibrator, engine, monkeypatch):
     assert seen == [{1}]
 
 
+@pytest.mark.slow
 def test_predictions_through_blas_have_one(monkeypatch):
     """More threads would add up in another order, as the number of documents has it."""
     seen = []

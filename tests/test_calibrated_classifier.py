@@ -289,6 +289,7 @@ class TestSeveralLabels:
         # The same scores; draws differ by their seeds.
         np.testing.assert_allclose(column.predict_proba(XL)[:, 1], together, atol=0.02)
 
+    @pytest.mark.slow
     def test_pooled_is_the_topic_calibrator_on_out_of_fold_scores(self):
         base, topics = OneVsRestClassifier(SVC), TopicCalibrator(draws=100, random_state=0)
         names = ["wheat", "corn", "oil", "gold"]  # not in the order that topics_ has

@@ -88,6 +88,7 @@ def test_a_weight_is_a_repetition():
 # How often it is right: seeds are fixed, bounds are three standard errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "mean"), [(30, -1.0), (1000, -6.0)])
 def test_right_probabilities_are_seldom_called_off(n, mean):
     rng, log_odds = np.random.default_rng(5), log_odds_of(n, mean)
@@ -135,6 +136,7 @@ def test_bends_that_leave_intercept_and_slope_as_they_are_are_seen():
     assert "Fit again" in found.advice
 
 
+@pytest.mark.slow
 def test_the_test_has_power_against_waves_and_keeps_its_size():
     rng, log_odds = np.random.default_rng(8), np.random.default_rng(9).normal(-1.5, 1.2, 1000)
     p = special.expit(log_odds)
@@ -224,6 +226,7 @@ def draws_of(log_odds, sd, rng, draws=400):
     return special.expit(log_odds + sd * rng.normal(size=(draws, 1)))
 
 
+@pytest.mark.slow
 def test_probabilities_off_by_no_more_than_the_bands_allow_are_not_called_off():
     # The truth is a draw of the posterior: false alarms at 5 %, 3 standard errors of 120.
     rng, log_odds, outcomes = np.random.default_rng(12), log_odds_of(1000, -2.0), []
@@ -338,6 +341,7 @@ def test_few_labels_fitted_leave_the_report_uncertain_and_not_alarmed(tmp_path):
     assert "Within what the bands allow: more labels would narrow them." in text
 
 
+@pytest.mark.slow
 def test_cells_of_many_documents_have_the_verdict_of_each():
     rng = np.random.default_rng(2)
     y = rng.random(200) < 0.2

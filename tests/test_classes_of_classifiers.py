@@ -93,6 +93,7 @@ def test_default_is_one_map_above_two_classes(calibrator):
     assert isinstance(chosen[MULTILABEL], ScoreCalibrator)
 
 
+@pytest.mark.slow
 def test_one_against_the_rest_is_as_before():
     frozen = FrozenEstimator(LogisticRegression().fit(X[:200], Y[:200]))
     old, same = (

@@ -31,6 +31,7 @@ def rows_of(text, names):
     return [line for line in text.splitlines() if line.startswith(tuple(f"{n} " for n in names))]
 
 
+@pytest.mark.slow
 def test_at_a_probability_it_is_the_functions_table(folder):
     out = folder / "rates.csv"
     result = run("decide", folder / "pooled", folder / "topics.csv", *BY_TOPIC,

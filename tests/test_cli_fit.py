@@ -32,6 +32,7 @@ def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):
     assert str(tmp_path / "out") in result.stdout
 
 
+@pytest.mark.slow
 def test_prior_knowledge_is_that_of_the_estimator(scores, frame, tmp_path):
     run("fit", scores, "--prior-knowledge", "learned", "--draws", "100", "--out", tmp_path / "out")
     asked = ScoreCalibrator(prior_knowledge="learned", draws=100, random_state=0)
@@ -224,6 +225,7 @@ def test_text_of_other_columns_is_kept(tmp_path):
     assert [line.split(",")[2] for line in lines[1:]] == ["007", "NA", "", "1.50"]
 
 
+@pytest.mark.slow
 def test_band_comes_with_nuts(scores, frame, fake_nuts, tmp_path):
     options = "--level", "0.8", "--parameters", "--out", tmp_path / "out"
     text = run("fit", scores, *NUTS, *options).stdout
@@ -243,6 +245,7 @@ def test_band_comes_with_nuts(scores, frame, fake_nuts, tmp_path):
     assert "R-hat" in text
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits(scores, topics, fake_nuts, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         run("fit", scores, *NUTS, "--seed", seed, "--out", tmp_path / name)
@@ -256,6 +259,7 @@ def test_single_chain_has_no_r_hat(scores, fake_nuts, tmp_path):
     assert summary_of(tmp_path / "out")["topics"][0]["diagnostics"]["rhat"] is None
 
 
+@pytest.mark.slow
 def test_bad_draws_are_told_on_stderr(topics, fake_nuts, recwarn):
     result = run("fit", topics, "--topic-column", "topic", *NUTS, "--draws", 10)
     lines = result.stderr.splitlines()
@@ -279,6 +283,7 @@ def test_other_warnings_are_told_on_stderr(scores, monkeypatch):
     assert result.stderr.strip() == "Warning: a word of caution"
 
 
+@pytest.mark.slow
 def test_quiet_prints_nothing(scores, topics, fake_nuts, tmp_path):
     for arguments in (
         ("fit", scores, *MLE),
@@ -327,6 +332,7 @@ def test_processes_change_nothing(tmp_path):
     assert first["topics"] == second["topics"]
 
 
+@pytest.mark.slow
 def test_errors_and_warnings_of_processes_name_the_topic(tmp_path):
     constant = make_frame(topic="constant").assign(score=1.0)
     scores = write(pd.concat([make_topics(), constant]), tmp_path / "scores.csv")

@@ -142,6 +142,7 @@ def test_compare_holds_out_labelled_rows_only(tmp_path):
     assert summary_of(tmp_path / "out")["topics"][0]["rows"]["test"] == 12
 
 
+@pytest.mark.slow
 def test_lower_scores_may_stand_for_positives(tmp_path):
     frame = make_frame()
     scores = write(frame, tmp_path / "s.csv")

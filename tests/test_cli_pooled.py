@@ -36,6 +36,7 @@ def test_results_are_those_of_the_estimator(folder):
     assert found[["lower", "upper"]].to_numpy() == pytest.approx(band)
 
 
+@pytest.mark.slow
 def test_the_topic_with_most_undecided_rows_comes_first(folder):
     summary = summary_of(folder / "out")
     topics = pd.DataFrame(summary["topics"])
@@ -72,6 +73,7 @@ def test_a_topic_that_was_not_fitted_has_the_populations_wide_band(folder):
     assert width.mean() > known.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("band", ["hdi", "simultaneous"])
 def test_predictions_for_another_prior_with_another_band(folder, band):
     options = ("--prior", "0.1", "--band", band, "--level", "0.5", "--topic-column", "topic")
@@ -133,6 +135,7 @@ def test_rows_are_weighted(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_topics_without_a_class_are_flagged(tmp_path):
     frame = make_topics()
     frame = frame[(frame["topic"] != "a") | (frame["label"] == 0)]
@@ -143,6 +146,7 @@ def test_topics_without_a_class_are_flagged(tmp_path):
     assert "no documents of class 1 that count" in result.stdout
 
 
+@pytest.mark.slow
 def test_rows_set_apart_are_tested_on(tmp_path):
     frame = make_topics().assign(split=lambda f: np.where(np.arange(len(f)) % 2, "train", "test"))
     result = run("fit", write(frame, tmp_path / "s.parquet"), *POOL, "--out", tmp_path / "out")
@@ -151,6 +155,7 @@ def test_rows_set_apart_are_tested_on(tmp_path):
     assert f"{losses['log_loss']:.1f}" in result.stdout
 
 
+@pytest.mark.slow
 def test_labels_the_other_way_round(tmp_path):
     frame = make_topics()
     frame = frame.assign(label=np.where(frame["label"] == 1, "relevant", "x"))
@@ -189,6 +194,7 @@ def test_what_pooled_topics_cannot_be_asked(folder, options, message):
     assert message in result.output
 
 
+@pytest.mark.slow
 def test_inclusion_probabilities_are_those_of_the_estimator(tmp_path):
     frame = make_topics()
     frame["inclusion"] = np.where(np.arange(len(frame)) % 3, 0.04, 1.0)

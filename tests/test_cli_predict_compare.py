@@ -11,6 +11,7 @@ from tests.cli_tools import MLE, NUTS, fitted, make_frame, read, run, summary_of
 # predict
 
 
+@pytest.mark.slow
 def test_predict_equals_what_fit_wrote(scores, fake_nuts, tmp_path):
     run("fit", scores, *NUTS, "--out", tmp_path / "out")
     for calibrator in (tmp_path / "out", tmp_path / "out/posterior.nc"):
@@ -64,6 +65,7 @@ def test_predict_takes_the_calibrator_of_each_topic(topics, tmp_path):
 # compare
 
 
+@pytest.mark.slow
 def test_compare_holds_out_three_tenths_of_each_class(scores, frame, fake_nuts, tmp_path):
     result = run("compare", scores, *NUTS, "--seed", 3, "--out", tmp_path / "out")
     table = read(tmp_path / "out/probabilities.csv")
@@ -95,6 +97,7 @@ def test_compare_says_that_nothing_is_left_to_test_on(fake_nuts, tmp_path):
     assert "Losses on test rows" not in result.stdout
 
 
+@pytest.mark.slow
 def test_compare_holds_out_by_seed(scores, fake_nuts, tmp_path):
     held = []
     for seed in (1, 1, 2):
@@ -121,6 +124,7 @@ def test_compare_shows_both_curves_at_scores_of_both_classes(scores, frame, fake
         assert lower < upper
 
 
+@pytest.mark.slow
 def test_compare_tests_on_the_test_rows_of_the_file(fake_nuts, tmp_path):
     frame = make_frame(60, split=np.where(np.arange(60) < 40, "train", "test"))
     scores = write(frame, tmp_path / "scores.csv")
@@ -130,6 +134,7 @@ def test_compare_tests_on_the_test_rows_of_the_file(fake_nuts, tmp_path):
     assert topic["rows"]["test"] == topic["losses"]["nuts"]["n"] == 20
 
 
+@pytest.mark.slow
 def test_compare_adds_topics_up(topics, fake_nuts, tmp_path):
     arguments = ("--topic-column", "topic", *NUTS, "--out", tmp_path / "out")
     text = run("compare", topics, *arguments).stdout

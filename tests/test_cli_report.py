@@ -39,6 +39,7 @@ def test_the_command_reports_topics(folder, what, tmp_path):
         assert topic["positives"] == 10
 
 
+@pytest.mark.slow
 def test_the_command_reports_one_calibrator(folder, tmp_path):
     out = tmp_path / "report.html"
     run("report", folder / "single", "--test", folder / "words.csv", "--out", out, "--quiet")
@@ -51,6 +52,7 @@ def test_the_command_reports_one_calibrator(folder, tmp_path):
     np.testing.assert_allclose(data_of(out)["topics"][0]["point"], expected, rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_the_command_takes_test_rows_of_a_split(folder, tmp_path):
     frame = make_topics()
     split = np.where(np.arange(len(frame)) % 2 == 0, "train", "test")

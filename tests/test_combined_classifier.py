@@ -68,6 +68,7 @@ class TestTargets:
         assert binary.scores_.shape == Y.shape
         assert np.isfinite(binary.scores_).all()
 
+    @pytest.mark.slow
     def test_several_classes_are_binary_problems_whose_probabilities_sum_to_one(self, several):
         assert several.classes_.tolist() == ["a", "b", "c"]
         p, draws = several.predict_proba(X3), several.sample_proba(X3[:9])
@@ -90,6 +91,7 @@ class TestTargets:
             found.predict_proba(X3)[:, 1], alone.predict_proba(X3)[:, 1], atol=1e-6
         )
 
+    @pytest.mark.slow
     def test_the_first_class_may_be_the_positive_one(self, binary):
         turned = combined(combiner="bayes", positive=0).fit(X, Y)
         assert turned.classes_.tolist() == [0, 1]
@@ -376,6 +378,7 @@ class TestWhatIsHandedOn:
                 found.classifiers_[0]["b"].theta_, GaussianNB().fit(X, Y).theta_
             )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_jobs", [None, 2])
     def test_a_combiner_of_the_users_gets_the_weights(self, n_jobs):
         """Its own fit and those of the folds each get the weights of their documents."""

@@ -80,6 +80,7 @@ class TestProblem:
             False,
         )
 
+    @pytest.mark.slow
     def test_its_band_is_that_of_documents_of_a_score_together(self, binary):
         """In each draw the curve's mean over documents is that of their own probabilities."""
         X, _ = problem()
@@ -237,6 +238,7 @@ class TestWithoutPosterior:
 
 
 class TestFiles:
+    @pytest.mark.slow
     def test_what_was_saved_predicts_alike(self, several, tmp_path):
         X, _ = problem(3)
         again = CombinedClassifier.load(several.save(tmp_path / "combined.joblib"))

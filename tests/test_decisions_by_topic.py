@@ -160,6 +160,7 @@ def test_of_many_documents_thresholds_are_a_thousandth_apart():
     assert set(_tried(ties)) <= set(ties)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say():
     # Seeded: 90 % of 80 sets, within three standard errors.
     names = ("recall", "precision", "missed")

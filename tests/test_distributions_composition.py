@@ -174,6 +174,7 @@ def test_a_hybrid_faces_left_or_right(method, facing):
         getattr(pm, method)(variable, 0.5).eval()
 
 
+@pytest.mark.slow
 @every_family
 def test_draws_look_like_draws_from_elsewhere(family):
     _, *scales = family.parameters

@@ -85,6 +85,7 @@ def test_levels_are_saved_exported_and_shifted(stepped, tmp_path):
     assert moved == pytest.approx(logit(0.05) - logit(positive.mean()), abs=0.1)
 
 
+@pytest.mark.slow
 def test_labels_at_an_end_are_predicted_from_the_others_there(stepped):
     calibrator, score, positive = stepped
     at_end = score == 100.0
@@ -205,6 +206,7 @@ def topics_with_levels():
     return calibrator.fit(*every, np.append(topic, np.full(30, 4))), score, positive, topic
 
 
+@pytest.mark.slow
 def test_topics_have_levels_that_share_a_population(topics_with_levels, tmp_path):
     calibrator, score, positive, topic = topics_with_levels
     at_end = positive[score == 100.0].mean()

@@ -173,6 +173,7 @@ def test_mirrored_scores_have_the_mirrored_posterior(powers):
     assert st.ks_2samp(one.theta, other.theta).pvalue < 1e-3
 
 
+@pytest.mark.slow
 def test_several_modes_are_all_drawn():
     # Two tight clumps far apart: the mode of the density may stand at either.
     x = np.r_[np.linspace(-0.01, 0.01, 5), 6 + np.linspace(-0.01, 0.01, 5)]

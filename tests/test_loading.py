@@ -73,6 +73,7 @@ def saved(tmp_path_factory):
     return calibrator.fit(FRAME["score"], FRAME["label"]).save(path)
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_named_or_changes_nothing(saved, tmp_path):
     whole, scores = saved.read_bytes(), np.linspace(-2.0, 2.0, 5)
     expected = bayescal.load(saved).predict_interval(scores)

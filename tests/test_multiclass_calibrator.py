@@ -168,6 +168,7 @@ def test_a_constant_added_to_a_document_changes_nothing(fitted, new):
     np.testing.assert_allclose(fitted.predict_proba(moved), fitted.predict_proba(new), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_scores_need_no_unit(plain):
     scores, y = simulated()
     p, q = plain.predict_proba(scores), quick().fit(1e4 * scores, y).predict_proba(1e4 * scores)
@@ -237,6 +238,7 @@ def test_excluded_options_have_probability_zero():
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_probabilities_are_read_as_their_logarithms(plain, new):
     scores, y = simulated()
     p = special.softmax(scores, axis=1)

@@ -89,6 +89,7 @@ def test_there_are_examples():
     assert any(line.startswith("bayescal fit") for line in commands_of("README.md"))
 
 
+@pytest.mark.slow
 def test_the_first_page_shows_what_its_block_prints(tmp_path):
     (code,), (shown,) = blocks_of("README.md"), blocks_of("README.md", "")
     assert output_of([code], tmp_path) == shown

@@ -159,6 +159,7 @@ def test_a_topic_without_scores_has_widths_that_a_number_holds(family):
     assert usual[1:].max() < 1e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["asymmetric_laplace", "gaussian"])
 @pytest.mark.parametrize("n_topics", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_hyperparameters_are_those_of_weighted_prior_draws(family, n_topics):

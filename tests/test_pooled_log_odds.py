@@ -111,6 +111,7 @@ def test_the_posterior_is_that_of_nuts():
     assert apart(HYPERPRIOR) < LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "halved", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))]
 )

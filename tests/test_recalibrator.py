@@ -193,6 +193,7 @@ def test_fitting_again_is_off_with_few_of_the_rarer_class():
 # A calibrator of the package
 
 
+@pytest.mark.slow
 def test_it_is_saved_loaded_pickled_and_cloned(fitted, pooled, tmp_path):
     again = Recalibrator(refit="always", draws=200, random_state=0).fit(*documents())
     at = np.array([0.0, 0.1, 0.5, 1.0])
@@ -212,6 +213,7 @@ def test_it_is_saved_loaded_pickled_and_cloned(fitted, pooled, tmp_path):
         Recalibrator.load(tmp_path / "other.nc")
 
 
+@pytest.mark.slow
 def test_displays_reports_exports_and_monitors_take_it(fitted, pooled, tmp_path):
     from matplotlib.figure import Figure
 

@@ -150,6 +150,7 @@ def test_average_precision_and_what_is_left_are_predicted(fitted):
     assert below["mean"].mean() == pytest.approx(np.mean(ranked), rel=0.25)
 
 
+@pytest.mark.slow
 def test_queries_may_be_anything_hashable_and_scores_all_tied(fitted):
     table = fitted.when_to_stop([1.0, 1.0, 2.0, 2.0], [("a", 1), "b", ("a", 1), "b"], recall=0.5)
     assert table.index.name == "query"

@@ -104,6 +104,7 @@ def test_too_little_read_is_noticed(fitted, tmp_path):
     assert "Not often enough: too little is read" in bad.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_without_judgements_nobody_can_tell(fitted, ranked, tmp_path):
     scores, _, qid = ranked
     text = fitted.report(tmp_path / "a.html", scores, qid).read_text(encoding="utf-8")

@@ -122,6 +122,7 @@ def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
     assert "standardised by m and S" in many
 
 
+@pytest.mark.slow
 def test_what_pymc_samples_is_reported_too(fake_nuts, tmp_path):
     scores, labels = make_problem(40, seed=0)
     mine = tmp_path / "mine.py"
@@ -154,6 +155,7 @@ def test_topics_are_those_of_the_calibrator(pooled, tmp_path):
         assert topic["share"] @ x / np.sum(topic["share"]) == pytest.approx(inside.mean(), abs=2e-3)
 
 
+@pytest.mark.slow
 def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
     calibrator, _ = pooled
     weights = calibrator.posterior_["combination"]["weight"]

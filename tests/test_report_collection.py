@@ -75,6 +75,7 @@ def test_of_topics_there_is_a_row_each(topics, tmp_path):
     assert data_of(as_arrays)["collection"] == found
 
 
+@pytest.mark.slow
 def test_topics_that_were_not_fitted_stand_without_a_link(topics, tmp_path):
     calibrator, frame = topics
     new = pd.DataFrame({"score": [0.0, 1.0, 2.0], "topic": ["corn", "new", "new"]})

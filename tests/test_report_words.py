@@ -80,6 +80,7 @@ def test_few_held_out_documents_are_no_answer(single, tmp_path):
     assert "The held-out documents are too few to tell." in text
 
 
+@pytest.mark.slow
 def test_topics_are_ranked_by_how_uncertain_their_recall_is(pooled):
     calibrator, frame = pooled
     contents = gather(calibrator, test=None, fitted=frame, level=0.9)

@@ -200,6 +200,7 @@ class TestMethods:
                 assert each.log_odds.shape == task.truth.shape
                 assert roc_auc_score(task.truth, np.clip(each.log_odds, -99, 99)) > 0.8
 
+    @pytest.mark.slow
     def test_a_method_of_one_task_sees_no_other(self, decided):
         for name, method in methods.ALONE.items():
             (alone,) = method(TASKS[:1], TASKS[:1], Setting())

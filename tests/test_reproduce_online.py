@@ -112,6 +112,7 @@ class TestAllMethods:
         assert [row.indicators for row in ONLINE.values()].count(True) == 12
         assert not ONLINE["WMA"].indicators
 
+    @pytest.mark.slow
     def test_thresholds_are_by_measure(self, decided):
         found, truths = decided
         dear, cheap = (

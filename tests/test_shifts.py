@@ -111,6 +111,7 @@ class TestLocalWeights:
             < 0.0
         )
 
+    @pytest.mark.slow
     def test_bands_hold_the_point(self, both):
         new, _ = taking_turns(200, RNG(2))
         lower, upper = both["local_bayes"].predict_interval(new, level=0.95).T

@@ -250,6 +250,7 @@ class TestCommand:
         found = pd.read_csv(tmp_path / "out" / "probabilities.csv")
         assert found["probability"].between(0, 1).all()
 
+    @pytest.mark.slow
     def test_test_labels_reach_nothing_but_the_losses(self, table, tmp_path):
         other = table.copy()
         test = (other["split"] == "test") & other["label"].notna()

@@ -27,6 +27,7 @@ def test_points_are_those_of_the_draws(point):
     )
 
 
+@pytest.mark.slow
 def test_probabilities_are_calibrated_by_their_log_odds(tmp_path):
     p = special.expit(SCORES)
     log_odds = np.log(p) - np.log1p(-p)

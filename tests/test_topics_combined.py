@@ -215,6 +215,7 @@ def test_new_topics_get_the_population_and_wide_bands(fitted):
     assert np.diff(new).sum() > 1.3 * np.diff(known).sum()
 
 
+@pytest.mark.slow
 def test_files_give_the_same_bits(fitted, tmp_path):
     again = TopicCalibrator.load(fitted.save(tmp_path / "topics.nc"))
     where = NEW, ["ship"] * NEW.size

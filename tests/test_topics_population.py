@@ -44,6 +44,7 @@ def test_topics_added_to_it_are_those_added_to_the_fit(fitted, tmp_path):
     assert mine.topics_.tolist() == ["late"]
 
 
+@pytest.mark.slow
 def test_a_file_of_it_tells_nothing_of_single_topics(fitted, tmp_path):
     written = fitted.population_.save(tmp_path / "history.nc").read_bytes()
     whole = fitted.save(tmp_path / "all.nc").read_bytes()

@@ -106,6 +106,7 @@ class TestMeasures:
         shares = {each.class_name: each.positive.mean() for each in collection()}
         assert share.tolist() == rest["class"].map(shares).tolist()
 
+    @pytest.mark.slow
     def test_pooled_topics_are_one_fit_to_all_their_samples(self, measured):
         topics = collection()
         drawn = {each.class_name: draw_sample(each, 10) for each in topics}
@@ -144,6 +145,7 @@ class TestMeasures:
             middle = special.expit(topic.decision_function(at))
             assert ((low < middle) & (middle < high)).all()
 
+    @pytest.mark.slow
     def test_a_size_needs_three_topics_with_documents_enough(self):
         topics = collection(shifts=(0.0, 0.0, 0.0, 0.0))
         rare = [
