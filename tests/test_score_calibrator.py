@@ -103,7 +103,8 @@ def test_a_weight_is_a_number_of_repetitions(inference):
     weighted = ScoreCalibrator(**settings).fit(SCORES, LABELS, weight)
     repeated = ScoreCalibrator(**settings).fit(SCORES[repeat], LABELS[repeat])
     expected = repeated.decision_function(NEW)
-    assert weighted.decision_function(NEW) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    # A mode is as precise as the root of the rounding of its density.
+    assert weighted.decision_function(NEW) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 class TestPosterior:

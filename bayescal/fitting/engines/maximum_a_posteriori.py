@@ -110,7 +110,7 @@ def _update(inverse_hessian: Floats, step: Floats, change: Floats, *, first: boo
     return inverse_hessian + outer + outer.T
 
 
-STARTS = 16
+STARTS = 32
 # Starts spread over +-3 units of the unconstrained space: 20-fold in scales, 6 spreads in modes.
 START_WIDTH = 3.0
 # Each parameter in turn is scanned so finely for a way out of a local mode.
