@@ -96,7 +96,7 @@ def test_ranks_with_documents_counted_often_are_not():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted yet")
 def test_bands_of_the_calibrator_hold_as_often_as_they_say():
-    """Of each simulated problem one random probability of the map that made the labels is asked."""
+    """Each problem gives one random probability of its true map, to look for in the band."""
     held, narrow = [], []
     for seed in range(FITS):
         rng = np.random.default_rng([seed, 9])

@@ -335,7 +335,7 @@ def test_errors_of_reviewers_move_the_counts():
 
 
 def bands_held(simultaneous, seeds, level=0.5):
-    """Return how often limits hold at all thresholds that were looked at."""
+    """Return how often limits hold at all of several thresholds at once."""
     scores, positive = collection(5)
     held = []
     for seed in range(seeds):

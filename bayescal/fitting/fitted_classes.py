@@ -309,7 +309,7 @@ class FittedClasses:
         )
 
     def findings(self, level: float) -> tuple[str, ...]:
-        """Return what the map finds in the documents fitted, or in a sample of very many."""
+        """Return sentences on over-confidence and confusions among the documents fitted."""
         data = self.documents()
         log_p = data.scores.log_p
         part = slice(None, None, 1 + log_p.size * self.map.size // SHARE_ELEMENTS)

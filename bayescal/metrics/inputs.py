@@ -193,13 +193,7 @@ def read_class_outcomes(
             f"y_prob must sum to 1 over the classes, row {row} sums to {p[row].sum():.4g}:"
             " normalise each row."
         )
-    names = np.arange(p.shape[1])
-    if classes is not None:
-        names = validation.as_labels(classes, "classes", "columns without a class")
-    if names.shape != p.shape[1:]:
-        raise ValueError(
-            f"classes must name the {p.shape[1]} columns of y_prob, got shape {names.shape}."
-        )
+    names = validation.names_of_columns(classes, p.shape[1], "y_prob")
     y = np.asarray(unmasked(y_true, "y_true"))
     check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
     position = {name: k for k, name in enumerate(names.tolist())}

@@ -239,10 +239,10 @@ def calibration_verdict(
     l, less what (1, l) explain of them in the metric p (1 - p). The factor s = 1 / sqrt(sum of
     squared eigenvalues of B's covariance) gives the second term half the variance of a chi-squared
     one with one degree of freedom: with all of it, bends cost a tenth of the power against slopes.
-    The p-value is the share of 999 samples of labels drawn from p that
-    reach T, with a fixed seed, so that it holds for few and rare positives too. Where it is below
-    1 - level, bends are tested alone, given the best intercept and slope, and the slope given the
-    best intercept: if nothing is wrong with these, the base rate alone has changed.
+    The p-value is the share of 999 samples of labels drawn from p that reach T, with a fixed seed,
+    so that it holds for few and rare positives too. Where it is below 1 - level, bends are tested
+    alone, given the best intercept and slope, and the slope given the best intercept: if nothing is
+    wrong with these, the base rate alone has changed.
 
     With `draws` each sample of labels is drawn from one posterior draw of the probabilities, and
     scores are compared with the mean and covariance that they then have: the p-value is posterior

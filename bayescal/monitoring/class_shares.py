@@ -96,13 +96,7 @@ def shares_posterior(
         )
     if not r.any(axis=2).all():
         raise ValueError("ratio must be above 0 for some class of each document: some have none.")
-    names = np.arange(r.shape[2])
-    if classes is not None:
-        names = validation.as_labels(classes, "classes", "columns without a class")
-    if names.shape != r.shape[2:]:
-        raise ValueError(
-            f"classes must name the {r.shape[2]} columns of ratio, got shape {names.shape}."
-        )
+    names = validation.names_of_columns(classes, r.shape[2], "ratio")
     random = generator(rng)
     draws = np.empty((len(r), r.shape[2]))
     start = np.zeros(r.shape[2] - 1)

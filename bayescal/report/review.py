@@ -47,7 +47,7 @@ INTERVALS = {
 
 
 def assumptions_of(result: ReviewEstimate) -> tuple[str, ...]:
-    """Return what has to be true for the intervals to hold."""
+    """Return the assumptions of the intervals."""
     missed, mistaken = result.reviewer_error
     if result.reviewer_error == NO_ERROR:
         labels = "Each label is right. Otherwise the result is for what reviewers label positive."

@@ -1,4 +1,4 @@
-"""Which documents to label: a random draw within strata of the score.
+"""Plans of samples to label: random draws within strata of the score.
 
 Documents of like scores form a stratum, and within each a simple random sample is drawn. The
 probability to be drawn is then a function of the score, which models of labels given scores need

@@ -1,4 +1,4 @@
-"""What is drawn, labelled and counted: documents, or groups of them; labels and thresholds."""
+"""Sampling units (documents, or groups of them), their labels, and thresholds."""
 
 from __future__ import annotations
 

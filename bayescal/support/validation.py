@@ -311,6 +311,18 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
     return values
 
 
+def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArray[Any]:
+    """Return the classes that columns belong to, by default their positions."""
+    names = np.arange(columns)
+    if classes is not None:
+        names = as_labels(classes, "classes", "columns without a class")
+    if names.shape != (columns,):
+        raise ValueError(
+            f"classes must name the {columns} columns of {of}, got shape {names.shape}."
+        )
+    return names
+
+
 def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return a mask of missing labels: nan, None, pandas.NA and the like."""
     if values.dtype.kind == "f":

@@ -24,10 +24,9 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
     """Return draws of a class prior, the same at every call."""
     level = (np.arange(draws) + 0.5) / draws
     prior = unmasked(getattr(prior, "draws", prior), "prior")
-    if hasattr(prior, "ppf"):
-        quantiles = np.asarray(prior.ppf(level), dtype=np.float64)
-        check_fraction(prior=float(quantiles.min()))
-        check_fraction(prior=float(quantiles.max()))
+    is_distribution = hasattr(prior, "ppf")
+    if is_distribution:
+        values = np.asarray(prior.ppf(level), dtype=np.float64)
     else:
         try:
             values = as_reals(prior, "prior").ravel()
@@ -38,16 +37,16 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
                 "prior must be a number between 0 and 1, draws of one, or a frozen scipy.stats"
                 f" distribution, got {prior!r}."
             )
-        # nan is neither smaller nor larger than anything.
-        check_fraction(prior=float(values.min()))
-        check_fraction(prior=float(values.max()))
-        quantiles = np.quantile(values, level)
-        if values.size > 1 and sum_to_one(values):
-            raise ValueError(
-                "prior must be P(+), the share of positives, or draws of it; got"
-                f" {values.size} numbers that sum to 1, as those of classes: give that of the"
-                " positive one."
-            )
+    # nan is neither smaller nor larger than anything.
+    check_fraction(prior=float(values.min()))
+    check_fraction(prior=float(values.max()))
+    if not is_distribution and values.size > 1 and sum_to_one(values):
+        raise ValueError(
+            "prior must be P(+), the share of positives, or draws of it; got"
+            f" {values.size} numbers that sum to 1, as those of classes: give that of the"
+            " positive one."
+        )
+    quantiles = values if is_distribution else np.quantile(values, level)
     return np.random.default_rng(0).permutation(quantiles)
 
 
