@@ -11,6 +11,7 @@ from bayescal.metrics import (
     calibration_verdict,
     smooth_calibration_error,
     spiegelhalter_test,
+    verdict,
 )
 from bayescal.report.held_out import predict
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
@@ -434,3 +435,17 @@ def test_predict_needs_labels_that_the_calibrator_knows(folder):
     assert "no column 'none'" in run(*arguments, "none", code=2).stderr
     told = run(*arguments, "document", code=2).stderr
     assert "must hold the labels that were fitted, '0' and '1', got '000', '001'" in told
+
+
+def test_bends_have_the_variance_of_one_degree_of_freedom(monkeypatch):
+    made = []
+
+    class Kept(verdict._ScoreTest):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            made.append(self)
+
+    monkeypatch.setattr(verdict, "_ScoreTest", Kept)
+    p = special.expit(np.random.default_rng(0).normal(-1.5, 1.2, 2000))
+    calibration_verdict(np.random.default_rng(1).random(2000) < p, p)
+    assert made[0].of_bends.var() == pytest.approx(2.0, rel=0.15)

@@ -237,8 +237,8 @@ def calibration_verdict(
     with U = sum (y - p) (1, l) and I its covariance if p is right, Rao's score test of Cox's
     intercept and slope, and B = sum (y - p) z, where z are ten features of a Gaussian process along
     l, less what (1, l) explain of them in the metric p (1 - p). The factor s = 1 / sqrt(sum of
-    squared eigenvalues of B's covariance) gives the second term half the variance of a chi-squared
-    one with one degree of freedom: with all of it, bends cost a tenth of the power against slopes.
+    squared eigenvalues of B's covariance) gives the second term the variance of a chi-squared one
+    with one degree of freedom: with twice that, bends cost a tenth of the power against slopes.
     The p-value is the share of 999 samples of labels drawn from p that reach T, with a fixed seed,
     so that it holds for few and rare positives too. Where it is below 1 - level, bends are tested
     alone, given the best intercept and slope, and the slope given the best intercept: if nothing is
