@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from bayescal.metrics import class_verdict
-from bayescal.metrics.classes import _ClassTest
+from bayescal.metrics.classes import _ClassTest, _ratios
 
 pytestmark = pytest.mark.one_era
 
@@ -53,7 +53,7 @@ def test_counts_documents_once(right):
 
 def test_the_covariance_is_that_of_labels_drawn(right):
     p, y = right
-    test = _ClassTest(y, p, p[None])
+    test = _ClassTest(y, p, p[None], np.ones_like(p))
     sampled = np.cov(test.samples.T)
     sd = np.sqrt(np.diag(sampled))
     # Correlations of 999 samples are within .1 of their own, four standard errors or more.
@@ -141,3 +141,100 @@ def test_a_weight_is_a_repetition(right):
         np.testing.assert_array_equal(getattr(found, name), value)
     with pytest.raises(ValueError, match=r"whole numbers, .* got 0\.5"):
         class_verdict(y, p, sample_weight=np.full(400, 0.5))
+
+
+# Documents that were labelled with unequal probabilities.
+
+CHANCE = np.array([1.0, 0.25, 0.04])
+DESIGNS = {
+    "by class": lambda p, y: CHANCE[y],
+    "by scores": lambda p, y: np.where(p.max(axis=1) < 0.6, 1.0, 0.1),
+    "by both": lambda p, y: np.where(p.max(axis=1) < 0.6, 1.0, 0.3) * CHANCE[y],
+}
+
+
+def labelled(design, rng, power=1.0, tilt=(1.0, 1.0, 1.0), n=3000):
+    """Return claimed probabilities, classes and inclusion probabilities of labelled documents."""
+    p = rng.dirichlet([0.3, 1.0, 1.5], size=n)
+    true = p**power * tilt
+    y = drawn(true / true.sum(axis=1, keepdims=True), rng)
+    chance = DESIGNS[design](p, y)
+    kept = rng.random(len(p)) < chance
+    return p[kept], y[kept], chance[kept]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", DESIGNS)
+def test_right_probabilities_of_a_designed_sample_are_seldom_called_off(design):
+    rng, off, inside, as_counts = np.random.default_rng(1), [], [], []
+    for k in range(30):
+        p, y, chance = labelled(design, rng, n=1200)
+        found = class_verdict(y, p, inclusion=chance)
+        off.append(not found.calibrated)
+        inside.append((found.lower <= found.observed) & (found.observed <= found.upper))
+        np.testing.assert_allclose(found.observed.sum(), found.documents)
+        if k < 10:
+            as_counts.append(not class_verdict(y, p).calibrated)
+    # Three standard errors of 30 right ones at 5 %.
+    assert np.mean(off) < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 30)
+    assert (np.mean(inside, axis=0) > 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / 30)).all()
+    # Classes labelled unequally look off where inclusion is left out.
+    assert np.mean(as_counts) > 0.9 or design == "by scores"
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_wrong_probabilities_of_a_designed_sample_are_called_off(design):
+    rng = np.random.default_rng(0)
+    p, y, chance = labelled(design, rng, power=0.4)
+    found = class_verdict(y, p, inclusion=chance)
+    assert (found.outcome, found.cause) == ("off", "slope")
+    assert abs(found.slope - 0.4) < 0.15
+    p, y, chance = labelled(design, rng, tilt=(1.0, 1.0, 2.0))
+    found = class_verdict(y, p, inclusion=chance)
+    assert (found.outcome, found.cause) == ("off", "shares")
+
+
+def test_the_covariance_of_a_designed_sample_is_that_of_labels_drawn():
+    p, y, chance = labelled("by both", np.random.default_rng(2))
+    weight = _ratios(1.0 / chance, y, p) / chance[:, None]
+    test = _ClassTest(y, p, p[None], weight)
+    sd = np.sqrt(np.diag(test.covariance))
+    # Correlations of 999 samples within .13 of their own, four standard errors.
+    np.testing.assert_allclose(
+        np.cov(test.samples.T) / np.outer(sd, sd), test.covariance / np.outer(sd, sd), atol=0.2
+    )
+    np.testing.assert_allclose(test.samples.mean(axis=0) / sd, 0.0, atol=4.0 / np.sqrt(999))
+    np.testing.assert_allclose(test.centre / sd, 0.0, atol=1e-9)
+
+
+def test_ratios_of_weights_by_class_are_found():
+    p, y, chance = labelled("by class", np.random.default_rng(3))
+    found = _ratios(1.0 / chance, y, p)
+    np.testing.assert_allclose(found, CHANCE[y, None] / CHANCE)
+    assert (_ratios(np.full(y.size, 60.0), y, p) == 1.0).all()
+
+
+def test_the_scale_of_inclusion_probabilities_changes_no_test(right):
+    p, y = right
+    chance = CHANCE[y]
+    one, other = (class_verdict(y, p, inclusion=scale * chance) for scale in (1.0, 1e-3))
+    assert one.pvalue == other.pvalue
+    np.testing.assert_allclose([one.slope, one.log_loss], [other.slope, other.log_loss])
+    np.testing.assert_allclose(1e3 * one.upper, other.upper)
+    equal, plain = class_verdict(y, p, inclusion=np.full(400, 0.1)), class_verdict(y, p)
+    assert equal.pvalue == plain.pvalue
+    np.testing.assert_allclose(equal.confusion_upper, 10.0 * plain.confusion_upper)
+    np.testing.assert_allclose(equal.class_errors, plain.class_errors)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"inclusion": [0.5, 2.0]}, "above 0 and at most 1, got 2"),
+        ({"inclusion": [0.5]}, "one probability a document"),
+        ({"inclusion": [0.5, 0.5], "sample_weight": [1, 1]}, "either sample_weight or inclusion"),
+    ],
+)
+def test_bad_inclusion(weights, message):
+    with pytest.raises(ValueError, match=message):
+        class_verdict([0, 1], [[0.5, 0.5]] * 2, **weights)

@@ -163,7 +163,7 @@ def fit(
                 calibrator.predict_proba(table.scores[held_out]),
                 classes,
                 draws=calibrator.sample_proba(table.scores[held_out]),
-                sample_weight=_weights(table, arguments, held_out).get("sample_weight"),
+                **_weights(table, arguments, held_out),
             )
         screen.show(verdict_table(verdict))
     if out is None:

@@ -8,13 +8,20 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import sparse, special
 
 from bayescal.metrics.calibration_error import smooth_calibration_error
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
-from bayescal.support.validation import Floats, as_reals, as_weights, check_fraction
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_fraction,
+    effective_size,
+    either_weights,
+    ratio_of_weights,
+)
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
 MOST_ELEMENTS = 400_000_000  # of samples x documents x classes that are drawn
@@ -32,7 +39,7 @@ class ClassVerdict(Verdict):
     ----------
     classes : array of shape (K,)
         The classes, in the order of the columns.
-    documents : int
+    documents : float
         Number of documents, or the sum of their weights.
     observed, expected : array of shape (K,)
         Documents of each class, and the sums of its probabilities.
@@ -67,7 +74,7 @@ class ClassVerdict(Verdict):
     """
 
     classes: NDArray[np.object_]
-    documents: int
+    documents: float
     observed: Floats
     expected: Floats
     lower: Floats
@@ -103,7 +110,7 @@ class ClassVerdict(Verdict):
         """Return the test and its numbers in words."""
         right, hoped = np.trace(self.confusion), np.trace(self.confusion_expected)
         return (
-            f"Probabilities of {self.classes.size} classes against {self.documents:,} held-out"
+            f"Probabilities of {self.classes.size} classes against {self.documents:,.0f} held-out"
             f" labels: {self._outcome_words} (p = {self.pvalue:.2g}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %)."
             f" The likeliest class is right for {right:,.0f} documents where {hoped:,.3g} were"
@@ -164,6 +171,7 @@ def class_verdict(
     draws: ArrayLike | None = None,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> ClassVerdict:
     r"""
     Say whether the probabilities of several exclusive classes are right, as far as labels can tell.
@@ -188,6 +196,11 @@ def class_verdict(
         See `ClassVerdict`; also the probability of its intervals.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for, in whole numbers: a weight of 2 equals repeating it.
+    inclusion : array-like of shape (n,), optional
+        The probability that each document was labelled, which may depend on its scores and its
+        class. Counts, losses and errors have weights w_i = 1 / inclusion. The test has U = sum_i
+        w_i (f_i(y_i) - sum_k p_ik f_i(k)) and labels of P(k | labelled) proportional to p_ik /
+        w_ik, where w_ik / w_i is the ratio of the weights of the classes k and y_i.
 
     Raises
     ------
@@ -220,12 +233,16 @@ def class_verdict(
     check_fraction(level=level)
     label, p, names = read_class_outcomes(y_true, y_prob, classes)
     drawn = None if draws is None else _as_draws(draws, p.shape)
-    if (weight := as_weights(sample_weight, label.size)) is not None:
+    weight = either_weights(sample_weight, inclusion, label.size, as_evidence=True)
+    if weight is None:
+        weight = np.ones(label.size)
+    elif inclusion is None:
         repeated = _repetitions(weight)
-        label, p = label[repeated], p[repeated]
+        label, p, weight = label[repeated], p[repeated], np.ones(repeated.size)
         drawn = None if drawn is None else drawn[:, repeated]
-    of_point = _ClassTest(label, p, p[None])
-    test = of_point if drawn is None else _ClassTest(label, p, drawn)
+    by_class = weight[:, None] * _ratios(weight, label, p)
+    of_point = _ClassTest(label, p, p[None], by_class)
+    test = of_point if drawn is None else _ClassTest(label, p, drawn, by_class)
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
     own = p[np.arange(label.size), label]
     impossible = own == 0.0
@@ -238,32 +255,36 @@ def class_verdict(
     else:
         worst = test if pvalue <= 1.0 - level else of_point
         cause = "slope" if worst.pvalue_of_slope < 1.0 - level else "shares"
-    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
-    lower, upper = np.quantile(test.counts, tails, axis=0, method="inverted_cdf")
-    table = np.quantile(test.confusions, tails, axis=0, method="inverted_cdf")
-    size = p.shape[1]
+    size, share = p.shape[1], weight / weight.sum()
     one_hot = np.eye(size)[label]
+    tops = np.eye(size)[test.top] * weight[:, None]
+    expected, pairs = weight @ p, tops.T @ p
+    lower, upper = _ends(expected, test.excess.sum(axis=1), level)
+    pairs_lower, pairs_upper = _ends(pairs, test.excess, level)
+    sampled = {} if inclusion is None else {"inclusion": inclusion}
     with np.errstate(divide="ignore"):
-        log_loss = float(-np.log(own).mean())
+        log_loss = float(-(share @ np.log(own)))
     return ClassVerdict(
         classes=names,
-        documents=label.size,
-        observed=one_hot.sum(axis=0),
-        expected=p.sum(axis=0),
+        documents=float(weight.sum()),
+        observed=weight @ one_hot,
+        expected=expected,
         lower=lower,
         upper=upper,
-        confusion=_confusion(test.top, label, size),
-        confusion_expected=np.eye(size)[test.top].T @ p,
-        confusion_lower=table[0].reshape(size, size),
-        confusion_upper=table[1].reshape(size, size),
+        confusion=tops.T @ one_hot,
+        confusion_expected=pairs,
+        confusion_lower=pairs_lower,
+        confusion_upper=pairs_upper,
         log_loss=log_loss,
-        brier=float(((p - one_hot) ** 2).sum(axis=1).mean()),
-        error=smooth_calibration_error(*top_label(label, p)),
-        class_errors=np.array([smooth_calibration_error(label == k, p[:, k]) for k in range(size)]),
+        brier=float(share @ ((p - one_hot) ** 2).sum(axis=1)),
+        error=smooth_calibration_error(*top_label(label, p), **sampled),
+        class_errors=np.array(
+            [smooth_calibration_error(label == k, p[:, k], **sampled) for k in range(size)]
+        ),
         pvalue=pvalue,
         pvalue_of_point=pvalue_of_point,
         level=level,
-        slope=_slope(label, of_point.log_p),
+        slope=_slope(label, of_point.log_p, share * effective_size(weight)),
         cause=cause,
         detectable=test.detectable(level),
         with_bands=drawn is not None,
@@ -293,12 +314,32 @@ def _repetitions(weight: Floats) -> NDArray[np.intp]:
     return np.repeat(np.arange(weight.size), weight.astype(np.intp))
 
 
-def _confusion(top: NDArray[np.intp], label: NDArray[np.intp], size: int) -> Floats:
-    counts = np.bincount(size * top + label, minlength=size * size)
-    return counts.reshape(size, size).astype(np.float64)
+def _ratios(weight: Floats, label: NDArray[np.intp], p: Floats) -> Floats:
+    """
+    Return the weight of each class over that of a document's own class, (n, K).
+
+    Each class is compared with the most frequent one, by `ratio_of_weights`; 1 for equal weights.
+    """
+    ratio = np.ones(p.shape[1])
+    if (weight != weight[0]).any():
+        frequent = int(np.bincount(label).argmax())
+        for k in np.unique(label[label != frequent]).tolist():
+            rows = np.flatnonzero((label == k) | (label == frequent))
+            some = p[rows]
+            total = some[:, k] + some[:, frequent]
+            score = np.divide(some[:, k], total, out=np.full(rows.size, 0.5), where=total > 0.0)
+            ratio[k] = ratio_of_weights(weight[rows], label[rows] == k, score)
+    return np.asarray(ratio / ratio[label, None])
 
 
-def _slope(label: NDArray[np.intp], log_p: Floats) -> float:
+def _ends(expected: Floats, excess: Floats, level: float) -> Floats:
+    """Return the interval of numbers whose samples exceed the expected ones by so much."""
+    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    ends = expected + np.quantile(excess, tails, axis=0, method="inverted_cdf")
+    return np.maximum(np.round(ends, 9), 0.0)
+
+
+def _slope(label: NDArray[np.intp], log_p: Floats, weight: Floats) -> float:
     """Return the likeliest power of the probabilities, under a prior around 1."""
     from scipy import optimize
 
@@ -306,68 +347,92 @@ def _slope(label: NDArray[np.intp], log_p: Floats) -> float:
 
     def loss(log_slope: float) -> float:
         scaled = special.log_softmax(math.exp(log_slope) * log_p, axis=1)
-        return float(-scaled[at, label].sum()) + 0.5 * log_slope**2
+        return float(-(weight @ scaled[at, label])) + 0.5 * log_slope**2
 
     ends = math.log(FLATTEST), math.log(STEEPEST)
     return math.exp(optimize.minimize_scalar(loss, bounds=ends, method="bounded").x)
 
 
 class _ClassTest:
-    """Rao's test that probabilities are right, against other shares and another slope."""
+    """
+    Rao's test that probabilities are right, against other shares and another slope.
 
-    def __init__(self, label: NDArray[np.intp], p: Floats, drawn: Floats) -> None:
-        self.label, self.size, self.top = label, p.shape[1], p.argmax(axis=1)
+    `weight` is what each document would count for in each class, (n, K). The scores are S = sum_i
+    w_i(y_i) (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,).
+    """
+
+    def __init__(self, label: NDArray[np.intp], p: Floats, drawn: Floats, weight: Floats) -> None:
+        self.label, self.p, self.weight, self.top = label, p, weight, p.argmax(axis=1)
         with np.errstate(divide="ignore"):
             self.log_p = np.maximum(np.log(p), LEAST_LOG)
-        of_draws = np.stack([self._score_of(each) for each in drawn])
+        # log p less its mean: what the last of the scores adds up.
+        self.deep = self.log_p - (p * self.log_p).sum(axis=1, keepdims=True)
+        of_draws = np.stack([self._mean_score(each) for each in drawn])
         self.centre = of_draws.mean(axis=0)
-        self.counts, self.confusions, samples = self._sampled(drawn)
-        own = self._covariance(p)
-        self.gain = own[:, -1]
-        self.covariance = own + (np.cov(of_draws.T) if len(drawn) > 1 else 0.0)
+        self.excess, self.samples = self._sampled(drawn)
+        inverse = self._inverse_rate(p)
+        # How the scores' means change with the shares and the slope.
+        self.gain = self._moments(inverse * p)
+        self.covariance = self._moments(inverse * p * weight)
+        self.covariance += np.cov(of_draws.T) if len(drawn) > 1 else 0.0
         self.freedom = max(int(np.linalg.matrix_rank(self.covariance, hermitian=True)), 1)
         self.inverse = np.linalg.pinv(self.covariance, hermitian=True)
-        self.samples = samples
 
-    def _score_of(self, p: Floats) -> Floats:
-        """Return the mean of sum_i f_i(y_i) if labels are drawn from p, (K + 1,)."""
-        return np.append(p.sum(axis=0), (p * self.log_p).sum())
+    def _inverse_rate(self, p: Floats) -> Floats:
+        """Return c with P(k | labelled) = c p_k / w_k, (n, 1)."""
+        return np.asarray(1.0 / (p / self.weight).sum(axis=1, keepdims=True))
 
-    def _covariance(self, p: Floats) -> Floats:
-        """Return the covariance of sum_i f_i(y_i) if labels are drawn from p."""
-        mean = (p * self.log_p).sum(axis=1)
-        out = np.empty((self.size + 1, self.size + 1))
-        out[:-1, :-1] = np.diag(p.sum(axis=0)) - p.T @ p
-        out[:-1, -1] = out[-1, :-1] = (p * (self.log_p - mean[:, None])).sum(axis=0)
-        out[-1, -1] = (p * (self.log_p - mean[:, None]) ** 2).sum()
+    def _mean_score(self, p: Floats) -> Floats:
+        """Return the mean of the scores if labels are drawn from p, (K + 1,)."""
+        inverse = self._inverse_rate(p)
+        return np.append((inverse * (p - self.p)).sum(axis=0), (inverse * p * self.deep).sum())
+
+    def _moments(self, h: Floats) -> Floats:
+        """Return sum_ik h_ik v v' with v = f_i(k) - sum_k p_ik f_i(k), (K + 1, K + 1)."""
+        p, of_slope, total = self.p, h * self.deep, h.sum(axis=1, keepdims=True)
+        shared = h.T @ p
+        out = np.empty((p.shape[1] + 1, p.shape[1] + 1))
+        out[:-1, :-1] = np.diag(h.sum(axis=0)) - shared - shared.T + p.T @ (total * p)
+        by_class = of_slope.sum(axis=0) - of_slope.sum(axis=1) @ p
+        out[:-1, -1] = out[-1, :-1] = by_class
+        out[-1, -1] = (of_slope * self.deep).sum()
         return out
 
-    def _sampled(self, drawn: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return counts of classes, confusions, and scores of samples of labels."""
+    def _sampled(self, drawn: Floats) -> tuple[Floats, Floats]:
+        """Return `_excess` of samples of labels, (S, K, K), and their scores, (S, K + 1)."""
         rng = np.random.default_rng(0)
-        n, size = self.label.size, self.size
+        n, size = self.p.shape
         samples = int(np.clip(MOST_ELEMENTS // (n * size), FEWEST_SAMPLES, SAMPLES))
         chosen = np.sort(rng.integers(len(drawn), size=samples))
-        tables, slopes = [], []
+        parts = []
         block = max(BLOCK_ELEMENTS // (n * size), 1)
         for first in range(0, samples, block):
             some = chosen[first : first + block]
             which, of = np.unique(some, return_inverse=True)
-            ends = np.cumsum(drawn[which], axis=2)[of, :, :-1]
+            included = drawn[which] / self.weight
+            ends = np.cumsum(included / included.sum(axis=2, keepdims=True), axis=2)[of, :, :-1]
             label = (ends <= rng.random((some.size, n))[:, :, None]).sum(axis=2)
-            cell = np.arange(some.size)[:, None] * size**2 + size * self.top + label
-            tables.append(np.bincount(cell.ravel(), minlength=some.size * size**2))
-            slopes.append(self.log_p[np.arange(n), label].sum(axis=1))
-        confusions = np.concatenate(tables).reshape(samples, size**2).astype(np.float64)
-        counts = confusions.reshape(samples, size, size).sum(axis=1)
-        return counts, confusions, np.column_stack([counts, np.concatenate(slopes)])
+            parts.append(self._excess(label))
+        excess, scores = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return excess, scores
+
+    def _excess(self, label: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return confusions less those expected, and scores, of samples of labels, (S, n)."""
+        samples, (n, size) = len(label), self.p.shape
+        at = np.arange(n)
+        weight = self.weight[at, label]
+        row = size * np.arange(samples)[:, None] + self.top
+        counts = np.bincount((size * row + label).ravel(), weight.ravel(), samples * size**2)
+        place = row.ravel(), np.broadcast_to(at, label.shape).ravel()
+        expected = sparse.csr_array((weight.ravel(), place), shape=(samples * size, n)) @ self.p
+        excess: Floats = np.reshape(counts.reshape(-1, size) - expected, (samples, size, size))
+        slope = (weight * self.deep[at, label]).sum(axis=1)
+        return excess, np.column_stack([excess.sum(axis=1), slope])
 
     @cached_property
     def away(self) -> Floats:
-        """Return U less its expectation, (K + 1,)."""
-        counts = np.bincount(self.label, minlength=self.size)
-        own = np.append(counts, self.log_p[np.arange(self.label.size), self.label].sum())
-        return np.asarray(own - self.centre)
+        """Return the scores less their expectation, (K + 1,)."""
+        return np.asarray(self._excess(self.label[None])[1][0] - self.centre)
 
     def _statistic(self, away: Floats) -> Floats:
         return np.asarray(((away @ self.inverse) * away).sum(axis=-1))
@@ -382,16 +447,19 @@ class _ClassTest:
     @cached_property
     def pvalue_of_slope(self) -> float:
         """Return the p-value of slope 1 whatever the shares of the classes, chi-squared."""
-        by = self.covariance[-1, :-1] @ np.linalg.pinv(self.covariance[:-1, :-1], hermitian=True)
-        variance = float(self.covariance[-1, -1] - by @ self.covariance[:-1, -1])
+        # The score of the slope, less what other shares explain of it.
+        shares = np.linalg.pinv(self.gain[:-1, :-1], hermitian=True)
+        by = np.append(-self.gain[-1, :-1] @ shares, 1.0)
+        variance = float(by @ self.covariance @ by)
         if variance <= 1e-9 * self.covariance[-1, -1]:
             return 1.0
-        return float(special.chdtrc(1, float(self.away[-1] - by @ self.away[:-1]) ** 2 / variance))
+        return float(special.chdtrc(1, float(by @ self.away) ** 2 / variance))
 
     def detectable(self, level: float) -> float:
         """Return the factor of all log-odds at which the test has power POWER."""
         limit = special.chdtri(self.freedom, 1.0 - level)
         wanted = float(special.chndtrinc(limit, self.freedom, 1.0 - POWER))
-        noncentrality = float(self.gain @ self.inverse @ self.gain)
+        gain = self.gain[:, -1]
+        noncentrality = float(gain @ self.inverse @ gain)
         change = math.sqrt(wanted / noncentrality) if noncentrality > 0.0 else math.inf
         return math.exp(change) if change < 50.0 else math.inf
