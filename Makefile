@@ -13,7 +13,7 @@ STAMP = $(VENV)/.installed
 help:
 	@echo "make demo    calibrate real Reuters scores, print the comparison, draw the figure"
 	@echo "make test    lint, types, and the tests of every part: minutes"
-	@echo "make test-slow   tests of two seconds and more, samplings, clusters, large data, packaging"
+	@echo "make test-slow   tests of one second and more, samplings, clusters, large data, packaging"
 	@echo "make test-docs   notebooks, code in pages, the site, the report in a browser"
 	@echo "make every-size SEED=1  scores and weights of every size, once a release with a new seed"
 	@echo "make test-times  a table of what tests take, in build/, of the lanes run last"

@@ -160,6 +160,7 @@ class TestTrials:
         with pytest.raises(ValueError, match="folds must be from 2 to 4"):
             cross_validation(made_sentences(10, 0), 5)
 
+    @pytest.mark.slow
     def test_inputs_are_ten_scores_and_sixty_indicators_of_models(self, one_trial):
         trial, inputs = one_trial
         assert inputs.labelled.inputs.scores.shape == (150, 10)
@@ -174,6 +175,7 @@ class TestTrials:
         assert areas["SVM, n-grams"] > areas["SVM, words"] + 0.1
         assert areas["naive Bayes, n-grams"] > 0.8
 
+    @pytest.mark.slow
     def test_labels_of_new_sentences_are_not_seen(self, one_trial):
         trial, inputs = one_trial
         turned = Sentences(trial.new.texts, ~trial.new.positive)
@@ -303,6 +305,7 @@ class TestRocAreaError:
 
 
 class TestGains:
+    @pytest.mark.slow
     def test_those_published(self):
         gains = experiment.gains(experiment.measure(made_outcomes({}))).set_index("kind")
         assert gains.loc["STRIVE-S (norm) over Stack-S (norm)", "ROC_published"] == pytest.approx(
@@ -319,6 +322,7 @@ class TestGains:
             np.mean([0.005, 0.0577, 0.0792, 0.0273, 0.0575])
         )
 
+    @pytest.mark.slow
     def test_those_here(self):
         errors = dict.fromkeys(experiment.WORDS, 30) | {"bayes": 12, "SVM, n-grams": 15}
         gains = experiment.gains(experiment.measure(made_outcomes(errors))).set_index("kind")

@@ -213,6 +213,7 @@ def test_all_groups_have_the_same_draws(combined):
     assert again["prior"].equals(tree["prior"])
 
 
+@pytest.mark.slow
 def test_arviz_plots_draws_the_groups(combined):
     tree = combined.to_arviz(draws=200, random_state=0)
     arviz_plots.plot_ppc_pava(tree, var_names="label", backend="matplotlib")

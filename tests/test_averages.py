@@ -34,6 +34,7 @@ def test_jacobian_is_the_derivative_of_the_warp(asinh_scale):
     assert warp(np.array([0.7]), 0.7, asinh_scale) == 0.7
 
 
+@pytest.mark.slow
 def test_evidence_of_a_warp_is_a_density_of_raw_scores():
     # A class of one score: its evidence, as a function of the score, integrates to one.
     def density(s):

@@ -79,6 +79,7 @@ def test_scores_among_others_and_alone_are_the_same(calibrator):
     np.testing.assert_allclose(bands, [calibrator.predict_interval([each])[0] for each in together])
 
 
+@pytest.mark.slow
 def test_a_file_and_another_class_prior_keep_it(calibrator, curves, tmp_path):
     again = load(calibrator.save(tmp_path / "one.nc"))._fitted.calibration.draws
     assert again.reach == curves.reach == (LOW, HIGH)
@@ -92,6 +93,7 @@ def test_one_part_alone_is_the_model_that_was_asked_for():
     assert far > at_end + 0.1
 
 
+@pytest.mark.slow
 def test_topics_do_not_turn_back_either():
     names = np.repeat(["corn", "crude", "earn"], 160)
     scores = np.concatenate([SCORES, SCORES + 0.2, SCORES - 0.2])

@@ -78,6 +78,7 @@ class TestBinary:
         p = classifier.predict_proba(X)[:, 1]
         assert ((lower < p) & (p < upper)).mean() > 0.95
 
+    @pytest.mark.slow
     def test_margins_between_0_and_1_are_no_probabilities(self, monkeypatch):
         """By themselves such scores, whose labels say nothing against it, are taken for these."""
         margin = special.expit(SVC.fit(X, Y).decision_function(X))
@@ -267,6 +268,7 @@ class TestSeveralClasses:
         with pytest.raises(ValueError, match="one value for each of the 3 classes"):
             classifier.predict_proba(X3, prior=0.5)
 
+    @pytest.mark.slow
     def test_pooled_over_classes(self):
         topics = TopicCalibrator(draws=100, random_state=0)
         classifier = CalibratedClassifier(SVC, topics).fit(X3, Y3)

@@ -44,6 +44,7 @@ def test_of_two_classes_there_is_one_problem(tmp_path):
     assert data_of(page)["classes"] == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibrator", [FAST, TopicCalibrator(draws=50, chains=2)])
 def test_of_several_there_is_one_for_each(calibrator, tmp_path):
     fitted, (X, y) = fit(3, calibrator), problem(3)
@@ -60,6 +61,7 @@ def test_of_several_there_is_one_for_each(calibrator, tmp_path):
     np.testing.assert_allclose([one["expected"] for one in each], p.sum(axis=0), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_classes_need_no_score_of_their_own(tmp_path):
     fitted, (X, y) = fit(3, MulticlassCalibrator(draws=8, chains=2), ensemble=True), problem(3)
     text = fitted.report(tmp_path / "report.html", X[120:], y[120:]).read_text()
@@ -72,6 +74,7 @@ def test_classes_need_no_score_of_their_own(tmp_path):
     assert not (tmp_path / "other.html").exists()
 
 
+@pytest.mark.slow
 def test_of_folds_there_is_one_for_each(tmp_path):
     fitted, (X, y) = fit(ensemble=True), problem(2)
     assert list(fitted.fitted_problems()) == ["fold 1", "fold 2", "fold 3"]

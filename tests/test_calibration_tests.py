@@ -63,6 +63,7 @@ def by_hand(y, p):
     return of_shift, np.log(total * (a[1] - a[0]) * (b[1] - b[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.5, 1.0])
 @pytest.mark.parametrize("n", [60, 300])
 def test_evidence_is_that_of_brute_force(n, slope):

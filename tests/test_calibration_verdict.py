@@ -33,6 +33,7 @@ def labels(log_odds, rng):
 # The numbers
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_poisson_binomial_and_of_the_score_test():
     log_odds = log_odds_of(150, -1.5)
     p, y = special.expit(log_odds), labels(log_odds + 0.4, np.random.default_rng(1))
@@ -98,6 +99,7 @@ def test_right_probabilities_are_seldom_called_off(n, mean):
     assert np.mean(off) < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "cause"),
     [
@@ -116,6 +118,7 @@ def test_wrong_probabilities_are_called_off_by_the_right_cause(truth, cause):
     assert causes.count(other) <= 9
 
 
+@pytest.mark.slow
 def test_power_is_what_is_promised():
     rng, log_odds = np.random.default_rng(7), log_odds_of(300, -1.5)
     p = special.expit(log_odds)
@@ -329,6 +332,7 @@ def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
     assert '<div id="calibration" class="verdict good">' in fair
 
 
+@pytest.mark.slow
 def test_few_labels_fitted_leave_the_report_uncertain_and_not_alarmed(tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(100) < 10
@@ -396,6 +400,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_fit_gives_a_verdict_on_test_rows(folder):
     assert "Are the probabilities right?" in (folder / "one.txt").read_text()
     (topic,) = summary_of(folder / "one")["topics"]
@@ -404,6 +409,7 @@ def test_fit_gives_a_verdict_on_test_rows(folder):
     assert summary_of(folder / "apart")["topics"][0]["verdict"] is None
 
 
+@pytest.mark.slow
 def test_predict_gives_a_verdict_on_labelled_scores(folder, tmp_path):
     out = ("--out", tmp_path / "p.csv")
     plain = run("predict", folder / "one", folder / "fair.csv", *out)

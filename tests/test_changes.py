@@ -138,6 +138,7 @@ def sites_of(pairs, n, rng):
     return out, frame
 
 
+@pytest.mark.slow
 def test_sites_are_pooled_as_much_as_brute_force_says():
     # Three sites, of which one has a single class; a sum over all of mu, t, u and the sites' pairs
     # by importance sampling from the prior.

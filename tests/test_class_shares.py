@@ -71,6 +71,7 @@ def fitted():
     return MulticlassCalibrator(random_state=0).fit(scores, y)
 
 
+@pytest.mark.slow
 def test_shares_make_probabilities_consistent(fitted):
     scores, y = simulated(500, SHARES, np.random.default_rng(4))
     found = estimate_shares(fitted, scores, level=0.99, random_state=0)

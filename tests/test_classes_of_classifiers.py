@@ -34,6 +34,7 @@ def joint_of(classifier, fold=0):
     return classifier.calibrated_classifiers_[fold].calibrators[0]
 
 
+@pytest.mark.slow
 def test_is_the_map_of_out_of_fold_scores(fitted):
     logits = cross_val_predict(BASE, X, Y, cv=3, method="decision_function")
     own = joint_of(fitted)
@@ -55,6 +56,7 @@ def test_is_the_map_of_out_of_fold_scores(fitted):
     pd.testing.assert_frame_equal(fitted.summary(0.8), own.summary(0.8))
 
 
+@pytest.mark.slow
 def test_probabilities_become_log_probabilities():
     forest = RandomForestClassifier(20, random_state=0).fit(X[:100], Y[:100])
     classifier = CalibratedClassifier(FrozenEstimator(forest), JOINT, random_state=0)
@@ -70,6 +72,7 @@ def test_probabilities_become_log_probabilities():
     )
 
 
+@pytest.mark.slow
 def test_folds_average_probabilities_and_draws():
     classifier = CalibratedClassifier(BASE, JOINT, cv=2, ensemble=True, random_state=0).fit(X, Y)
     each = [
@@ -104,6 +107,7 @@ def test_one_against_the_rest_is_as_before():
     assert list(old.fitted_problems()) == ["corn", "gold", "oil"]
 
 
+@pytest.mark.slow
 def test_classes_without_documents_have_columns():
     frozen = FrozenEstimator(LogisticRegression().fit(X[:100], Y[:100]))
     some = np.flatnonzero(Y[100:] != "oil") + 100
@@ -115,6 +119,7 @@ def test_classes_without_documents_have_columns():
     np.testing.assert_allclose(fewer.predict_proba(X).sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_weights_equal_repetition():
     frozen = FrozenEstimator(LogisticRegression().fit(X[:200], Y[:200]))
     rows = np.r_[200:260, 200:230]

@@ -31,6 +31,7 @@ def apart(name, prior=None):
     return from_independent(draws, stored(f"classifier_weights, {name}"), size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_are_from_the_posterior(name):
     assert stored(f"classifier_weights, {name}").effective > LEAST_EFFECTIVE
@@ -91,6 +92,7 @@ class TestFewDocuments:
         size = np.array([min(DRAWS, each.effective) for each in found])
         return np.abs(means - self.exact()) / sds * np.sqrt(size)
 
+    @pytest.mark.slow
     def test_draws_have_the_exact_means(self):
         assert self.errors().max() < 3.5
 
@@ -99,6 +101,7 @@ class TestFewDocuments:
         assert self.errors().min() > LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_of_proposals_are_even(name):
     for each in fitted(name):
@@ -107,6 +110,7 @@ def test_weights_of_proposals_are_even(name):
         assert each.effective > 0.5 * DRAWS
 
 
+@pytest.mark.slow
 def test_a_hundred_problems_leave_the_weights_even():
     rng = np.random.default_rng(0)
     designs = []

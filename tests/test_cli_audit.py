@@ -88,6 +88,7 @@ def test_recalibrate_writes_what_predict_reads(folder, tmp_path):
     np.testing.assert_allclose(new["probability"], written["probability"], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_recalibrate_sites(folder, tmp_path):
     out = tmp_path / "mended"
     run("recalibrate", folder / "heart.csv", "--site-column", "site", "--out", out)

@@ -39,6 +39,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_fit_writes_a_calibrator_that_is_read_again(folder):
     calibrator = bayescal.load(folder / "cal")
     assert calibrator.classes_.tolist() == CLASSES

@@ -82,6 +82,7 @@ def expected(path, frame):
     return special.expit(slope * score + length * size + site)
 
 
+@pytest.mark.slow
 def test_columns_reach_the_probabilities_of_fit_and_predict(folder):
     shown = fit("--out", "out").stdout
     assert "of a typical document: length " in shown
@@ -103,6 +104,7 @@ def test_columns_reach_the_probabilities_of_fit_and_predict(folder):
     )
 
 
+@pytest.mark.slow
 def test_predict_is_what_python_predicts_for_another_prior(folder):
     fit("--out", "out")
     frame = pd.read_csv("new.csv")
@@ -115,6 +117,7 @@ def test_predict_is_what_python_predicts_for_another_prior(folder):
     np.testing.assert_allclose(table[["lower", "upper"]], band)
 
 
+@pytest.mark.slow
 def test_the_verdict_on_held_out_rows_reads_their_columns(folder):
     fit("--out", "out")
     n = MOST_CELLS + 200
@@ -130,6 +133,7 @@ def test_the_verdict_on_held_out_rows_reads_their_columns(folder):
         assert verdict in run("predict", "out", "held.csv", "--test", "--out", "p.csv").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, MOST_CELLS + 200])
 def test_cells_of_held_out_documents_have_draws_of_alike_documents(n, folder):
     fit("--out", "out")
@@ -144,6 +148,7 @@ def test_cells_of_held_out_documents_have_draws_of_alike_documents(n, folder):
     assert cells.p @ cells.documents == pytest.approx(means.sum(), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_rows_to_test_on_and_compare_use_their_columns(folder):
     frame = pd.read_csv("scores.csv")
     frame["split"] = np.where(np.arange(len(frame)) % 5 < 3, "train", "test")
@@ -157,6 +162,7 @@ def test_rows_to_test_on_and_compare_use_their_columns(folder):
     assert summary_of(folder / "compared")["losses"]["log_loss"] == pytest.approx(loss, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_topics_have_their_own_rows(folder):
     frame = pd.read_csv("scores.csv").assign(topic=["corn", "corn", "wheat", "wheat"] * 10)
     frame["label"] = np.arange(40) % 8 < 4  # both classes in each

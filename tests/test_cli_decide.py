@@ -79,6 +79,7 @@ def test_at_a_score_those_above_it_are_taken(folder):
     assert f"{taken} of 40" in text
 
 
+@pytest.mark.slow
 def test_topics_left_out_of_the_fit_are_left_out_and_said(folder):
     out = folder / "left.csv"
     result = run("decide", folder / "apart", folder / "few.csv", *BY_TOPIC,
@@ -134,6 +135,7 @@ def calibrator_of(frame, folder, *options):
 QUESTIONS = [("--at", "0.5"), ("--at-score", "0"), ("--recall", "0.9")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("topics", [(), BY_TOPIC, (*BY_TOPIC, "--pool")])
 def test_scores_the_wrong_way_round_are_refused(question, topics, tmp_path):

@@ -394,6 +394,7 @@ def test_a_folder_in_the_place_of_a_file_stops_all_of_them(work):
     assert_refused(result, "summary.json is a folder", work, before)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_found_before_the_fit(work, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError("[Errno 13] Permission denied: 'out'")

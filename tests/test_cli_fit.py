@@ -84,6 +84,7 @@ def test_the_answer_is_probabilities_at_a_few_scores(scores, frame):
     ]
 
 
+@pytest.mark.slow
 def test_several_topics_are_one_table(topics):
     text = run("fit", topics, "--topic-column", "topic", *MLE).stdout
     assert "4 topics by themselves; those with the fewest positives first" in text
@@ -254,6 +255,7 @@ def test_same_seed_same_bits(scores, topics, fake_nuts, tmp_path):
     assert summary_of(tmp_path / "a") == summary_of(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_single_chain_has_no_r_hat(scores, fake_nuts, tmp_path):
     run("fit", scores, *NUTS, "--draws", 800, "--chains", 1, "--out", tmp_path / "out")
     assert summary_of(tmp_path / "out")["topics"][0]["diagnostics"]["rhat"] is None
@@ -306,6 +308,7 @@ def test_existing_folder_keeps_its_other_files(scores, tmp_path):
     assert sorted(path.name for path in out.iterdir())[0] == "mine.txt"  # no .bayescal- folder left
 
 
+@pytest.mark.slow
 def test_programs_of_the_user_run(scores, fake_nuts, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(run("models", "asymmetric_laplace").stdout, encoding="utf-8")

@@ -134,6 +134,7 @@ def test_blank_labels_of_topics_and_splits(tmp_path):
     assert [topic["test"]["point"]["n"] for topic in topics] == [10, 10]
 
 
+@pytest.mark.slow
 def test_compare_holds_out_labelled_rows_only(tmp_path):
     scores, _ = blank(make_frame(120))
     run("compare", write(scores, tmp_path / "s.csv"), "--draws", "20", "--out", tmp_path / "out")

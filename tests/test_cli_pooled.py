@@ -56,6 +56,7 @@ def test_the_topic_with_most_undecided_rows_comes_first(folder):
     assert where == sorted(where)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["out", "out/topics.nc"])
 def test_predict_says_the_same(folder, what):
     run("predict", folder / what, folder / "scores.csv", "--topic-column", "topic",
@@ -65,6 +66,7 @@ def test_predict_says_the_same(folder, what):
     assert again["lower"].tolist() == first["lower"].tolist()
 
 
+@pytest.mark.slow
 def test_a_topic_that_was_not_fitted_has_the_populations_wide_band(folder):
     new = write(make_frame(topic="new"), folder / "new.csv")
     run("predict", folder / "out", new, "--topic-column", "topic", "--out", folder / "of_new.csv")
@@ -112,6 +114,7 @@ def test_the_record_tells_of_pooled_topics_what_it_tells_of_others(folder):
     assert set(pooled) - set(apart) == {"diagnostics", "score_problems"}
 
 
+@pytest.mark.slow
 def test_probabilities_are_pooled_by_their_log_odds(tmp_path):
     frame = make_topics().assign(score=lambda f: special.expit(f["score"]))
     path, options = write(frame, tmp_path / "s.parquet"), ("--scores-are", "probabilities")
@@ -122,6 +125,7 @@ def test_probabilities_are_pooled_by_their_log_odds(tmp_path):
     np.testing.assert_array_equal(found["log_odds"], fitted.decision_function(*arguments))
 
 
+@pytest.mark.slow
 def test_rows_are_weighted(tmp_path):
     frame = make_topics().assign(weight=lambda f: np.arange(len(f)) % 3)
     options = ("--family", "laplace", "--weight-column", "weight", "--out", tmp_path / "out")

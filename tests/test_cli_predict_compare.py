@@ -33,6 +33,7 @@ def test_predict_needs_scores_only(scores, frame, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_predict_for_another_prior_with_another_band(scores, frame, tmp_path):
     fit = ("--family", "average", "--draws", "200", "--seed", "3")
     run("fit", scores, *fit, "--out", tmp_path / "out")
@@ -81,6 +82,7 @@ def test_compare_holds_out_three_tenths_of_each_class(scores, frame, fake_nuts, 
     assert sum(line.startswith(("MLE ", "posterior ")) for line in lines) == 2
 
 
+@pytest.mark.slow
 def test_compare_leaves_each_class_a_row_to_fit(fake_nuts, tmp_path):
     frame = make_frame(9)
     scores = write(frame[(frame["label"] == 0) | (frame.index == 0)], tmp_path / "scores.csv")
@@ -89,6 +91,7 @@ def test_compare_leaves_each_class_a_row_to_fit(fake_nuts, tmp_path):
     assert table.groupby("label")["held_out"].sum().to_dict() == {0: 5, 1: 0}
 
 
+@pytest.mark.slow
 def test_compare_says_that_nothing_is_left_to_test_on(fake_nuts, tmp_path):
     frame = make_frame(5)
     few = frame[(frame["label"] == 1) | (frame.index == 1)].iloc[:2]
@@ -106,6 +109,7 @@ def test_compare_holds_out_by_seed(scores, fake_nuts, tmp_path):
     assert held[0] == held[1] != held[2]
 
 
+@pytest.mark.slow
 def test_compare_shows_both_curves_at_scores_of_both_classes(scores, frame, fake_nuts):
     text = run("compare", scores, *NUTS, "--holdout", 0.1).stdout
     start = text.splitlines().index("P(1) at quantiles of the negatives (-) and positives (+)")

@@ -45,6 +45,7 @@ def rounds(folder):
     return ("--labels", folder / "one.csv", "--labels", folder / "two.csv")
 
 
+@pytest.mark.slow
 def test_recall_is_that_of_the_functions(folder, tmp_path):
     path = folder / "scores.csv"
     report = tmp_path / "recall.html"
@@ -67,6 +68,7 @@ def test_recall_is_that_of_the_functions(folder, tmp_path):
     assert again.read_text() == page
 
 
+@pytest.mark.slow
 def test_recall_states_what_it_allows_for(folder, tmp_path):
     path, report = folder / "scores.csv", tmp_path / "recall.html"
     asked = ("recall", path, *rounds(folder), "--at-score", 1.5)
@@ -112,6 +114,7 @@ def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path
     assert "before the labels" not in text
 
 
+@pytest.mark.slow
 def test_a_report_without_a_plan_says_so(folder, tmp_path):
     scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
     labels = np.full(scores.size, np.nan)
@@ -253,6 +256,7 @@ def test_wrong_use(name, folder, monkeypatch):
     assert message in result.output
 
 
+@pytest.mark.slow
 def test_plans_may_come_back_from_a_spreadsheet(folder, tmp_path):
     frame = pd.read_csv(folder / "two.csv")
     frame.to_excel(tmp_path / "two.xlsx", index=False)
@@ -270,6 +274,7 @@ def test_a_round_without_its_pilot_has_no_interval_from_the_draw(folder):
     assert "from the draw alone" not in out
 
 
+@pytest.mark.slow
 def test_missing_labels_may_be_bounded(folder, tmp_path):
     frame = pd.read_csv(folder / "two.csv")
     frame.loc[:9, "label"] = np.nan

@@ -62,6 +62,7 @@ def test_bands_hold_the_draws_of_both_parts(calibrator):
     assert draws.mean(axis=0) == pytest.approx(point, abs=0.1)
 
 
+@pytest.mark.slow
 def test_draws_do_not_depend_on_what_else_is_asked_for(calibrator):
     draws, scores = calibrator._fitted.calibration.draws, np.linspace(-4.0, 4.0, 1003)
     all_of_them = draws.log_odds(scores)
@@ -206,6 +207,7 @@ def test_hard_data(name):
         assert losses(fitted.decision_function(scores), positive).log_loss <= 1.25 * smoothed
 
 
+@pytest.mark.slow
 def test_weights_that_leave_one_effective_document_a_class():
     weight = np.zeros(72)
     weight[[3, 70]] = 1.0
@@ -215,6 +217,7 @@ def test_weights_that_leave_one_effective_document_a_class():
     assert two.predict_proba(X).shape == fitted.predict_proba(X).shape
 
 
+@pytest.mark.slow
 def test_a_weight_of_two_repeats_the_document():
     twice = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE, np.full(72, 2.0))
     repeated = ScoreCalibrator(random_state=0).fit(np.tile(SCORES, 2), np.tile(POSITIVE, 2))

@@ -321,6 +321,7 @@ class TestBadInput:
         assert found.scores_.shape == (160, 4)
         assert np.isnan(found.thresholds_["f1"]).tolist() == [False, True, True, True]
 
+    @pytest.mark.slow
     def test_two_documents_of_a_class_are_enough(self):
         y = np.zeros(160, dtype=int)
         y[[5, 9]] = 1
@@ -415,6 +416,7 @@ class TestWhatIsHandedOn:
             combined.fit(X, Y, sample_weight=np.ones(160))
         assert combined.fit(X, Y).predict(X).shape == (160,)
 
+    @pytest.mark.slow
     def test_a_fit_with_uneven_draws_warns(self, monkeypatch):
         real = bayes.engine.draw_weights
 
@@ -425,6 +427,7 @@ class TestWhatIsHandedOn:
         with pytest.warns(ConvergenceWarning, match=r"weights are uneven \(Pareto k 0.93\)"):
             CombinedClassifier(PAIR, cv=3, random_state=0).fit(X[:80], Y[:80])
 
+    @pytest.mark.slow
     def test_texts_without_words_are_answered(self):
         """One of them does not stop a batch: its scores are those of no known word."""
         texts = np.array([f"{'corn' if k % 3 else 'oil'} price {k % 5}" for k in range(60)])

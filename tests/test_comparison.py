@@ -76,6 +76,7 @@ def test_combination_is_scored_as_the_mixture_of_its_parts():
     assert 0 < found.p < 10
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
 def test_comparison_ranks_a_right_family_above_a_wrong_one():
     rng = np.random.default_rng(2)
@@ -101,6 +102,7 @@ def of_classes():
 
 
 # The map of scores in the wrong order depends on single documents.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
 def test_maps_of_several_classes_are_compared(of_classes):
     scores, y, fitted = of_classes
@@ -149,6 +151,7 @@ def test_sign_test_counts_documents_that_differ():
     assert paired_sign_test(a, a + 1e-9, tolerance=1e-6) == (0, 0, 200, 1.0)
 
 
+@pytest.mark.slow
 def test_bootstrap_interval_covers_the_difference():
     rng = np.random.default_rng(4)
     held, apart = [], []

@@ -218,6 +218,7 @@ def test_wrong_topics_and_calibrators(topics):
         rates_by_topic(strict, [1.0, 2.0], ["a", "z"], threshold=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [False, True])
 def test_many_documents_counted_together_are_counted_right(one, ties, monkeypatch):
     score, _ = made(20_000, 5)

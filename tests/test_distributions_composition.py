@@ -329,6 +329,7 @@ def latent_model(family):
     return model
 
 
+@pytest.mark.slow
 @every_family
 def test_latent_variable_has_dims_and_prior_draws(family):
     with latent_model(family):

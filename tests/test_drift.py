@@ -162,6 +162,7 @@ def test_another_slope_is_found(calibrator):
     assert abs(alarm.since - 201) < max(3.0 * alarm.since_sd, 5.0)
 
 
+@pytest.mark.slow
 def test_a_change_after_a_long_quiet_time_is_found_soon(calibrator):
     delays = [
         watched(

@@ -296,6 +296,7 @@ def votes(n, m, seed):
     return rng.binomial(m, expit(1.6 * latent)) / m, rng.random(n) < expit(latent)
 
 
+@pytest.mark.slow
 def test_probabilities_of_0_and_1_are_read_half_a_step_inside(tmp_path):
     share, positive = votes(500, 10, 0)
     stated = ScoreCalibrator(scores_are="probabilities", **FAST).fit(share, positive)

@@ -76,6 +76,7 @@ GIVEN = {"noisy_logistic": {"missed": 0.1, "false": 0.05}}
 
 
 class TestWeights:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", SINGLE)
     def test_a_weight_is_a_number_of_repetitions(self, name):
         weight = np.array([1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0])

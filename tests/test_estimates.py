@@ -45,6 +45,7 @@ def by_precision(x):
     return {"middle": x.mean(), "precision": 1.0 / x.var()}
 
 
+@pytest.mark.slow
 def test_the_mode_of_an_own_program_under_flat_priors_is_its_closed_form(own):
     table = compare_with_closed_form(own, by_precision, SCORE, np.where(LABEL, "spam", "ham"))
     assert list(table) == ["map", "closed_form", "difference"]
@@ -70,6 +71,7 @@ def test_a_wrong_closed_form_differs(own):
     assert difference[("True", "precision")] == pytest.approx(expected, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_a_density_is_compared_in_its_units():
     def laplace(x):
         return {"mu": np.median(x), "b": np.abs(x - np.median(x)).mean()}
@@ -119,6 +121,7 @@ def fits():
     }
 
 
+@pytest.mark.slow
 def test_curves_and_bands_are_those_of_the_fits(fits):
     grid = np.linspace(5, 18, 7)
     display = EstimatesDisplay.from_estimators(fits, grid=grid, level=0.5, ax=Figure().subplots())

@@ -149,6 +149,7 @@ def test_any_name_of_a_column_is_a_name(format, tmp_path):
         assert_near(found, exact(fitted, scores, None))
 
 
+@pytest.mark.slow
 def test_names_that_need_no_quotes_have_none(calibrator, tmp_path):
     for column, name in (("svm_score", "svm_score"), ("user", '"user"'), ("a.b", '"a.b"')):
         path = calibrator.export(tmp_path / "corn.sql", format="sql", column=column)
@@ -289,6 +290,7 @@ def test_rounding_far_out_that_drowns_a_curve_is_left_out(tmp_path):
         assert_near(found, exact(calibrator, near, None))
 
 
+@pytest.mark.slow
 def test_few_documents_whose_curves_move_far_out_are_exported(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.random(60) < 0.3
@@ -300,6 +302,7 @@ def test_few_documents_whose_curves_move_far_out_are_exported(tmp_path):
     assert knots[-1] > 1e9
 
 
+@pytest.mark.slow
 def test_a_spoilt_table_is_noticed_and_not_written(calibrator, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "thin", lambda score, *_: np.array([0, score.size - 1]))
     with pytest.raises(RuntimeError, match=r"must be within 0.0001 .* nothing is written"):
@@ -321,6 +324,7 @@ def topics():
     return TopicCalibrator(draws=50, random_state=0).fit(make_topics()[["score", "label", "topic"]])
 
 
+@pytest.mark.slow
 def test_a_topic_is_exported(topics, tmp_path):
     scores = np.concatenate([np.linspace(-6.0, 6.0, 300), [-1e3, 1e3, -1e6, 1e6]])
     topics.export(tmp_path / "a.json", "b/x", format="json", prior=0.2)
@@ -361,6 +365,7 @@ def test_wrong_calls_are_refused(calibrator, path, options, error, match, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["mle", "map"])
 def test_a_band_needs_a_posterior(inference, tmp_path):
     calibrator = fit(inference=inference, parts="gaussian")
@@ -407,6 +412,7 @@ def test_the_command_exports_what_was_saved(calibrator, topics, tmp_path):
     assert 'topic: "a"' in (tmp_path / "a.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [

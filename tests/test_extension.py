@@ -126,6 +126,7 @@ def test_faults_of_its_draws_are_reported():
         reread(fitted, tree).summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [("--parts", f"densities,{TOY}"), ("--family", FAMILY.name)], ids=["part", "family"]
 )

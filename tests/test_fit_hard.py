@@ -106,6 +106,7 @@ def test_tiny_and_huge_scores_are_scores_in_other_units(family, size):
     assert got == relative((size * theta, size * left, size * right), 1e-12)
 
 
+@pytest.mark.slow
 @each_family
 def test_a_million_ties_are_three_weighted_scores(family):
     values, counts = [0.0, 1.0, 2.5], [500_000, 300_000, 200_000]

@@ -35,6 +35,7 @@ def test_another_kind_of_calibrator_is_drawn(by_language):
         LogOddsDisplay.from_estimator(by_language, topic="de")
 
 
+@pytest.mark.slow
 def test_another_kind_of_calibrator_is_reported(by_language, tmp_path):
     test = pd.DataFrame({"score": SCORES, "label": LABELS, "topic": LANGUAGE})
     own, plain = tmp_path / "own.html", tmp_path / "plain.html"

@@ -95,6 +95,7 @@ def test_the_words_say_what_it_cannot_see(calibrator, reference):
     assert list(found.to_frame().columns) == ["value", "lower", "upper"]
 
 
+@pytest.mark.slow
 def test_probabilities_in_place_of_a_calibrator_and_a_metric_of_one_s_own(calibrator, reference):
     s, y = sample(300, 0.5, np.random.default_rng(5))
     p = calibrator.predict_proba(s)[:, 1]

@@ -98,6 +98,7 @@ def test_equal_scores_can_be_shown():
     assert len(Reader(shown(calibrator)).rows) == 2
 
 
+@pytest.mark.slow
 def test_text_of_data_is_escaped(topics):
     calibrator = ScoreCalibrator(inference="mle").fit(
         pd.Series(SCORES, name=EVIL), np.where(LABELS, EVIL, "<b>")

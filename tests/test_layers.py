@@ -110,6 +110,7 @@ def imports_upwards(own, source):
     return wrong
 
 
+@pytest.mark.slow
 def test_imports_point_down():
     found = [imports_upwards(folder_of(module_name(path)), path.read_text()) for path in FILES]
     assert list(chain.from_iterable(found)) == []
@@ -134,6 +135,7 @@ def test_every_folder_has_a_level():
     assert {folder_of(module_name(path)) for path in FILES} == set(LEVEL)
 
 
+@pytest.mark.slow
 def test_every_class_has_a_name_of_its_own():
     classes = [
         node.name
@@ -144,6 +146,7 @@ def test_every_class_has_a_name_of_its_own():
     assert sorted({name for name in classes if classes.count(name) > 1}) == []
 
 
+@pytest.mark.slow
 def test_no_file_imports_itself_through_others():
     graph = {module_name(path): set() for path in FILES}
     for path in FILES:
@@ -173,6 +176,7 @@ def test_programs_import_pymc_and_our_distributions_only():
         assert set(modules) <= allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [

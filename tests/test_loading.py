@@ -21,6 +21,7 @@ def test_a_file_of_scores(tmp_path):
         np.testing.assert_array_equal(again.predict_proba(FRAME["score"]), expected)
 
 
+@pytest.mark.slow
 def test_a_file_of_topics(tmp_path):
     calibrator = TopicCalibrator(parts="laplace", draws=20, random_state=0)
     path = calibrator.fit(make_topics()[["score", "label", "topic"]]).save(tmp_path / "topics.nc")

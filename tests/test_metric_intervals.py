@@ -18,6 +18,7 @@ def mean_square(y_true, y_prob, *, sample_weight=None):
     return np.average((y_prob - y_true) ** 2, weights=sample_weight)
 
 
+@pytest.mark.slow
 def test_bootstrap_interval_covers_the_expected_score():
     rng = np.random.default_rng(0)
     truth = 1 / 6  # E p(1 - p), p uniform
@@ -58,6 +59,7 @@ def test_posterior_interval_is_that_of_the_draws():
     assert found.method == "posterior"
 
 
+@pytest.mark.slow
 def test_bayesian_bootstrap_adds_the_uncertainty_of_the_documents():
     rng = np.random.default_rng(3)
     p = rng.random(300)

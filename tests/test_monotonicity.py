@@ -120,6 +120,7 @@ def test_splitting_finds_the_draws_that_rejection_finds(family, monkeypatch):
     assert split.std(axis=0) == pytest.approx(rejected.std(axis=0), rel=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decoys", "at", "parts"),
     [
@@ -138,6 +139,7 @@ def test_decoys_do_not_keep_a_fit_from_monotone_log_odds(decoys, at, parts):
     assert p[1] > p[0] + 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:scores of class:UserWarning")
 def test_of_scores_the_wrong_way_round_monotone_log_odds_are_flat():
     scores, positive = with_decoys(0, 0.0)

@@ -43,6 +43,7 @@ def new():
     return simulated(40, seed=1)[0]
 
 
+@pytest.mark.slow
 def test_probabilities_intervals_and_draws_agree(fitted, new):
     p, draws = fitted.predict_proba(new), fitted.sample_proba(new)
     assert draws.shape == (400, 40, 3)
@@ -252,6 +253,7 @@ def test_probabilities_are_read_as_their_logarithms(plain, new):
     assert np.isfinite(quick().fit(votes, y).predict_proba(votes)).all()
 
 
+@pytest.mark.slow
 def test_options_may_be_ragged():
     rng = np.random.default_rng(0)
     sizes = rng.integers(2, 6, 200)

@@ -324,6 +324,7 @@ def test_operations_are_rewritten_for_numpy():
     assert all(op.nfunc_spec for op in scalar)
 
 
+@pytest.mark.slow
 def test_a_density_is_kept_with_its_file(draws_of_prior, tmp_path):
     density = Density(pm.StudentT, nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
     calibrator = fitted(density)

@@ -27,6 +27,7 @@ def again(fitted):
 
 
 class TestDefault:
+    @pytest.mark.slow
     def test_all_it_says_is_the_same(self, fitted, again):
         new = np.linspace(-6.0, 6.0, 40)
         for kind in ("pointwise", "hdi", "simultaneous"):

@@ -39,6 +39,7 @@ def reliability(ax, **options):
     return ReliabilityDisplay.from_predictions(rng.random(300) < p, p, ax=ax, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [None, "constrained", "tight"])
 def test_reliability_keeps_to_the_room_of_its_axes(layout):
     figure = Figure(figsize=(9.0, 7.0), layout=layout)
@@ -61,6 +62,7 @@ def test_reliability_keeps_to_the_room_of_its_axes(layout):
         assert figure.bbox.y0 <= own.y0 < own.y1 <= figure.bbox.y1
 
 
+@pytest.mark.slow
 def test_the_legend_of_a_forest_stands_within_its_axes_and_covers_no_topic(topics):
     figure = Figure(figsize=(9.0, 4.0))
     display = TopicForestDisplay.from_estimator(topics, ax=figure.subplots(1, 2)[1])

@@ -29,6 +29,7 @@ def ax():
     return Figure().subplots()
 
 
+@pytest.mark.slow
 def test_it_shows_what_the_calibrator_says(calibrator, ax):
     known = NEW > 0.5
     display = RankingDisplay.from_estimator(calibrator, NEW, y=known, recall=0.5, ax=ax)

@@ -35,6 +35,7 @@ def ax():
     return Figure().subplots()
 
 
+@pytest.mark.slow
 def test_forest_shows_what_the_summary_says(topics, ax):
     display = TopicForestDisplay.from_estimator(topics, level=0.8, ax=ax)
     table = topics.summary(0.8).xs(("1", "theta"), level=("class", "parameter"))

@@ -144,6 +144,7 @@ def error(found, expected):
     return np.abs(softmax(found) - softmax(expected)).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 1000.0])
 def test_single_precision_of_what_differs_is_enough(shift):
     topics, points, *_ = made(shift)
@@ -169,6 +170,7 @@ def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, b
     assert topics.weighed(points).log_evidence[-1] - expected > 100.0
 
 
+@pytest.mark.slow
 def test_populations_without_spread_are_distinguished():
     topics, points, *_ = made(0.0)
     points = np.concatenate([points, [[points[0, 0], -50.0]]])
@@ -195,6 +197,7 @@ def test_derivatives_are_those_of_the_evidence(shift):
     assert efficiency == pytest.approx(topics.efficiency(point[None]).min(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_single_precision_of_all_is_not():
     """The negative: statistics are large where scores are far from 0."""
     topics, points, *_ = made(1000.0)

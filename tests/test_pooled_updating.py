@@ -62,6 +62,7 @@ def off(drawn, rng):
     return worst, efficiency
 
 
+@pytest.mark.slow
 def test_draws_are_those_of_the_mixture_over_populations(drawn):
     worst, efficiency = off(drawn, np.random.default_rng(1))
     assert worst < LIMIT

@@ -87,6 +87,7 @@ def test_priors_of_both_classes_are_in_sorted_order():
         np.testing.assert_array_equal(fitted.predict_proba(X, prior=both), one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combiner", ["bayes", "linear_svm"])
 def test_combinations(combiner):
     make = {"combiner": combiner, "cv": 2, "random_state": 0}

@@ -58,6 +58,7 @@ def test_the_posterior_is_that_of_a_topic_added(family):
     assert np.abs(vague.predict_proba(GRID) - one.predict_proba(GRID)).max() > 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weights_count_as_they_do_for_a_topic(family):
     _, labels = problem()
@@ -69,6 +70,7 @@ def test_weights_count_as_they_do_for_a_topic(family):
     np.testing.assert_array_equal(ones.predict_proba(GRID), fitted(family).predict_proba(GRID))
 
 
+@pytest.mark.slow
 def test_the_order_of_documents_and_the_words_of_labels_do_not_matter():
     scores, labels = problem()
     order = np.random.default_rng(0).permutation(labels.size)
@@ -120,6 +122,7 @@ def test_a_population_says_what_it_is():
     assert clone(population, safe=False) is population
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [lambda whole: whole, Population])
 def test_copies_of_an_estimator_keep_it(form):
     prior = form(history())
@@ -138,6 +141,7 @@ def test_copies_of_an_estimator_keep_it(form):
     )
 
 
+@pytest.mark.slow
 def test_a_grid_chooses_among_populations(tmp_path):
     scores, labels = problem(positives=10, negatives=20)
     path = history("gaussian").population_.save(tmp_path / "history.nc")
@@ -235,6 +239,7 @@ def test_the_weights_are_the_topic_s():
         _ = fitted().log_evidence_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_plots_reports_decisions_and_exports_take_it(family, tmp_path):
     from bayescal.plots import ClassDensityDisplay, ComparisonDisplay, ProbabilityDisplay
@@ -250,6 +255,7 @@ def test_plots_reports_decisions_and_exports_take_it(family, tmp_path):
     assert one.export(tmp_path / "curve.py").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_arviz_groups_are_made(family):
     # Of so many draws that standard deviations are known to a few in a hundred.

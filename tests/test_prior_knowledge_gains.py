@@ -80,6 +80,7 @@ def coverage(prior, sets, level=0.9, **settings):
     return float(np.mean(held)), float(np.std(held) / sets**0.5)
 
 
+@pytest.mark.slow
 def test_steep_topics_make_three_positives_steeper_and_flat_ones_flatter():
     steep, flat = learnt(width=0.5), learnt(width=2.0)
     gains = []
@@ -155,6 +156,7 @@ def test_bands_hold_the_truth_of_topics_of_the_population():
     assert coverage(learnt(width=3.0), SETS)[0] < 0.6
 
 
+@pytest.mark.slow
 def test_a_history_of_other_problems_is_warned_of():
     told = {}
     for width in (1.0, 3.0):

@@ -134,6 +134,7 @@ def ranks(shift):
     return np.array(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "right"), [(0.0, True), (1.0, False)])
 def test_true_priors_are_spread_evenly_among_draws(shift, right):
     counts = np.bincount(ranks(shift) // 10, minlength=10)
@@ -162,6 +163,7 @@ def test_groups_of_neighbours_stand_for_their_scores():
     assert found.draws == pytest.approx(whole.draws, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["auto", "gaussian"])
 def test_a_shifted_collection_is_predicted_better(family):
     rng = np.random.default_rng(5)

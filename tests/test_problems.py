@@ -230,6 +230,7 @@ def _dense(part):
 
 
 class TestScores:
+    @pytest.mark.slow
     def test_labels_of_noise_cannot_be_predicted_out_of_fold(self, tmp_path, monkeypatch):
         # The test documents are those trained with, which the forest knows by heart.
         names = (*QUICK, "random_forest")

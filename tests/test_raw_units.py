@@ -119,6 +119,7 @@ def test_recalibrated_log_odds_are_those_of_what_the_densities_say(fitted):
     )
 
 
+@pytest.mark.slow
 def test_groups_of_draws_hold_draws_alone_and_arviz_takes_them(fitted, topics):
     trees = [*(each.posterior_ for each in fitted.values()), topics.posterior_]
     for tree in trees:

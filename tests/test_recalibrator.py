@@ -114,6 +114,7 @@ def test_one_class_alone(outcome):
     assert 0.0 < lower < upper < 1.0
 
 
+@pytest.mark.slow
 def test_probabilities_of_zero_and_one():
     p, y = documents(200, 4)
     p[0], y[0], p[1], y[1] = 0.0, 1, 1.0, 0
@@ -167,6 +168,7 @@ def test_problems_of_sites_are_read_like_topics(pooled):
 # Fit again
 
 
+@pytest.mark.slow
 def test_scores_of_another_meaning_are_fitted_again():
     rng = np.random.default_rng(0)
     y = (rng.random(400) < 0.4).astype(int)

@@ -173,6 +173,7 @@ def said_by_part(topic):
     return np.array([float(head.removeprefix("score ")) for head in heads]), rows
 
 
+@pytest.mark.slow
 def test_a_table_has_what_each_part_says(tmp_path):
     calibrator = ScoreCalibrator(**FAST).fit(*make_problem(80, seed=0))
     (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
@@ -188,6 +189,7 @@ def test_a_table_has_what_each_part_says(tmp_path):
     assert topic["byPart"] is None
 
 
+@pytest.mark.slow
 def test_topics_have_what_their_parts_say(pooled, tmp_path):
     calibrator, _ = pooled
     for topic in data_of(calibrator.report(tmp_path / "report.html"))["topics"]:
@@ -198,6 +200,7 @@ def test_topics_have_what_their_parts_say(pooled, tmp_path):
         assert list(rows)[1:] == [row[0] for row in topic["parts"]["rows"]]
 
 
+@pytest.mark.slow
 def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):
     calibrator, _ = pooled
     path = calibrator.report(tmp_path / "report.html")
@@ -208,6 +211,7 @@ def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):
     assert "were not given with the calibrator" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_scores_fitted_are_read_as_what_they_are_told_to_be(tmp_path):
     frame = make_topics()
     told = frame.assign(score=special.expit(frame["score"]))
@@ -223,6 +227,7 @@ def test_scores_fitted_are_read_as_what_they_are_told_to_be(tmp_path):
         assert one["histogram"] == other["histogram"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["none", "complete"])
 def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
     frame = make_topics()

@@ -105,6 +105,7 @@ def test_without_a_collection_there_is_nothing_about_one(single, tmp_path):
     assert "What to read" not in path.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_collection_is_checked(single, topics, tmp_path):
     path = tmp_path / "report.html"
     with pytest.raises(ValueError, match=r"collection must be .*columns score.* lacks score"):
@@ -174,6 +175,7 @@ def test_held_out_documents_are_told_from_those_fitted(tmp_path):
     assert topic["test"]["point"]["expected"] == pytest.approx(p.sum(), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_held_out_topics_are_told_from_those_fitted(topics, tmp_path):
     calibrator, frame = topics
     held_out = make_topics(seed=1)

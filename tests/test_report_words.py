@@ -63,6 +63,7 @@ def test_the_answer_is_what_held_out_documents_say(tested, off, state, said):
     assert said in found.text
 
 
+@pytest.mark.slow
 def test_the_summary_answers_and_says_what_to_do(single, tmp_path):
     calibrator, _ = single
     text = calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8")
@@ -265,6 +266,7 @@ def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(sin
         assert f"--{name}: {colour};" in style
 
 
+@pytest.mark.slow
 def test_estimators_pass_on_what_is_asked(tmp_path):
     calibrator = ScoreCalibrator(draws=100, random_state=0).fit(
         [-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1]

@@ -248,6 +248,7 @@ class TestFigures:
         n = weight * (share + 1) ** 2 / share - 1
         assert n.sum() == pytest.approx(500)
 
+    @pytest.mark.slow
     def test_the_figures_show_what_they_should(self):
         from studies.papers.sigir2003.figures import draw_figures
 

@@ -176,6 +176,7 @@ class TestCorpora:
         assert found.topics == ("a",)
         assert found.truth.tolist() == [[True]]
 
+    @pytest.mark.slow
     def test_from_files_to_inputs(self, tmp_path):
         for seed, name in enumerate(("enron", "medical")):
             write_mulan(tmp_path, name, seed=seed)
@@ -219,6 +220,7 @@ class TestMethods:
             alone = method(TASKS[:1], TASKS[:1], Setting())[0]
             assert (alone.log_odds != decided[name][0].log_odds).any()
 
+    @pytest.mark.slow
     def test_test_labels_are_not_used(self, decided, monkeypatch):
         quick = {name: methods.ALONE[name] for name in ("SVM", "STRIVE-D")}
         monkeypatch.setattr(methods, "ALONE", quick)

@@ -114,6 +114,7 @@ class TestTrials:
         assert 0.0 < found.gap < 0.05
         assert found.tightest >= 0.0
 
+    @pytest.mark.slow
     def test_labels_of_test_queries_are_not_seen(self):
         roles = Roles(np.arange(5), np.arange(5, 8), np.arange(8, 12))
         turned = replace(SMALL, relevant=np.where(QID >= 8, 1 - Y, Y))

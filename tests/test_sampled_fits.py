@@ -214,6 +214,7 @@ def test_bands_of_topics_do_not_hold_where_the_same_weights_are_counts():
     assert np.mean(held) < 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["partial", "none"])
 def test_base_rates_of_topics_are_those_of_their_populations(pooling, tmp_path):
     scores, labels, weight, topic = topics_of(by_class, 0)

@@ -247,6 +247,7 @@ def test_all_labels_leave_nothing_open():
         assert (limits.value, limits.lower, limits.upper) == pytest.approx((truth,) * 3)
 
 
+@pytest.mark.slow
 def test_hidden_positives_are_noticed():
     share, conflict = [], []
     for hidden in (0.0, 0.5):
@@ -297,6 +298,7 @@ def test_intervals_hold_and_a_curve_without_hidden_positives_does_not():
     assert held(seeds, 0.3)[2] < held(seeds, 0.3)[1]
 
 
+@pytest.mark.slow
 def test_a_design_may_be_inclusion_probabilities():
     scores, positive = collection()
     plan = plan_sample(scores, 300, threshold=AT, random_state=0)
@@ -314,6 +316,7 @@ def test_a_design_may_be_inclusion_probabilities():
         estimate_recall(scores, labels, AT, design=plan.inclusion, groups=np.arange(N) // 2)
 
 
+@pytest.mark.slow
 def test_errors_of_reviewers_move_the_counts():
     scores, positive, labels, plans = review(0, 0.0, 200, 1_000)
     rng = np.random.default_rng(3)
@@ -471,6 +474,7 @@ def test_scores_other_than_those_of_the_plan():
         estimate_recall(scores + 1.0, labels, AT, design=plans)
 
 
+@pytest.mark.slow
 def test_planned_documents_without_a_label():
     scores, _, labels, plans = review()
     partial = np.array(labels)
@@ -544,6 +548,7 @@ def test_no_positive_below_the_threshold():
     assert found.with_hidden.lower < found.with_hidden.upper
 
 
+@pytest.mark.slow
 def test_a_threshold_chosen_after_the_labels():
     scores, _, labels, plans = review()
     other = estimate_recall(scores, labels, 1.2, design=plans)

@@ -108,6 +108,7 @@ def test_a_weight_is_a_number_of_repetitions(inference):
 
 
 class TestPosterior:
+    @pytest.mark.slow
     def test_is_a_tree_in_arviz_schema(self, sampled):
         tree = sampled.posterior_
         assert isinstance(tree, xr.DataTree)
@@ -174,6 +175,7 @@ class TestPosterior:
         inside = (densities["lower"] <= densities["upper"]).all()
         assert bool(inside)
 
+    @pytest.mark.slow
     def test_summary(self, sampled, moded):
         with pytest.warns(ConvergenceWarning, match="raise draws"):  # so few are not enough
             table = sampled.summary(level=0.8)

@@ -118,6 +118,7 @@ def test_truths_have_the_log_odds_that_their_scores_show(name):
     assert np.abs(excess).max() < 4
 
 
+@pytest.mark.slow
 def test_synthetic_orders_methods_as_published():
     methods = {name: PEERS[name] for name in ("Platt", "Bayes logistic", "isotonic")}
     found = synthetic.divergences(TRUTHS["Gaussian, equal variances"], 20, 20, (1,), methods)

@@ -181,6 +181,7 @@ class TestWeights:
         ]
         assert taus[1] > 2.0 * taus[0]
 
+    @pytest.mark.slow
     def test_tau_is_known_the_better_the_more_tasks_there_are(self):
         widths = []
         for tasks in (10, 60):
@@ -291,6 +292,7 @@ class TestBands:
             many.predict_interval(x, task)
         few.predict_interval(x[:, :1], task)
 
+    @pytest.mark.slow
     def test_weights_cover_the_truth(self):
         """Log-odds from the model itself, few documents a task: 90 % bands hold nine tenths."""
         held = []

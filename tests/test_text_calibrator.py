@@ -218,6 +218,7 @@ def fit(source, *arguments, code=0):
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_every_row_gets_a_probability(self, table, tmp_path):
         table.to_csv(tmp_path / "docs.csv", index=False)
         out = tmp_path / "out"
@@ -240,6 +241,7 @@ class TestCommand:
         saved = load(out / "posterior.nc")
         assert saved.predict_proba(score)[:, 0] == pytest.approx(p, abs=1e-6)
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("always::bayescal.text.UnknownWordsWarning")
     def test_a_row_without_words_is_warned_of_and_answered(self, table, tmp_path):
         table.loc[[4, 89], "text"] = "!?"
@@ -262,6 +264,7 @@ class TestCommand:
             found.append(pd.read_csv(tmp_path / name / "probabilities.csv").drop(columns="label"))
         pd.testing.assert_frame_equal(*found)
 
+    @pytest.mark.slow
     def test_a_folder_of_text_files(self, tmp_path):
         texts, labels = make_documents(45)
         for k, (text, label) in enumerate(zip(texts, labels, strict=True)):

@@ -84,6 +84,7 @@ def test_a_warp_of_its_own_is_for_scores_much_closer_than_their_spread(score, ha
     assert LOGISTIC.asinh_scales(options, data) == (IDENTITY,)
 
 
+@pytest.mark.slow
 def test_what_the_scores_close_together_tell_is_not_lost(monkeypatch):
     new, truth = naive_bayes(4000, 99)
 

@@ -42,6 +42,7 @@ def fitted():
     return TopicCalibrator(**FEW).fit(SCORES, LABELS, TOPICS)
 
 
+@pytest.mark.slow
 def test_forms_of_input_are_the_same():
     expected = TopicCalibrator(**ONE).fit(SCORES, LABELS, TOPICS)
     expected = expected.predict_proba(SCORES[:50], TOPICS[:50])
@@ -78,6 +79,7 @@ def test_cells_without_a_label_are_left_out():
         np.testing.assert_allclose(one, other)
 
 
+@pytest.mark.slow
 def test_points_lie_in_their_bands_and_names_keep_their_order(fitted):
     low, high = fitted.predict_interval(SCORES, TOPICS).T
     point = fitted.predict_proba(SCORES, TOPICS)
@@ -139,6 +141,7 @@ def test_kinds_of_intervals(fitted):
         fitted.predict_interval(SCORES, TOPICS, kind="shortest")
 
 
+@pytest.mark.slow
 def test_none_is_each_topic_by_itself():
     apart = TopicCalibrator("none", draws=4000, random_state=0).fit(SCORES, LABELS, TOPICS)
     mine = TOPICS == "earn"
@@ -207,6 +210,7 @@ def test_topics_that_lack_a_class_are_flagged_and_answered():
     assert point[0] < 0.2 < point[1]
 
 
+@pytest.mark.slow
 def test_added_topics_are_nearly_what_fitting_them_gives():
     scores, labels, topics = made(positives=10, names=np.arange(12))
     calibrator = TopicCalibrator(parts="asymmetric_laplace", random_state=0)
@@ -316,6 +320,7 @@ def test_constant_scores_of_every_topic(pooling):
         TopicCalibrator(pooling).fit(scores, LABELS, TOPICS)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits(fitted):
     again = TopicCalibrator(**FEW).fit(SCORES, LABELS, TOPICS)
     xr.testing.assert_identical(
@@ -323,6 +328,7 @@ def test_the_same_seed_gives_the_same_bits(fitted):
     )
 
 
+@pytest.mark.slow
 def test_units_of_the_scores_do_not_matter(fitted):
     # A power of two: other units round differently, and acceptance of draws with them.
     moved = TopicCalibrator(**FEW).fit(1024.0 * SCORES, LABELS, TOPICS)

@@ -91,6 +91,7 @@ def test_populations_are_where_they_are_said_to_be(fitted):
     assert not close(plain["log_scale"].values, DENSITIES["log_scale"])
 
 
+@pytest.mark.slow
 def test_they_are_kept_in_files_and_shown_in_reports(fitted, tmp_path):
     again = load(fitted.save(tmp_path / "topics.nc"))
     assert json.dumps(again.hyperparameters) == json.dumps(fitted.hyperparameters)

@@ -71,6 +71,7 @@ def plain(settings):
     return TopicCalibrator(**settings).fit(*ALL)
 
 
+@pytest.mark.slow
 def test_a_weight_is_a_number_of_repetitions(settings, plain):
     weighted = TopicCalibrator(**settings).fit(*ALL, sample_weight=WEIGHTS)
     repeated = TopicCalibrator(**settings).fit(*take(REPEATED))

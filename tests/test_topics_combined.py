@@ -44,6 +44,7 @@ def fitted():
     return TopicCalibrator(draws=250, random_state=0).fit(*made())
 
 
+@pytest.mark.slow
 def test_the_default_is_the_combination(fitted):
     table = fitted.combination_
     assert table.index.tolist() == PARTS
@@ -69,6 +70,7 @@ def test_points_are_weighted_means_of_the_parts(fitted):
     np.testing.assert_allclose(found[within], expected[within], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_topic_s_own_share_of_positives_as_prior_changes_nothing():
     scores, labels, topics = made(positives=20)
     rare = topics == "corn"
@@ -128,6 +130,7 @@ def test_log_odds_of_topics_with_many_documents_are_those_of_a_calibrator_of_the
     np.testing.assert_allclose(ours, alone.predict_proba(NEW)[:, 1], atol=0.05)
 
 
+@pytest.mark.slow
 def test_log_odds_of_topics_with_few_documents_are_drawn_to_those_of_the_others():
     scores, labels, topics = made(positives=40, negatives=80)
     few = np.flatnonzero(topics == "corn")[:81]  # one positive among them
@@ -194,6 +197,7 @@ def test_few_documents_keep_the_populations_weights_and_many_do_not():
     assert BELIEF_IN_POPULATION == 10.0
 
 
+@pytest.mark.slow
 def test_topics_without_a_class_have_the_populations_weights():
     scores, labels, topics = made()
     kept = (topics != "earn") | (labels == 0)
@@ -310,6 +314,7 @@ def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     assert "was not resolved: look for extreme outliers" in problem
 
 
+@pytest.mark.slow
 def test_topics_of_a_document_each_are_answered_by_the_population():
     """Without it nothing is known of a topic, so nothing tells how the parts differ."""
     scores, labels = np.array([-1.0, 2.0, 0.0, 1.5, -2.0, 3.0]), np.tile([0, 1], 3)

@@ -23,6 +23,7 @@ def said_of(calibrator, topic):
     return calibrator.predict_proba(*where), calibrator.predict_interval(*where)
 
 
+@pytest.mark.slow
 def test_it_answers_for_topics_as_before(fitted):
     population = fitted.population_
     assert population.topics_.tolist() == []

@@ -188,6 +188,7 @@ class TestMeasures:
         few = replace(sample, others=tuple(each[:50] for each in sample.others))
         assert set(with_curve_of_others((at, curves), few, {"inference": "mle"})[1]) == {ALL}
 
+    @pytest.mark.slow
     def test_every_method_is_measured_on_both_times(self):
         whole = problem(score_kind="probability", classifier="random_forest")
         share = rarer_share(whole.positive)
@@ -229,6 +230,7 @@ class TestMeasures:
         place = np.searchsorted(whole.score, known, sorter=np.argsort(whole.score))
         assert (labels == whole.positive[np.argsort(whole.score)][place]).all()
 
+    @pytest.mark.slow
     def test_the_same_sample_is_drawn_again(self):
         first, second = (measure(problem(), (10,), {DEFAULT: {}}) for _ in range(2))
         assert first == second
