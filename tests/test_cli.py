@@ -101,6 +101,7 @@ def test_fit_samples(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.one_era
 def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
     out, ten = tmp_path / "demo", []
 

@@ -1,5 +1,6 @@
 """Notebooks run from top to bottom without a warning, and carry no outputs in git."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -7,6 +8,17 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+
+
+def needs_pymc(path):
+    """Return whether a notebook samples, or shows what ArviZ makes of draws."""
+    return re.search(r"pymc|arviz|NUTS|inference=", path.read_text(), flags=re.IGNORECASE)
+
+
+RUN = [
+    pytest.param(path, id=path.stem, marks=[] if needs_pymc(path) else [pytest.mark.one_era])
+    for path in NOTEBOOKS
+]
 
 
 def test_there_are_notebooks():
@@ -21,7 +33,7 @@ def test_outputs_are_stripped(path):
 
 @pytest.mark.docs
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the notebook client's own loop
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", RUN)
 def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
