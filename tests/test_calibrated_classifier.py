@@ -21,6 +21,7 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.support.score_checks import ScoresWarning
+from bayescal.support.validation import effective_weights
 
 pytestmark = pytest.mark.one_era
 
@@ -410,6 +411,26 @@ class TestOtherCalibrators:
             other.fit(features, labels, weight).predict_proba(features),
             atol=1e-9,
         )
+
+    @pytest.mark.parametrize(("features", "labels"), [(X, Y), (X3, Y3)], ids=["two", "three"])
+    def test_temperature_of_probabilities_is_that_of_scikit_learn(self, features, labels):
+        # Without a decision_function the logarithms of probabilities are divided by it.
+        known = FrozenEstimator(GaussianNB().fit(features[:120], labels[:120]))
+        mine = CalibratedClassifier(known, "temperature").fit(features[120:], labels[120:])
+        other = CalibratedClassifierCV(known, method="temperature")
+        other.fit(features[120:], labels[120:])
+        np.testing.assert_allclose(
+            mine.predict_proba(features), other.predict_proba(features), atol=1e-6
+        )
+
+    @pytest.mark.parametrize("method", ["sigmoid", "temperature"])
+    def test_methods_weigh_by_inclusion(self, method):
+        chance = np.where(Y3 == 0, 0.25, 0.5)
+        known = FrozenEstimator(LinearSVC(random_state=0).fit(X3, Y3))
+        sampled = CalibratedClassifier(known, method).fit(X3, Y3, inclusion=chance)
+        weight = effective_weights(None, chance, len(Y3))
+        weighted = CalibratedClassifier(known, method).fit(X3, Y3, weight)
+        np.testing.assert_allclose(sampled.predict_proba(X3), weighted.predict_proba(X3))
 
     def test_logistic_regression(self):
         platt = LogisticRegression(C=np.inf)

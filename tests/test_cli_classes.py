@@ -1,5 +1,6 @@
 """Several classes on the command line."""
 
+import html
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy import special
 
 import bayescal
+from bayescal.metrics import pointwise_losses
 from tests.cli_tools import run
 from tests.report_data import data_of
 
@@ -80,6 +82,64 @@ def test_decide_abstains_at_a_cost(folder, tmp_path):
     assert (pd.read_csv(out)["decision"] == "abstain").mean() > 0.5
 
 
+def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
+    # Columns of another order than scikit-learn's, and sampled labels.
+    frame = pd.read_csv(folder / "logits.csv").iloc[:, [2, 0, 1, 3, 4]].dropna()
+    held_out = (frame["split"] == "test").to_numpy()
+    frame = frame.assign(chance=np.where(frame["label"] == "bee", 0.5, 1.0))
+    frame.to_csv(tmp_path / "logits.csv", index=False)
+    arguments = ("--classes", "wasp,ant,bee", "--inclusion-column", "chance")
+    shown = run("compare", tmp_path / "logits.csv", *arguments, "--out", tmp_path / "cmp").stdout
+    rows = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
+    new, weight = frame[held_out], 1.0 / frame["chance"][held_out]
+    p = bayescal.load(tmp_path / "cmp").predict_proba(new[["wasp", "ant", "bee"]])
+    raw = special.softmax(new[CLASSES].to_numpy(), axis=1)
+    losses = {
+        "one map": pointwise_losses(new["label"], p, classes=["wasp", "ant", "bee"]),
+        "scores as given": pointwise_losses(new["label"], raw, classes=CLASSES),
+    }
+    for name, each in losses.items():
+        assert float(rows[name][0]) == round(weight.sum())
+        assert float(rows[name][2]) == pytest.approx((weight @ each) / weight.sum(), rel=1e-3)
+    more = np.average(losses["scores as given"] - losses["one map"], weights=weight)
+    assert float(rows["scores as given"][5]) == pytest.approx(more, abs=1e-4)
+    # Methods that know the labels lose less than scores without calibration.
+    for name in ("one against the rest", "temperature"):
+        assert 0.5 < float(rows[name][2]) < float(rows["scores as given"][2])
+    assert "Are the probabilities right?" in shown
+
+
+def test_compare_holds_rows_of_each_class_out(folder, tmp_path):
+    arguments = ("--classes", "ant,bee,wasp", "--holdout", 0.2, "--seed", 3, "--quiet")
+    quick = ("--draws", 20, "--chains", 2)
+    run("compare", folder / "held_out.csv", *arguments, *quick, "--out", tmp_path / "cmp")
+    frame = pd.read_csv(tmp_path / "cmp" / "probabilities.csv")
+    held_out = frame.groupby("label")["held_out"]
+    assert held_out.sum().tolist() == (0.2 * held_out.size()).round().tolist()
+
+
+def test_compare_says_if_no_row_is_left(folder, tmp_path):
+    few = pd.read_csv(folder / "held_out.csv").drop_duplicates("label")
+    few.to_csv(tmp_path / "few.csv", index=False)
+    shown = run("compare", tmp_path / "few.csv", "--classes", "ant,bee,wasp")
+    assert "no row is left to test on" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--inference", "mle"], "--inference is for one score"),
+        (["--holdout", "0.2"], "--holdout is for files without test rows"),
+        (["--weight-column", "half"], "must hold whole numbers in rows to test on"),
+        (["--weight-column", "half", "--inclusion-column", "half"], "leave out one of them"),
+    ],
+)
+def test_compare_refuses(folder, options, message, tmp_path):
+    pd.read_csv(folder / "logits.csv").assign(half=0.5).to_csv(tmp_path / "l.csv", index=False)
+    shown = run("compare", tmp_path / "l.csv", "--classes", "ant,bee,wasp", *options, code=2)
+    assert message in shown.stderr
+
+
 def test_export(folder, tmp_path):
     out = tmp_path / "map.json"
     run("export", folder / "cal", "--format", "json", "--out", out)
@@ -137,6 +197,8 @@ def test_report_judges_the_probabilities_that_predict_writes(folder, tmp_path):
     out = tmp_path / "report.html"
     run("report", folder / "cal", "--test", folder / "held_out.csv", "--out", out)
     data = data_of(out)
+    words = html.unescape(out.read_text())
+    assert all(found in words for found in bayescal.load(folder / "cal").findings(0.9))
     frame, calibrator = pd.read_csv(folder / "held_out.csv"), bayescal.load(folder / "cal")
     p = calibrator.predict_proba(frame[CLASSES])
     assert [each["name"] for each in data["figures"]] == ["the likeliest class", *CLASSES]

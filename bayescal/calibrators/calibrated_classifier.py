@@ -406,6 +406,21 @@ class CalibratedClassifier(
         table: pd.DataFrame = ensemble.summary(self._pairs(), level)
         return table
 
+    def findings(self, level: float = 0.9) -> tuple[str, ...]:
+        """
+        Return in words whether the scores are over-confident, and which classes they confuse most.
+
+        Of several classes that one map calibrates, see `MulticlassCalibrator.findings`; else
+        nothing.
+
+        Parameters
+        ----------
+        level : float
+            Posterior probability of the intervals.
+        """
+        checks.check_fraction(level=level)
+        return ensemble.findings(self._pairs(), level)
+
     def fitted_problems(self) -> Problems:
         """
         Return the calibrators' fitted problems, for plots, reports and `bayescal.decisions`.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from bayescal.cli import tables, writing
 from bayescal.cli.columns import ColumnReader, Mask, split_column
 from bayescal.cli.files import as_numbers, read_frame, write_frame
 from bayescal.cli.fitting import SINGLE
+from bayescal.cli.scores import HELD_OUT, Rows
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support.validation import Floats, first_of
 
@@ -50,14 +52,44 @@ class ClassTable:
     """A file with a column of scores for each class, and maybe labels."""
 
     reader: ColumnReader
-    scores: Floats  # (n, K), in the order of the classes; -inf for excluded ones
+    classes: NDArray[np.str_]  # (K,)
+    scores: Floats  # (n, K); -inf for excluded classes
     labels: NDArray[np.str_]  # (n,): empty where unknown
     labelled: Mask  # (n,)
+    test: Mask  # (n,): rows to test on
 
     @property
     def frame(self) -> pd.DataFrame:
         """Return the rows as they were read."""
         return self.reader.frame
+
+    @property
+    def fit_rows(self) -> Rows:
+        """Return the positions of the rows to fit."""
+        return np.flatnonzero(self.labelled & ~self.test)
+
+    @property
+    def test_rows(self) -> Rows:
+        """Return the positions of the rows to test on."""
+        return np.flatnonzero(self.labelled & self.test)
+
+    def rows_by_class(self) -> list[Rows]:
+        """Return the labelled rows of each class."""
+        return [np.flatnonzero(self.labels == name) for name in self.classes]
+
+    def with_test_rows(self, test: Mask) -> ClassTable:
+        """Return the table with other rows to test on, and a column that marks them."""
+        frame = self.frame.assign(**{HELD_OUT: test})
+        return replace(self, reader=ColumnReader(self.reader.path, frame), test=test)
+
+    def weights(self, arguments: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+        """Return the weights of some rows, by the name of the argument of a fit."""
+        for kind in ("weight", "inclusion"):
+            column, sampled = arguments[f"{kind}_column"], kind == "inclusion"
+            if column is not None:
+                values = self.reader.weights(column, self.labelled, sampled=sampled)
+                return {"inclusion" if sampled else "sample_weight": values[rows]}
+        return {}
 
 
 def split_names(text: str, option: str = "--classes") -> list[str]:
@@ -97,7 +129,9 @@ def read_class_table(
                 f" {labels[row]!r} in data row {row + 1} ({int(strange.sum())} of {labels.size}"
                 " rows)."
             )
-    return ClassTable(reader, np.stack(columns, axis=1), labels.astype(str), labelled)
+    nothing = np.zeros_like(labelled)
+    scores = np.stack(columns, axis=1)
+    return ClassTable(reader, np.array(classes), scores, labels.astype(str), labelled, nothing)
 
 
 def _scores(reader: ColumnReader, name: str) -> Floats:
@@ -114,56 +148,77 @@ def _scores(reader: ColumnReader, name: str) -> Floats:
     return values
 
 
-# bayescal fit --classes
+# bayescal fit --classes, bayescal compare --classes
 
 
-def fit(
-    path: Path,
-    names: str,
-    arguments: Mapping[str, Any],
-    chosen: set[str],
-    screen: Screen,
-    out: Path | None,
-) -> None:
-    """Fit a map to the labelled rows of a file, and write what it says of all rows."""
-    from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
-    from bayescal.metrics import class_verdict
+def read_to_fit(path: Path, arguments: Mapping[str, Any], chosen: set[str]) -> ClassTable:
+    """Read a file with the arguments of a call; `chosen` are those on the command line."""
     from bayescal.support.validation import check_choice, check_fraction
 
     strange = [name for name in OF_ONE_SCORE if name in chosen]
     if strange:
         option = f"--{strange[0].replace('_', '-')}"
         raise UsageError(f"{option} is for one score, and means nothing with --classes.")
-    classes, level = split_names(names), arguments["level"]
+    classes = split_names(arguments["classes"])
     with usage_errors():
-        check_fraction(**{"--level": level})
+        check_fraction(**{"--level": arguments["level"]})
         check_choice("--scores-are", arguments["scores_are"], ("auto", "scores", "probabilities"))
+    if arguments["weight_column"] is not None and arguments["inclusion_column"] is not None:
+        raise UsageError("--weight-column and --inclusion-column: leave out one of them.")
     table = read_class_table(ColumnReader(path), classes, arguments["label_column"])
     writing.check_columns_free(table.frame, path, *_added(classes))
     split = split_column(table.frame, arguments["split_column"])
-    test = table.reader.test_rows(split, table.labelled)
-    rows = np.flatnonzero(table.labelled & ~test)
-    if not rows.size:
+    table = replace(table, test=table.reader.test_rows(split, table.labelled))
+    if not table.fit_rows.size:
         raise UsageError(f"{path} must hold labelled rows to fit, got none.")
+    return table
+
+
+def fit_map(
+    table: ClassTable, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
+) -> MulticlassCalibrator:
+    """Fit a map to the rows to fit, and show what it finds."""
+    from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+
+    rows, level = table.fit_rows, arguments["level"]
+    tested = table.weights(arguments, table.test_rows).get("sample_weight", rows)
+    if (tested != np.round(tested)).any():
+        raise UsageError(
+            f"{table.reader.name(arguments['weight_column'])} must hold whole numbers in rows to"
+            " test on, how many documents each counts for: round them."
+        )
     sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
     calibrator = MulticlassCalibrator(
         arguments["scores_are"], random_state=arguments["seed"], **sampling
     )
     with screen.warnings(), usage_errors():
-        weights = _weights(table, arguments, rows)
-        calibrator.fit(table.scores[rows], table.labels[rows], classes=classes, **weights)
-    if arguments["parameters"]:
+        weights = table.weights(arguments, rows)
+        calibrator.fit(table.scores[rows], table.labels[rows], classes=table.classes, **weights)
+    if arguments.get("parameters"):
         screen.show(_parameters(calibrator, level))
     screen.show(_classes_table(calibrator, table.labels[rows], level))
-    held_out, verdict = np.flatnonzero(table.labelled & test), None
+    return calibrator
+
+
+def test_and_write(
+    calibrator: MulticlassCalibrator,
+    table: ClassTable,
+    arguments: Mapping[str, Any],
+    screen: Screen,
+    out: Path | None,
+) -> None:
+    """Judge the probabilities of the rows to test on, and write what the map says of all rows."""
+    from bayescal.metrics import class_verdict
+
+    held_out, verdict = table.test_rows, None
     if held_out.size:
         with usage_errors():
             verdict = class_verdict(
                 table.labels[held_out],
                 calibrator.predict_proba(table.scores[held_out]),
-                classes,
+                table.classes,
                 draws=calibrator.sample_proba(table.scores[held_out]),
-                **_weights(table, arguments, held_out),
+                **table.weights(arguments, held_out),
             )
         screen.show(verdict_table(verdict))
     if out is None:
@@ -171,36 +226,59 @@ def fit(
         return
     with writing.staged_folder(out) as stage:
         calibrator.save(stage / SINGLE)
-        frame = with_probabilities(calibrator, table, level)
+        frame = with_probabilities(calibrator, table, arguments["level"])
         write_frame(frame, stage / f"probabilities.{arguments['table_format']}")
-        writing.write_record(_record(calibrator, arguments, table, rows, verdict), stage)
+        writing.write_record(_record(calibrator, arguments, table, verdict), stage)
     screen.say(f"Written to {out}: posterior.nc, probabilities, summary.json. Next:")
-    screen.say(f"  bayescal predict {out} new.csv --out probabilities.csv")
-    screen.say(f"  bayescal report {out} --test held_out.csv")
+    folder = shlex.quote(str(out))
+    screen.say(f"  bayescal predict {folder} new.csv --out probabilities.csv")
+    screen.say(f"  bayescal report {folder} --test held_out.csv")
 
 
-def _weights(table: ClassTable, arguments: Mapping[str, Any], rows: NDArray[Any]) -> dict[str, Any]:
-    counted_by, included_by = arguments["weight_column"], arguments["inclusion_column"]
-    if counted_by is not None and included_by is not None:
-        raise UsageError("--weight-column and --inclusion-column: leave out one of them.")
-    column = counted_by or included_by
-    if column is None:
-        return {}
-    sampled = included_by is not None
-    values = table.reader.weights(column, table.labelled, sampled=sampled)
-    return {"inclusion" if sampled else "sample_weight": values[rows]}
+def compare(
+    table: ClassTable,
+    calibrator: MulticlassCalibrator,
+    arguments: Mapping[str, Any],
+    screen: Screen,
+) -> None:
+    """Show the losses of the map and of other methods on the rows to test on."""
+    from bayescal.cli import class_comparison
+    from bayescal.fitting.class_scores import read_class_scores
+
+    rows, new = table.fit_rows, table.test_rows
+    if not new.size:
+        screen.warn(
+            "no row is left to test on, so there are no losses: classes of one row are kept."
+        )
+        return
+    known = read_class_scores(table.scores[rows], calibrator.scores_are_)
+    asked = read_class_scores(table.scores[new], calibrator.scores_are_, floor=known.floor)
+    labels, seed = table.labels, arguments["seed"]
+    with screen.warnings(), usage_errors():
+        weights = table.weights(arguments, rows)
+        found = class_comparison.others(
+            known.log_p, labels[rows], asked.log_p, table.classes, weights, seed
+        )
+        shown = class_comparison.comparison_table(
+            {class_comparison.MAP: calibrator.predict_proba(table.scores[new]), **found},
+            labels[new],
+            table.classes,
+            table.weights(arguments, new),
+            arguments["level"],
+            seed,
+        )
+    screen.show(shown)
 
 
 def _record(
     calibrator: MulticlassCalibrator,
     arguments: Mapping[str, Any],
     table: ClassTable,
-    rows: NDArray[Any],
     verdict: ClassVerdict | None,
 ) -> dict[str, Any]:
     from bayescal.fitting.results.tree import versions
 
-    names, counts = np.unique(table.labels[rows], return_counts=True)
+    names, counts = np.unique(table.labels[table.fit_rows], return_counts=True)
     said = None
     if verdict is not None:
         plain = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in asdict(verdict).items()}

@@ -29,6 +29,11 @@ def is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
+def given(context: typer.Context) -> set[str]:
+    """Return the names of the parameters whose options stand on the command line."""
+    return {name for name in context.params if is_given(context, name)}
+
+
 class InferenceName(StrEnum):
     """The values of --inference."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -267,17 +267,22 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
     return [(str(names[k]), rows[k]) for k in np.argsort(first)]
 
 
-def hold_out(table: ScoreTable, share: float, seed: int) -> ScoreTable:
-    """Set random rows apart for testing: the same share of each class of each topic."""
+def rows_by_class(table: ScoreTable) -> list[Rows]:
+    """Return the labelled rows of each class of each topic."""
+    members = [table.labelled & (table.positive == label) for label in (False, True)]
+    by_topic = [rows for _, rows in rows_by_topic(table.topic, table.score.size)]
+    return [rows[each[rows]] for rows in by_topic for each in members]
+
+
+def hold_out(n: int, groups: Iterable[Rows], share: float, seed: int) -> Mask:
+    """Return a mask of random rows to test on: a share of each group, but never all of it."""
     rng = np.random.default_rng(seed)
-    test = table.test.copy()
-    for _, rows in rows_by_topic(table.topic, table.score.size):
-        for label in (False, True):
-            members = rows[(table.labelled & (table.positive == label))[rows]]
-            n = min(round(share * members.size), members.size - 1)
-            if n > 0:
-                test[rng.choice(members, n, replace=False)] = True
-    return replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))
+    test = np.zeros(n, dtype=bool)
+    for members in groups:
+        size = min(round(share * members.size), members.size - 1)
+        if size > 0:
+            test[rng.choice(members, size, replace=False)] = True
+    return test
 
 
 # Topics that cannot be fitted: they are listed with the reason, and the others go on.

@@ -250,6 +250,10 @@ def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:
 # Losses and verdicts on rows to test on.
 
 
+LOSSES = "Losses on test rows (base-2 log-loss; sums, and bits per row)"
+LOSS_COLUMNS = ("rows", "log-loss", "per row", "squared error", "errors")
+
+
 def held_out_tables(results: Sequence[Calibrated], only: str | None = None) -> list[Group]:
     """Return tables of losses and verdicts; none without rows to test on."""
     tested = predictions.with_test_rows(results)
@@ -275,21 +279,22 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
         rows.append((ALL_TOPICS, predictions.sum_losses(losses for _, losses in rows)))
     table = new_table(topics=with_topics)
     add_columns(table, ["method"], text=True)
-    add_columns(table, ["rows", "log-loss", "per row", "squared error", "errors"])
+    add_columns(table, LOSS_COLUMNS)
     for topic, methods in rows:
         for k, (method, loss) in enumerate(methods.items()):
             head = [_text("" if k else topic)] if with_topics else []
-            table.add_row(*head, method, *_loss_cells(loss), end_section=k + 1 == len(methods))
+            table.add_row(*head, method, *loss_cells(loss), end_section=k + 1 == len(methods))
     mle = any("MLE" in losses for _, losses in rows)
-    title = "Losses on test rows (base-2 log-loss; sums, and bits per row)"
-    return titled(title, table, *(["MLE: maximum likelihood"] if mle else []))
+    return titled(LOSSES, table, *(["MLE: maximum likelihood"] if mle else []))
 
 
-def _loss_cells(loss: Losses) -> list[str]:
+def loss_cells(loss: Losses) -> list[str]:
+    """Return the cells of LOSS_COLUMNS."""
     # Without a floor one document alone can cost 1e12 bits.
     bits = f"{loss.log_loss:.1f}" if loss.log_loss < 1e6 else f"{loss.log_loss:.1e}"
     mean = f"{loss.log_loss / loss.n:.4g}"
-    return [str(loss.n), bits, mean, f"{loss.squared_error:.2f}", str(loss.errors)]
+    errors = f"{loss.errors:.0f}"
+    return [f"{loss.n:.0f}", bits, mean, f"{loss.squared_error:.2f}", errors]
 
 
 CAUSES = {

@@ -102,10 +102,13 @@ class Screen:
 
     @contextmanager
     def warnings(self, advice: Advice = option_advice) -> Iterator[None]:
-        """Show Python's warnings as warnings of this program."""
+        """Show Python's warnings as warnings of this program, each text once."""
+        seen: set[str] = set()
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-            self.warn(f"{message} {advice(category)}")
+            if str(message) not in seen:
+                seen.add(str(message))
+                self.warn(f"{message} {advice(category)}")
 
         # Not catch_warnings(record=True): filters of others still drop warnings or raise them.
         with warnings.catch_warnings():

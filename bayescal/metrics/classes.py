@@ -13,7 +13,7 @@ from scipy import sparse, special
 from bayescal.metrics.calibration_error import smooth_calibration_error
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.metrics.scores import top_label
-from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
+from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict, counted
 from bayescal.support.validation import (
     Floats,
     as_reals,
@@ -110,10 +110,10 @@ class ClassVerdict(Verdict):
         """Return the test and its numbers in words."""
         right, hoped = np.trace(self.confusion), np.trace(self.confusion_expected)
         return (
-            f"Probabilities of {self.classes.size} classes against {self.documents:,.0f} held-out"
-            f" labels: {self._outcome_words} (p = {self.pvalue:.2g}, tested at"
-            f" {100.0 * (1.0 - self.level):.3g} %)."
-            f" The likeliest class is right for {right:,.0f} documents where {hoped:,.3g} were"
+            f"Probabilities of {self.classes.size} classes against"
+            f" {counted(self.documents, 'held-out label')}: {self._outcome_words} (p ="
+            f" {self.pvalue:.2g}, tested at {100.0 * (1.0 - self.level):.3g} %). The likeliest"
+            f" class is right for {counted(float(right), 'document')} where {hoped:,.3g} were"
             f" expected; log-loss {self.log_loss:.3g} nats."
         )
 

@@ -155,10 +155,10 @@ class CalibrationVerdict(Verdict):
         source = "bands" if self.with_bands else "probabilities"
         return (
             f"Probabilities against held-out labels: {self._outcome_words} ({pvalue}, tested at"
-            f" {100.0 * (1.0 - self.level):.3g} %). {_counted(self.observed, 'positive')} of"
-            f" {_counted(self.documents, 'document')} where {_count(self.expected)} were expected,"
-            f" {_count(self.lower)} to {_count(self.upper)} with probability {self.level:g} if the"
-            f" {source} are right; smooth calibration error {self.error:.2g}."
+            f" {100.0 * (1.0 - self.level):.3g} %). {counted(self.observed, 'positive')} of"
+            f" {counted(self.documents, 'document')} where {count_words(self.expected)} were"
+            f" expected, {count_words(self.lower)} to {count_words(self.upper)} with probability"
+            f" {self.level:g} if the {source} are right; smooth calibration error {self.error:.2g}."
         )
 
     @property
@@ -564,15 +564,16 @@ def _share_above(samples: Floats, own: float) -> float:
     return (1.0 + reached) / (samples.size + 1.0)
 
 
-def _count(value: float) -> str:
+def count_words(value: float) -> str:
     """Return a number of documents for readers."""
     if value >= 99.95 or value == round(value):
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
-def _counted(value: float, noun: str) -> str:
-    return f"{_count(value)} {noun}{'' if value == 1.0 else 's'}"
+def counted(value: float, noun: str) -> str:
+    """Return a number of things for readers."""
+    return f"{count_words(value)} {noun}{'' if value == 1.0 else 's'}"
 
 
 def p_words(pvalue: float) -> str:

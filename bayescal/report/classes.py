@@ -60,6 +60,7 @@ def write_class_report(
         share=percent,
         answer=_answer(verdict),
         problems=problems,
+        findings=calibrator.findings(level),
         facts=_facts(classes, verdict),
         rows=[] if verdict is None else _class_rows(verdict),
         columns=COLUMNS,
@@ -144,7 +145,7 @@ def _facts(classes: list[str], verdict: ClassVerdict | None) -> dict[str, str]:
     if verdict is None:
         return out | {"Documents held out": "none given"}
     return out | {
-        "Documents held out": f"{verdict.documents:,}",
+        "Documents held out": f"{verdict.documents:,.0f}",
         "Likeliest class right": percent(verdict.accuracy),
         "Likeliest class right, expected": percent(verdict.accuracy_expected),
         "Log-loss per document": f"{verdict.log_loss:.4g} nats",

@@ -271,6 +271,7 @@ def _jobs_of(
     extra = {} if weights is None else {weights: 1.0 / own if weights == "inclusion" else own}
     pooled = isinstance(calibrator, TopicCalibrator)
     joint = isinstance(calibrator, MulticlassCalibrator)
+    log_odds = gives_log_odds(part.estimator)
     if not (pooled or joint):
         where = "the set to calibrate on, the test part of a fold,"
         targets.check_both_sides(target, part.rows, where)
@@ -281,12 +282,12 @@ def _jobs_of(
         names = np.array([str(name) for name in names.tolist()])
         kind, jobs = score_maps.PooledMap, [(scores, codes, {**extra, "topics": names})]
     elif joint:
-        log_odds = gives_log_odds(part.estimator)
         kind = partial(score_maps.ClassesMap, log_odds=log_odds)
         known = {**extra, "classes": names}
         jobs = [(score_maps.as_logits(scores, log_odds), target.y[part.rows], known)]
     elif _is_joint(calibrator) and target.kind == MULTICLASS and names.size > 2:
-        kind, jobs = score_maps.JointMap, [(scores, positive.argmax(axis=1), extra)]
+        kind = partial(score_maps.JointMap, log_odds=log_odds)
+        jobs = [(score_maps.as_logits(scores, log_odds), positive.argmax(axis=1), extra)]
     elif _knows_classes(calibrator, target) and names.size:
         jobs = [(scores, target.y[part.rows], extra)]
     counts[~absent] = np.nan
@@ -415,6 +416,18 @@ def summary(pairs: Pairs, level: float) -> Any:
         return summary_of(problems(pairs), level)
     tables = [pair.calibrators[0].summary(level) for pair in pairs]
     return tables[0] if len(pairs) == 1 else pd.concat(tables, keys=_folds(pairs), names=["fold"])
+
+
+def findings(pairs: Pairs, level: float) -> tuple[str, ...]:
+    """Return sentences of maps of all classes on the scores fitted, of several by fold."""
+    if not pairs[0].score_map.of_all_classes:
+        return ()
+    of_folds = [pair.calibrators[0].findings(level) for pair in pairs]
+    return tuple(
+        f"{fold}: {text}" if fold else text
+        for fold, texts in zip(_folds(pairs), of_folds, strict=True)
+        for text in texts
+    )
 
 
 def problems(pairs: Pairs) -> Problems:

@@ -96,6 +96,10 @@ class FittedClassifier:
         """Whether each document has one of more than two classes."""
         return getattr(self, "_kind", None) == MULTICLASS
 
+    def findings(self, level: float = 0.9) -> tuple[str, ...]:
+        """Return sentences on the scores fitted; see `MulticlassCalibrator.findings`."""
+        return ()
+
     def _set_target(self, target: Target, first: Any) -> None:
         """Set attributes that describe the data, and those of the first fitted classifier."""
         self._kind, self.classes_ = target.kind, target.classes

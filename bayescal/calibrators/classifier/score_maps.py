@@ -24,7 +24,14 @@ from bayescal.fitting.class_scores import SUM_TOLERANCE
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.support.numerics import class_prior
-from bayescal.support.validation import Floats, as_labels, as_reals, check_choice, generator
+from bayescal.support.validation import (
+    Floats,
+    as_labels,
+    as_reals,
+    check_choice,
+    effective_weights,
+    generator,
+)
 
 MOST_RATES = 1000  # draws of base rates where no other column says how many
 METHODS = ("sigmoid", "isotonic", "temperature")
@@ -42,6 +49,25 @@ class GivenScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, scores: Floats) -> Floats:
         """Return the scores; of a single column an array of shape (n,)."""
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+class LogProbabilities(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted classifier whose features are the logarithms of its probabilities."""
+
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes = self.classes_ = classes
+
+    def fit(self, X: Floats, y: Any) -> Self:  # noqa: N803
+        """Learn nothing."""
+        return self
+
+    def predict_proba(self, X: Floats) -> Floats:  # noqa: N803
+        """Return the probabilities."""
+        return np.exp(X)
+
+    def predict_log_proba(self, X: Floats) -> Floats:  # noqa: N803
+        """Return the features."""
+        return X
 
 
 class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -154,15 +180,22 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def __init__(self, method: str = "sigmoid") -> None:
         self.method = method
 
-    def fit(self, scores: Floats, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the method."""
+    def fit(
+        self,
+        scores: Floats,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the method; inclusion probabilities become weights 1 / inclusion."""
+        weight = effective_weights(sample_weight, inclusion, len(scores))
         every = np.arange(len(scores))
         # The public way to the methods: one fold, whose test part are all documents.
         whole = CalibratedClassifierCV(
             GivenScores(), method=self.method, cv=[(every, every)], ensemble=True
         )
         with config_context(enable_metadata_routing=False):
-            self.calibrated_ = whole.fit(scores, y, sample_weight)
+            self.calibrated_ = whole.fit(scores, y, weight)
         self.classes_: NDArray[Any] = self.calibrated_.classes_
         return self
 
@@ -461,11 +494,13 @@ class PooledMap(ScoreMap):
 
 @dataclass(frozen=True)
 class JointMap(ScoreMap):
-    """A calibrator of all classes' scores together, such as temperature scaling."""
+    """Temperature scaling, of scores that are logits, or log-odds of probabilities."""
+
+    log_odds: bool
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every class, each (n, classes)."""
-        positive = self.calibrators[0].predict_proba(scores)
+        positive = self.calibrators[0].predict_proba(as_logits(scores, self.log_odds))
         with np.errstate(divide="ignore"):
             return np.log1p(-positive), np.log(positive)
 

@@ -1,11 +1,14 @@
 """`bayescal compare`: maximum likelihood and the posterior side by side."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.scores import ScoreTable, hold_out, read_scores, split_by_topic
+from bayescal.cli.columns import Mask
+from bayescal.cli.scores import HELD_OUT, Rows, hold_out, read_scores, rows_by_class, split_by_topic
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import check_fraction
 
@@ -27,6 +30,7 @@ def compare(
     scores: options.ScoresFile,
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
+    classes: options.Classes = None,
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
@@ -58,16 +62,31 @@ def compare(
     fits seven tenths of the rows and tests on the others, or takes the test
     rows that a column split names. With --out it writes what bayescal fit
     writes.
+
+    [bold]bayescal compare logits.csv --classes ant,bee,wasp[/bold]
+
+    compares one map of several classes with calibrating each against the
+    rest, with temperature scaling, and with the scores as they are.
     """
+    if holdout is not None:
+        with usage_errors():
+            check_fraction(**{"--holdout": holdout})
+    screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "compare")
+    if classes is not None:
+        writing.check_folder(out)
+        given = options.given(context)
+        own = class_files.read_to_fit(scores, arguments, given)
+        test = _test_rows(own.test, own.rows_by_class(), holdout, seed, screen)
+        own = own if test is None else own.with_test_rows(test)
+        calibrator = class_files.fit_map(own, arguments, given, screen)
+        class_files.compare(own, calibrator, arguments, screen)
+        class_files.test_and_write(calibrator, own, arguments, screen, out)
+        return
     if inference is options.InferenceName.MLE:
         raise UsageError(
             "--inference must be exact, nuts or map, to be compared with maximum likelihood;"
             " got mle."
         )
-    if holdout is not None:
-        with usage_errors():
-            check_fraction(**{"--holdout": holdout})
-    screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "compare")
     settings = fitting.FitOptions.of(arguments)
     arguments["inference"] = settings.inference_name
     settings.check()
@@ -75,7 +94,9 @@ def compare(
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
-    table = _with_test_rows(table, holdout, seed, screen)
+    test = _test_rows(table.test, rows_by_class(table), holdout, seed, screen)
+    if test is not None:
+        table = replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))
     results, left_out = fitting.calibrate(split_by_topic(table), settings, screen)
     for result in results:
         screen.show(tables.parameter_table(result, level), tables.curve_table(result, level))
@@ -91,20 +112,21 @@ def compare(
     predictions.warn_of_topics(screen, table.frame, scores, topic_column, predictions.FIT_TOPICS)
 
 
-def _with_test_rows(
-    table: ScoreTable, holdout: float | None, seed: int, screen: Screen
-) -> ScoreTable:
-    if table.test.any():
+def _test_rows(
+    test: Mask, groups: list[Rows], holdout: float | None, seed: int, screen: Screen
+) -> Mask | None:
+    """Return random rows of each group to test on; None if the file has test rows."""
+    if test.any():
         if holdout is not None:
             raise UsageError(
                 f"--holdout is for files without test rows, got {holdout:g} and"
-                f" {int(table.test.sum())} rows of split 'test': leave one of them out."
+                f" {int(test.sum())} rows of split 'test': leave one of them out."
             )
-        return table
+        return None
     share = DEFAULT_HOLDOUT if holdout is None else holdout
-    table = hold_out(table, share, seed)
+    test = hold_out(test.size, groups, share, seed)
     screen.show(
-        f"No test rows: {int(table.test.sum())} of {table.test.size} rows held out at random,"
+        f"No test rows: {int(test.sum())} of {test.size} rows held out at random,"
         f" {100 * share:g} % of each class (--holdout {share:g} --seed {seed})."
     )
-    return table
+    return test

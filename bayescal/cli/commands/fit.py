@@ -81,9 +81,10 @@ def fit(
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "fit")
     if classes is not None:
         writing.check_folder(out)
-        given = {name for name in context.params if options.is_given(context, name)}
-        every = arguments | {"parameters": parameters}
-        class_files.fit(scores, classes, every, given, screen, out)
+        given, every = options.given(context), arguments | {"parameters": parameters}
+        rows = class_files.read_to_fit(scores, every, given)
+        calibrator = class_files.fit_map(rows, every, given, screen)
+        class_files.test_and_write(calibrator, rows, every, screen, out)
         return
     settings = fitting.FitOptions.of(arguments)
     arguments["inference"] = settings.inference_name
