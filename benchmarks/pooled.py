@@ -1,4 +1,4 @@
-"""Many topics: a gradient's time by the number of scores; the fast engine's time and memory.
+"""Many topics: a gradient's time by the number of scores; the fast engines' time and memory.
 
 python -m benchmarks.pooled
 """
@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from bayescal import TopicCalibrator
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.pooled.engine import fit_topics
@@ -21,6 +22,8 @@ BAR_FLAT = 2.0  # of the largest over the smallest size
 TOPICS, DOCUMENTS = 90, 9603
 # Positives of the topics fall from Reuters' largest to its smallest by a power law.
 MOST_POSITIVES = 2877
+SMALL_TOPICS = 125
+BAR_LINEAR = 1.2  # a topic's time among four times as many, over its time among the fewer
 
 
 def documents(n, topics, rng):
@@ -94,9 +97,28 @@ def fast_engine():
     )
 
 
+def small_topics():
+    """Print the processor time of topics of one document, and of four times as many."""
+    rng, times = np.random.default_rng(3), []
+    for n in (SMALL_TOPICS, 4 * SMALL_TOPICS):
+        label = np.arange(n) % 4 == 0
+        scores, names = rng.normal(2.0 * label), [f"topic {k}" for k in range(n)]
+        calibrator = TopicCalibrator(draws=50, chains=4, random_state=0)
+        start = time.process_time()
+        calibrator.fit(scores, label, topics=names)
+        times.append(time.process_time() - start)
+    ratio = times[1] / times[0] / 4
+    verdict = "holds" if ratio <= BAR_LINEAR else "MISSED"
+    print(
+        f"{4 * SMALL_TOPICS} topics x 1 document, 200 draws: {times[1]:.1f} s of processor time,"
+        f" {ratio:.2f} times that of {SMALL_TOPICS} for each   bar {BAR_LINEAR:.1f}  {verdict}"
+    )
+
+
 def main():
     """Print times, ratios and memory; the engine first, whose peak the large models would hide."""
     fast_engine()
+    small_topics()
     gradients()
 
 
