@@ -1,11 +1,14 @@
 """`bayescal decide`: what a threshold takes and misses, and the threshold for a wanted recall."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from bayescal import load
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
+from bayescal.report.rendering import count, percent
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, write
 
 pytestmark = pytest.mark.one_era
@@ -49,10 +52,10 @@ def test_at_a_probability_it_is_the_functions_table(folder):
     assert [line.split("  ")[0] for line in rows_of(result.stdout, names)] == names
     first = expected.iloc[0]
     (line,) = rows_of(result.stdout, names[:1])
-    recall = f"{first['recall']:.2f} [{first['recall_lower']:.2f}, {first['recall_upper']:.2f}]"
-    assert recall in line
-    assert f"{first['selected']:.0f} of 40" in line
-    assert "in brackets: 80 % intervals" in result.stdout
+    assert line.split("  ")[-1] == percent(first["precision"])
+    assert re.search(rf"{first['selected']:.0f} of 40 +{count(first['found'])} ", line)
+    assert f"{count(first['missed_lower'])} to {count(first['missed_upper'])}" in result.stdout
+    assert "below: 80 % intervals" in result.stdout
 
 
 def test_for_a_recall_it_is_the_functions_threshold(folder):
@@ -61,8 +64,9 @@ def test_for_a_recall_it_is_the_functions_threshold(folder):
                                 random_state=0).iloc[0]  # fmt: skip
     assert "Thresholds for a recall of 0.8\n" in text
     assert f"{found['selected']:.0f} of 40" in text
-    score = f"{found['threshold']:.4g} [{found['threshold_lower']:.4g},"
-    assert score in text
+    ends = found[["threshold_lower", "threshold_upper"]]
+    for shown in (f"{found['threshold']:.4g}", "{:.4g} to {:.4g}".format(*ends)):
+        assert shown in text
     assert "topic" not in text
     surer = ("--recall", "0.8", "--assurance", "0.95", "--out", folder / "t.parquet")
     text = run("decide", folder / "one", folder / "one.csv", *surer).stdout

@@ -82,6 +82,30 @@ def test_the_first_curve_stands_on_the_first_screen(chromium, which, viewport, r
         assert 0 < box["y"] < box["y"] + box["height"] < viewport["height"]
 
 
+def scales_of(figure):
+    """Return where a chart draws an x and where a y, by the marks of its axes."""
+    found = []
+    for anchor, key in (("middle", "x"), ("end", "y")):
+        marks = figure.locator(f"g.axis text[text-anchor={anchor}]:not(.label)")
+        values = [float(text.replace(MINUS, "-")) for text in marks.all_text_contents()]
+        places = attributes_of(marks, key)[:, 0] - 4 * (key == "y")
+        found.append(np.poly1d(np.polyfit(values, places, 1)))
+    return found
+
+
+@pytest.mark.parametrize("which", ["single", "topics", "rare"])
+def test_the_diagonal_of_reliability_is_where_both_are_equal(chromium, which, request):
+    found = request.getfixturevalue(which)
+    with opened(chromium, found[-1] if which != "rare" else found, viewport=DESKTOP) as page:
+        path = page.locator("path.line.diagonal").first
+        figure = page.locator("figure", has=page.locator("path.line.diagonal")).first
+        x, y = scales_of(figure)
+        ends = np.array(re.findall(r"[ML]([\d.]+) ([\d.]+)", path.get_attribute("d")), float)
+        shares = (ends[:, 0] - x[0]) / x[1]
+        assert shares[1] - shares[0] > 0.03
+        np.testing.assert_allclose(ends[:, 1], y(shares), atol=0.1)
+
+
 def test_the_glossary_folds_away_and_is_printed(chromium, single):
     with opened(chromium, single[-1], viewport=DESKTOP) as page:
         definition = page.locator("#words dt", has_text="Base rate")
@@ -592,17 +616,14 @@ def test_several_classes_draw_reliability_and_risk(chromium, tmp_path):
         assert titles[1] == "Risk against coverage"
         assert [titles[0], *titles[2:]] == [f"Reliability: {name}" for name in drawn]
         bins, figure = data["figures"][0]["bins"], page.locator("figure").first
-        frame = attributes_of(figure.locator("clipPath rect"), "x", "width", "y", "height")[0]
-
-        def place(values):
-            return frame[2] + frame[3] * (1.0 - np.asarray(values))
-
+        x, y = scales_of(figure)
         ends = attributes_of(figure.locator("line.consistency"), "y1", "y2")[: len(bins["lower"])]
-        np.testing.assert_allclose(ends, place([bins["lower"], bins["upper"]]).T, atol=0.02)
+        np.testing.assert_allclose(ends, y([bins["lower"], bins["upper"]]).T, atol=0.02)
         dots = attributes_of(figure.locator("circle.dot.posterior"), "cx", "cy")
-        x = frame[0] + frame[1] * np.asarray(bins["predicted"])
-        expected = np.column_stack([x, place(bins["observed"])])
-        np.testing.assert_allclose(dots[: len(x)], expected, atol=0.02)
+        expected = np.column_stack([x(bins["predicted"]), y(bins["observed"])])
+        np.testing.assert_allclose(dots[: len(expected)], expected, atol=0.02)
+        box = figure.locator("svg.chart").bounding_box()
+        assert 0 < box["y"] < box["y"] + box["height"] < DESKTOP["height"]
         lines = page.locator("figure").nth(1).locator("path.line")
         heights = [
             np.array(re.findall(r"[ML][\d.]+ ([\d.]+)", each.get_attribute("d")), float)

@@ -55,6 +55,24 @@ def test_a_page_has_the_numbers_of_the_decisions(single, asked, tmp_path):
     assert "the score asked for, or more" in text if asked else "probability ½ or more" in text
 
 
+@pytest.mark.parametrize("question", ["--recall 0.9", "--at 0.5"])
+def test_a_shell_prints_what_the_page_shows(single, question, tmp_path):
+    scores, _ = make_problem(500, seed=1)
+    pd.DataFrame({"score": scores}).to_csv(tmp_path / "new.csv", index=False)
+    single.save(tmp_path / "c.nc")
+    printed = run("decide", tmp_path / "c.nc", tmp_path / "new.csv", *question.split()).stdout
+    page = single.report(tmp_path / "report.html", collection=scores).read_text("utf-8")
+    text = page[page.index('id="collection"') :]
+    shown = []
+    for name in ("Documents to read", "Positives found", "Positives missed", "Recall"):
+        cells = re.search(rf'row">{name}.*?</tr>', text).group(0).split('<td class="number">')[1:]
+        cell = re.sub("<[^>]+>", " ", cells[question.startswith("--recall")])
+        shown.append(cell.split("&nbsp;")[0].strip().split("  "))
+    for value, *interval in shown:
+        assert re.search(rf"(^| ){re.escape(value)}( |$)", printed, re.MULTILINE), value
+        assert not interval or " ".join(interval[0].split()) in printed
+
+
 @pytest.mark.slow
 def test_of_topics_there_is_a_row_each(topics, tmp_path):
     calibrator, frame = topics

@@ -393,51 +393,27 @@ def rates_table(
     if probability is not None:
         what = f"P({positive}) is {probability:g} or more"
     order = "; topics that miss most positives first" if len(table) > 1 else ""
-    heads = ["taken", "precision", "recall", "missed"]
     return _decision_table(
         f"Documents whose {what} are taken{order}",
         table,
-        heads,
-        lambda row: [
-            _selected(row),
-            _ranged(row, "precision"),
-            _ranged(row, "recall"),
-            _missed(row),
-        ],
-        "precision: the share of positives among the documents taken",
-        "recall: the share of all positives that is taken; missed: the number that is not",
+        ["taken", "found", "missed", "recall", "precision"],
+        lambda row: [_selected(row), *_outcomes(row), _ranged(row, "precision", _share)],
         *_notes(table, level, "that miss as many or fewer"),
+        "precision: the share of positives among the documents taken",
     )
 
 
 def thresholds_table(
-    table: pd.DataFrame,
-    positive: str,
-    recall: float,
-    assurance: float | None,
-    level: float,
-    sign: int = 1,
+    table: pd.DataFrame, recall: float, assurance: float | None, level: float, sign: int = 1
 ) -> Group:
     """Return thresholds for a wanted recall; sign -1 if lower scores are positive."""
     sure = "" if assurance is None else f" with probability {assurance:g}"
     order = "; topics with most to read first" if len(table) > 1 else ""
-    heads = [
-        "to read",
-        "down to score" if sign > 0 else "up to score",
-        f"P({positive})\nthere",
-        "recall",
-    ]
-
-    def cells(row: dict[Any, Any]) -> list[str]:
-        probability = share(row["probability"])
-        threshold = _ranged(row, "threshold", number)
-        return [_selected(row), threshold, probability, _ranged(row, "recall")]
-
     return _decision_table(
         f"Thresholds for a recall of {recall:g}{sure}{order}",
         table,
-        heads,
-        cells,
+        ["to read", f"{'down' if sign > 0 else 'up'} to score", "found", "missed", "recall"],
+        lambda row: [_selected(row), _ranged(row, "threshold", number), *_outcomes(row)],
         f"to read: the documents of this score or {'more' if sign > 0 else 'less'}, which hold the"
         " recall",
         *_notes(table, level, "with as many to read or fewer"),
@@ -462,18 +438,30 @@ def _selected(row: dict[Any, Any]) -> str:
     return f"{row['selected']:,d} of {row['documents']:,d}"
 
 
-def _missed(row: dict[Any, Any]) -> str:
-    return f"{row['missed']:.3g} [{row['missed_lower']:.0f}, {row['missed_upper']:.0f}]"
+def _outcomes(row: dict[Any, Any]) -> list[str]:
+    """Return the positives found and missed and the recall, as a report's collection has them."""
+    from bayescal.report import rendering
+
+    counts = [_ranged(row, name, rendering.count) for name in ("found", "missed")]
+    return [*counts, _ranged(row, "recall", _share)]
 
 
-def _ranged(row: dict[Any, Any], name: str, shape: Any = "{:.2f}".format) -> str:
+def _share(value: float) -> str:
+    from bayescal.report import rendering
+
+    return rendering.percent(value).replace("\N{MINUS SIGN}", "-")
+
+
+def _ranged(row: dict[Any, Any], name: str, shape: Callable[[Any], str]) -> str:
+    """Return a number, and below it its interval."""
     if row[name] != row[name]:
         return "-"
-    return f"{shape(row[name])} [{shape(row[f'{name}_lower'])}, {shape(row[f'{name}_upper'])}]"
+    return f"{shape(row[name])}\n{shape(row[f'{name}_lower'])} to {shape(row[f'{name}_upper'])}"
 
 
 def _notes(table: pd.DataFrame, level: float, others: str) -> list[str]:
     return [
-        f"in brackets: {percent(level)} intervals; neither the curve nor the labels are known",
+        "found, missed: positives taken and not; recall: the share of all positives found",
+        f"below: {percent(level)} intervals; neither the curve nor the labels are known",
         *more_topics(len(table), others),
     ]

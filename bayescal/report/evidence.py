@@ -281,12 +281,15 @@ def _pav(data: xr.Dataset) -> dict[str, Any]:
         _series("line diagonal", "stated = recalibrated", x=[low, high], y=[low, high]),
         _series("line posterior", "recalibrated (PAV)", x=x[finite], y=y[finite]),
     ]
-    for sign, height in ((-1.0, low - margin), (1.0, high + margin)):
-        edge = np.isinf(y) & (np.sign(y) == sign)
-        if edge.any():
-            at: Floats = np.clip(x[edge], low, high)
-            name = "recalibrated to infinity" if sign > 0.0 else "recalibrated to LR = 0"
-            series.append(_series("dot empirical", name, x=at, y=np.full(at.size, height)))
+    edges = (
+        ("dot empirical", "recalibrated to LR = 0", -np.inf, low - margin),
+        ("dot mle", "recalibrated to infinity", np.inf, high + margin),
+    )
+    for kind, name, end, height in edges:
+        # Where dots would cover each other, one for all.
+        at: Floats = np.unique(np.round(np.clip(x[y == end], low, high) / margin, 1)) * margin
+        if at.size:
+            series.append(_series(kind, name, x=at, y=np.full(at.size, height)))
     limits = numbers([low - 2.0 * margin, high + 2.0 * margin])
     return {
         "title": "Stated and recalibrated LRs (PAV)",

@@ -65,16 +65,17 @@ def decide(
     [bold]bayescal decide calibrated new.csv --at 0.5[/bold]
 
     takes the documents of new.csv whose probability is 0.5 or more, and says
-    how many of them are positive (precision), which share of all positives
-    they are (recall) and how many positives are missed, each with its
-    interval. The documents need no labels.
+    how many positives are found and missed, which share of all positives is
+    found (recall) and how many of the documents taken are positive
+    (precision), each with its interval. The documents need no labels.
 
     [bold]bayescal decide calibrated new.csv --recall 0.9[/bold]
 
     finds the score down to which documents are to be read so that nine in
-    ten positives are found, and how many documents that are. With
-    --topic-column there is a row for each topic: those that miss most, or
-    that have most to be read, come first.
+    ten positives are found, how many documents that are, and how many
+    positives are found and missed. With --topic-column there is a row for
+    each topic: those that miss most, or that have most to be read, come
+    first.
 
     [bold]bayescal decide calibrated logits.csv --abstain-cost 0.2 --out d.csv[/bold]
 
@@ -124,7 +125,7 @@ def decide(
             ends = ["threshold_lower", "threshold_upper"]
             if saved.sign < 0:
                 table["threshold"], table[ends] = -table["threshold"], -table[ends[::-1]].to_numpy()
-            shown = tables.thresholds_table(table, name, recall, assurance, level, saved.sign)
+            shown = tables.thresholds_table(table, recall, assurance, level, saved.sign)
         else:
             threshold = None if at_score is None else saved.sign * at_score
             table = rates_by_topic(*documents, probability=at, threshold=threshold, **common)

@@ -8,7 +8,7 @@ function curveFigure(width) {
   const range = [0, Math.min(1, Math.ceil(top * 10) / 10)];
   const label = "Calibration curve: true probability by given probability, with its band";
   const chart = new Chart({ width, x: range, y: range, xLabel: "given probability", yLabel: "true probability", label });
-  chart.line(range, range, "diagonal");
+  chart.diagonal();
   chart.band(curve.probability, curve.outerLower, curve.outerUpper, "outer");
   chart.band(curve.probability, curve.lower, curve.upper, "posterior");
   chart.line(curve.probability, curve.mean, "posterior");
@@ -47,20 +47,23 @@ function benefitFigure(width) {
 function explanationFigure(width) {
   const { name, probability } = DATA.explanations;
   const chart = new Chart({ width, x: [0.5, name.length + 0.5], y: [0, 1],
-    xLabel: name.map((each, k) => `${k + 1}: ${each}`).join(" · "), yLabel: "probability",
+    xTicks: name.map((each, k) => [k + 1, each]), xLabel: "explanation", yLabel: "probability",
     label: "Probabilities of the four explanations" });
   probability.forEach((each, k) => chart.bar(k + 0.65, k + 1.35, each, "positive"));
   const columns = [column("explanation", name), column("probability", probability)];
-  const note = "How probable each explanation is, given the outcomes; bars in the order named below the axis.";
+  const note = "How probable each explanation is, given the outcomes.";
   return { title: "Explanations", chart, legend: [["bar positive", "probability"]], note, columns };
 }
 
 function siteFigure(which, width) {
   const { name, mean, lower, upper } = DATA.sites[which];
   const right = which === "slope" ? 1 : 0;
-  const range = [Math.min(right, ...lower), Math.max(right, ...upper)];
-  const chart = new Chart({ width, x: [0, name.length + 1], y: range,
-    xLabel: "row of the table of sites; the last one is a new site", yLabel: which, label: `${which} by site` });
+  const ends = [Math.min(right, ...lower), Math.max(right, ...upper)];
+  const margin = 0.06 * (ends[1] - ends[0]);
+  const rows = ticks(1, name.length, Math.min(name.length, 10)).filter(Number.isInteger);
+  const chart = new Chart({ width, x: [0, name.length + 1], y: [ends[0] - margin, ends[1] + margin],
+    xTicks: rows.map((row) => [row, row === name.length ? name[row - 1] : tickText(row)]),
+    xLabel: "row of the table of sites", yLabel: which, label: `${which} by site` });
   chart.line([0, name.length + 1], [right, right], "diagonal");
   name.forEach((_, k) => {
     chart.whisker(k + 1, lower[k], upper[k], "posterior");

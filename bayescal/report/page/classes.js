@@ -4,9 +4,10 @@ function reliabilityOf(figure, width) {
   const { bins, name } = figure;
   const label = `Reliability of P(${name}) on held-out documents`;
   const chart = new Chart({
-    width, x: [0, 1], y: [0, 1], label, xLabel: "predicted probability", yLabel: "share of documents",
+    width, label, xLabel: "predicted probability", yLabel: "share of documents",
+    x: axisOfShares(bins.predicted), y: axisOfShares(bins.observed, bins.lower, bins.upper),
   });
-  chart.line([0, 1], [0, 1], "diagonal");
+  chart.diagonal();
   bins.predicted.forEach((x, j) => chart.whisker(x, bins.lower[j], bins.upper[j], "consistency"));
   bins.predicted.forEach((x, j) => chart.dot(x, bins.observed[j], "posterior"));
   const legend = [["dot posterior", "documents in bins"], ["line consistency", `expected range if calibrated, ${percent()}`]];
@@ -31,14 +32,17 @@ function riskFigure(risk, width) {
   return { title: "Risk against coverage", chart, legend, note, columns };
 }
 
+const drawn = (figure) => figureElement(figure, fileName("classes", figure.title));
+
 function draw() {
-  const container = byId("figures");
-  if (!container) return;
-  container.replaceChildren(...DATA.figures.map(() => element("figure")), element("figure"));
+  const [likeliest, ...others] = DATA.figures;
+  const first = byId("first"), container = byId("figures");
+  if (!likeliest) return;
+  first.replaceChildren(drawn(reliabilityOf(likeliest, widthOf(first))));
+  container.replaceChildren(...DATA.figures.map(() => element("figure")));
   const width = widthOf(container.firstElementChild);
-  const [likeliest, ...others] = DATA.figures.map((each) => reliabilityOf(each, width));
-  const figures = [likeliest, riskFigure(DATA.risk, width), ...others];
-  container.replaceChildren(...figures.map((each) => figureElement(each, fileName("classes", each.title))));
+  const figures = [riskFigure(DATA.risk, width), ...others.map((each) => reliabilityOf(each, width))];
+  container.replaceChildren(...figures.map(drawn));
 }
 
 draw();

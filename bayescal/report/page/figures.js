@@ -128,15 +128,6 @@ function curveColumns(topic, read, name) {
   return out;
 }
 
-// Where an axis of shares ends: at 0 and 1, or nearer if they fill it badly.
-function axisOfShares(...parts) {
-  const values = parts.flatMap((part) => part ?? []);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  if (high - low > 0.6 || high === low) return [-0.03, 1.03];
-  const margin = 0.06 * (high - low);
-  return [low - margin, high + margin];
-}
-
 function reliabilityFigure(test, width, whose) {
   const label = `Reliability of probabilities on held-out scores${whose}`;
   const { bins } = test.point, other = test.mle?.bins;
@@ -146,7 +137,7 @@ function reliabilityFigure(test, width, whose) {
     y: axisOfShares(bins.observed, bins.lower, bins.upper, other?.observed),
     xLabel: "predicted probability", yLabel: "share of positives", label,
   });
-  chart.line([0, 1], [0, 1], "diagonal");
+  chart.diagonal();
   for (const bin of rowsOf(test.point.bins)) chart.whisker(bin.predicted, bin.lower, bin.upper, "consistency");
   if (test.mle) {
     for (const bin of rowsOf(test.mle.bins)) chart.dot(bin.predicted, bin.observed, "mle", 3);

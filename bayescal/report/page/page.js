@@ -52,7 +52,7 @@ function drawTables(container, topic) {
   };
   const made = parts.map(([key, title, { columns, rows }]) => {
     const shown = rows.map((row) => row.map((value, k) => cellText(columns[k], value)));
-    const heads = columns.map((name) => inWords("columns", name) ?? name);
+    const heads = columns.map((name) => inWords("columns", name) ?? name.replaceAll("-", "−"));
     return element("div", { class: "block" },
       element("div", { class: "heading" }, element("h3", {}, title),
         csvButton(fileName(nameOf(topic), key), columns, () => rows)),
@@ -74,7 +74,9 @@ function describe(topic) {
   const verdict = topic.problems.length
     ? element("ul", { class: "problems" }, ...topic.problems.map((text) => element("li", {}, text)))
     : element("p", { class: "good" }, "No problem was found with the scores or with the computation.");
-  const tested = topic.test ? [element("p", { class: topic.test.point.calibrated ? "good" : "warning" }, `${topic.test.point.verdict} ${topic.test.point.advice}`)] : [];
+  const point = topic.test?.point;
+  const state = { right: "good", off: "warning" }[point?.outcome] ?? "unknown";
+  const tested = point ? [element("p", { class: state }, `${point.verdict} ${point.advice}`)] : [];
   return [verdict, ...tested, draws];
 }
 

@@ -34,10 +34,20 @@ function ticks(low, high, count) {
   return out;
 }
 
-// A chart with axes; x and y are given as [low, high].
+// Where an axis of shares ends: at 0 and 1, or nearer if they fill it badly.
+function axisOfShares(...parts) {
+  const values = parts.flatMap((part) => part ?? []);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (high - low > 0.6 || high === low) return [-0.03, 1.03];
+  const margin = 0.06 * (high - low);
+  return [low - margin, high + margin];
+}
+
+// A chart with axes; x and y are given as [low, high], and the marks of x, if not at round numbers, as
+// [value, text].
 class Chart {
-  constructor({ width, height = 260, x, y, xLabel, yLabel, label }) {
-    Object.assign(this, { width, height, xRange: x, yRange: y });
+  constructor({ width, height = 260, x, y, xTicks, xLabel, yLabel, label }) {
+    Object.assign(this, { width, height, xRange: x, yRange: y, xTicks });
     this.id = `clip-${Chart.count++}`;
     this.right = width - MARGIN.right;
     this.bottom = height - MARGIN.bottom;
@@ -77,11 +87,13 @@ class Chart {
         svgElement("text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, tickText(value)),
       );
     }
-    for (const value of ticks(...this.xRange, Math.max(3, Math.round(this.width / 90)))) {
+    const marks = this.xTicks ?? ticks(...this.xRange, Math.max(3, Math.round(this.width / 90)))
+      .map((value) => [value, tickText(value)]);
+    for (const [value, text] of marks) {
       const x = round(this.x(value));
       grid.append(
         svgElement("line", { x1: x, x2: x, y1: this.bottom, y2: this.bottom + 5, class: "tick" }),
-        svgElement("text", { x, y: this.bottom + 18, "text-anchor": "middle" }, tickText(value)),
+        svgElement("text", { x, y: this.bottom + 18, "text-anchor": "middle" }, text),
       );
     }
     const middle = (MARGIN.left + this.right) / 2;
@@ -125,6 +137,12 @@ class Chart {
   whisker(x, lower, upper, kind) {
     const at = round(this.x(x));
     this.plot.append(svgElement("line", { x1: at, x2: at, y1: round(this.y(lower)), y2: round(this.y(upper)), class: `line ${kind}` }));
+  }
+
+  // Where y equals x, as far as both axes show it: `y` bounds what lies beyond them, which would bend it.
+  diagonal() {
+    const low = Math.max(this.xRange[0], this.yRange[0]), high = Math.min(this.xRange[1], this.yRange[1]);
+    if (low < high) this.line([low, high], [low, high], "diagonal");
   }
 
   vertical(x, kind) {
