@@ -280,6 +280,30 @@ def test_escape_codes_in_names_do_not_reach_the_terminal(tmp_path):
     assert not any(sign in printed for sign in "\x1b\x07\x9b")
 
 
+def test_escape_codes_in_names_do_not_reach_files_that_people_open(tmp_path):
+    name = "red\x1b[31m\x07\x9b2J"
+    frame = make_frame().assign(**{name: "v\x1b]0;title", "site": [name, "b"] * 20})
+    scores = write(frame.assign(p=0.5, y=frame["label"]), tmp_path / "s.csv")
+    results = [
+        run("fit", scores, *MLE, "--out", tmp_path / "out"),
+        run("predict", tmp_path / "out", scores),
+        run("predict", tmp_path / "out", scores, "--out", tmp_path / "p.csv"),
+        run("recalibrate", scores, "--site-column", "site", "--out", tmp_path / "again"),
+        run("audit", scores, "--site-column", "site", "--out", tmp_path / "audit.html"),
+        run("report", tmp_path / "out", "--title", name, "--out", tmp_path / "report.html"),
+        run("fit", f"{name}.csv", code=2),
+        run("fit", scores, f"--{name}", code=2),
+        run(name, code=2),
+    ]
+    shown = "".join(result.stdout + result.stderr for result in results)
+    files = [path for path in tmp_path.rglob("*") if path.suffix in (".csv", ".html")]
+    written = {path.name: path.read_text("utf-8") for path in files if path != scores}
+    assert set(written) == {"p.csv", "probabilities.csv", "audit.html", "report.html"}
+    for text in (shown, *written.values()):
+        assert "red\N{SYMBOL FOR ESCAPE}[31m" in text
+        assert not any(sign in text for sign in "\x1b\x07\x9b")
+
+
 def test_a_summary_names_no_file_elsewhere(tmp_path):
     scores = write(make_frame(topic="a"), tmp_path / "s.csv")
     for name in ("out", "other"):

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 import bayescal
 from bayescal.cli import commands, terminal
+from bayescal.support.files import printable
 
 WRONG_USE = 2
 INTERRUPTED = 130
@@ -57,7 +58,7 @@ def _leave(message: str) -> NoReturn:
         # Lines of code stay lines.
         code = "\n    " in message
         lines = message.splitlines() if code else [" ".join(message.split())]
-        text = "\n".join(map(terminal.printable, lines))
+        text = "\n".join(map(printable, lines))
         sys.stderr.write(f"Error: {text}\n")
     sys.exit(WRONG_USE)
 

@@ -17,6 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from bayescal.cli.terminal import UsageError, counted, usage_errors
+from bayescal.support.files import PrintableStream
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -209,9 +210,21 @@ def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
             for _, column in text.items()
             if column.dtype.kind not in NUMERIC
         )
-        text.to_csv(
-            path, index=False, quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-        )
+        with _writable(path) as stream:
+            safe: Any = PrintableStream(stream)
+            text.to_csv(
+                safe, index=False, quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+            )
+
+
+@contextmanager
+def _writable(path: Path | IO[str]) -> Iterator[IO[str]]:
+    """Open a file to write, or give a stream, which stays open."""
+    if isinstance(path, Path):
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+    else:
+        yield path
 
 
 NUMERIC = "biufcmM"  # kinds of columns without text

@@ -16,7 +16,8 @@ from rich.text import Text
 from bayescal.cli import predictions
 from bayescal.cli.predictions import ALL_TOPICS, Calibrated, RowCurve
 from bayescal.cli.scores import LeftOut, TopicRows
-from bayescal.cli.terminal import counted, printable
+from bayescal.cli.terminal import counted
+from bayescal.support.files import printable
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from bayescal.support.files import printable
+
 # Into a file or a pipe tables are written at full width, whatever the terminal's.
 WIDTH_OF_FILES = 160
 
@@ -116,16 +118,6 @@ class Screen:
                 warnings.simplefilter("always", category)
             warnings.showwarning = show
             yield
-
-
-# Control characters, which could move the cursor or change colours, are shown as pictures.
-CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
-CONTROLS |= dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}")
-
-
-def printable(text: str) -> str:
-    r"""Return text without control characters, for a terminal."""
-    return text.translate(CONTROLS)
 
 
 class _LiteralConsole(Console):

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from bayescal.support.files import whole_file
+from bayescal.support.files import printable, whole_file
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from bayescal.support.validation import Floats
 
@@ -45,7 +45,7 @@ def render(page: str, scripts: Sequence[str], data: Any, **context: Any) -> str:
 def write_page(target: Path, text: str) -> Path:
     """Write a page, whole or not at all, and return its path."""
     with whole_file(target) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(printable(text), encoding="utf-8", newline="\n")
     return target
 
 

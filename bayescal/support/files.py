@@ -1,13 +1,41 @@
-"""Files that are written whole or not at all, and runs that are resumed."""
+"""Files that are written whole or not at all, text made safe to show, and runs that are resumed."""
 
 import hashlib
+import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+# Control characters, which move the cursor, change colours or set a terminal's title, are shown as
+# pictures. Tabs and ends of lines are not such.
+CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\r\t"}
+CONTROLS |= dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}")
+CONTROL = re.compile(f"[{re.escape(''.join(map(chr, CONTROLS)))}]")
+
+
+def printable(text: str) -> str:
+    """Return text without control characters, for terminals and for files that people open."""
+    return text.translate(CONTROLS) if CONTROL.search(text) else text
+
+
+class PrintableStream(io.TextIOBase):
+    """A stream that passes text on to another one without control characters."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def writable(self) -> bool:
+        """Return that it is, as writers ask."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Pass text on."""
+        return self.stream.write(printable(text))
 
 
 def check_target(path: str | Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +11,7 @@ from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import write_frame
-from bayescal.cli.terminal import Screen, UsageError, counted, printable, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import validation
 
 if TYPE_CHECKING:
@@ -176,15 +175,9 @@ def _check_kind(of_classes: bool, prior: float | None, shares: str | None, ratio
 
 
 def _print_table(frame: pd.DataFrame | None) -> None:
-    """Print CSV, if any, which may be piped on; on a terminal without control characters."""
-    if frame is None:
-        return
-    if not sys.stdout.isatty():
+    """Print CSV, if any, which may be piped on."""
+    if frame is not None:
         write_frame(frame, sys.stdout)
-        return
-    text = StringIO()
-    write_frame(frame, text)
-    sys.stdout.write(printable(text.getvalue()))
 
 
 def _check_options(level: float, band: str, prior: float | None, support: str) -> None:

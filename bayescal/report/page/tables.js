@@ -3,6 +3,9 @@
 function csv(header, rows) {
   const cell = (value) => {
     let text = value === null || value === undefined ? "" : String(value);
+    // Terminals obey control characters: pictures of them, as in files that Python writes.
+    text = text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt()))
+      .replace(/[\x7f-\x9f]/g, "\ufffd");
     // Spreadsheets run text that begins so as a formula.
     if (/^[=+\-@\t\r]/.test(text) && !(text - 0 === text - 0)) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
