@@ -155,6 +155,7 @@ def test_export(folder, tmp_path):
         (None, ["--classes", "ant,bee"], "must hold classes, 'ant', 'bee'; got 'wasp'"),
         (None, ["--classes", "ant,bee,wasp", "--pool"], "--pool is for one score"),
         (None, ["--classes", "ant,bee,wasp", "--label-column", "ant"], "must be no class"),
+        (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "leave each document an option"),
         (("bee", "x"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class, got 'x'"),
         (("bee", "inf"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
         (("bee", None), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
@@ -167,7 +168,10 @@ def test_export(folder, tmp_path):
 )
 def test_bad_files(change, options, message, tmp_path):
     frame = table(20, 0).astype(object)
-    if change is not None:
+    if isinstance(change, list):
+        # A row without a label, which no fit would see.
+        frame.loc[4, [*CLASSES, "label"]] = [*change, None]
+    elif change is not None:
         frame.loc[4, change[0]] = change[1]
     path = tmp_path / "logits.csv"
     frame.to_csv(path, index=False)

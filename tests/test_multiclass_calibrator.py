@@ -10,6 +10,7 @@ import bayescal
 from bayescal import MulticlassCalibrator
 from bayescal.decisions import with_abstention
 from bayescal.fitting.results.class_summary import class_findings
+from bayescal.support.score_checks import ScoresWarning
 
 NAMES = ["bird", "cat", "dog"]
 
@@ -321,11 +322,14 @@ def test_bad_parameters_are_named(options, message):
         quick(**options).fit(SCORES, LABELS)
 
 
+@pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 def test_probabilities_that_do_not_sum_to_one():
     p = special.softmax(SCORES, axis=1)
     p[3] *= 0.9
     with pytest.raises(ValueError, match=r"row 3 sum to 0\.9"):
         quick(scores_are="probabilities").fit(p, LABELS)
+    with pytest.warns(ScoresWarning, match=r"do not sum to 1 .*those of row 3 sum to 0\.9"):
+        quick().fit(p, LABELS)
     with pytest.raises(ValueError, match="between 0 and 1, got"):
         quick(scores_are="probabilities").fit(SCORES, LABELS)
 

@@ -22,7 +22,7 @@ from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord, compiled
 from bayescal.fitting.scores import BinaryScores
-from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay
+from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay, ReliabilityDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 RNG = np.random.default_rng(5)
@@ -380,12 +380,27 @@ def test_covariates_reach_the_model_and_the_log_odds(write, draws_of_prior, tmp_
     )
 
 
+def test_reliability_is_of_the_documents(write, draws_of_prior):
+    columns = {"length": COLUMN, "site": SITE}
+    calibrator = fitted(Program(write(GROUPS)), covariates=columns)
+    p = calibrator.predict_proba(SCORE, covariates=columns)[:, 1]
+    shown = ReliabilityDisplay.from_estimator(
+        calibrator, SCORE, LABEL, covariates=columns, ax=Figure().subplots()
+    )
+    expected = ReliabilityDisplay.from_predictions(LABEL, p, ax=Figure().subplots())
+    np.testing.assert_allclose(shown.data["prob_pred"], expected.data["prob_pred"])
+    with pytest.raises(ValueError, match="takes covariates length, site: pass covariates="):
+        ReliabilityDisplay.from_estimator(calibrator, SCORE, LABEL)
+
+
 def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tmp_path):
     calibrator = fitted(Program(write(GROUPS)), covariates={"length": COLUMN, "site": SITE})
     with pytest.raises(ValueError, match="a report has one curve, and this model takes covariates"):
         calibrator.report(tmp_path / "report.html")
     with pytest.raises(ValueError, match="an exported file has one curve"):
         calibrator.export(tmp_path / "curve.py")
+    with pytest.raises(ValueError, match="a predictive check has one curve"):
+        PredictiveCheckDisplay.from_estimator(calibrator)
     with pytest.raises(ValueError, match="update has no covariates"):
         calibrator.update(SCORE, LABEL)
     assert not list(tmp_path.glob("[rc]*"))

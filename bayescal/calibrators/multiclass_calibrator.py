@@ -91,7 +91,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         "scores" are real numbers, of which only differences within a document matter;
         log-probabilities are such scores. Of "probabilities" the logarithms are used; 0 counts as
         half the smallest probability above 0. "auto" takes scores for probabilities if all lie in
-        [0, 1] and those of each document sum to 1.
+        [0, 1] and those of each document sum to 1; if some do not, it warns.
     exchangeable : bool
         Whether columns are options that mean something else in every document, such as the answers
         A to D to a question. Only G, lambda, c and eps are then learned. Documents may have
@@ -194,6 +194,8 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -----
         ConvergenceWarning
             If the chains disagree; `diagnostics_` says the same.
+        ScoresWarning
+            If scores look like probabilities, but do not sum to 1.
         """
         self._fitted = fit_multiclass(
             self._parameters(), scores, y, classes, sample_weight, inclusion

@@ -15,7 +15,7 @@ from bayescal.support.validation import Floats
 if TYPE_CHECKING:
     from bayescal.calibrators.comparison import PairedDifference
 
-MAP, ONE_VS_REST, TEMPERATURE, RAW = METHODS = (
+MAP, ONE_VS_REST, TEMPERATURE, RAW = (
     "one map",
     "one against the rest",
     "temperature",

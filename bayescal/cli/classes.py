@@ -17,7 +17,7 @@ from bayescal.cli.columns import ColumnReader, Mask, split_column
 from bayescal.cli.files import as_numbers, read_frame, write_frame
 from bayescal.cli.fitting import SINGLE
 from bayescal.cli.scores import HELD_OUT, Rows
-from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors, warning_categories
 from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class ClassTable:
     labels: NDArray[np.str_]  # (n,): empty where unknown
     labelled: Mask  # (n,)
     test: Mask  # (n,): rows to test on
+    scores_are: str = "auto"
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -151,8 +152,18 @@ def _scores(reader: ColumnReader, name: str) -> Floats:
 # bayescal fit --classes, bayescal compare --classes
 
 
-def read_to_fit(path: Path, arguments: Mapping[str, Any], chosen: set[str]) -> ClassTable:
+def advice(category: type[Warning]) -> str:
+    """Name the options that address a kind of warning."""
+    draws, _ = warning_categories()
+    option = "--draws" if issubclass(category, draws) else "--scores-are"
+    return f"Option for this: {option}." if issubclass(category, warning_categories()) else ""
+
+
+def read_to_fit(
+    path: Path, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
+) -> ClassTable:
     """Read a file with the arguments of a call; `chosen` are those on the command line."""
+    from bayescal.fitting.class_scores import check_possible, positions, read_class_scores
     from bayescal.support.validation import check_choice, check_fraction
 
     strange = [name for name in OF_ONE_SCORE if name in chosen]
@@ -169,6 +180,12 @@ def read_to_fit(path: Path, arguments: Mapping[str, Any], chosen: set[str]) -> C
     writing.check_columns_free(table.frame, path, *_added(classes))
     split = split_column(table.frame, arguments["split_column"])
     table = replace(table, test=table.reader.test_rows(split, table.labelled))
+    with screen.warnings(advice), usage_errors(f"{path}: "):
+        # All rows, before a fit of some: of the others none may be refused after it.
+        read = read_class_scores(table.scores, arguments["scores_are"])
+        known = table.labelled
+        check_possible(read.log_p[known], positions(table.labels[known], table.classes))
+    table = replace(table, scores_are=read.scores_are)
     if not table.fit_rows.size:
         raise UsageError(f"{path} must hold labelled rows to fit, got none.")
     return table
@@ -188,10 +205,8 @@ def fit_map(
             " test on, how many documents each counts for: round them."
         )
     sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
-    calibrator = MulticlassCalibrator(
-        arguments["scores_are"], random_state=arguments["seed"], **sampling
-    )
-    with screen.warnings(), usage_errors():
+    calibrator = MulticlassCalibrator(table.scores_are, random_state=arguments["seed"], **sampling)
+    with screen.warnings(advice), usage_errors():
         weights = table.weights(arguments, rows)
         calibrator.fit(table.scores[rows], table.labels[rows], classes=table.classes, **weights)
     if arguments.get("parameters"):
@@ -251,8 +266,8 @@ def compare(
             "no row is left to test on, so there are no losses: classes of one row are kept."
         )
         return
-    known = read_class_scores(table.scores[rows], calibrator.scores_are_)
-    asked = read_class_scores(table.scores[new], calibrator.scores_are_, floor=known.floor)
+    known = read_class_scores(table.scores[rows], table.scores_are)
+    asked = read_class_scores(table.scores[new], table.scores_are, floor=known.floor)
     labels, seed = table.labels, arguments["seed"]
     with screen.warnings(), usage_errors():
         weights = table.weights(arguments, rows)

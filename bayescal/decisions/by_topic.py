@@ -368,7 +368,8 @@ def _collection(
     problem.check_one_curve("a table of decisions")
     if not problem.has_posterior:
         raise ValueError(
-            "intervals need a posterior and the calibrator has none: fit with inference='exact'."
+            "intervals need a posterior and the calibrator has none: fit with inference='exact', or"
+            " 'nuts' for a program."
         )
     # From here on on the scale that the calibration works on; the user's stays for thresholds.
     score, own = problem.read(scores), np.asarray(scores, dtype=np.float64)

@@ -89,6 +89,12 @@ class ModelProgram:
                 f"{self.label} must define log_density or log_odds, it defines both: leave one out."
             )
         function = self.log_density or self.log_odds
+        if function is None and self.path is not None and self.path.parent == folder():
+            raise ValueError(
+                f"{self.label} is a model of many topics or classes: a ScoreCalibrator has one"
+                " problem of two classes; use pm.sample, or a TopicCalibrator, CombinedClassifier"
+                " or MulticlassCalibrator."
+            )
         if function is None:
             raise ValueError(
                 f"{self.label} must define how its parameters answer for new scores. Add one of"
@@ -160,13 +166,13 @@ def blamed_on_program(program: Path | str, what: str = "fails") -> Iterator[None
     """Turn whatever a program raises into a ValueError that names its file and line."""
     try:
         yield
-    except Exception as err:
+    except (Exception, SystemExit) as err:  # a program that exits would end ours in silence
         line = _line_of(err, str(program))
         where = "" if line is None else f", line {line},"
         raise ValueError(f"program {program}{where} {what}: {type(err).__name__}: {err}") from err
 
 
-def _line_of(err: Exception, file: str) -> int | None:
+def _line_of(err: BaseException, file: str) -> int | None:
     """Return the last line of a file that an error went through."""
     if isinstance(err, SyntaxError) and err.filename == file:
         return err.lineno

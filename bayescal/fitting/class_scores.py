@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.support import validation
+from bayescal.support import score_checks, validation
 from bayescal.support.validation import Floats, Integers
 
 AUTO, SCORES, PROBABILITIES = "auto", "scores", "probabilities"
@@ -54,8 +54,17 @@ def read_class_scores(
     if scores_are == AUTO:
         sums = np.where(excluded, 0.0, values).sum(axis=1)
         inside = bool(np.all((values[~excluded] >= 0.0) & (values[~excluded] <= 1.0)))
-        near = bool(np.abs(sums - 1.0).max() <= SUM_TOLERANCE)
+        worst = int(np.abs(sums - 1.0).argmax())
+        near = abs(float(sums[worst]) - 1.0) <= SUM_TOLERANCE
         scores_are = PROBABILITIES if inside and near else SCORES
+        if inside and not near:
+            score_checks.warn_of_scores(
+                [
+                    "all scores lie in [0, 1], but do not sum to 1 over the classes (those of row"
+                    f" {worst} sum to {sums[worst]:.4g}), so that they are taken for scores: say"
+                    " what they are, scores_are='probabilities', once they sum to 1, or 'scores'"
+                ]
+            )
     if scores_are == PROBABILITIES:
         values, floor = _as_logarithms(values, excluded, floor)
     log_p = special.log_softmax(np.where(excluded, -np.inf, values), axis=1)
@@ -192,9 +201,8 @@ def read_classes(
         return np.arange(columns)
     seen = validation.first_of(present.tolist())
     raise ValueError(
-        f"classes must name the {columns} columns of scores, for the labels hold {present.size}"
-        f" classes ({seen}) that do not tell which column is whose: pass classes=[...] in the"
-        " order of the columns."
+        f"classes must name the {columns} columns of scores, for the labels ({seen}) do not tell"
+        " which column is whose: pass classes=[...] in the order of the columns."
     )
 
 

@@ -151,6 +151,7 @@ class PredictiveCheckDisplay(display.Display):
         check_choice("check", check, (LABELS, SCORES))
         check_fraction(level=level)
         check_count("draws", draws)
+        problem.check_one_curve("a predictive check")
         if problem.documents.score.size == 0:
             raise ValueError(
                 "a topic's documents are not kept: give scores and y to check against."

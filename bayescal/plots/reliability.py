@@ -20,6 +20,8 @@ from bayescal.support.validation import Floats, either_weights, first_of, of_eac
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bayescal.fitting.covariates import Frame
+
 SIZE = (4.6, 5.2)
 # A data set of the band takes a millisecond or less.
 RESAMPLES = 300
@@ -86,6 +88,7 @@ class ReliabilityDisplay(display.Display):
         prior: Prior | None = None,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        covariates: Frame | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         method: str = "corp",
@@ -114,6 +117,8 @@ class ReliabilityDisplay(display.Display):
             See `ScoreCalibrator.decision_function`.
         sample_weight, inclusion : array-like of shape (n,), optional
             How many documents each counts for, or the probability that it was labelled.
+        covariates : table or mapping, optional
+            Further columns of the documents, for a calibrator of a `Program` that takes them.
         name : str, optional
             Name of the model in the legend.
         ax : matplotlib.axes.Axes, optional
@@ -136,12 +141,15 @@ class ReliabilityDisplay(display.Display):
                 calibrator, scores, y, topic=topic, prior=prior, sample_weight=sample_weight
             )
             documents, turned = problem.documents, curve.turns(problem, pos_label)
+            problem = problem.of_documents(documents.score, covariates)
             log_odds = problem.calibration.log_odds(documents.score, problem.point)
             truth = documents.positive != turned
             p = probability(-log_odds if turned else log_odds)
             positive_class = str(pos_label) if turned else class_name(problem)
             sample_weight = documents.weight if inclusion is None else sample_weight
         else:
+            if covariates is not None:
+                raise ValueError("covariates are for a calibrator: leave them out.")
             label = topic if pos_label is None else pos_label
             p, truth, positive_class = _predicted(calibrator, scores, y, label, prior)
         return cls.from_predictions(

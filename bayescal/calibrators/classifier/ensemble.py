@@ -245,6 +245,8 @@ def _warn_of_constant(target: Target) -> None:
     sides = np.minimum(target.positive.sum(axis=0), (~target.positive).sum(axis=0))
     single = bool((sides[target.constant] == 1).any())
     what = "classes of a single document" if single else "classes without documents"
+    if target.positive.all(axis=0).any():
+        what = "classes that no document has, or all have"
     if target.kind == MULTILABEL:
         what = "labels that never vary" + " or have a single document on one side" * single
     if target.kind == BINARY:

@@ -75,7 +75,7 @@ def compare(
     if classes is not None:
         writing.check_folder(out)
         given = options.given(context)
-        own = class_files.read_to_fit(scores, arguments, given)
+        own = class_files.read_to_fit(scores, arguments, given, screen)
         test = _test_rows(own.test, own.rows_by_class(), holdout, seed, screen)
         own = own if test is None else own.with_test_rows(test)
         calibrator = class_files.fit_map(own, arguments, given, screen)

@@ -82,7 +82,7 @@ def fit(
     if classes is not None:
         writing.check_folder(out)
         given, every = options.given(context), arguments | {"parameters": parameters}
-        rows = class_files.read_to_fit(scores, every, given)
+        rows = class_files.read_to_fit(scores, every, given, screen)
         calibrator = class_files.fit_map(rows, every, given, screen)
         class_files.test_and_write(calibrator, rows, every, screen, out)
         return

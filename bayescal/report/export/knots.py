@@ -70,7 +70,8 @@ class ExportedCurves:
             if not problem.has_posterior:
                 raise ValueError(
                     f"a band needs a posterior and inference={problem.inference!r} has none: pass"
-                    " level=None for probabilities alone, or fit with inference='exact'."
+                    " level=None (--no-band in a shell) for probabilities alone, or fit with"
+                    " inference='exact', or 'nuts' for a program."
                 )
         return cls(problem, problem.calibration.with_prior(prior), level)
 
