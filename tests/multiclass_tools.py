@@ -42,8 +42,10 @@ def random_point(posterior, seed, spread=0.5):
 
 
 def draws_of(posterior, rng, chains, draws):
+    """Return points of chains, and the posterior in whose coordinates they are."""
     mode = find_mode(posterior, first_of(posterior))
-    return draw_chains(posterior, mode, chains, draws, rng, rounds=1)
+    centred = mode.centred(posterior)
+    return draw_chains(centred, mode, chains, draws, rng, rounds=1)[0].points, centred
 
 
 def reference_log_density(posterior, log_p, label, point):

@@ -64,8 +64,8 @@ def ranks(prior, weight=None, sets=SETS, kind=PLAIN):
         truth = quantities(made, maps, log_scale[None])[:, 0]
         posterior = posterior_of(log_p, label, prior, weight, exchangeable=kind == OPTIONS)
         rng = np.random.default_rng([seed, 1])
-        points = draws_of(posterior, rng, CHAINS, LAST)[0].points[:, ::STEP]
-        points = points.reshape(-1, posterior.size)
+        points, posterior = draws_of(posterior, rng, CHAINS, LAST)
+        points = points[:, ::STEP].reshape(-1, posterior.size)
         drawn = quantities(posterior, posterior.maps(points), points[:, 4 : posterior.first])
         out.append((drawn < truth[:, None]).sum(axis=1))
     names = ("p", "top p", "log G", "lambda", "lapse", "log scale of confusions")

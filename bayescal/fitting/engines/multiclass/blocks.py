@@ -27,7 +27,7 @@ from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
 from bayescal.support.validation import Floats, Integers
 
 CHUNK_SCORES = 400_000  # documents times classes of a chunk
-MOST_KEPT = 5_000_000  # documents times classes up to which features are kept, 120 MB
+MOST_KEPT = 60_000_000  # documents times classes up to which features are kept, 720 MB
 OUTER = 3  # updates of scales, with a search for the mode before each
 SEARCH = 10  # steps of a search
 GLOBAL_STEP = 0.02  # of differences of gradients by log G, lambda and c
@@ -63,7 +63,8 @@ class ChunkedDocuments:
             part = slice(start, start + width)
             scored = ScoredOptions.of(self.log_p[part], self.design.unit)
             weight = None if self.weight is None else self.weight[part]
-            yield Likelihood(self.design.features(scored), self.label[part], weight, self.design)
+            features = self.design.features(scored).in_single_precision()
+            yield Likelihood(features, self.label[part], weight, self.design)
 
     def with_gradient(self, maps: Maps) -> tuple[float, Gradient]:
         """Return the log likelihood of one map, and its derivatives."""

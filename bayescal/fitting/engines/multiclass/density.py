@@ -1,6 +1,6 @@
 """The log posterior density of calibration maps, and its gradient, for many maps at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -34,6 +34,7 @@ class Maps:
 
 def linear_map(warped: Warped, features: Features, raw: Floats) -> Floats:
     """Return eta, (C, K, n), from coefficients of the features as they are, (C, rows, K)."""
+    raw = raw.astype(warped.warped.dtype, copy=False)
     eta: Floats = warped.warped + raw[:, 0, :, None]
     if raw.shape[1] > 1:
         eta += raw[:, 1, :, None] * features.log_p
@@ -81,6 +82,10 @@ class Likelihood:
     def total(self) -> float:
         """Return the number of documents, or their weight."""
         return float(self.label.size if self.weight is None else self.weight.sum())
+
+    def in_single_precision(self) -> Self:
+        """Return the likelihood with features in single precision."""
+        return replace(self, features=self.features.in_single_precision())
 
     def raw(self, theta: Floats) -> Floats:
         """Return coefficients of the features as they are."""
@@ -204,8 +209,11 @@ class Posterior:
     The posterior density in coordinates that a sampler moves in.
 
     A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each block,
-    standard coefficients): a coefficient is its block's scale times its standard coefficient,
-    which is Normal(0, 1). Labels determine G (1 + c), the slope near certainty, better than G.
+    standard coefficients). Labels determine G (1 + c), the slope near certainty, better than G.
+    With s the scale of its block, a coefficient is typical^(1 - share) s^share times its standard
+    coefficient. Where labels say nothing, the share is 1 and standard coefficients do not depend on
+    the scale; where labels determine a coefficient, it is 0 and the coefficient does not
+    (Papaspiliopoulos, Roberts and Sköld, Statistical Science 2007).
     """
 
     likelihood: Likelihood
@@ -216,6 +224,9 @@ class Posterior:
     names: tuple[str, ...]  # of the blocks that have coefficients
     used: Integers  # positions of the used coefficients in a flat (rows, K)
     shape: tuple[int, int]  # (rows, K)
+    typical: Floats  # scale of each block, near its posterior mode
+    axes: Floats  # orthonormal axes of the coefficients of each block, (P, P)
+    share: Floats  # of the prior in the posterior along each axis, (P,)
 
     @classmethod
     def of(
@@ -234,7 +245,9 @@ class Posterior:
         names = tuple(BLOCKS[k] for k in present)
         shape = used.shape[0], used.shape[1]
         block = np.searchsorted(present, of_row)
-        return cls(likelihood, mean, sd, prior, block, names, positions, shape)
+        least = np.array([prior.scale(name, shape[1]) for name in names])
+        axes, share = np.eye(block.size), np.ones(block.size)
+        return cls(likelihood, mean, sd, prior, block, names, positions, shape, least, axes, share)
 
     @property
     def scales(self) -> Floats:
@@ -253,33 +266,22 @@ class Posterior:
 
     def maps(self, points: Floats) -> Maps:
         """Return the maps at points, (C, D)."""
-        scale = np.exp(points[:, GLOBALS + 1 : self.first])
         globals_ = points[:, :GLOBALS].copy()
         globals_[:, 0] -= points[:, 2]
         globals_[:, 2] = asymmetry_of(points[:, 2])[0]
         return Maps(
             globals_,
             lapse_logit(points[:, GLOBALS]),
-            self.spread_out(scale[:, self.block] * points[:, self.first :]),
+            self.spread_out((self.unit(points) * points[:, self.first :]) @ self.axes.T),
         )
 
-    def refreshed(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """
-        Return points with new scales given their coefficients, which stay as they are.
+    def wider(self, points: Floats) -> Floats:
+        """Return the log of scale over typical scale for each coefficient, (C, P)."""
+        return (points[:, GLOBALS + 1 : self.first] - np.log(self.typical))[:, self.block]
 
-        Given coefficients theta of a block of d, s^2 is scaled inverse chi-squared with nu + d
-        degrees of freedom and scale (|theta|^2 + nu s0^2) / (nu + d). Where labels determine
-        coefficients well, trajectories alone would move scales slowly (Yu and Meng, JCGS 2011).
-        """
-        out = points.copy()
-        for k, least in enumerate(self.scales):
-            mine = self.first + np.flatnonzero(self.block == k)
-            theta = np.exp(points[:, GLOBALS + 1 + k, None]) * points[:, mine]
-            square = (theta**2).sum(axis=1) + FREEDOM * least**2
-            scale = np.sqrt(square / rng.chisquare(FREEDOM + mine.size, len(points)))
-            out[:, GLOBALS + 1 + k] = np.log(scale)
-            out[:, mine] = theta / scale[:, None]
-        return out
+    def unit(self, points: Floats) -> Floats:
+        """Return coefficients over standard coefficients, (C, P)."""
+        return np.asarray(self.typical[self.block] * np.exp(self.share * self.wider(points)))
 
     def folded(self, points: Floats) -> Floats:
         """Return points whose root of the lapse odds is positive: its sign means nothing."""
@@ -297,9 +299,12 @@ class Posterior:
         """Return log densities, (C,), and gradients, (C, D)."""
         maps = self.maps(points)
         value, by = self.likelihood.with_gradient(maps)
-        log_scale = points[:, GLOBALS + 1 : self.first]
-        scale, standard = np.exp(log_scale), points[:, self.first :]
-        by_theta = by.theta.reshape(len(points), -1)[:, self.used] * scale[:, self.block]
+        log_scale, standard = points[:, GLOBALS + 1 : self.first], points[:, self.first :]
+        wider, unit, share = self.wider(points), self.unit(points), self.share
+        by_standard = by.theta.reshape(len(points), -1)[:, self.used] @ self.axes * unit
+        small = standard * np.exp((share - 1.0) * wider)  # Normal(0, 1) a priori
+        of_block = self.block[:, None] == np.arange(len(self.names))
+        by_scale = (share * by_standard * standard + (1.0 - share) * (small**2 - 1.0)) @ of_block
         root = points[:, GLOBALS]
         lapse, by_lapse = lapse_prior(root, self.prior)
         by_root = by.lapse_logit * 2.0 / np.copysign(np.maximum(np.abs(root), LEAST_ROOT), root)
@@ -308,18 +313,15 @@ class Posterior:
         _, slope, by_slope = asymmetry_of(points[:, 2])
         by_globals[:, 2] = by_globals[:, 2] * slope + by_slope - by_globals[:, 0]
         value += np.log(slope)
-        ratio = FREEDOM * (self.scales / scale) ** 2
-        value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (standard**2).sum(axis=1)
-        value -= (FREEDOM * log_scale + 0.5 * ratio).sum(axis=1)
-        by_scale = np.zeros_like(scale)
-        for k in range(len(self.names)):
-            by_scale[:, k] = (by_theta * standard)[:, self.block == k].sum(axis=1)
+        ratio = FREEDOM * (self.scales * np.exp(-log_scale)) ** 2
+        value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (small**2).sum(axis=1)
+        value -= (FREEDOM * log_scale + 0.5 * ratio).sum(axis=1) + wider @ (1.0 - share)
         gradient = np.concatenate(
             [
                 by_globals,
                 (by_root + by_lapse)[:, None],
                 by_scale - FREEDOM + ratio,
-                by_theta - standard,
+                by_standard - small * np.exp((share - 1.0) * wider),
             ],
             axis=1,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -37,8 +37,8 @@ MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
 MOST_SCORES = 200_000  # documents times classes, and classes, for Monte Carlo chains
 MOST_CLASSES = 50
 MANY_SCORES = 50_000  # documents times classes from which threads save time
-# Trajectories after which the metric is made anew from the curvature where the chains are.
-ADAPTATION = (15, 10), (10, 30)  # discarded and kept, twice
+# Trajectories after which the normal approximation is made anew where the chains are.
+ADAPTATION = 20, 20  # discarded and kept
 WARMUP = 15
 ROUNDS = 3  # of draws; each further one doubles their number, while the chains disagree
 AGREEMENT = 1.05  # the largest R-hat of chains that agree
@@ -88,6 +88,7 @@ def fit_map(
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
     mode = find_mode(posterior, start_at.first)
+    posterior = mode.centred(posterior)
     drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
     found = posterior.likelihood.design
@@ -119,26 +120,22 @@ def draw_chains(
     few, chance alone brings that of the block scales above the limit.
     """
     at = mode.point(posterior)[None, None]
-    root = root_of_covariance(posterior, at)
+    root, centre = root_of_covariance(posterior, at), at[0, 0]
     start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
-    density = (
-        in_two_threads(posterior)
-        if posterior.likelihood.scored.depth.size >= MANY_SCORES
-        else posterior
-    )
-    chains_of = partial(sample, density, posterior.refreshed, rng=rng)
-    for warmup, kept in ADAPTATION:
-        drawn = chains_of(start, root, warmup=warmup, draws=kept)
-        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+    single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
+    many = posterior.likelihood.scored.depth.size >= MANY_SCORES
+    density = in_two_threads(single) if many else single
+    chains_of = partial(sample, density, rng=rng)
+    drawn = chains_of(start, centre, root, warmup=ADAPTATION[0], draws=ADAPTATION[1])
     points = np.empty((chains, 0, posterior.size))
     for times in 2 ** np.arange(rounds):
-        more = draws * int(times) - points.shape[1]
-        drawn = chains_of(start, root, warmup=WARMUP, draws=more)
+        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
+        centre, more = drawn.points.mean(axis=(0, 1)), draws * int(times) - points.shape[1]
+        drawn = chains_of(start, centre, root, warmup=WARMUP, draws=more)
         points = np.concatenate([points, drawn.points], axis=1)
         rhat = float(split_rhat(posterior.folded(points)).max())
         if rhat <= AGREEMENT:
             break
-        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
     return Chains(points[:, times - 1 :: times], drawn.accepted), rhat
 
 
@@ -229,23 +226,30 @@ def fit_mode(
 def precision(posterior: Posterior, point: Floats) -> Floats:
     """Return the expected curvature of minus the log posterior at a point, (D, D)."""
     maps = posterior.maps(point[None])
-    scale = np.exp(point[GLOBALS + 1 : posterior.first])
+    log_scale = point[GLOBALS + 1 : posterior.first]
+    block, share = posterior.block, posterior.share
     # Derivatives of globals and coefficients by the point's globals, log scales and coefficients.
-    at, first = np.arange(posterior.used.size), posterior.first
+    first = posterior.first
     by = np.zeros((GLOBALS + posterior.used.size, posterior.size))
     by[:GLOBALS, :GLOBALS] = np.eye(GLOBALS)
     by[0, 2] = -1.0
     by[2, 2] = asymmetry_of(point[2])[1]
-    by[GLOBALS + at, GLOBALS + 1 + posterior.block] = maps.theta.reshape(-1)[posterior.used]
-    by[GLOBALS + at, first + at] = scale[posterior.block]
+    along = posterior.axes * posterior.unit(point[None])
+    for k in range(log_scale.size):
+        mine = block == k
+        by[GLOBALS:, GLOBALS + 1 + k] = along[:, mine] @ (share * point[first:])[mine]
+    by[GLOBALS:, first:] = along
     curvature = derivatives(posterior, maps)[0]
     curvature[:GLOBALS, :GLOBALS] += np.diag(posterior.sd**-2.0)
+    ratio = 2.0 * FREEDOM * (posterior.scales * np.exp(-log_scale)) ** 2
+    of_scales = np.maximum(ratio, LEAST_CURVATURE)
+    of_scales += np.bincount(block, 2.0 * (1.0 - share) ** 2, log_scale.size)
     of_prior = np.concatenate(
         [
             np.zeros(GLOBALS),
             [2.0 * (sum(posterior.prior.lapse) + posterior.likelihood.total)],
-            np.maximum(2.0 * FREEDOM * (posterior.scales / scale) ** 2, LEAST_CURVATURE),
-            np.ones(posterior.used.size),
+            of_scales,
+            np.exp(2.0 * (share - 1.0) * posterior.wider(point[None])[0]),
         ]
     )
     return np.asarray(by.T @ curvature @ by + np.diag(of_prior))

@@ -1,6 +1,6 @@
 """The mode of calibration maps given the scales of their coefficients, and those scales."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, optimize, special
@@ -106,11 +106,17 @@ class MapMode:
 
     maps: Maps  # one map
     scale: Floats  # of each block
+    axes: Floats  # principal axes of the coefficients of each block, (P, P)
+    share: Floats  # posterior over prior variance along each axis, given the scales
+
+    def centred(self, posterior: Posterior) -> Posterior:
+        """Return the posterior in coordinates that the mode makes nearly normal."""
+        return replace(posterior, typical=self.scale, axes=self.axes, share=self.share)
 
     def point(self, posterior: Posterior) -> Floats:
-        """Return the mode as a point of the posterior, (D,)."""
+        """Return the mode as a point of the centred posterior, (D,)."""
         theta = self.maps.theta.reshape(-1)[posterior.used]
-        standard = theta / self.scale[posterior.block]
+        standard = theta @ self.axes / self.scale[posterior.block]
         shared = self.maps.globals_[0].copy()
         shared[2] = steepness(shared[2])
         shared[0] += shared[2]
@@ -118,11 +124,11 @@ class MapMode:
         return np.concatenate([shared, root, np.log(self.scale), standard])
 
 
-OUTER, INNER, FIRST_INNER = 14, 1, 6
+OUTER, INNER, FIRST_INNER = 40, 1, 6
 # Scales at the start, in units of s0: from there the update finds the larger of two fixed points,
 # which has the higher density where both exist.
 WIDE = 12.0
-SETTLED = 0.1  # change of the log of a scale
+SETTLED = 0.02  # change of the log of a scale
 CONVERGED = 1e-3  # Newton decrement, in nats
 
 
@@ -158,16 +164,20 @@ def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
             maps = _line_search(posterior, maps, step, precision)
             if decrement < CONVERGED:
                 break
-        if not scale.size:
-            break
         inverse = linalg.solve_triangular(factor[0], np.eye(precision.size), lower=True)
         variance = (inverse**2).sum(axis=0)[GLOBALS:]
         new = _scales(posterior, maps, scale, variance)
-        change = np.abs(np.log(new / scale)).max()
+        change = np.abs(np.log(new / scale)).max(initial=0.0)
         scale = new
         if change < SETTLED:
             break
-    return MapMode(maps, scale)
+    covariance = (inverse.T @ inverse)[GLOBALS:, GLOBALS:]
+    axes, share = np.zeros_like(covariance), np.empty(len(covariance))
+    for k, width in enumerate(scale):
+        mine = np.flatnonzero(posterior.block == k)
+        variances, axes[np.ix_(mine, mine)] = np.linalg.eigh(covariance[np.ix_(mine, mine)])
+        share[mine] = np.clip(variances / width**2, 0.0, 1.0)
+    return MapMode(maps, scale, axes, share)
 
 
 def _scales(posterior: Posterior, maps: Maps, scale: Floats, variance: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Hamiltonian Monte Carlo in coordinates in which the posterior is about standard normal."""
+"""Hamiltonian Monte Carlo around a normal approximation of the posterior."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +9,11 @@ import numpy as np
 from bayescal.support.validation import Floats
 
 Density = Callable[[Floats], tuple[Floats, Floats]]
-Refresh = Callable[[Floats, np.random.Generator], Floats]
 TARGET = 0.8  # mean acceptance probability that step sizes aim at
-LENGTH = 3.0  # of the longest trajectories, for directions wider than the metric says
+LENGTH = 3.0  # of the longest trajectories, for directions wider than the normal distribution
 SHORTEST = 0.3  # the shortest trajectory as a share of LENGTH: one length would come back
 MOST_STEPS = 20
+LONGEST_STEP = 1.5  # a step of pi would only reflect
 FARTHEST = 50.0  # standard deviations that one step may move, so that numbers stay finite
 
 
@@ -41,8 +41,8 @@ class Chains:
 
 def sample(
     density: Density,
-    refresh: Refresh,
     start: Floats,
+    centre: Floats,
     root: Floats,
     *,
     warmup: int,
@@ -50,32 +50,34 @@ def sample(
     rng: np.random.Generator,
 ) -> Chains:
     """
-    Return draws of chains from their starts, (chains, D), with the metric (root root^T)^-1.
+    Return draws of chains from their starts, (chains, D).
 
-    `refresh` returns further draws given points, from conditional distributions of the density; it
-    follows each trajectory. The step size is adapted during the warm-up.
+    Trajectories follow Normal(centre, root root^T) exactly; only what the density differs from it
+    is followed in steps (split HMC; Shahbaba et al., Statistics and Computing 2014). The step size
+    is adapted during the warm-up.
     """
     inverse = np.linalg.inv(root)
 
     def standard(at: Floats) -> tuple[Floats, Floats]:
         # Trajectories may leave the range of numbers; they are rejected then.
         with np.errstate(over="ignore", invalid="ignore"):
-            value, gradient = density(at @ root.T)
-        return np.where(np.isfinite(value), value, -np.inf), np.nan_to_num(gradient @ root)
+            value, gradient = density(centre + at @ root.T)
+            gradient = np.nan_to_num(gradient @ root)
+        return np.where(np.isfinite(value), value, -np.inf), gradient
 
     chains, size = start.shape
     kept, total, step = np.empty((chains, draws, size)), 0.0, 1.2 * size**-0.25
-    at = start @ inverse.T
+    at = (start - centre) @ inverse.T
+    value, slope = standard(at)
     for k in range(warmup + draws):
-        value, slope = standard(at)
-        there, chance = _trajectory(standard, at, value, slope, step, rng)
-        move = rng.random(chains) < chance
-        point = refresh(np.where(move[:, None], there, at) @ root.T, rng)
-        at = point @ inverse.T
+        there, new_value, new_slope, chance = _trajectory(standard, at, value, slope, step, rng)
+        move = (rng.random(chains) < chance)[:, None]
+        at, slope = np.where(move, there, at), np.where(move, new_slope, slope)
+        value = np.where(move[:, 0], new_value, value)
         if k < warmup:
             step *= np.exp((chance.mean() - TARGET) / (1.0 + k) ** 0.5)
         else:
-            kept[:, k - warmup] = point
+            kept[:, k - warmup] = centre + at @ root.T
             total += float(chance.mean())
     return Chains(kept, total / draws)
 
@@ -87,20 +89,23 @@ def _trajectory(
     slope: Floats,
     step: float,
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Return the ends of trajectories, and the probabilities of accepting them."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the ends of trajectories, their densities, gradients and acceptance probabilities."""
     momentum = rng.standard_normal(at.shape)
     energy = value - 0.5 * (momentum**2).sum(axis=1)
-    length = step * rng.uniform(0.8, 1.2)
-    wanted = rng.uniform(SHORTEST, 1.0) * LENGTH / step
+    length = min(step * rng.uniform(0.8, 1.2), LONGEST_STEP)
+    wanted = rng.uniform(SHORTEST, 1.0) * LENGTH / length
+    along, across = np.cos(length), np.sin(length)
     for _ in range(int(np.clip(np.ceil(wanted), 1, MOST_STEPS))):
-        momentum = momentum + 0.5 * length * slope
-        at = at + np.clip(length * momentum, -FARTHEST, FARTHEST)
+        momentum = momentum + 0.5 * length * (slope + at)
+        there = along * at + across * momentum
+        momentum = along * momentum - across * at
+        at = at + np.clip(there - at, -FARTHEST, FARTHEST)
         value, slope = density(at)
-        momentum = momentum + 0.5 * length * slope
+        momentum = momentum + 0.5 * length * (slope + at)
     with np.errstate(over="ignore", invalid="ignore"):
         gain = np.nan_to_num(value - 0.5 * (momentum**2).sum(axis=1) - energy, nan=-np.inf)
-    return at, np.exp(np.minimum(0.0, gain))
+    return at, value, slope, np.exp(np.minimum(0.0, gain))
 
 
 def split_rhat(draws: Floats) -> Floats:
