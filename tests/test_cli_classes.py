@@ -125,6 +125,13 @@ def test_compare_says_if_no_row_is_left(folder, tmp_path):
     assert "no row is left to test on" in shown.stderr
 
 
+def test_a_report_ignores_no_option(folder, tmp_path):
+    arguments = ("report", folder / "cal", "--out", tmp_path / "r.html")
+    for option in (["--likelihood-ratio"], ["--at-score", 1.0], ["--topic-column", "label"]):
+        shown = run(*arguments, *option, code=2)
+        assert f"{option[0]} is for one score" in shown.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -186,7 +193,10 @@ def test_bad_files(change, options, message, tmp_path):
         (("predict", "--prior", "0.2"), "give the shares of all with --shares"),
         (("predict", "--shares", "0.5,0.5"), "a share for each class"),
         (("predict", "--shares", "a,b,c"), "must be numbers in the order of the classes"),
+        (("predict", "--band", "hdi"), "--band is for one score"),
+        (("predict", "--topic-column", "label"), "--topic-column is for one score"),
         (("decide", "--at", "0.5"), "--at is for one score"),
+        (("decide", "--prior", "0.5"), "--prior is for one score"),
         (("decide", "--costs", "held_out.csv"), "must have a column 'decision'"),
     ],
 )

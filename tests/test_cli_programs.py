@@ -144,6 +144,7 @@ def test_variables_that_results_need_are_refused(reserved, tmp_path):
     [
         ("guassian", "there is no program 'guassian'; expected one of asymmetric_gaussian"),
         ("logistik", "Did you mean 'logistic' or 'noisy_logistic'?"),
+        ("mine", "Did you mean 'mine.py'?"),
         ("topics", "is a model of many topics"),
         ("joint_multiclass", "is a model of many topics or classes"),
         ("none.py", "there is no program file 'none.py'"),
@@ -152,5 +153,6 @@ def test_variables_that_results_need_are_refused(reserved, tmp_path):
 )
 def test_names_that_are_no_program(name, message, tmp_path):
     (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    (tmp_path / "mine.py").touch()
     shown = run("fit", "scores.csv", "--model", name, code=2)
     assert message in " ".join(shown.stderr.split())

@@ -1,10 +1,10 @@
-"""Several exclusive classes on the command line: a column of scores for each class."""
+"""Commands for several exclusive classes: a column of scores for each class."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from rich.console import Group
 
 from bayescal.cli import tables, writing
-from bayescal.cli.columns import ColumnReader, Mask, split_column
+from bayescal.cli.class_scores import (
+    ClassTable,
+    read_class_table,
+    refuse_options_of_one_score,
+    split_names,
+)
+from bayescal.cli.columns import ColumnReader, split_column
 from bayescal.cli.files import as_numbers, read_frame, write_frame
 from bayescal.cli.fitting import SINGLE
-from bayescal.cli.scores import HELD_OUT, Rows
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors, warning_categories
 from bayescal.support.validation import Floats, first_of
 
@@ -27,127 +32,6 @@ if TYPE_CHECKING:
     from bayescal.metrics import ClassVerdict
 
 DECISION, ABSTAIN = "decision", "abstain"
-# Options of `bayescal fit` that mean something for one score only.
-OF_ONE_SCORE = (
-    "score_column",
-    "topic_column",
-    "positive",
-    "lower_is_positive",
-    "family",
-    "parts",
-    "prior_knowledge",
-    "inference",
-    "model",
-    "covariate_columns",
-    "pool",
-    "jobs",
-    "tune",
-    "target_accept",
-    "resume",
-)
-
-
-@dataclass(frozen=True)
-class ClassTable:
-    """A file with a column of scores for each class, and maybe labels."""
-
-    reader: ColumnReader
-    classes: NDArray[np.str_]  # (K,)
-    scores: Floats  # (n, K); -inf for excluded classes
-    labels: NDArray[np.str_]  # (n,): empty where unknown
-    labelled: Mask  # (n,)
-    test: Mask  # (n,): rows to test on
-    scores_are: str = "auto"
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Return the rows as they were read."""
-        return self.reader.frame
-
-    @property
-    def fit_rows(self) -> Rows:
-        """Return the positions of the rows to fit."""
-        return np.flatnonzero(self.labelled & ~self.test)
-
-    @property
-    def test_rows(self) -> Rows:
-        """Return the positions of the rows to test on."""
-        return np.flatnonzero(self.labelled & self.test)
-
-    def rows_by_class(self) -> list[Rows]:
-        """Return the labelled rows of each class."""
-        return [np.flatnonzero(self.labels == name) for name in self.classes]
-
-    def with_test_rows(self, test: Mask) -> ClassTable:
-        """Return the table with other rows to test on, and a column that marks them."""
-        frame = self.frame.assign(**{HELD_OUT: test})
-        return replace(self, reader=ColumnReader(self.reader.path, frame), test=test)
-
-    def weights(self, arguments: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
-        """Return the weights of some rows, by the name of the argument of a fit."""
-        for kind in ("weight", "inclusion"):
-            column, sampled = arguments[f"{kind}_column"], kind == "inclusion"
-            if column is not None:
-                values = self.reader.weights(column, self.labelled, sampled=sampled)
-                return {"inclusion" if sampled else "sample_weight": values[rows]}
-        return {}
-
-
-def split_names(text: str, option: str = "--classes") -> list[str]:
-    """Return the names in an option, separated by commas."""
-    names = [name.strip() for name in text.split(",")]
-    if len(names) < 2 or not all(names):
-        raise UsageError(f"{option} must name at least two classes, as a,b,c; got {text!r}.")
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"{option} must name every class once, got {twice[0]!r} twice.")
-    return names
-
-
-def read_class_table(
-    reader: ColumnReader, classes: Sequence[str], label_column: str | None
-) -> ClassTable:
-    """Read a file whose columns of scores are named by the classes."""
-    missing = [name for name in classes if name not in reader.frame.columns]
-    if missing:
-        known = ", ".join(repr(str(name)) for name in reader.frame.columns)
-        raise UsageError(
-            f"{reader.path} must have a column of scores for each class, it lacks"
-            f" {first_of(missing)}; its columns are {known}."
-        )
-    columns = [_scores(reader, name) for name in classes]
-    labelled = np.zeros(len(reader.frame), dtype=bool)
-    labels = np.full(len(reader.frame), "", dtype=object)
-    if label_column is not None:
-        if label_column in classes:
-            raise UsageError(f"--label-column must be no class, got {label_column!r}.")
-        values, labelled = reader.class_labels(label_column)
-        labels[labelled] = [str(value) for value in values.tolist()]
-        strange = labelled & ~np.isin(labels.astype(str), list(classes))
-        if strange.any():
-            row = int(np.flatnonzero(strange)[0])
-            raise UsageError(
-                f"{reader.name(label_column)} must hold classes, {first_of(list(classes))}; got"
-                f" {labels[row]!r} in data row {row + 1} ({int(strange.sum())} of {labels.size}"
-                " rows)."
-            )
-    nothing = np.zeros_like(labelled)
-    scores = np.stack(columns, axis=1)
-    return ClassTable(reader, np.array(classes), scores, labels.astype(str), labelled, nothing)
-
-
-def _scores(reader: ColumnReader, name: str) -> Floats:
-    """Return a column of numbers, or of -inf for excluded classes."""
-    values, advice = as_numbers(reader.frame[name].tolist())
-    bad = np.isnan(values) | np.isposinf(values)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise UsageError(
-            f"{reader.name(name)} must hold a number, or -inf for an excluded class, got"
-            f" {reader.frame[name].iloc[row]!r} in data row {row + 1} ({int(bad.sum())} of"
-            f" {bad.size} rows): correct or leave them out.{advice}"
-        )
-    return values
-
 
 # bayescal fit --classes, bayescal compare --classes
 
@@ -166,10 +50,7 @@ def read_to_fit(
     from bayescal.fitting.class_scores import check_possible, positions, read_class_scores
     from bayescal.support.validation import check_choice, check_fraction
 
-    strange = [name for name in OF_ONE_SCORE if name in chosen]
-    if strange:
-        option = f"--{strange[0].replace('_', '-')}"
-        raise UsageError(f"{option} is for one score, and means nothing with --classes.")
+    refuse_options_of_one_score(chosen)
     classes = split_names(arguments["classes"])
     with usage_errors():
         check_fraction(**{"--level": arguments["level"]})
@@ -198,7 +79,7 @@ def fit_map(
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 
     rows, level = table.fit_rows, arguments["level"]
-    tested = table.weights(arguments, table.test_rows).get("sample_weight", rows)
+    tested = table.weights(arguments, table.test_rows).get("sample_weight", np.zeros(0))
     if (tested != np.round(tested)).any():
         raise UsageError(
             f"{table.reader.name(arguments['weight_column'])} must hold whole numbers in rows to"
@@ -453,9 +334,7 @@ def _costs(
 def report(
     calibrator: Any,
     test: Path | None,
-    screen: Screen,
     out: Path,
-    asked_of_one: bool,
     *,
     level: float,
     title: str | None,
@@ -463,16 +342,12 @@ def report(
     split_column: str | None,
 ) -> None:
     """Write the page of several classes."""
-    if asked_of_one:
-        raise UsageError("--collection and --at-score are for one score.")
     held_out = None
     if test is not None:
         table = read_class_table(ColumnReader(test), calibrator.classes_.tolist(), label_column)
         rows = np.flatnonzero(table.reader.held_out_rows(split_column, table.labelled))
         held_out = (table.scores[rows], table.labels[rows])
     calibrator.report(out, held_out, level=level, title=title)
-    size = out.stat().st_size / 1e6
-    screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
 
 
 # Tables.

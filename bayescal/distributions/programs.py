@@ -187,6 +187,8 @@ def _find(name_or_path: str | Path) -> Path:
         path = folder() / f"{text}.py"
         if text not in available():
             near = get_close_matches(text.lower(), available(), n=2, cutoff=0.5)
+            if Path(f"{text}.py").is_file():
+                near = [f"{text}.py"]
             meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
                 f"there is no program {text!r}; expected one of {', '.join(available())},"

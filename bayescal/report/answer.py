@@ -47,19 +47,27 @@ def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
     text = tested["verdict"]
     # Of several topics together there is no one prior to set: what to do stands with each topic.
     text += _apart(number, topics) if topics > 1 else f" {tested['advice']}"
-    if not tested["calibrated"]:
-        return Answer("warning", "No: held-out documents show that they are off.", text.strip())
+    answer = of_outcome(tested["outcome"], text.strip(), informative=tested["informative"])
+    if answer.state == "warning":
+        return answer
     if topics > 1 and stats.binom.sf(number - 1, topics, BY_CHANCE) < BY_CHANCE:
         headline = (
             f"Not for every topic: {number} of {topics} are off, though all together are not."
         )
         return Answer("warning", headline, text)
-    if tested["outcome"] == "uncertain":
+    return answer
+
+
+def of_outcome(outcome: str, text: str, *, informative: bool) -> Answer:
+    """Return the answer that a verdict's outcome is; see `bayescal.metrics`."""
+    if outcome == "off":
+        return Answer("warning", "No: held-out documents show that they are off.", text)
+    if outcome == "uncertain":
         headline = "Within what the bands allow: more labels would narrow them."
-        return Answer("unknown", headline, text.strip())
-    if not tested["informative"]:
-        return Answer("unknown", "The held-out documents are too few to tell.", text.strip())
-    return Answer("good", "Yes, as far as the held-out documents can tell.", text.strip())
+        return Answer("unknown", headline, text)
+    if not informative:
+        return Answer("unknown", "The held-out documents are too few to tell.", text)
+    return Answer("good", "Yes, as far as the held-out documents can tell.", text)
 
 
 def _apart(number: int, topics: int) -> str:

@@ -13,7 +13,7 @@ from scipy import special
 
 from bayescal.decisions.selective import risk_coverage
 from bayescal.metrics import ClassVerdict, class_verdict, top_label
-from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell
+from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell, of_outcome
 from bayescal.report.held_out import reliability
 from bayescal.report.provenance import describe_run
 from bayescal.report.rendering import numbers, percent, render, short, write_page
@@ -123,14 +123,7 @@ def _reliability(p: Floats, positive: NDArray[np.bool_], level: float) -> dict[s
 def _answer(verdict: ClassVerdict | None) -> Answer:
     if verdict is None:
         return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
-    if verdict.outcome == "off":
-        return Answer("warning", "No: held-out documents show that they are off.", verdict.text)
-    if verdict.outcome == "uncertain":
-        headline = "Within what the bands allow: more labels would narrow them."
-        return Answer("unknown", headline, verdict.text)
-    if not verdict.informative:
-        return Answer("unknown", "The held-out documents are too few to tell.", verdict.text)
-    return Answer("good", "Yes, as far as the held-out documents can tell.", verdict.text)
+    return of_outcome(verdict.outcome, verdict.text, informative=verdict.informative)
 
 
 def _problems(diagnostics: Any) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
+from bayescal.cli.class_scores import refuse_options_of_one_score
 from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import write_frame
 from bayescal.cli.scores import rows_by_topic
@@ -43,6 +44,7 @@ app = typer.Typer()
 
 @app.command()
 def decide(
+    context: typer.Context,
     calibrator: options.CalibratorPath,
     scores: options.ScoresFile,
     at: At = None,
@@ -89,7 +91,7 @@ def decide(
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
-        _check_no_question(questions)
+        refuse_options_of_one_score(options.given(context))
         with usage_errors():
             check_fraction(**{"--level": level})
         class_files.decide(
@@ -188,13 +190,6 @@ def _fitted_documents(
     for problem in problems.values():
         documents = problem.documents
         yield documents.score, documents.positive, documents.weight
-
-
-def _check_no_question(questions: dict[str, float | None]) -> None:
-    if named := [name for name, value in questions.items() if value is not None]:
-        raise UsageError(
-            f"{named[0]} is for one score: of several classes give --costs or --abstain-cost."
-        )
 
 
 def _check_question(questions: dict[str, float | None], assurance: float | None) -> None:

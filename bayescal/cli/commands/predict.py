@@ -9,6 +9,7 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
+from bayescal.cli.class_scores import refuse_options_of_one_score
 from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import write_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
@@ -36,6 +37,7 @@ app = typer.Typer()
 
 @app.command()
 def predict(
+    context: typer.Context,
     calibrator: options.CalibratorPath,
     scores: options.ScoresFile,
     score_column: options.ScoreColumn = "score",
@@ -82,8 +84,9 @@ def predict(
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     with usage_errors():
         source = predictions.load(calibrator)
-    _check_kind(predictions.of_classes(source), prior, shares, likelihood_ratio)
+    _check_kind(predictions.of_classes(source), prior, shares)
     if predictions.of_classes(source):
+        refuse_options_of_one_score(options.given(context), "band")
         own: Any = {"level": level, "shares": shares}
         own["label_column"] = label_column if test else None
         _print_table(class_files.predict(source, reader, screen, out, **own))
@@ -165,9 +168,7 @@ def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
     screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
 
 
-def _check_kind(of_classes: bool, prior: float | None, shares: str | None, ratio: bool) -> None:
-    if of_classes and ratio:
-        raise UsageError("--likelihood-ratio is for two classes: leave it out.")
+def _check_kind(of_classes: bool, prior: float | None, shares: str | None) -> None:
     if of_classes and prior is not None:
         raise UsageError("--prior is for two classes: give the shares of all with --shares.")
     if shares is not None and not of_classes:

@@ -8,6 +8,7 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, scores, writing
+from bayescal.cli.class_scores import refuse_options_of_one_score
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.terminal import Screen, usage_errors
 from bayescal.support.validation import check_fraction
@@ -32,6 +33,7 @@ app = typer.Typer()
 
 @app.command()
 def report(
+    context: typer.Context,
     calibrator: options.CalibratorPath,
     out: OutFile = Path("report.html"),
     test: Test = None,
@@ -66,9 +68,10 @@ def report(
     with screen.warnings(lambda _: ""), usage_errors():
         source = predictions.load(calibrator)
         if predictions.of_classes(source):
+            refuse_options_of_one_score(options.given(context))
             own: Any = {"label_column": label_column, "split_column": split_column}
-            asked = collection is not None or at_score is not None
-            class_files.report(source, test, screen, out, asked, level=level, title=title, **own)
+            class_files.report(source, test, out, level=level, title=title, **own)
+            _say_written(out, screen)
             return
         held_out: predictions.Examples | None = None
         unlabelled: Any = None
@@ -121,5 +124,9 @@ def report(
             likelihood_ratio=likelihood_ratio,
             title=title,
         )
+    _say_written(out, screen)
+
+
+def _say_written(out: Path, screen: Screen) -> None:
     size = out.stat().st_size / 1e6
     screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
