@@ -180,7 +180,8 @@ def class_verdict(
     f(k) = (one-hot k, log p_k), U = sum_i f_i(y_i) - sum_k p_ik f_i(k), and I the covariance of U
     if p is right, the statistic is U' I^- U. Its p-value is the share of 999 samples of labels
     drawn from p that reach it, with a fixed seed; with `draws`, each sample is drawn from one
-    posterior draw, and U is compared with its posterior predictive mean and covariance.
+    posterior draw, and U is compared with its posterior predictive mean and covariance by the
+    other draws.
 
     Parameters
     ----------
@@ -369,7 +370,8 @@ class _ClassTest:
         self.deep = self.log_p - (p * self.log_p).sum(axis=1, keepdims=True)
         of_draws = np.stack([self._mean_score(each) for each in drawn])
         self.centre = of_draws.mean(axis=0)
-        self.excess, self.samples = self._sampled(drawn)
+        self.apart = of_draws - self.centre
+        self.excess, self.samples, self.drawn_from = self._sampled(drawn)
         inverse = self._inverse_rate(p)
         # How the scores' means change with the shares and the slope.
         self.gain = self._moments(inverse * p)
@@ -398,8 +400,8 @@ class _ClassTest:
         out[-1, -1] = (of_slope * self.deep).sum()
         return out
 
-    def _sampled(self, drawn: Floats) -> tuple[Floats, Floats]:
-        """Return `_excess` of samples of labels, (S, K, K), and their scores, (S, K + 1)."""
+    def _sampled(self, drawn: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Return `_excess` of samples of labels, (S, K, K), their scores, (S, K + 1), and draws."""
         rng = np.random.default_rng(0)
         n, size = self.p.shape
         samples = int(np.clip(MOST_ELEMENTS // (n * size), FEWEST_SAMPLES, SAMPLES))
@@ -414,7 +416,7 @@ class _ClassTest:
             label = (ends <= rng.random((some.size, n))[:, :, None]).sum(axis=2)
             parts.append(self._excess(label))
         excess, scores = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return excess, scores
+        return excess, scores, chosen
 
     def _excess(self, label: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return confusions less those expected, and scores, of samples of labels, (S, n)."""
@@ -441,8 +443,26 @@ class _ClassTest:
     def pvalue(self) -> float:
         """Return the share of samples whose statistic is as large."""
         own = float(self._statistic(self.away))
-        reached = int((self._statistic(self.samples - self.centre) >= own * (1.0 - 1e-9)).sum())
+        reached = int((self._of_samples() >= own * (1.0 - 1e-9)).sum())
         return (1.0 + reached) / (len(self.samples) + 1.0)
+
+    def _of_samples(self) -> Floats:
+        """
+        Return the statistics of the samples, each by the posterior draws without its own.
+
+        The labels to be tested are of none of the draws. Centre and covariance of few draws fit
+        these draws better than anything else: without its own draw a sample is as far from them as
+        right labels are.
+        """
+        away, draws = self.samples - self.centre, len(self.apart)
+        if draws < 2:
+            return self._statistic(away)
+        own = self.apart[self.drawn_from]
+        away += own / (draws - 1.0)
+        # The draw leaves the covariance with a matrix of rank one (Sherman and Morrison).
+        share, turned = draws / (draws - 1.0) ** 2, own @ self.inverse
+        left = np.maximum(1.0 - share * (turned * own).sum(axis=1), 1e-9)
+        return self._statistic(away) + share * (turned * away).sum(axis=1) ** 2 / left
 
     @cached_property
     def pvalue_of_slope(self) -> float:
