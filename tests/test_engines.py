@@ -212,3 +212,26 @@ def test_same_seed_same_draws():
     first, again, other = (run["posterior"]["mu"].values for run in runs)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("sampler", ["pymc", "numpyro"])
+def test_who_waits_hears_of_the_first_draw(sampler, monkeypatch):
+    """At the first draw where PyMC samples; before other samplers, which take no callback."""
+    heard = []
+
+    class Begun(Exception):
+        pass
+
+    def sample(callback=None, **_):
+        heard.append("sampling")
+        if callback is not None:
+            callback(trace=None, draw=None)
+        raise Begun
+
+    monkeypatch.setattr(pm, "sample", sample)
+    options = {} if sampler == "pymc" else {"nuts_sampler": sampler}
+    with pytest.raises(Begun):
+        draw_posterior(pm.Model(), np.random.default_rng(0), draws=1, chains=1, options=options,
+                       started=lambda: heard.append("started"))  # fmt: skip
+    order = ["sampling", "started"]
+    assert heard == (order if sampler == "pymc" else order[::-1])

@@ -101,6 +101,9 @@ def test_cross_entropy_is_cllr_at_even_odds(pairs, ax):
     assert best[1] == pytest.approx(min_cllr(same, log10_lr))
     assert neutral[1] == pytest.approx(1.0)
     np.testing.assert_allclose(stated, empirical_cross_entropy(same, log10_lr, odds))
+    low, high = ax.get_ylim()
+    assert low == 0.0
+    assert max(1.0, min(stated.max(), 2.0)) < high <= 2.5
 
 
 def test_consistency_compares_shares_of_bins(pairs, ax):
@@ -225,6 +228,12 @@ def test_a_report_has_the_section_if_asked(calibrator, tmp_path):
     assert f'<td class="number">{expected:.3f}</td>' in text
     assert "Comparisons are taken as independent" in text
     assert len(data["evidence"]) == 3
+    pav = data["evidence"][1]
+    shown = np.concatenate([each[axis] for each in pav["series"] for axis in ("x", "y")])
+    (low, high), reach = pav["x"], np.ptp(shown)
+    assert pav["y"] == pav["x"]
+    assert low < shown.min() < low + 0.1 * reach
+    assert high - 0.1 * reach < shown.max() < high
     with pytest.raises(ValueError, match="likelihood_ratio=True needs test"):
         write_report(calibrator, asked, likelihood_ratio=True)
     with pytest.raises(ValueError, match="likelihood_ratio must be True or False"):

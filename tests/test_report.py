@@ -1,6 +1,7 @@
 """A report's contents; it is safe, and written whole or not at all."""
 
 import re
+import unicodedata
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -108,6 +109,47 @@ def test_the_model_is_told_in_formulas_that_parse(options):
     assert ("InverseGamma" in text) == (
         options.get("parts") not in ("monotone", "logistic") and options.get("inference") != "mle"
     )
+
+
+def spelled(text):
+    """Return text with Greek letters by their names, and signs as keyboards have them."""
+    for sign in set(text):
+        name = unicodedata.name(sign, "")
+        if name.startswith("GREEK SMALL LETTER"):
+            text = text.replace(sign, name.split()[-1].lower())
+    return text.replace("\N{MINUS SIGN}", "-").replace("\N{TILDE OPERATOR}", "~")
+
+
+def test_the_formulas_are_those_of_the_default_model():
+    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(40, seed=0))
+    lines = [line for block in describe_model(calibrator) for line in block.formulas]
+    told = [" ".join(ElementTree.fromstring(str(line)).itertext()) for line in lines]
+    assert [" ".join(spelled(line).split()) for line in told] == [
+        "log P ( + | s ) P ( - | s ) = log P ( + ) 1 - P ( + ) + log p ( s | + ) p ( s | - )",
+        "x = m + c asinh ( s - m c )",
+        "p ( s ) = 1 sigma 2 pi exp ( - ( s - mu ) 2 2 sigma 2 )",
+        "p ( s ) = beta gamma beta + gamma { exp ( - beta ( theta - s ) ) s ≤ theta"
+        " exp ( - gamma ( s - theta ) ) s > theta",
+        "mu , theta ~ Normal ( m , 2 S )",
+        "w ~ Beta ( 2 , 2 ) (share of the left side)",
+        "v ~ InverseGamma ( 2 , S ) , v = 1 / beta + 1 / gamma",
+        "v 2 ~ InverseGamma ( 2 , ( S ) 2 ) , v = 2 sigma",
+        "P ( + ) ~ Beta ( 1 , 1 )",
+        "log P ( + | x ) P ( - | x ) = a + ∑ j b j ( length of piece j between x 0 and x )",
+        "a ~ Normal ( 0 , 5 )",
+        "log b j = eta + 1.5 J - 1 ∑ steps to j u",
+        "eta ~ Normal ( 0 , 1 ) , u ~ Student t ( 4 )",
+        "log P ( + | x ) P ( - | x ) = a + b ( x - x 0 )",
+        "a ~ Normal ( 0 , 5 )",
+        "log b ~ Normal ( 0 , 1 )",
+        "log P ( + | x ) P ( - | x ) = a + ∑ j b j ( length of piece j between x 0 and x )",
+        "a ~ Normal ( 0 , 5 )",
+        "log b j = eta + 1.5 J - 1 ∑ steps to j u",
+        "eta ~ Normal ( 0 , 0.4 ) , u ~ Student t ( 4 )",
+        "P ( + | s ) = ∑ k w k P k ( + | s )",
+        "P ( + | s ) = ( 1 - lamda ) P 0 ( + | s ) + lamda P ( + )",
+        "lamda ~ Beta ( 0.2 , 13 )",
+    ]
 
 
 def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
