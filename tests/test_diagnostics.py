@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayescal.fitting.parts.part import flat, own_paths
+from bayescal.fitting.parts.part import flat, of_draws, own_paths
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
 
 RNG = np.random.default_rng(1)
@@ -76,3 +76,16 @@ def test_problems_of_exact_draws(efficiency, resolved, message):
     assert fine.ess_bulk == fine.draws == 2000
     assert fine.rhat is None
     assert fine.pareto_k == 0.2
+
+
+def test_findings_of_draws_are_of_the_topics_that_they_are_wrong_with():
+    values = np.random.default_rng(0).normal(size=(2, 50, 2, 4))
+    values[1, 7, 0, 1] = np.nan
+    values[..., 1, 2] = values[..., 0, 3] = 0.5
+    draws = xr.Dataset({"theta": (("chain", "draw", "klass", "topic"), values)})
+    endless, constant = of_draws("densities", draws)
+    assert endless.topics.tolist() == [False, True, False, False]
+    assert constant.topics.tolist() == [False, False, True, True]
+    names = np.array(["a", "b", "c", "d"])
+    assert endless.text(names).startswith("the draws of the part 'densities' for topic 'b' ")
+    assert "for topics 'c', 'd' are all the same" in constant.text(names)
