@@ -79,7 +79,7 @@ def test_for_a_recall_it_is_the_functions_threshold(folder):
 def test_at_a_score_those_above_it_are_taken(folder):
     text = run("decide", folder / "one", folder / "one.csv", "--at-score", "0.7").stdout
     taken = (make_frame()["score"] >= 0.7).sum()
-    assert "Documents whose score is 0.7 or more are taken" in text
+    assert "Documents whose score is 0.7 or more are taken\n" in text
     assert f"{taken} of 40" in text
 
 

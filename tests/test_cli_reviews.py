@@ -170,6 +170,7 @@ def test_stop_says_how_far_to_read(folder, tmp_path):
 
 
 WRONG = {
+    "no look": ("stop scores.csv --labels one.csv --looks 0", "--looks must be at least 1, got 0"),
     "no labels": ("recall scores.csv --at-score 1", "--labels must name a file of labels"),
     "no threshold": ("recall scores.csv --labels one.csv", "--at-score must be"),
     "other scores": (

@@ -10,10 +10,13 @@ import warnings
 import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator
+from bayescal import MulticlassCalibrator, ScoreCalibrator
+from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.fitting.scores import bounded_weights
+from bayescal.metrics import calibration_verdict, class_verdict
+from bayescal.monitoring import audit
 from bayescal.support.score_checks import ScoresWarning
+from bayescal.support.validation import bounded_weights
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
@@ -106,3 +109,36 @@ def test_weights_beyond_what_numbers_hold_keep_their_proportions():
     ordinary = np.array([1.0, 2.0])
     assert bounded_weights(ordinary) is ordinary
     assert np.isfinite(bounded_weights(np.full(5, 1e149))).all()
+
+
+RNG = np.random.default_rng(0)
+CLASS = np.arange(60) % 3
+LOGITS = 2.0 * np.eye(3)[CLASS] + RNG.normal(size=(60, 3))
+GIVEN, OUTCOME = RNG.uniform(0.1, 0.9, 60), CLASS == 0
+ANSWERS = {
+    "classes": lambda w: (
+        MulticlassCalibrator(draws=25, random_state=0)
+        .fit(LOGITS, CLASS, sample_weight=w)
+        .predict_proba(LOGITS)
+    ),
+    "recalibrated": lambda w: (
+        Recalibrator(draws=25, random_state=0)
+        .fit(GIVEN, OUTCOME, sample_weight=w)
+        .predict_proba(GIVEN)
+    ),
+    "audit": lambda w: audit(OUTCOME, GIVEN, sample_weight=w).numbers["slope"].value,
+    "verdict": lambda w: calibration_verdict(OUTCOME, GIVEN, sample_weight=w).pvalue,
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_weights_beyond_what_numbers_hold_get_finite_answers(answer):
+    weight = np.where(np.arange(60) == 3, 1e30, 1.0)
+    assert np.isfinite(ANSWERS[answer](weight)).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_test_that_repeats_documents_refuses_weights_beyond_memory():
+    with pytest.raises(ValueError, match=r"sample_weight must count at most 10,000,000"):
+        class_verdict(CLASS, np.full((60, 3), 1.0 / 3.0), sample_weight=np.full(60, 1e30))

@@ -658,6 +658,11 @@ def test_an_audit_opens_and_draws_its_figures(chromium, tmp_path):
         curve = data_of(path)["curve"]
         for found, end in zip((drawn[0], drawn[1][::-1]), ("upper", "lower"), strict=True):
             assert np.corrcoef(found, curve[end])[0, 1] < -0.9999
+        frame = attributes_of(page.locator("#first clipPath rect"), "y", "height")[0]
+        ticks = attributes_of(page.locator("#first line.empirical"), "y1", "y2")
+        assert len(ticks) == len(data_of(path)["positives"]) + len(data_of(path)["negatives"])
+        assert ((frame[0] <= ticks + 0.01) & (ticks <= frame.sum() + 0.01)).all()
+        assert (np.abs(np.diff(ticks)) > 2.0).all()
         rows = page.locator("#sites tbody tr")
         assert rows.count() == 4
         assert HOSTILE in rows.all_text_contents()[0] + rows.all_text_contents()[2]

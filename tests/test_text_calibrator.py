@@ -199,6 +199,11 @@ class TestTextCalibrator:
         with pytest.raises(ValueError, match="'linear_svm' is for two classes, got 3"):
             TextCalibrator().fit(["corn", "oil", "gold"], [0, 1, 2])
 
+    @pytest.mark.parametrize("folds", ["3", 2.5, True, None])
+    def test_refuses_folds_that_are_no_number_of_them(self, folds):
+        with pytest.raises(ValueError, match="folds must be a positive whole number, got"):
+            TextCalibrator(folds=folds).fit(TEXTS, LABELS)
+
     def test_refuses_unknown_classifiers(self):
         with pytest.raises(ValueError, match="classifier must be one of"):
             TextCalibrator("forest").fit(TEXTS, LABELS)

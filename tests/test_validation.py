@@ -15,6 +15,7 @@ from bayescal.support.validation import (
     check_positive,
     check_same_length,
     check_share,
+    ratio_of_weights,
 )
 
 pytestmark = pytest.mark.one_era
@@ -190,3 +191,12 @@ def test_same_length():
     with pytest.raises(ValueError, match=message):
         check_same_length("scores", 3, "labels", 2)
     check_same_length("scores", 3, "labels", 3)
+
+
+@pytest.mark.parametrize("one", [1.0, 0.5])
+def test_the_ratio_of_weights_is_that_of_neighbours_of_the_other_class(one):
+    """Documents of weight 0 are none; those of weight 1, or less, are."""
+    weight, positive = np.array([one, 3.0 * one, one, 3.0 * one, 0.0, 0.0]), np.arange(6) % 2 == 0
+    score = np.array([0.0, 0.1, 5.0, 5.1, 5.0, 0.0])
+    assert ratio_of_weights(weight, positive, score) == pytest.approx(1.0 / 3.0)
+    assert ratio_of_weights(weight, ~positive, score) == pytest.approx(3.0)

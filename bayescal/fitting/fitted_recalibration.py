@@ -124,9 +124,7 @@ def fit_recalibration(
     values = as_probabilities(p, "p")
     classes, positive = read_labels(y, parameters.positive)
     validation.check_same_length("p", values.size, "y", positive.size)
-    weight = validation.as_weights(sample_weight, values.size)
-    if weight is not None:
-        validation.warn_unless_counts(weight)
+    weight = validation.either_weights(sample_weight, None, values.size, as_evidence=True)
     weight = np.ones(values.size) if weight is None else weight
     partial = parameters.pooling == PARTIAL
     if partial != (sites is not None):

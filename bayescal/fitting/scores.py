@@ -155,9 +155,7 @@ def read_binary_scores(
         base_rate = 1.0 + positives, 1.0 + negatives
     elif weight is not None:
         validation.warn_unless_counts(weight)
-    data = BinaryScores(
-        values, is_positive, bounded_weights(weight), scores_are, validation.name_of(scores)
-    )
+    data = BinaryScores(values, is_positive, weight, scores_are, validation.name_of(scores))
     score = within_reach(values, *data.own_units)
     return replace(data, score=score, ends=ends, base_rate=base_rate, by_score=by_score), classes
 
@@ -215,21 +213,10 @@ def sampled(
     return out, (size * share, size * (1.0 - share))
 
 
-# More documents determine a curve to six digits; sums of more have none left for the prior.
-MOST_WEIGHT = 1e12
 # In spreads from the centre: Gaussian log-odds of farther scores have fourth powers that overflow.
 FARTHEST = 1e25
 # Scores between which slopes would overflow.
 SMALLEST = 1e-290
-
-
-def bounded_weights(weight: Floats | None) -> Floats | None:
-    """Return weights that sum to at most 1e12, the larger ones in proportion."""
-    if weight is None:
-        return None
-    largest = float(weight.max())
-    total = float((weight / largest).sum())
-    return weight if total <= MOST_WEIGHT / largest else weight / largest * (MOST_WEIGHT / total)
 
 
 def within_reach(score: Floats, centre: float, spread: float) -> Floats:
@@ -441,7 +428,7 @@ def read_topics(
     if weight is not None:
         validation.warn_unless_counts(weight[known])
     weight = weight if inverse is None else inverse
-    weight = None if weight is None else bounded_weights(weight[known])
+    weight = None if weight is None else validation.bounded_weights(weight[known])
     if classes is None:
         classes, is_positive = validation.encode_labels(flat[known], weight, "labels", positive)
     else:

@@ -24,6 +24,7 @@ from bayescal.support.validation import (
 )
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
+MOST_REPEATED = 10_000_000  # documents, if weights repeat them
 MOST_ELEMENTS = 400_000_000  # of samples x documents x classes that are drawn
 BLOCK_ELEMENTS = 1 << 21
 LEAST_LOG = -700.0  # log-probabilities below are taken for it
@@ -306,6 +307,12 @@ def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 def _repetitions(weight: Floats) -> NDArray[np.intp]:
     """Return the position of each document as often as it counts."""
+    if weight.sum() > MOST_REPEATED:
+        raise ValueError(
+            f"sample_weight must count at most {MOST_REPEATED:,} documents in all, got"
+            f" {weight.sum():.3g} or more: draw some of them, or give the test inclusion= if these"
+            " are inverse inclusion probabilities."
+        )
     if (weight != np.round(weight)).any():
         odd = weight[weight != np.round(weight)][0]
         raise ValueError(
@@ -462,7 +469,8 @@ class _ClassTest:
         # The draw leaves the covariance with a matrix of rank one (Sherman and Morrison).
         share, turned = draws / (draws - 1.0) ** 2, own @ self.inverse
         left = np.maximum(1.0 - share * (turned * own).sum(axis=1), 1e-9)
-        return self._statistic(away) + share * (turned * away).sum(axis=1) ** 2 / left
+        more = share * (turned * away).sum(axis=1) ** 2 / left
+        return np.asarray(self._statistic(away) + more)
 
     @cached_property
     def pvalue_of_slope(self) -> float:

@@ -425,6 +425,8 @@ def generator(random_state: Any) -> np.random.Generator:
 # number of documents, or if no more than a few values, one of them large, weigh many documents.
 EXCESS = 2.0
 LEAST_INCLUSION = 1e-12  # of one document in a million million
+# More documents determine a curve to six digits; sums of more have none left for the prior.
+MOST_COUNTED = 1e12
 FEW_VALUES, LARGE_COUNT, MANY_DOCUMENTS = 3, 10.0, 20
 
 
@@ -454,14 +456,25 @@ def either_weights(
     *,
     as_evidence: bool = False,
 ) -> Floats | None:
-    """Return counts, or 1 / inclusion; as evidence, warn of counts that do not look like any."""
+    """
+    Return counts, or 1 / inclusion; as evidence, warn of counts that do not look like any.
+
+    Counts that sum to more than MOST_COUNTED are scaled to it.
+    """
     if inclusion is None:
         weight = as_weights(sample_weight, n)
         if as_evidence and weight is not None:
             warn_unless_counts(weight)
-        return weight
+        return None if weight is None else bounded_weights(weight)
     check_one_kind(sample_weight, inclusion)
     return 1.0 / as_inclusion(inclusion, n)
+
+
+def bounded_weights(weight: Floats) -> Floats:
+    """Return weights that sum to at most MOST_COUNTED, the larger ones in proportion."""
+    share = weight / weight.max()
+    largest = MOST_COUNTED / share.sum()
+    return weight if weight.max() <= largest else share * largest
 
 
 def as_inclusion(inclusion: ArrayLike, n: int) -> Floats:

@@ -135,11 +135,12 @@ def splitter(folds: int | BaseCrossValidator, random_state: int) -> BaseCrossVal
 
 def check_folds(folds: int | BaseCrossValidator, labels: NDArray[Any]) -> None:
     """Raise ValueError unless every class has a document for each of the folds."""
-    if hasattr(folds, "split"):
+    given: Any = folds
+    if hasattr(given, "split") and not isinstance(given, str):  # text can be split too
         return
-    validation.check_count("folds", folds)
+    validation.check_count("folds", given)
     fewest = int(np.unique(labels, return_counts=True)[1].min())
-    if not 2 <= folds <= fewest:
+    if not 2 <= given <= fewest:
         raise ValueError(
             f"folds must be from 2 to {fewest}, the documents of the rarest class, so that each"
             f" fold has one; got {folds}."

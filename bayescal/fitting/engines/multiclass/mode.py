@@ -80,7 +80,9 @@ def first_map(
         return -value, -gradient
 
     def one(point: Floats) -> tuple[float, Floats]:
-        value, gradient = loss(point[None])
+        # The search tries steps that go far too far.
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, gradient = loss(point[None])
         return float(value[0]), gradient[0]
 
     starts = np.zeros((len(SHIFTS) * len(WARPS), GLOBALS + 1 + free))
