@@ -82,6 +82,14 @@ def test_decide_abstains_at_a_cost(folder, tmp_path):
     assert (pd.read_csv(out)["decision"] == "abstain").mean() > 0.5
 
 
+def test_a_label_that_its_row_excludes(folder, tmp_path):
+    frame = pd.read_csv(folder / "held_out.csv")
+    frame.loc[6, frame["label"][6]] = -np.inf
+    frame.to_csv(tmp_path / "l.csv", index=False)
+    shown = run("fit", tmp_path / "l.csv", "--classes", "ant,bee,wasp", code=2)
+    assert "a score above -inf, data row 7 does not" in shown.stderr
+
+
 def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
     # Columns of another order than scikit-learn's, and sampled labels.
     frame = pd.read_csv(folder / "logits.csv").iloc[:, [2, 0, 1, 3, 4]].dropna()
@@ -162,7 +170,7 @@ def test_export(folder, tmp_path):
         (None, ["--classes", "ant,bee"], "must hold classes, 'ant', 'bee'; got 'wasp'"),
         (None, ["--classes", "ant,bee,wasp", "--pool"], "--pool is for one score"),
         (None, ["--classes", "ant,bee,wasp", "--label-column", "ant"], "must be no class"),
-        (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "leave each document an option"),
+        (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "not excluded, data row 5 does not (1 of"),
         (("bee", "x"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class, got 'x'"),
         (("bee", "inf"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
         (("bee", None), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),

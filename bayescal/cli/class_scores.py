@@ -80,6 +80,11 @@ class ClassTable:
         """Return the positions of the rows to test on."""
         return np.flatnonzero(self.labelled & self.test)
 
+    def check_possible(self) -> None:
+        """Raise UsageError if a label is a class that its row excludes."""
+        excluded = np.isneginf(self.scores) & (self.labels[:, None] == self.classes)
+        _refuse(self.reader, excluded.any(axis=1), "give the class of a label a score above -inf")
+
     def rows_by_class(self) -> list[Rows]:
         """Return the labelled rows of each class."""
         return [np.flatnonzero(self.labels == name) for name in self.classes]
@@ -120,7 +125,9 @@ def read_class_table(
             f"{reader.path} must have a column of scores for each class, it lacks"
             f" {first_of(missing)}; its columns are {known}."
         )
-    columns = [_scores(reader, name) for name in classes]
+    scores = np.stack([_scores(reader, name) for name in classes], axis=1)
+    excluded: Mask = np.isneginf(scores.max(axis=1))
+    _refuse(reader, excluded, "leave some class that is not excluded")
     labelled = np.zeros(len(reader.frame), dtype=bool)
     labels = np.full(len(reader.frame), "", dtype=object)
     if label_column is not None:
@@ -137,8 +144,16 @@ def read_class_table(
                 " rows)."
             )
     nothing = np.zeros_like(labelled)
-    scores = np.stack(columns, axis=1)
     return ClassTable(reader, np.array(classes), scores, labels.astype(str), labelled, nothing)
+
+
+def _refuse(reader: ColumnReader, bad: Mask, expected: str) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise UsageError(
+            f"{reader.path} must {expected}, data row {row + 1} does not ({int(bad.sum())} of"
+            f" {bad.size} rows): correct or leave them out."
+        )
 
 
 def _scores(reader: ColumnReader, name: str) -> Floats:

@@ -47,7 +47,7 @@ def read_to_fit(
     path: Path, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
 ) -> ClassTable:
     """Read a file with the arguments of a call; `chosen` are those on the command line."""
-    from bayescal.fitting.class_scores import check_possible, positions, read_class_scores
+    from bayescal.fitting.class_scores import read_class_scores
     from bayescal.support.validation import check_choice, check_fraction
 
     refuse_options_of_one_score(chosen)
@@ -61,11 +61,10 @@ def read_to_fit(
     writing.check_columns_free(table.frame, path, *_added(classes))
     split = split_column(table.frame, arguments["split_column"])
     table = replace(table, test=table.reader.test_rows(split, table.labelled))
-    with screen.warnings(advice), usage_errors(f"{path}: "):
+    table.check_possible()
+    with screen.warnings(advice), usage_errors(f"{path}, rows counted from 0: "):
         # All rows, before a fit of some: of the others none may be refused after it.
         read = read_class_scores(table.scores, arguments["scores_are"])
-        known = table.labelled
-        check_possible(read.log_p[known], positions(table.labels[known], table.classes))
     table = replace(table, scores_are=read.scores_are)
     if not table.fit_rows.size:
         raise UsageError(f"{path} must hold labelled rows to fit, got none.")
