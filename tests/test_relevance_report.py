@@ -170,6 +170,13 @@ def test_a_browser_shows_the_queries(path):
         long = next(each for each in data_of(path)["queries"] if each["name"] == "long")
         # One more stands in the legend.
         assert ticks.count() == len(long["judged"]["relevant"]) + 1
+        frame = page.locator("#figures clipPath rect").first
+        top = float(frame.get_attribute("y"))
+        drawn = "svg.chart line.line.empirical"
+        for tick in page.locator("#figures figure").first.locator(drawn).all():
+            low, high = (float(tick.get_attribute(key)) for key in ("y1", "y2"))
+            assert high == top < low - 2.0
+            assert low < top + 0.1 * float(frame.get_attribute("height"))
         page.fill("#search", "noth")
         assert page.locator("#search-status").inner_text() == "1 of 6 queries"
         page.fill("#search", "")
