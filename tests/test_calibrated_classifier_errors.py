@@ -160,20 +160,34 @@ class TestFolds:
             "the test part of a fold, holds no document of class", cv=LeaveOneOut(), ensemble=True
         )
 
-    def test_training_part_without_a_label(self):
+    @pytest.mark.parametrize("ensemble", [True, False])
+    @pytest.mark.parametrize("rows", [[3, 4], [3, 50], slice(2, None)])
+    def test_a_label_that_a_fold_lacks_has_its_base_rate(self, rows, ensemble):
+        """Both documents, or all but both, in one fold; or one in each of two folds of three."""
         rare = YL.copy()
         rare[:, 1] = 0
-        rare[3:5, 1] = 1
-        base = OneVsRestClassifier(LinearSVC())
+        rare[rows, 1] = 1
         names = pd.DataFrame(rare, columns=["corn", "gold", "oil"])
-        refuse("training part of fold 1 holds no document with label 'gold'", base, X=XL, Y=names)
+        base, calibrator = OneVsRestClassifier(LinearSVC()), ScoreCalibrator(inference="mle")
+        settings = {"cv": KFold(3), "ensemble": ensemble}
+        classifier = CalibratedClassifier(base, calibrator, **settings)
+        held_out = not ensemble and rows == [3, 50]  # each trains where the other is held out
+        if held_out:
+            found = classifier.fit(XL, names).predict_proba(XL)[:, 1]
+            assert np.ptp(found) > 0.0
+            return
+        with pytest.warns(UserWarning, match=r"too few folds \('gold'\).* a splitter that strat"):
+            classifier.fit(XL, names)
+        found = classifier.predict_proba(XL)
+        k, n = rare[:, 1].sum(), len(rare)
+        np.testing.assert_allclose(found[:, 1], (k + 1.0) / (n + 2.0))
+        assert (np.ptp(found[:, [0, 2]], axis=0) > 0.1).all()
 
-    def test_all_but_two_have_a_label(self):
-        often = YL.copy()
-        often[2:, 2] = 1
-        often[:2, 2] = 0
+    def test_labels_none_of_which_can_be_learnt_are_refused(self):
+        rare = np.zeros_like(YL)
+        rare[3:5] = 1
         base = OneVsRestClassifier(LinearSVC())
-        refuse("training part of fold 1 holds no document without label 2", base, X=XL, Y=often)
+        refuse("training part of fold 1 holds no document with label 0", base, X=XL, Y=rare)
 
     def test_no_label_varies(self):
         refuse("at least one label that two documents have", X=XL, Y=np.ones_like(YL))
@@ -184,7 +198,6 @@ class TestFolds:
         rare[[3, 50], 1] = 1  # in two of three folds
         topics = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
         base = OneVsRestClassifier(LinearSVC())
-        refuse("holds no document with label 1", base, X=XL, Y=rare, cv=3, ensemble=True)
         pooled = CalibratedClassifier(base, topics, cv=3, ensemble=True).fit(XL, rare)
         assert pooled.predict_interval(XL).shape == (120, 3, 2)
 

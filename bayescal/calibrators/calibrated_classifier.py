@@ -167,17 +167,18 @@ class CalibratedClassifier(
         Raises
         ------
         ValueError
-            If an argument is not as described; if a class lacks documents in a part of a fold; if
-            one of two classes has a single document; or if the classifier or the calibrator takes
-            no weights and there are some.
+            If an argument is not as described; if a class, or every label, lacks documents in a
+            part of a fold; if one of two classes has a single document; or if the classifier or the
+            calibrator takes no weights and there are some.
 
         Warns
         -----
         UserWarning
             If a label never varies, or a class of a frozen estimator has no document; without a
             frozen one, also if one of several classes, or one side of a label, has a single
-            document, which cannot train and be held out. With k positives among n documents its
-            probability is (k + 1)/(n + 2), whatever the score.
+            document, which cannot train and be held out, or if a part of a fold lacks one side of
+            a label. With k positives among n documents its probability is (k + 1)/(n + 2), whatever
+            the score.
         """
         X, estimator = indexable(checks.unmasked(X, "X"))[0], self._estimator()
         known = None
@@ -207,13 +208,14 @@ class CalibratedClassifier(
             called="{name} {kind}",
             others="a step of it or the calibrators",
         )
-        columns, parts = folds.score_held_out(
+        target, columns, parts = folds.score_held_out(
             estimator,
             folds.TrainingDocuments(X, target, fit_params[ESTIMATOR]),
             self.cv,
             split_params,
             # "auto" is true, as it means to scikit-learn: a frozen estimator has no folds.
             ensemble=bool(self.ensemble),
+            pooled=pooled,
             n_jobs=self.n_jobs,
         )
         self.calibrated_classifiers_ = ensemble.calibrate(

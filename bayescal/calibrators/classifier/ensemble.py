@@ -249,11 +249,15 @@ def _warn_of_constant(target: Target) -> None:
         what = "classes that no document has, or all have"
     if target.kind == MULTILABEL:
         what = "labels that never vary" + " or have a single document on one side" * single
+    folds = ""
+    if target.apart is not None:
+        what += " or whose rarer documents lie in too few folds"
+        folds = ", or take fewer folds or a splitter that stratifies"
     if target.kind == BINARY:
         what, names = "one class only", repr(target.names.tolist()[int(target.positive[0, 0])])
     warn_user(
         f"y holds {what} ({names}): their probability is the base rate (k + 1)/(n + 2), whatever"
-        " the score. Add documents to calibrate them."
+        f" the score. Add documents to calibrate them{folds}."
     )
 
 

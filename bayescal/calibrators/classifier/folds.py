@@ -24,6 +24,7 @@ from bayescal.calibrators.classifier.targets import (
     Target,
     check_both_sides,
     check_held_out,
+    one_sided,
 )
 from bayescal.support.validation import Floats
 
@@ -74,17 +75,26 @@ def score_held_out(
     split_params: dict[str, Any],
     *,
     ensemble: bool,
+    pooled: bool,
     n_jobs: int | None,
-) -> tuple[ScoreColumns, list[Scored]]:
-    """Return fitted classifiers, with scores of documents that they were not trained on."""
+) -> tuple[Target, ScoreColumns, list[Scored]]:
+    """
+    Return fitted classifiers, with scores of documents that they were not trained on.
+
+    The target has the labels marked that a part of a fold cannot train or, not pooled, calibrate.
+    """
     features, target = documents.features, documents.target
     constant = target.constant
     if isinstance(estimator, FrozenEstimator):
         columns = ScoreColumns.of(target, ~constant)
         rows, scores = np.arange(len(target.y)), columns.scores(estimator, features)
-        return columns, [Scored(estimator, rows, scores)]
+        return target, columns, [Scored(estimator, rows, scores)]
     y, used = target.y, np.arange(len(target.y))
-    if target.kind != MULTILABEL:
+    if target.kind == MULTILABEL:
+        splits = list(check_cv(cv, y, classifier=True).split(features, y, **split_params))
+        target = _marked_apart(target, splits, tested=ensemble and not pooled)
+        constant = target.constant
+    else:
         check_held_out(target)
     if target.kind == MULTICLASS and constant.any():
         learnt = target.of_classes(~constant)
@@ -95,9 +105,24 @@ def score_held_out(
         y = np.where(learnt.positive.any(axis=1), y, common)
     elif constant.any():
         documents = replace(documents, target=_without_constant_labels(target, estimator))
-    splits = check_cv(cv, y, classifier=True).split(features, y, **split_params)
+    if target.kind != MULTILABEL:
+        splits = list(check_cv(cv, y, classifier=True).split(features, y, **split_params))
     score = score_folds if ensemble else score_out_of_fold
-    return ScoreColumns.of(documents.target), score(estimator, documents, splits, n_jobs=n_jobs)
+    columns = ScoreColumns.of(documents.target)
+    return target, columns, score(estimator, documents, splits, n_jobs=n_jobs)
+
+
+def _marked_apart(target: Target, splits: list[Split], *, tested: bool) -> Target:
+    """Mark labels that lack one side in a part of a fold, unless none would be left."""
+    every, apart = np.arange(len(target.y)), np.zeros(target.names.size, dtype=bool)
+    for train, test in splits:
+        apart |= one_sided(target, every[train])
+        if tested:
+            apart |= one_sided(target, every[test])
+    apart &= ~target.constant
+    if not apart.any() or (apart | target.constant).all():
+        return target
+    return replace(target, apart=apart)
 
 
 def _without_constant_labels(target: Target, estimator: Any) -> Target:

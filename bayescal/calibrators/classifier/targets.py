@@ -35,6 +35,8 @@ class Target:
     population: bool = False
     # Documents that a column needs on either side: 2 where one must train and one be held out
     fewest: int = 1
+    # (columns,): labels that lack documents on one side in a part of a fold; None for none
+    apart: NDArray[np.bool_] | None = None
 
     @property
     def turned(self) -> bool:
@@ -59,6 +61,8 @@ class Target:
         positives = self.positive.sum(axis=0)
         rarer = np.minimum(positives, len(self.y) - positives)
         one_sided: NDArray[np.bool_] = rarer < self.fewest
+        if self.apart is not None:
+            one_sided |= self.apart
         filled = self.population and not one_sided.all()
         return np.zeros_like(one_sided) if filled else one_sided
 
@@ -147,10 +151,16 @@ def check_held_out(target: Target) -> None:
         )
 
 
+def one_sided(target: Target, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return the columns of which some documents are all positive, or none is."""
+    some = target.positive[rows]
+    return np.asarray(some.all(axis=0) | ~some.any(axis=0))
+
+
 def check_both_sides(target: Target, rows: NDArray[np.intp], where: str) -> None:
     """Raise ValueError unless some documents have both sides of every column that varies."""
     share = target.positive[rows].mean(axis=0)
-    lacking = np.flatnonzero(((share == 0.0) | (share == 1.0)) & ~target.constant)
+    lacking = np.flatnonzero(one_sided(target, rows) & ~target.constant)
     if lacking.size:
         first = int(lacking[0])
         if target.kind == MULTILABEL:
