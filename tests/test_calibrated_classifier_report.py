@@ -95,3 +95,18 @@ def test_what_cannot_be_reported(calibrator, arguments, error, message, tmp_path
     with pytest.raises(error, match=message):
         fit(calibrator=calibrator).report(tmp_path / "report.html", **arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_findings_are_those_of_the_one_map_in_words():
+    joint = MulticlassCalibrator(draws=20, chains=2)
+    fitted = fit(3, joint)
+    (own,) = fitted.calibrated_classifiers_[0].calibrators
+    assert fitted.findings(0.8) == own.findings(0.8)
+    assert len(fitted.findings()) == 2
+    of_folds = fit(3, joint, ensemble=True).findings()
+    assert len(of_folds) == 6
+    assert len({text.split(":")[0] for text in of_folds}) == 3
+    assert fit(3).findings() == ()
+    with pytest.raises(ValueError, match="level"):
+        fitted.findings(1.5)
