@@ -25,7 +25,8 @@ def main() -> None:
     if not (folder / "times.xml").exists():
         covering.measure(root, options.marks, folder)
     covered = covering.read(root, folder)
-    faults = [f for f in draw_faults(root, options.each) if options.room in ("", room_of(f.path))]
+    drawn = draw_faults(root, options.each, options.seed)
+    faults = [f for f in drawn if options.room in ("", room_of(f.path))]
     verdicts = []
     with options.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -41,6 +42,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=__doc__)
     add = parser.add_argument
     add("--each", type=int, default=24, help="faults in each room (default 24)")
+    add("--seed", default="", help="any text: other faults than those of other seeds")
     add("--room", default="", choices=["", *ROOMS], help="one room only")
     add("--marks", default="not slow and not docs", help="the tests tried, as for pytest -m")
     add("--at-most", type=float, default=300.0, help="seconds of tests a fault (default 300)")
