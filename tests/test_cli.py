@@ -115,6 +115,7 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
     assert {path.name for path in out.iterdir()} == names | {"demo.png", "report.html"}
     assert str(out / "demo.png") in text
     assert str(out / "report.html") in text
+    assert f"the scores are in {out}. Try:" in " ".join(text.split())
     topics = data_of(out / "report.html")["topics"]
     assert [topic["test"]["point"]["n"] for topic in topics] == [3299, 3299]
     summary = summary_of(out)
