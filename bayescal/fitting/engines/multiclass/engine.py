@@ -44,7 +44,7 @@ ROUNDS = 3  # of draws; each further one doubles their number, while the chains 
 AGREEMENT = 1.05  # the largest R-hat of chains that agree
 START = 0.5  # spread of the chains' starts, in standard deviations
 LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
-CURVATURE_COUNTS = 20.0  # draws
+CURVATURE_COUNTS = 3  # draws for each coordinate
 
 
 @dataclass(frozen=True)
@@ -259,21 +259,14 @@ def root_of_covariance(posterior: Posterior, chains: Floats) -> Floats:
     """
     Return R with R R^T the covariance that trajectories assume, (D, D).
 
-    The curvature at the ends of the chains, (chains, draws, D), says how coefficients vary given
-    the first few coordinates. Those are far from normal: their own covariance is that of the draws,
-    of which the curvature's counts as so many more.
+    It is that of the draws so far, (chains, draws, D), and of CURVATURE_COUNTS further ones for
+    each coordinate, whose covariance is the inverse curvature at the ends of the chains.
     """
     mean = np.mean([precision(posterior, point) for point in chains[:, -1]], axis=0)
-    first = posterior.first
-    factor = np.linalg.cholesky(mean[first:, first:])
-    slope = linalg.cho_solve((factor, True), mean[first:, :first])
-    own = np.linalg.inv(mean[:first, :first] - mean[:first, first:] @ slope)
-    draws = posterior.folded(chains)[..., :first].reshape(-1, first)
+    root = linalg.solve_triangular(np.linalg.cholesky(mean), np.eye(len(mean)), lower=True).T
+    draws = posterior.folded(chains).reshape(-1, posterior.size)
     if len(draws) > len(chains):
-        seen = np.cov(draws.T)
-        own = (CURVATURE_COUNTS * own + len(draws) * seen) / (CURVATURE_COUNTS + len(draws))
-    root: Floats = np.zeros((posterior.size, posterior.size))
-    root[:first, :first] = np.linalg.cholesky(own)
-    root[first:, :first] = -slope @ root[:first, :first]
-    root[first:, first:] = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True).T
+        seen = np.cov(linalg.solve_triangular(root, draws.T))
+        weight = len(draws) / (len(draws) + CURVATURE_COUNTS * len(mean))
+        root = root @ np.linalg.cholesky((1.0 - weight) * np.eye(len(mean)) + weight * seen)
     return root
