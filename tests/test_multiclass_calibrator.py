@@ -274,7 +274,7 @@ def test_options_may_be_ragged():
     more = calibrator.predict_top([[0.0, 1.0, 2.0, 3.0, 4.0, 9.0]])
     assert more.label.tolist() == [5]
     with pytest.raises(ValueError, match="scores must have 5 columns"):
-        quick().fit(np.zeros((9, 5)), np.arange(9) % 5).predict([[0.0] * 6])
+        quick(scores_are="scores").fit(np.zeros((9, 5)), np.arange(9) % 5).predict([[0.0] * 6])
     biased = quick(exchangeable=True, position_bias=True).fit(rows, y)
     assert float(np.abs(biased.posterior_["posterior"]["bias"]).max()) > 0.0
     assert float(np.abs(calibrator.posterior_["posterior"]["bias"]).max()) == 0.0
