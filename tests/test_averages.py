@@ -100,6 +100,8 @@ def test_family_probability_is_the_ratio_of_evidences():
     }
     expected = special.softmax(list(alone.values()))
     assert list(both.family_probability_.columns) == list(AVERAGED)
+    assert both.family_probability_.index.name == "class"
+    assert both.family_probability_.columns.name == "family"
     assert both.family_probability_.loc["True", list(alone)].to_numpy() == pytest.approx(
         expected, abs=1e-3
     )

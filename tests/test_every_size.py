@@ -13,6 +13,7 @@ import pytest
 from bayescal import MulticlassCalibrator, ScoreCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.scores import within_reach
 from bayescal.metrics import calibration_verdict, class_verdict
 from bayescal.monitoring import audit
 from bayescal.support.score_checks import ScoresWarning
@@ -142,3 +143,8 @@ def test_weights_beyond_what_numbers_hold_get_finite_answers(answer):
 def test_a_test_that_repeats_documents_refuses_weights_beyond_memory():
     with pytest.raises(ValueError, match=r"sample_weight must count at most 10,000,000"):
         class_verdict(CLASS, np.full((60, 3), 1.0 / 3.0), sample_weight=np.full(60, 1e30))
+
+
+def test_scores_too_small_to_divide_by_are_zero():
+    found = within_reach(np.array([0.0, 1e-300, -1e-295, -1e-280, 1.0]), 0.0, 1.0)
+    assert found.tolist() == [0.0, 0.0, 0.0, -1e-280, 1.0]
