@@ -44,7 +44,7 @@ ROUNDS = 3  # of draws; each further one doubles their number, while the chains 
 AGREEMENT = 1.05  # the largest R-hat of chains that agree
 START = 0.5  # spread of the chains' starts, in standard deviations
 LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
-CURVATURE_COUNTS = 1  # draws for each coordinate
+CURVATURE_COUNTS = 10  # draws for each coordinate
 
 
 @dataclass(frozen=True)
