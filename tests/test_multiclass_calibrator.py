@@ -12,6 +12,8 @@ from bayescal.decisions import with_abstention
 from bayescal.fitting.results.class_summary import class_findings
 from bayescal.support.score_checks import ScoresWarning
 
+# Chains may disagree where documents are few or labels reversed; rounding decides in which fits.
+pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 NAMES = ["bird", "cat", "dog"]
 
 
@@ -322,7 +324,6 @@ def test_bad_parameters_are_named(options, message):
         quick(**options).fit(SCORES, LABELS)
 
 
-@pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 def test_probabilities_that_do_not_sum_to_one():
     p = special.softmax(SCORES, axis=1)
     p[3] *= 0.9

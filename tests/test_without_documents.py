@@ -159,6 +159,7 @@ class TestConstantLabels:
 class TestSingleDocuments:
     """A class or label of one document cannot be trained on and held out: the base rate answers."""
 
+    @pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
     @pytest.mark.parametrize(
         ("calibrator", "ensemble"),
         [(each, True) for each in (QUICK, "temperature")]
