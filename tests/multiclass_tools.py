@@ -42,10 +42,8 @@ def random_point(posterior, seed, spread=0.5):
 
 
 def draws_of(posterior, rng, chains, draws):
-    """Return points of chains, and the posterior in whose coordinates they are."""
     mode = find_mode(posterior, first_of(posterior))
-    centred = mode.centred(posterior)
-    return draw_chains(centred, mode, chains, draws, rng, rounds=1)[0].points, centred
+    return draw_chains(posterior, mode, chains, draws, rng, rounds=1)[0].points
 
 
 def reference_log_density(posterior, log_p, label, point):

@@ -51,7 +51,6 @@ def test_gradient_is_that_of_the_density(weighted, case):
         log_p[::3, 0] = -np.inf
     label = np.where(np.isneginf(log_p[np.arange(25), LABEL]), 1, LABEL)
     posterior = posterior_of(log_p, label, weight=weight)
-    posterior = find_mode(posterior, first_of(posterior)).centred(posterior)
     point = random_point(posterior, 3)
     _, gradient = posterior(point[None])
     numeric = optimize.approx_fprime(point, lambda x: posterior(x[None])[0][0], 1e-6)
@@ -172,20 +171,6 @@ def test_first_map_is_no_local_optimum():
 
     grid = [(g, w, c) for g in (-2, -1, 0, 1) for w in (-0.5, 0.3, 1, 2) for c in (-0.5, 0, 0.5)]
     assert loss(found.globals_) <= min(loss(np.array(each, dtype=float)) for each in grid) + 1e-6
-
-
-def test_coordinates_of_the_mode_change_nothing_but_the_volume(posterior):
-    mode = find_mode(posterior, first_of(posterior))
-    centred = mode.centred(posterior)
-    assert 0.0 <= centred.share.min() < 0.7 < centred.share.max() <= 1.0
-    there = np.stack([random_point(centred, seed, 0.3) for seed in range(4)])
-    maps, scale = centred.maps(there), np.exp(there[:, GLOBALS + 1 : posterior.first])
-    here = there.copy()
-    theta = maps.theta.reshape(4, -1)[:, posterior.used]
-    here[:, posterior.first :] = theta / scale[:, posterior.block]
-    volume = np.log(mode.scale / scale)[:, posterior.block] @ (1.0 - centred.share)
-    np.testing.assert_allclose(centred(there)[0], posterior(here)[0] + volume, rtol=1e-9)
-    np.testing.assert_allclose(centred.maps(mode.point(centred)[None]).theta, mode.maps.theta)
 
 
 def test_single_precision_keeps_the_density():

@@ -64,7 +64,7 @@ def ranks(prior, weight=None, sets=SETS, kind=PLAIN):
         truth = quantities(made, maps, log_scale[None])[:, 0]
         posterior = posterior_of(log_p, label, prior, weight, exchangeable=kind == OPTIONS)
         rng = np.random.default_rng([seed, 1])
-        points, posterior = draws_of(posterior, rng, CHAINS, LAST)
+        points = draws_of(posterior, rng, CHAINS, LAST)
         points = points[:, ::STEP].reshape(-1, posterior.size)
         drawn = quantities(posterior, posterior.maps(points), points[:, 4 : posterior.first])
         out.append((drawn < truth[:, None]).sum(axis=1))

@@ -611,6 +611,7 @@ def test_curves_that_fall_have_several_regions(chromium, tmp_path):
 # Several classes
 
 
+@pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")  # they are few
 def test_several_classes_draw_reliability_and_risk(chromium, tmp_path):
     rng = np.random.default_rng(0)
     label = rng.integers(0, 3, 600)

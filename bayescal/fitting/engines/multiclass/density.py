@@ -209,11 +209,8 @@ class Posterior:
     The posterior density in coordinates that a sampler moves in.
 
     A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each block,
-    standard coefficients). Labels determine G (1 + c), the slope near certainty, better than G.
-    With s the scale of its block, a coefficient is typical^(1 - share) s^share times its standard
-    coefficient. Where labels say nothing, the share is 1 and standard coefficients do not depend on
-    the scale; where labels determine a coefficient, it is 0 and the coefficient does not
-    (Papaspiliopoulos, Roberts and Sköld, Statistical Science 2007).
+    standard coefficients): a coefficient is its block's scale times its standard coefficient,
+    which is Normal(0, 1). Labels determine G (1 + c), the slope near certainty, better than G.
     """
 
     likelihood: Likelihood
@@ -224,9 +221,6 @@ class Posterior:
     names: tuple[str, ...]  # of the blocks that have coefficients
     used: Integers  # positions of the used coefficients in a flat (rows, K)
     shape: tuple[int, int]  # (rows, K)
-    typical: Floats  # scale of each block, near its posterior mode
-    axes: Floats  # orthonormal axes of the coefficients of each block, (P, P)
-    share: Floats  # of the prior in the posterior along each axis, (P,)
 
     @classmethod
     def of(
@@ -245,9 +239,7 @@ class Posterior:
         names = tuple(BLOCKS[k] for k in present)
         shape = used.shape[0], used.shape[1]
         block = np.searchsorted(present, of_row)
-        least = np.array([prior.scale(name, shape[1]) for name in names])
-        axes, share = np.eye(block.size), np.ones(block.size)
-        return cls(likelihood, mean, sd, prior, block, names, positions, shape, least, axes, share)
+        return cls(likelihood, mean, sd, prior, block, names, positions, shape)
 
     @property
     def scales(self) -> Floats:
@@ -272,16 +264,12 @@ class Posterior:
         return Maps(
             globals_,
             lapse_logit(points[:, GLOBALS]),
-            self.spread_out((self.unit(points) * points[:, self.first :]) @ self.axes.T),
+            self.spread_out(self.unit(points) * points[:, self.first :]),
         )
-
-    def wider(self, points: Floats) -> Floats:
-        """Return the log of scale over typical scale for each coefficient, (C, P)."""
-        return (points[:, GLOBALS + 1 : self.first] - np.log(self.typical))[:, self.block]
 
     def unit(self, points: Floats) -> Floats:
         """Return coefficients over standard coefficients, (C, P)."""
-        return np.asarray(self.typical[self.block] * np.exp(self.share * self.wider(points)))
+        return np.asarray(np.exp(points[:, GLOBALS + 1 : self.first])[:, self.block])
 
     def folded(self, points: Floats) -> Floats:
         """Return points whose root of the lapse odds is positive: its sign means nothing."""
@@ -300,11 +288,9 @@ class Posterior:
         maps = self.maps(points)
         value, by = self.likelihood.with_gradient(maps)
         log_scale, standard = points[:, GLOBALS + 1 : self.first], points[:, self.first :]
-        wider, unit, share = self.wider(points), self.unit(points), self.share
-        by_standard = by.theta.reshape(len(points), -1)[:, self.used] @ self.axes * unit
-        small = standard * np.exp((share - 1.0) * wider)  # Normal(0, 1) a priori
+        by_standard = by.theta.reshape(len(points), -1)[:, self.used] * self.unit(points)
         of_block = self.block[:, None] == np.arange(len(self.names))
-        by_scale = (share * by_standard * standard + (1.0 - share) * (small**2 - 1.0)) @ of_block
+        by_scale = (by_standard * standard) @ of_block
         root = points[:, GLOBALS]
         lapse, by_lapse = lapse_prior(root, self.prior)
         by_root = by.lapse_logit * 2.0 / np.copysign(np.maximum(np.abs(root), LEAST_ROOT), root)
@@ -314,14 +300,14 @@ class Posterior:
         by_globals[:, 2] = by_globals[:, 2] * slope + by_slope - by_globals[:, 0]
         value += np.log(slope)
         ratio = FREEDOM * (self.scales * np.exp(-log_scale)) ** 2
-        value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (small**2).sum(axis=1)
-        value -= (FREEDOM * log_scale + 0.5 * ratio).sum(axis=1) + wider @ (1.0 - share)
+        value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (standard**2).sum(axis=1)
+        value -= (FREEDOM * log_scale + 0.5 * ratio).sum(axis=1)
         gradient = np.concatenate(
             [
                 by_globals,
                 (by_root + by_lapse)[:, None],
                 by_scale - FREEDOM + ratio,
-                by_standard - small * np.exp((share - 1.0) * wider),
+                by_standard - standard,
             ],
             axis=1,
         )

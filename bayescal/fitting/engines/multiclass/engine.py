@@ -88,7 +88,6 @@ def fit_map(
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
     mode = find_mode(posterior, start_at.first)
-    posterior = mode.centred(posterior)
     drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
     found = posterior.likelihood.design
@@ -227,29 +226,25 @@ def precision(posterior: Posterior, point: Floats) -> Floats:
     """Return the expected curvature of minus the log posterior at a point, (D, D)."""
     maps = posterior.maps(point[None])
     log_scale = point[GLOBALS + 1 : posterior.first]
-    block, share = posterior.block, posterior.share
+    block = posterior.block
     # Derivatives of globals and coefficients by the point's globals, log scales and coefficients.
     first = posterior.first
     by = np.zeros((GLOBALS + posterior.used.size, posterior.size))
     by[:GLOBALS, :GLOBALS] = np.eye(GLOBALS)
     by[0, 2] = -1.0
     by[2, 2] = asymmetry_of(point[2])[1]
-    along = posterior.axes * posterior.unit(point[None])
-    for k in range(log_scale.size):
-        mine = block == k
-        by[GLOBALS:, GLOBALS + 1 + k] = along[:, mine] @ (share * point[first:])[mine]
-    by[GLOBALS:, first:] = along
+    at, unit = np.arange(block.size), posterior.unit(point[None])[0]
+    by[GLOBALS + at, GLOBALS + 1 + block] = unit * point[first:]
+    by[GLOBALS + at, first + at] = unit
     curvature = derivatives(posterior, maps)[0]
     curvature[:GLOBALS, :GLOBALS] += np.diag(posterior.sd**-2.0)
     ratio = 2.0 * FREEDOM * (posterior.scales * np.exp(-log_scale)) ** 2
-    of_scales = np.maximum(ratio, LEAST_CURVATURE)
-    of_scales += np.bincount(block, 2.0 * (1.0 - share) ** 2, log_scale.size)
     of_prior = np.concatenate(
         [
             np.zeros(GLOBALS),
             [2.0 * (sum(posterior.prior.lapse) + posterior.likelihood.total)],
-            of_scales,
-            np.exp(2.0 * (share - 1.0) * posterior.wider(point[None])[0]),
+            np.maximum(ratio, LEAST_CURVATURE),
+            np.ones(block.size),
         ]
     )
     return np.asarray(by.T @ curvature @ by + np.diag(of_prior))

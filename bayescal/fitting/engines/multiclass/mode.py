@@ -1,6 +1,6 @@
 """The mode of calibration maps given the scales of their coefficients, and those scales."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, optimize, special
@@ -108,17 +108,11 @@ class MapMode:
 
     maps: Maps  # one map
     scale: Floats  # of each block
-    axes: Floats  # principal axes of the coefficients of each block, (P, P)
-    share: Floats  # posterior over prior variance along each axis, given the scales
-
-    def centred(self, posterior: Posterior) -> Posterior:
-        """Return the posterior in coordinates that the mode makes nearly normal."""
-        return replace(posterior, typical=self.scale, axes=self.axes, share=self.share)
 
     def point(self, posterior: Posterior) -> Floats:
-        """Return the mode as a point of the centred posterior, (D,)."""
+        """Return the mode as a point of the posterior, (D,)."""
         theta = self.maps.theta.reshape(-1)[posterior.used]
-        standard = theta @ self.axes / self.scale[posterior.block]
+        standard = theta / self.scale[posterior.block]
         shared = self.maps.globals_[0].copy()
         shared[2] = steepness(shared[2])
         shared[0] += shared[2]
@@ -173,13 +167,7 @@ def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
         scale = new
         if change < SETTLED:
             break
-    covariance = (inverse.T @ inverse)[GLOBALS:, GLOBALS:]
-    axes, share = np.zeros_like(covariance), np.empty(len(covariance))
-    for k, width in enumerate(scale):
-        mine = np.flatnonzero(posterior.block == k)
-        variances, axes[np.ix_(mine, mine)] = np.linalg.eigh(covariance[np.ix_(mine, mine)])
-        share[mine] = np.clip(variances / width**2, 0.0, 1.0)
-    return MapMode(maps, scale, axes, share)
+    return MapMode(maps, scale)
 
 
 def _scales(posterior: Posterior, maps: Maps, scale: Floats, variance: Floats) -> Floats:
