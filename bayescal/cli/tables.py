@@ -398,7 +398,7 @@ def rates_table(
         f"Documents whose {what} are taken{order}",
         table,
         ["taken", "found", "missed", "recall", "precision"],
-        lambda row: [_selected(row), *_outcomes(row), _ranged(row, "precision", _share)],
+        lambda row: [_selected(row), *_outcomes(row), _ranged(row, "precision", _per_cent)],
         *_notes(table, level, "that miss as many or fewer"),
         "precision: the share of positives among the documents taken",
     )
@@ -444,10 +444,10 @@ def _outcomes(row: dict[Any, Any]) -> list[str]:
     from bayescal.report import rendering
 
     counts = [_ranged(row, name, rendering.count) for name in ("found", "missed")]
-    return [*counts, _ranged(row, "recall", _share)]
+    return [*counts, _ranged(row, "recall", _per_cent)]
 
 
-def _share(value: float) -> str:
+def _per_cent(value: float) -> str:
     from bayescal.report import rendering
 
     return rendering.percent(value).replace("\N{MINUS SIGN}", "-")

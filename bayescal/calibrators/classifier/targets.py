@@ -152,7 +152,7 @@ def check_held_out(target: Target) -> None:
 
 
 def one_sided(target: Target, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which columns have one value in some documents."""
+    """Return a mask of the columns that are constant among some documents."""
     some = target.positive[rows]
     return np.asarray(some.all(axis=0) | ~some.any(axis=0))
 
