@@ -136,6 +136,23 @@ def test_shares_and_sums_of_known_counts():
     )
 
 
+def test_limits_of_shares_are_where_those_of_their_definition_change_sign():
+    rng, q = np.random.default_rng(0), np.linspace(0.0, 1.0, 100_001)
+    for _ in range(20):
+        parts = rng.integers(0, 12, (2, 3)).cumsum(axis=1).astype(float)
+        if rng.random() < 0.3:
+            parts[rng.integers(2), :2] = 0.0  # an estimate and a lower limit of none
+        a, b = (Limits(value, lower, upper) for lower, value, upper in parts)
+        if a.value + b.value == 0.0:
+            continue
+        found, zero = share_limits(a, b), (1.0 - q) * a.value - q * b.value
+        low = zero - np.hypot((1.0 - q) * (a.value - a.lower), q * (b.upper - b.value))
+        high = zero + np.hypot((1.0 - q) * (a.upper - a.value), q * (b.value - b.lower))
+        assert found.value == a.value / (a.value + b.value)
+        assert found.lower == pytest.approx(q[low > 0.0].max(initial=0.0), abs=2e-5)
+        assert found.upper == pytest.approx(q[high < 0.0].min(initial=1.0), abs=2e-5)
+
+
 def test_sizes_of_elusion_samples_are_those_of_the_tables():
     # 28,000 unread documents, recall .8 with .95: by (1 - n/N)^(K + 1) <= .05, exactly.
     for found, size in ((50, 5_762), (100, 3_046), (240, 1_341), (500, 657)):

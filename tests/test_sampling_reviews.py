@@ -18,18 +18,22 @@ from bayescal.sampling import (
     plan_sample,
     read_plan,
 )
-from bayescal.sampling.design import design_limits, simultaneous_limits
+from bayescal.sampling.design import StratifiedDraw, design_limits, simultaneous_limits
 from bayescal.sampling.draws import draw_of_plans
 from bayescal.sampling.elliptical import draw
 from bayescal.sampling.four_intervals import _note_of_ties
 from bayescal.sampling.hidden import (
+    KNOTS,
     LEARNED,
+    HiddenCurves,
     RankedCollection,
+    count_positives,
     fit_posterior,
     shared_limits,
     simultaneous_level,
 )
-from bayescal.sampling.planning import allocate
+from bayescal.sampling.planning import allocate, strata_of
+from bayescal.sampling.plans import stratum_of
 from bayescal.sampling.units import SamplingUnits
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text.reuters_scores import load_reuters_scores
@@ -127,19 +131,6 @@ def test_probabilities_of_several_rounds():
         inclusion_of((), scores)
 
 
-@pytest.mark.parametrize("purpose", ["recall", "precision", "prevalence", "calibration"])
-def test_labels_go_where_they_tell_most(purpose):
-    scores, _, labels, (one, _) = review()
-    labels = np.where(np.isin(np.arange(N), one.documents), labels, np.nan)
-    plan = plan_sample(
-        scores, 300, purpose=purpose, threshold=AT, labels=labels, inclusion=one, random_state=0
-    )
-    above = np.mean(scores[plan.documents] >= AT)
-    assert above > np.mean(scores >= AT)
-    if purpose == "precision":
-        assert above > 0.5
-
-
 def test_allocation_is_proportional_within_bounds():
     documents = np.array([10, 100, 1_000])
     given = allocate(np.array([0.5, 0.3, 0.2]), documents, 60)
@@ -147,6 +138,80 @@ def test_allocation_is_proportional_within_bounds():
     assert given[0] == 10  # all of a stratum that would get more
     assert allocate(np.array([1.0, 0.0, 0.0]), documents, 60).tolist() == [10, 25, 25]
     assert allocate(np.ones(3), documents, 1_110).tolist() == [10, 100, 1_000]
+    # Five each, and 42.5, 25.5 and 17 of the others.
+    assert allocate(np.array([5.0, 3.0, 2.0]), np.full(3, 900), 100).tolist() == [48, 30, 22]
+    assert allocate(np.array([0.5, 0.5]), np.array([3, 900]), 8).tolist() == [3, 5]
+    assert allocate(np.array([0.9, 0.1]), np.array([900, 900]), 4).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("documents", "above", "labels", "ends"),
+    [
+        (20_000, 2_000, 300, [60, 600, 2_000]),
+        (20_000, None, 300, [60, 600]),
+        (20_000, 500, 300, [60, 500]),  # 600 is too close to the threshold
+        (20_000, 100, 300, [100, 600]),
+        (20_000, 2_000, 19, [2_000]),  # too few labels for four strata
+        (20_000, 2_000, 1, []),
+        (1_000, 300, 300, [30, 300]),  # three documents are too few
+        (1_000, 0, 300, [30]),
+    ],
+)
+def test_strata_end_at_the_threshold_and_at_shares_of_the_ranking(documents, above, labels, ends):
+    scores = np.random.default_rng(0).permutation(documents).astype(float)
+    threshold = None if above is None else float(documents - above)
+    lowest = strata_of(scores, threshold, labels)
+    assert lowest == [documents - end for end in ends] + [0.0]
+    stratum = stratum_of(scores, lowest)
+    for h, low in enumerate(lowest):
+        assert scores[stratum == h].min() == low
+        assert (scores[stratum < h] > low).all()
+    plan = plan_sample(scores, labels, threshold=threshold, random_state=0)
+    assert [each.lowest for each in plan.strata] == [lowest[h] for h in np.unique(plan.stratum)]
+    assert sum(each.sampled for each in plan.strata) == labels
+
+
+def test_a_first_round_has_a_third_of_its_labels_by_size():
+    scores = np.random.default_rng(0).permutation(20_000).astype(float)
+    plan = plan_sample(scores, 300, threshold=18_000.0, random_state=0)
+    # Five each, and of the other 280 .3 N_h / N + .7 / 4: 54.25, 56.27, 59.88 and 129.60.
+    assert [each.sampled for each in plan.strata] == [54, 56, 60, 130]
+    assert [each.documents for each in plan.strata] == [60, 540, 1_400, 18_000]
+
+
+@pytest.mark.parametrize("purpose", ["recall", "precision", "prevalence", "calibration"])
+def test_a_later_round_is_allocated_by_neyman_s_rule(purpose):
+    scores, _, labels, (one, _) = review()
+    labels = np.where(np.isin(np.arange(N), one.documents), labels, np.nan)
+    plan = plan_sample(
+        scores, 300, purpose=purpose, threshold=AT, labels=labels, inclusion=one, random_state=0
+    )
+    collection = RankedCollection.of(scores)
+    drawn = fit_posterior(collection, labels, "vague", 0).probabilities()[:, collection.code]
+    p, above, open_ = drawn.mean(axis=0), scores >= AT, np.isnan(labels)
+    recall = p[above].sum() / p.sum()
+    weight = {
+        "recall": np.where(above, 1.0 - recall, recall),
+        "precision": above.astype(float),
+    }.get(purpose, np.ones(N))
+    spread, size = [], []
+    for h in range(len(plan.strata)):
+        own = open_ & (plan.stratum == h)
+        size.append(own.sum())
+        spread.append(np.sqrt(size[-1] * (weight**2 * p * (1.0 - p))[own].sum()))
+    spread, size = np.array(spread), np.array(size)
+    share = 0.9 * spread / spread.sum() + 0.1 * (0.3 * size / size.sum() + 0.7 / size.size)
+    wanted = [each.sampled for each in plan.strata]
+    assert [each.documents for each in plan.strata] == size.tolist()
+    assert wanted == allocate(share, size, 300).tolist()
+    # The width that is expected is that of labels drawn from the posterior.
+    mine = StratifiedDraw(plan.stratum, np.isin(np.arange(N), plan.documents), ~open_)
+    of = "prevalence" if purpose == "calibration" else purpose
+    rng, widths = np.random.default_rng(1), []
+    for own in drawn[::80]:
+        units = SamplingUnits.of(scores, np.where(open_, rng.random(N) < own, labels), None)
+        widths.append(design_limits(of, units, above, mine, 0.9).width)
+    assert plan.expected_width == pytest.approx(np.mean(widths), rel=0.25)
 
 
 def test_a_plan_survives_its_file(tmp_path):
@@ -381,6 +446,39 @@ def test_a_simultaneous_level_is_that_of_independent_intervals():
     )
 
 
+@pytest.mark.parametrize("estimate", [estimate_recall, estimate_precision])
+def test_simultaneous_limits_of_curves_have_the_level_that_holds_at_every_score(estimate):
+    scores, positive = collection(n=300, share=0.2)
+    plan = plan_sample(scores, 120, threshold=AT, random_state=0)
+    labels = labelled(positive, plan)
+    found = estimate(scores, labels, AT, design=plan, simultaneous=True)
+    curves = HiddenCurves.of(
+        scores,
+        labels,
+        labels,
+        scores >= AT,
+        "vague",
+        (0.0, 0.0),
+        np.random.default_rng(0),
+        bins=True,
+    )
+    taken = np.cumsum(curves.collection.size)
+    for name, (above, below), bins in zip(
+        ("without_hidden", "with_hidden"),
+        (curves.without_hidden, curves.with_hidden),
+        curves.in_bins,
+        strict=True,
+    ):
+        reached, total = bins.cumsum(axis=1), bins.sum(axis=1, keepdims=True)
+        recall = estimate is estimate_recall
+        level = simultaneous_level(reached / total if recall else reached / taken, 0.9)
+        draws = above / (above + below) if recall else above / np.count_nonzero(scores >= AT)
+        ends = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
+        limits = getattr(found, name)
+        assert (limits.lower, limits.upper) == pytest.approx(tuple(ends))
+        assert limits.value == pytest.approx(draws.mean())
+
+
 def test_shared_limits_hold_in_both_posteriors():
     draws = np.random.default_rng(0).normal(size=20_000)
     same = shared_limits(draws, draws, 0.9)
@@ -407,6 +505,58 @@ def test_draws_are_those_of_a_known_posterior():
     deviation = np.sqrt(np.diag(np.linalg.inv(precision)))
     assert np.abs((x.mean(axis=0) - mean) / deviation).max() < 0.15
     np.testing.assert_allclose(x.std(axis=0), deviation, rtol=0.12)
+
+
+@pytest.mark.parametrize("error", [(0.0, 0.0), (0.2, 0.03)])
+def test_the_curve_is_the_integral_of_its_slopes_and_a_floor_of_hidden_positives(error):
+    rng = np.random.default_rng(0)
+    scores, positive = collection(n=500, share=0.2)
+    labels = np.where(rng.random(500) < 0.3, positive, np.nan)
+    units = RankedCollection.of(scores)
+    model = fit_posterior(units, labels, (2.0, 3.0), 0, error).model
+    x = rng.normal(size=model.dimension)
+    walk = 0.5 * abs(x[2]) * np.cumsum(x[4:12])
+    slopes = np.exp(np.log(2.0) + 0.7 * x[1] + walk - walk[4])
+    slopes[-3:] *= 1.0 + 1.5 * x[12:]
+    # Trapezoids between the knots, from the anchor: the normal score of 99 % of the documents.
+    grid = np.union1d(np.linspace(-4.0, 4.0, 4_001), KNOTS)
+    steps = np.diff(grid) * slopes[np.searchsorted(KNOTS, (grid[1:] + grid[:-1]) / 2.0)]
+    eta = np.r_[0.0, np.cumsum(steps)]
+    anchor = np.interp(stats.norm.ppf(0.99), grid, eta)
+    eta = 2.5 * x[0] + np.interp(units.z, grid, eta) - anchor
+    rho = stats.beta(2.0, 3.0).ppf(stats.norm.cdf(x[3]))
+    visible = special.expit(eta) @ units.size
+    odds = np.exp(eta) + rho / (1.0 - rho) * visible / 500
+    p = odds / (1.0 + odds)
+    np.testing.assert_allclose(model.probabilities(x[None])[0], p, rtol=1e-6)
+    assert model.share_hidden(x[None])[0] == pytest.approx(rho)
+    missed, mistaken = error
+    of_label = (p * (1.0 - missed) + (1.0 - p) * mistaken)[units.code]
+    known = ~np.isnan(labels)
+    expected = stats.bernoulli.logpmf(labels[known], of_label[known]).sum()
+    assert model.log_likelihood(x[None])[0] == pytest.approx(expected)
+
+
+def test_positives_are_those_that_labels_of_erring_reviewers_stand_for():
+    scores, positive = collection(n=600, share=0.3)
+    labels = np.where(np.random.default_rng(0).random(600) < 0.5, positive, np.nan)
+    units, (missed, mistaken) = RankedCollection.of(scores), (0.3, 0.1)
+    posterior = fit_posterior(units, labels, "vague", 0, (missed, mistaken))
+    some = scores > 0.0
+    drawn = count_positives(posterior, units, labels, some, np.random.default_rng(0))
+    p = posterior.probabilities()[:, units.code]
+    labelled = p * (1.0 - missed) + (1.0 - p) * mistaken
+    of_document = np.select(
+        [labels == 1.0, labels == 0.0],
+        [p * (1.0 - missed) / labelled, p * missed / (1.0 - labelled)],
+        p,
+    )
+    expected = np.array([(of_document * some)[:, units.code == k].sum(axis=1) for k in units.code])
+    # Per bin and draw of the curve: a mean of 1,600, to four of its standard errors.
+    error = np.sqrt(drawn.var(axis=0).max() / len(drawn))
+    np.testing.assert_allclose(
+        drawn.mean(axis=0)[units.code], expected.mean(axis=1), atol=4.0 * error
+    )
 
 
 def test_without_labels_the_share_hidden_is_its_prior():

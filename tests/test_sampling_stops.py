@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.sampling import RULES, plan_sample, stop_review
+from bayescal.sampling import RULES, estimate_recall, plan_sample, stop_review
+from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.stopping import first_sure, rank_order_pvalue
 from tests.sizes import size
 
@@ -47,18 +48,27 @@ def test_control_stops_at_the_rank_of_its_positive():
     ranks = np.sort(np.argsort(np.argsort(-scores))[plan.documents[positive[plan.documents]]]) + 1
     expected = ranks[first_sure(ranks.size, 0.8, 0.9) - 1]
     found = stop_review(scores, labels, rule="control", control=plan)
-    assert found.rank == expected
-    assert not found.stop
+    assert (found.rank, found.sample, found.stop) == (expected, 0, False)
+    best = np.argsort(-scores)
+    unread = np.count_nonzero(~np.isin(best[:expected], plan.documents))
+    assert found.advice == f"Read on to rank {expected:,}: {unread:,} documents more."
     _, _, more = read_to(expected, extra=plan.documents)
     done = stop_review(scores, more, rule="control", control=plan)
     assert done.stop
-    assert done.evidence >= 0.9
+    assert done.read == np.argmin(np.isin(best, np.r_[best[:expected], plan.documents]))
+    assert done.evidence == pytest.approx(
+        stats.binom.cdf(np.count_nonzero(ranks <= done.read) - 1, ranks.size, 0.8)
+    )
+    assert done.advice == f"Stop: {done.read:,} documents were read, and {expected:,} are enough."
     few = plan_sample(scores, 40, purpose="control", random_state=1)
     _, _, labels = read_to(0, extra=few.documents)
     asked = stop_review(scores, labels, rule="control", control=few)
-    assert asked.rank is None
-    assert asked.sample > 0
-    assert "Sample" in asked.advice
+    # It takes eleven positives, at the share of positives so far.
+    wanted = np.ceil(
+        (11 - positive[few.documents].sum()) * 41 / (positive[few.documents].sum() + 0.5)
+    )
+    assert (asked.rank, asked.sample, asked.evidence) == (None, wanted, 0.0)
+    assert asked.advice == f"Sample {wanted:,.0f} more documents at random."
 
 
 def test_target_stops_at_the_last_control_positive():
@@ -69,9 +79,14 @@ def test_target_stops_at_the_last_control_positive():
     found = stop_review(scores, labels, rule="target", control=control)
     rank = np.argsort(np.argsort(-scores))
     assert found.rank == rank[control[positive[control]]].max() + 1
+    assert found.evidence == 0.0
+    _, _, more = read_to(found.rank, extra=control)
+    assert stop_review(scores, more, rule="target", control=control).evidence == pytest.approx(
+        1.0 - 0.8**10
+    )
     short = stop_review(scores, labels, rule="target", control=control[:20])
-    assert short.rank is None
-    assert short.sample > 0
+    own = positive[control[:20]].sum()
+    assert (short.rank, short.sample) == (None, np.ceil((10 - own) * 21 / (own + 0.5)))
 
 
 @pytest.mark.slow
@@ -116,16 +131,49 @@ def test_an_elusion_sample_certifies_or_asks_for_more():
     order = np.argsort(-scores)
     rest = np.random.default_rng(0).permutation(order[800:])
     found = [stop_review(*read_to(800, extra=rest[:n])[::2], rule="elusion") for n in (20, 700)]
-    assert not found[0].stop
-    assert found[0].sample > 50
-    assert found[1].stop
-    assert found[1].rank == 800
+    assert [each.stop for each in found] == [False, True]
+    assert [each.evidence for each in found] == [0.0, 0.9]
+    # So many random documents without a positive leave a recall below .8 a probability of .1.
+    most = np.floor(positive[order[:800]].sum() * 0.25)
+    size = np.argmax(stats.hypergeom.cdf(0, 1_200, most + 1, np.arange(1_200)) <= 0.1)
+    assert found[0].sample == size - 20
+    assert (found[1].rank, found[1].read, found[1].sample) == (800, 800, 0)
     assert positive[order[:800]].sum() >= 0.8 * positive.sum()
     whole = stop_review(scores, positive.astype(float), rule="elusion")
     assert whole.stop
 
 
-@pytest.mark.parametrize("rule", ["posterior", "quant", "hypergeometric"])
+def test_the_posterior_rule_stops_where_both_intervals_of_recall_reach_it():
+    scores, _, labels = read_to(300)
+    found = stop_review(scores, labels, recall=0.75, assurance=0.85)
+    at = np.sort(scores)[::-1][found.rank - 1]
+    recall = estimate_recall(scores, labels, at, level=0.7)
+    ends = recall.without_hidden.lower, recall.with_hidden.lower
+    assert min(ends) == pytest.approx(0.75, abs=0.015)
+    assert found.rank > found.read == 300
+    assert found.evidence < 0.85
+
+
+def test_quant_stops_at_the_expected_recall_less_two_errors_document_by_document():
+    scores, positive, labels = read_to(250)
+    found = stop_review(scores, labels, rule="quant", recall=0.85)
+    collection = RankedCollection.of(scores)
+    posterior = fit_posterior(collection, labels, 0, np.random.default_rng(0))
+    order = np.argsort(-scores)
+    p = posterior.probabilities().mean(axis=0)[collection.code][order]
+    p[:250] = positive[order[:250]]
+    variance = np.where(np.arange(N) < 250, 0.0, p * (1.0 - p))
+    for rank in range(1, N + 1):
+        error = np.sqrt(variance[rank:].sum()) * p[:rank].sum() / p.sum() ** 2
+        if p[:rank].sum() / p.sum() - 2.0 * error >= 0.85:
+            break
+    # Whole bins are read.
+    ends = np.cumsum(collection.size)
+    assert found.rank == ends[np.searchsorted(ends, rank)]
+    assert (found.rank > 250, found.evidence) == (True, 0.0)
+
+
+@pytest.mark.parametrize("rule", ["posterior", "hypergeometric"])
 def test_more_looks_stop_later(rule):
     scores, _, labels = read_to(500)
     once, often = (stop_review(scores, labels, rule=rule, looks=k) for k in (1, 50))
