@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
+from scipy import stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.likelihood_ratio import (
@@ -78,10 +79,50 @@ def test_tippett_of_misleading_ratios(pairs, ax):
         TippettDisplay.from_predictions(same, log10_lr, kind=3, ax=ax)
 
 
+def test_curves_of_independent_comparisons_have_the_intervals_of_jeffreys(ax):
+    rng = np.random.default_rng(2)
+    y = np.arange(90) < 30
+    log10_lr = np.round(np.where(y, 0.5, -0.4) + 0.6 * rng.normal(size=90), 1)
+    data = TippettDisplay.from_predictions(y, log10_lr, level=0.8, ax=ax).data
+    for truth, name, n in ((y, "positive", 30), (~y, "negative", 60)):
+        share = (log10_lr[truth] > data["log10_lr"].values[:, None]).mean(axis=1)
+        # A mean of n has the standard error of n - 1 documents; of equal ones there are n.
+        size = np.where((share > 0.0) & (share < 1.0), n - 1.0, n)
+        posterior = stats.beta(size * share + 0.5, size * (1.0 - share) + 0.5)
+        lower = np.where(share == 0.0, 0.0, posterior.ppf(0.1))
+        upper = np.where(share == 1.0, 1.0, posterior.ppf(0.9))
+        np.testing.assert_allclose(data[name], share)
+        np.testing.assert_allclose(data[f"{name}_lower"], lower)
+        np.testing.assert_allclose(data[f"{name}_upper"], upper)
+    data = ConsistencyDisplay.from_predictions(y, log10_lr, level=0.8, ax=ax).data
+    assert data.sizes["bin"] == 30 // 5
+    edges = np.r_[0, np.cumsum(data["comparisons"])]
+    order = np.argsort(log10_lr, kind="stable")
+    for k in range(6):
+        rows = order[edges[k] : edges[k + 1]]
+        own = [np.count_nonzero(y[rows] == side) for side in (True, False)]
+        weight = np.where(y[rows], 1 / 30, 1 / 60)
+        assert data["stated"][k] == pytest.approx(np.average(log10_lr[rows], weights=weight))
+        shares = [
+            stats.beta((n - 1) * j / n + 0.5, (n - 1) * (1 - j / n) + 0.5)
+            if 0 < j < n
+            else stats.beta(j + 0.5, n - j + 0.5)
+            for j, n in zip(own, (30, 60), strict=True)
+        ]
+        observed = np.log10(shares[0].mean() / shares[1].mean())
+        assert data["observed"][k] == pytest.approx(observed)
+        drawn = [np.log10(each.rvs(20_000, random_state=0)) for each in shares]
+        ends = np.quantile(drawn[0] - rng.permutation(drawn[1]), [0.1, 0.9])
+        np.testing.assert_allclose([data["lower"][k], data["upper"][k]], ends, atol=0.1)
+
+
 def test_pav_has_infinities_at_the_edges(ax):
     y = [0, 0, 1, 0, 1, 1]
     display = PavDisplay.from_predictions(y, [-2.0, -1.0, 0.0, 0.5, 1.0, np.inf], ax=ax)
     np.testing.assert_allclose(display.data["pav"], [-np.inf, -np.inf, 0.0, 0.0, np.inf, np.inf])
+    np.testing.assert_array_equal(display.data["negatives"], [1, 1, 0, 1, 0, 0])
+    np.testing.assert_array_equal(display.data["positives"], [0, 0, 1, 0, 1, 1])
+    assert display.data.attrs["devpav"] == 0.25
     np.testing.assert_array_equal(display.line_.get_xdata(), [0.0, 0.5])
     low, high = (line.get_ydata() for line in display.edges_)
     assert (low < -2.0).all()

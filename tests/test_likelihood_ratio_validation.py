@@ -3,17 +3,20 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 from bayescal import ScoreCalibrator
 from bayescal.likelihood_ratio import (
     cllr,
     cross_validated,
     elub,
+    likelihood_ratios,
     load_comparisons,
     min_cllr,
     source_weights,
     validate,
 )
+from bayescal.likelihood_ratio.ratios import shown
 from bayescal.likelihood_ratio.sources import (
     jackknife,
     left_out_groups,
@@ -160,13 +163,33 @@ def test_order_and_names_of_sources_do_not_matter():
 
 
 def test_table_and_text(ratios):
-    found = validate(*ratios)
-    assert found.table.index[0] == "Cllr"
-    assert found.table.loc["Cllr", "value"] == found.cllr.value
-    assert found.table.loc["elub bound, upper (log10 LR)", "value"] == found.bounds["elub"].upper
-    assert f"Cllr: {found.cllr.value:.3f} ({found.cllr.lower:.3f} to" in found.text
-    assert "80 comparisons of the positive and 120 of the negative proposition;" in found.text
-    assert f"Cllr within them {found.bounded_cllr['elub']:.3f}" in found.text
+    found = validate(*ratios, level=0.8)
+    measures = {
+        "Cllr": found.cllr,
+        "Cllr min": found.min_cllr,
+        "Cllr cal": found.cal_cllr,
+        "devPAV": found.devpav,
+        "misleading, positives with LR < 1": found.misleading["positive"],
+        "misleading, negatives with LR > 1": found.misleading["negative"],
+        "strongly misleading, positives with LR < 1/100": found.misleading["strong positive"],
+        "strongly misleading, negatives with LR > 100": found.misleading["strong negative"],
+    }
+    rows = {name: [each.value, each.lower, each.upper] for name, each in measures.items()}
+    text = [
+        "80 comparisons of the positive and 120 of the negative proposition; intervals of 80 %."
+    ]
+    text += [f"{name}: {a:.3f} ({b:.3f} to {c:.3f})" for name, (a, b, c) in rows.items()]
+    for name, bounds in found.bounds.items():
+        inside = found.bounded_cllr[name]
+        rows[f"Cllr within {name} bounds"] = [inside, np.nan, np.nan]
+        rows[f"{name} bound, lower (log10 LR)"] = [bounds.lower, np.nan, np.nan]
+        rows[f"{name} bound, upper (log10 LR)"] = [bounds.upper, np.nan, np.nan]
+        ends = f"{shown(bounds.lower)} to {shown(bounds.upper)}"
+        text.append(f"{name} bounds: LR {ends}; Cllr within them {inside:.3f}")
+    assert found.text.splitlines() == text
+    assert found.table.columns.tolist() == ["value", "lower", "upper"]
+    assert found.table.index.tolist() == list(rows)
+    np.testing.assert_array_equal(found.table.to_numpy(), list(rows.values()))
 
 
 def test_infinite_ratios_are_said():
@@ -206,6 +229,23 @@ def test_out_of_fold_ratios_are_those_of_fits_without_the_sources():
     np.testing.assert_allclose(found.log10[test], expected, atol=1e-9)
     assert (found.lower <= found.upper).all()
     assert not hasattr(quick, "_fitted")
+
+
+def test_out_of_fold_ratios_without_sources_are_those_of_each_fold():
+    scores, same, *_ = all_pairs(8)
+    quick, done = ScoreCalibrator(draws=40, random_state=0, scores_are="scores"), []
+    scale = {3.0: "some"}
+    options = {"level": 0.6, "support": scale}
+    found = cross_validated(quick, scores, same, folds=2, rng=1, progress=done.append, **options)
+    largest = []
+    for fit, test in random_folds(same, 2, np.random.default_rng(1)):
+        own = likelihood_ratios(clone(quick).fit(scores[fit], same[fit]), scores[test], **options)
+        for name in ("log10", "lower", "upper", "beyond", "support"):
+            np.testing.assert_array_equal(getattr(found, name)[test], getattr(own, name))
+        largest.append(own.largest)
+        assert test.size == done[len(largest) - 1]
+    assert found.largest == (max(low for low, _ in largest), min(high for _, high in largest))
+    assert (found.level, found.classes, found.scale) == (0.6, ("False", "True"), scale)
 
 
 @pytest.mark.slow
@@ -272,11 +312,15 @@ def test_bad_options_of_cross_validation(options, message):
         cross_validated(ScoreCalibrator(draws=20), scores, same, **options)
 
 
-def test_folds_without_a_class_are_refused():
-    same, quick = np.array([1, 1, 0, 0, 0]), ScoreCalibrator(draws=20)
-    sources = ([1, 1, 1, 1, 2], [1, 1, 2, 3, 3])
-    with pytest.raises(ValueError, match="comparison to fit in one of the folds"):
-        cross_validated(quick, np.arange(5.0), same, sources=sources, folds=3, rng=0)
+@pytest.mark.parametrize("name", ["positive", "negative"])
+def test_folds_without_a_class_are_refused(name):
+    # All pairs of nine sources, and one comparison of a source with itself; or the reverse.
+    a, b = (np.append(each, 0) for each in np.triu_indices(9, 1))
+    if name == "negative":
+        a, b = np.append(np.arange(9), 0), np.append(np.arange(9), 1)
+    quick = ScoreCalibrator(draws=20, random_state=0)
+    with pytest.raises(ValueError, match=f"folds=3 leaves no {name} comparison to fit in one of"):
+        cross_validated(quick, np.arange(float(a.size)), a == b, sources=(a, b), folds=3, rng=0)
 
 
 def test_one_class_is_refused():
