@@ -23,9 +23,12 @@ ROOMS = {
     "distributions": ("bayescal/distributions",),
     "decisions": ("bayescal/decisions", "bayescal/monitoring"),
     "metrics": ("bayescal/metrics",),
+    "sampling": ("bayescal/sampling",),
+    "likelihood_ratio": ("bayescal/likelihood_ratio",),
     "topics": (
         "bayescal/calibrators/topic_calibrator.py",
         "bayescal/fitting/topic_fitting.py",
+        "bayescal/fitting/fitted_topics.py",
         "bayescal/fitting/scores.py",
         "bayescal/fitting/engines/pooled",
     ),
