@@ -1,0 +1,325 @@
+"""The marks and the numbers of every figure of a page, as the data of the page have them."""
+
+import numpy as np
+from scipy import special
+
+from tests.page_drawn import Expected
+from tests.page_numbers import smooth_curve, unpacked
+
+
+def topic_figures(data, page, costs, threshold):
+    """Return what is drawn of a topic of a report, by title."""
+    figures = [_probability(data, page), _log_odds(data, page), _densities(data, page)]
+    if page.topic["test"]:
+        figures.append(reliability(page.topic["test"], data["level"]))
+    figures += [_cost(page, costs), _selection(page, costs, threshold)]
+    return {each.title: each for each in figures}
+
+
+def _curves(figure, data, page, read, name):
+    """Draw the band, the fit of maximum likelihood and the estimate, and list their numbers."""
+    topic = page.topic
+    curves = {
+        key: read(np.array(topic[key], float)) for key in ("point", "lower", "upper", "mle")
+        if key in topic
+    }  # fmt: skip
+    figure.columns |= {data["axis"]: topic["x"], name: curves["point"]}
+    if "lower" in curves:
+        figure.band("posterior", page.x, curves["upper"], curves["lower"])
+        figure.legend.append(("band posterior", f"{percent(data)} band"))
+        figure.columns |= {end: curves[end] for end in ("lower", "upper")}
+    if "mle" in curves:
+        figure.line("mle", page.x, curves["mle"])
+        figure.legend.append(("line mle", "maximum likelihood"))
+        figure.columns["maximum likelihood"] = curves["mle"]
+    figure.line("posterior", page.x, curves["point"])
+    figure.legend.append(("line posterior", "posterior" if "lower" in curves else "estimate"))
+
+
+def percent(data):
+    return f"{100 * data['level']:g} %"
+
+
+def _probability(data, page):
+    labels = (data["axis"], f"P({data['classes'][1]} | score)")
+    figure = Expected("Probability by score", labels, (page.x[[0, -1]], (0, 1)))
+    _curves(figure, data, page, special.expit, "probability")
+    return figure
+
+
+def _log_odds(data, page):
+    labels = (data["axis"], "log-odds (natural)")
+    figure = Expected("Log-odds by score", labels, (page.x[[0, -1]], None))
+    _curves(figure, data, page, lambda curve: curve, "log-odds")
+    if (bins := page.topic.get("bins")) is not None:
+        for x, y, lower, upper in zip(
+            bins["x"], bins["y"], bins["lower"], bins["upper"], strict=True
+        ):
+            figure.whiskers("empirical", [x], [lower], [upper])
+            figure.dots("empirical", [x], [y])
+        figure.legend.append(("dot empirical", f"documents in bins, {percent(data)} interval"))
+    return figure
+
+
+def _densities(data, page):
+    topic = page.topic
+    title = "How the scores of each class are spread (densities)"
+    figure = Expected(title, (data["axis"], "density"), (page.x[[0, -1]], None))
+    figure.columns[data["axis"]] = topic["x"]
+    densities, bars = topic.get("densities", {}), topic.get("histogram")
+    for k, kind in enumerate(("negative", "positive")):
+        name = f"{kind}s (class {data['classes'][k]})"
+        if bars:
+            counts = np.array(bars["counts"][k])
+            edges = np.linspace(bars["low"], bars["high"], counts.size + 1)
+            figure.bars(kind, edges[:-1], edges[1:], counts / counts.sum() / np.diff(edges))
+            figure.legend.append((f"bar {kind}", f"scores of {name}"))
+        if "draws" in densities:
+            for draw in unpacked(densities["draws"][k]):
+                figure.line(f"draw {kind}", page.x, draw)
+        if "mle" in densities:
+            figure.line("mle", page.x, densities["mle"][k])
+            figure.columns[f"{name}, maximum likelihood"] = densities["mle"][k]
+        if "predictive" in densities:
+            curve = densities["predictive"][k]
+            figure.line(f"posterior {kind}", page.x, curve)
+            figure.dots(f"mode {kind}", [page.x[np.argmax(curve)]], [max(curve)])
+            figure.legend.append((f"line posterior {kind}", f"density of {name}"))
+            figure.columns[f"{name}, posterior predictive"] = curve
+    if "draws" in densities:
+        figure.legend.append(("line draw positive", "posterior draws of either"))
+    if "mle" in densities:
+        figure.legend.append(("line mle", "maximum likelihood of either"))
+    return figure
+
+
+def reliability(test, level, whose=""):
+    """Return the reliability diagram of held-out documents, without its diagonal."""
+    title = f"Held-out documents: predicted and found (reliability){whose}"
+    figure = Expected(title, ("predicted probability", "share of positives"))
+    bins = test["point"]["bins"]
+    figure.diagonal = True
+    figure.whiskers("consistency", bins["predicted"], bins["lower"], bins["upper"])
+    figure.legend.append(("dot posterior", "posterior"))
+    if test.get("mle"):
+        other = test["mle"]["bins"]
+        figure.dots("mle", other["predicted"], other["observed"])
+        figure.legend.append(("dot mle", "maximum likelihood"))
+    figure.dots("posterior", bins["predicted"], bins["observed"])
+    figure.legend.append(("line consistency", f"expected range if calibrated, {100 * level:g} %"))
+    figure.columns = bins
+    return figure
+
+
+def _by_threshold(figure, page, x, summary, kind):
+    if "lower" in page.topic:
+        ends = [smooth_curve(x, each) for each in summary[1:]]
+        figure.band(kind, ends[0][0], ends[1][1], ends[0][1])
+    figure.line(kind, *smooth_curve(x, summary[0]))
+
+
+def _cost(page, costs):
+    x, summaries = page.by_threshold(**costs)
+    cost, decision = summaries["cost"], page.decision(*costs.values())
+    limit = max(1.5 * min(cost[2, 0], cost[2, -1]), 1.2 * decision["cost"][2], 1.2 * cost[2].min())
+    below = np.flatnonzero(cost[2] > limit)
+    best = int(np.argmin(cost[0]))
+    start = max(below[below < best], default=-1) + 1
+    end = min(below[below > best], default=x.size)
+    x, cost = x[start:end], cost[:, start:end]
+    labels = ("call positive from this score on", "expected cost")
+    figure = Expected("Expected cost by threshold", labels, (x[[0, -1]], (0, limit)))
+    _by_threshold(figure, page, x, cost, "posterior")
+    figure.vertical = decision["threshold"][0]
+    figure.legend = [("line posterior", "expected cost"),
+                     ("line threshold", "threshold of least cost")]  # fmt: skip
+    if "lower" in page.topic:
+        figure.legend.insert(1, ("band posterior", f"{100 * page.level:g} % band"))
+    figure.columns = dict(
+        zip(("threshold", "expected cost", "lower", "upper"), (x, *cost), strict=True)
+    )
+    return figure
+
+
+def _selection(page, costs, threshold):
+    x, summaries = page.by_threshold(**costs)
+    labels = ("call positive from this score on", "share")
+    figure = Expected("Precision and recall by threshold", labels, (page.x[[0, -1]], (0, 1)))
+    figure.columns["threshold"] = x
+    for name in ("precision", "recall"):
+        _by_threshold(figure, page, x, summaries[name], name)
+        figure.legend.append((f"line {name}", name))
+        figure.columns[name] = summaries[name][0]
+        if "lower" in page.topic:
+            figure.columns |= {f"{name}, lower": summaries[name][1],
+                               f"{name}, upper": summaries[name][2]}  # fmt: skip
+    figure.vertical = threshold
+    if "lower" in page.topic:
+        figure.legend += [
+            (f"band {name}", f"{100 * page.level:g} % band of {name}")
+            for name in ("precision", "recall")
+        ]
+    figure.legend.append(("line threshold", "threshold of your own"))
+    return figure
+
+
+def audit_figures(data):
+    """Return what is drawn of an audit."""
+    band, curve, benefit = f"{100 * data['level']:g} %", data["curve"], data["benefit"]
+    p = curve["probability"]
+    first = Expected("Calibration curve", ("given probability", "true probability"))
+    first.diagonal = True
+    first.band("outer", p, curve["outerUpper"], curve["outerLower"])
+    first.band("posterior", p, curve["upper"], curve["lower"])
+    first.line("posterior", p, curve["mean"])
+    first.fringe = {"top": data["positives"], "bottom": data["negatives"]}
+    first.legend = [
+        ("line posterior", "true probability"), ("band posterior", f"{band} band"),
+        ("band outer", f"{band} band of the whole curve"),
+        ("line diagonal", "right probabilities"),
+        ("line empirical", "positives (top) and negatives (bottom)"),
+    ]  # fmt: skip
+    first.columns = {"given": p, "true": curve["mean"], "lower": curve["lower"],
+                     "upper": curve["upper"]}  # fmt: skip
+    second = Expected("Net benefit", ("threshold", "net benefit"), ((0, 1), None))
+    x = benefit["threshold"]
+    second.band("posterior", x, benefit["upper"], benefit["lower"])
+    for kind, name in (("posterior", "asIs"), ("recall", "again"), ("mle", "all")):
+        second.line(kind, x, benefit[name])
+    second.line("diagonal", [0, 1], [0, 0])
+    second.legend = [
+        ("line posterior", "given probabilities"), ("band posterior", f"{band} band of these"),
+        ("line recall", "recalibrated"), ("line mle", "treat all"),
+        ("line diagonal", "treat nobody"),
+    ]  # fmt: skip
+    if data["threshold"] is not None:
+        second.vertical = data["threshold"]
+        second.legend.append(("line threshold", "the threshold asked for"))
+    second.columns = {"threshold": x, "given": benefit["asIs"], "recalibrated": benefit["again"],
+                      "all": benefit["all"]}  # fmt: skip
+    names, shares = data["explanations"]["name"], data["explanations"]["probability"]
+    places = np.arange(1, len(names) + 1)
+    third = Expected("Explanations", ("explanation", "probability"),
+                     ((0.5, len(names) + 0.5), (0, 1)))  # fmt: skip
+    third.bars("positive", places - 0.35, places + 0.35, shares)
+    third.legend = [("bar positive", "probability")]
+    third.columns = {"explanation": names, "probability": shares}
+    return [first, second, third, *(_sites(data, which, band) for which in ("shift", "slope"))]
+
+
+def _sites(data, which, band):
+    sites = data["sites"][which]
+    n, right = len(sites["name"]), {"shift": 0, "slope": 1}[which]
+    figure = Expected(f"{which.capitalize()} by site", ("row of the table of sites", which),
+                      ((0, n + 1), None))  # fmt: skip
+    figure.line("diagonal", [0, n + 1], [right, right])
+    for k in range(n):
+        figure.whiskers("posterior", [k + 1], [sites["lower"][k]], [sites["upper"][k]])
+        figure.dots("posterior", [k + 1], [sites["mean"][k]])
+    figure.legend = [("line posterior", f"{band} interval"),
+                     ("line diagonal", "right probabilities")]  # fmt: skip
+    figure.columns = {"site": sites["name"], which: sites["mean"], "lower": sites["lower"],
+                      "upper": sites["upper"]}  # fmt: skip
+    return figure
+
+
+def class_figures(data):
+    """Return what is drawn of several classes."""
+    band = f"{100 * data['level']:g} %"
+    likeliest, *others = data["figures"]
+    return [_reliability_of(likeliest, band), _risk(data["risk"], band),
+            *(_reliability_of(each, band) for each in others)]  # fmt: skip
+
+
+def _reliability_of(given, band):
+    bins = given["bins"]
+    figure = Expected(f"Reliability: {given['name']}",
+                      ("predicted probability", "share of documents"))  # fmt: skip
+    figure.diagonal = True
+    figure.whiskers("consistency", bins["predicted"], bins["lower"], bins["upper"])
+    figure.dots("posterior", bins["predicted"], bins["observed"])
+    figure.legend = [("dot posterior", "documents in bins"),
+                     ("line consistency", f"expected range if calibrated, {band}")]  # fmt: skip
+    figure.columns = bins
+    return figure
+
+
+def _risk(risk, band):
+    figure = Expected("Risk against coverage",
+                      ("share of documents answered, surest first", "share of wrong answers"),
+                      ((0, 1), None))  # fmt: skip
+    figure.band("posterior", risk["coverage"], risk["upper"], risk["lower"])
+    figure.line("posterior", risk["coverage"], risk["risk"])
+    figure.line("empirical", risk["coverage"], risk["observed"])
+    figure.legend = [("line posterior", "expected"), ("band posterior", f"{band} band"),
+                     ("line empirical", "held-out documents")]  # fmt: skip
+    figure.columns = risk
+    return figure
+
+
+def query_figures(data, query):
+    """Return what is drawn of a query of a report of rankings."""
+    band, x, judged = f"{100 * data['level']:g} %", query["rank"], query.get("judged")
+    ranks = (0, max(query["documents"], 2))
+    first = Expected("P(relevant) by rank", ("rank", "P(relevant)"), (ranks, (0, 1)))
+    first.band("posterior", x, query["upper"], query["lower"])
+    first.line("posterior", x, query["probability"])
+    first.vertical = query["stop"]
+    first.legend = [("line posterior", "P(relevant)"), ("band posterior", f"{band} band"),
+                    ("line threshold", "stop")]  # fmt: skip
+    first.columns = {"rank": x, "P(relevant)": query["probability"], "lower": query["lower"],
+                     "upper": query["upper"]}  # fmt: skip
+    enough = f"probability of a recall of {100 * data['recall']:g} % or more"
+    second = Expected("Recall by rank, and when to stop", ("rank", "share, probability"),
+                      (ranks, (0, 1)))  # fmt: skip
+    second.band("recall", x, query["recall_upper"], query["recall_lower"])
+    second.line("recall", x, query["recall"])
+    second.line("posterior", x, query["reached"])
+    second.line("diagonal", [0, query["documents"]], [data["probability"]] * 2)
+    second.vertical = query["stop"]
+    second.legend = [
+        ("line recall", "recall, expected"), ("band recall", f"{band} band of recall"),
+        ("line posterior", enough), ("line diagonal", "the probability asked for"),
+        ("line threshold", "stop"),
+    ]  # fmt: skip
+    second.columns = {"rank": x, "recall": query["recall"], "lower": query["recall_lower"],
+                      "upper": query["recall_upper"], enough: query["reached"]}  # fmt: skip
+    if judged:
+        first.fringe = {"top": judged["relevant"]}
+        first.legend.append(("line empirical", "judged relevant (ticks at the top)"))
+        second.line("empirical", x, judged["recall"])
+        second.legend.append(("line empirical", "recall, judged"))
+        second.columns["recall, judged"] = judged["recall"]
+    return [first, second]
+
+
+def evidence_figures(data):
+    """Return what is drawn of the weight of evidence."""
+    return [_evidence(each) for each in data["evidence"]]
+
+
+def _evidence(given):
+    figure = Expected(given["title"], (given["xLabel"], given["yLabel"]),
+                      (given["x"], given["y"]))  # fmt: skip
+    if "at" in given:
+        figure.whiskers("diagonal", [given["at"]], *([end] for end in given["y"]))
+    for each in given["series"]:
+        shape, kind = each["kind"].split()
+        figure.legend.append((each["kind"], each["name"]))
+        if shape == "band":
+            figure.band(kind, each["x"], each["upper"], each["lower"])
+        elif shape == "line":
+            figure.line(kind, each["x"], each["y"])
+        else:
+            figure.dots(kind, each["x"], each["y"])
+    lines = [each for each in given["series"] if each["kind"].startswith("line")]
+    # The table has the lines that share their places with the last.
+    shared = [each for each in lines if len(each["x"]) == len(lines[-1]["x"])]
+    figure.columns = {given["xLabel"]: shared[0]["x"]} | {
+        each["name"]: each["y"] for each in shared
+    }
+    for each in given["series"]:
+        if each["kind"].startswith("band"):
+            figure.columns |= {f"{each['name']}, lower": each["lower"],
+                               f"{each['name']}, upper": each["upper"]}  # fmt: skip
+    return figure
