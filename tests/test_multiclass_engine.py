@@ -118,6 +118,27 @@ def test_curvature_is_the_expected_hessian(posterior):
     np.testing.assert_allclose(curvature, total, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("rate", [1e-4, 0.05, 0.6])
+@pytest.mark.parametrize("weight", [None, np.linspace(0.2, 3.0, 25)])
+def test_information_on_lapses_is_the_mean_square_of_the_score(rate, weight):
+    log_p = LOG_P.copy()
+    log_p[::3, 0] = -np.inf
+    posterior = posterior_of(log_p, np.where(np.arange(25) % 3, LABEL, 1), weight=weight)
+    maps = posterior.maps(random_point(posterior, 5, 0.3)[None])
+    maps = replace(maps, lapse_logit=np.array([special.logit(rate)]))
+    root = np.sqrt(rate / (1.0 - rate))
+    p = probabilities(posterior.likelihood.features, maps, posterior.likelihood.raw(maps.theta))[0]
+    total = 0.0
+    for i, each in enumerate(np.ones(25) if weight is None else weight):
+        for label in np.flatnonzero(p[:, i]):
+            one = posterior_with(
+                replace(posterior, likelihood=replace(posterior.likelihood, weight=None)), i, label
+            )
+            score = 2.0 / root * one.likelihood.with_gradient(maps)[1].lapse_logit[0]
+            total += each * p[label, i] * score**2
+    assert posterior.likelihood.lapse_information(maps) == pytest.approx(total, rel=1e-6)
+
+
 def posterior_with(posterior, document, label):
     """Return the posterior of one document with another label."""
     old = posterior.likelihood

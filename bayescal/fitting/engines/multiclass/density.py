@@ -166,6 +166,24 @@ class Likelihood:
         lapsed = 1.0 - own[0] / chance[0]
         return float(lapsed.sum() if self.weight is None else lapsed @ self.weight)
 
+    def lapse_information(self, maps: Maps) -> float:
+        """
+        Return the Fisher information of one map on w, the root of the lapse odds.
+
+        That is (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes:
+        a label is evidence for a lapse only as far as the map makes it improbable.
+        """
+        p = softmax(
+            linear_map(warp(self.scored, maps.globals_), self.features, self.raw(maps.theta))
+        )[0]
+        lapse, share = special.expit(maps.lapse_logit[0]), 1.0 / self.scored.options
+        ratio = (share - p) ** 2 / ((1.0 - lapse) * p + lapse * share)
+        if self.scored.excluded is not None:
+            ratio[self.scored.excluded] = 0.0
+        of_document = ratio.sum(axis=0)
+        total = of_document.sum() if self.weight is None else of_document @ self.weight
+        return float(4.0 * lapse * (1.0 - lapse) ** 3 * total)
+
 
 def lapse_prior(root: Floats, prior: MapPrior) -> tuple[Floats, Floats]:
     """

@@ -242,7 +242,7 @@ def precision(posterior: Posterior, point: Floats) -> Floats:
     of_prior = np.concatenate(
         [
             np.zeros(GLOBALS),
-            [2.0 * (sum(posterior.prior.lapse) + posterior.likelihood.total)],
+            [2.0 * sum(posterior.prior.lapse) + posterior.likelihood.lapse_information(maps)],
             np.maximum(ratio, LEAST_CURVATURE),
             np.ones(block.size),
         ]

@@ -142,9 +142,7 @@ def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
     theta = posterior.spread_out(theta.reshape(1, -1)[:, posterior.used])
     maps = Maps(first.globals_[None], np.array([first.lapse_logit]), theta)
     scale = WIDE * posterior.scales
-    n = posterior.likelihood.label.size
-    weight = posterior.likelihood.weight
-    total = float(n if weight is None else weight.sum())
+    total = posterior.likelihood.total
     a, b = posterior.prior.lapse
     for outer in range(OUTER):
         precision = np.concatenate([posterior.sd**-2.0, scale[posterior.block] ** -2.0])
