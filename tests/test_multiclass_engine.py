@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from bayescal.fitting.engines.multiclass import engine
 from bayescal.fitting.engines.multiclass.blocks import ChunkedDocuments, fit_blocks
@@ -208,6 +208,30 @@ def normal_density(mean, precision):
         return -0.5 * np.einsum("ci,ij,cj->c", off, precision, off), -off @ precision
 
     return density
+
+
+def test_scales_are_drawn_given_their_coefficients(posterior):
+    """Their density is that of the posterior with the coefficients held, by numerical integrals."""
+    point, count = random_point(posterior, 7, 0.3), 4000
+    log_scale = slice(GLOBALS + 1, posterior.first)
+    drawn = posterior.redraw_scales(np.tile(point, (count, 1)), np.random.default_rng(0))
+    theta = posterior.maps(point[None]).theta
+    np.testing.assert_allclose(posterior.maps(drawn[:5]).theta, np.tile(theta, (5, 1, 1)))
+    np.testing.assert_array_equal(
+        drawn[:, : GLOBALS + 1], np.tile(point[: GLOBALS + 1], (count, 1))
+    )
+    for k in range(len(posterior.names)):
+        grid = np.linspace(-7.0, 5.0, 2001)
+        along = np.tile(point, (grid.size, 1))
+        along[:, log_scale][:, k] = grid
+        mine = posterior.block == k
+        along[:, posterior.first :][:, mine] *= np.exp(point[GLOBALS + 1 + k] - grid)[:, None]
+        # The density of coefficients is that of standard ones over s^P.
+        density = posterior(along)[0] - mine.sum() * grid
+        cumulated = np.cumsum(np.exp(density - density.max()))
+        share = np.interp(drawn[:, log_scale][:, k], grid, cumulated / cumulated[-1])
+        # One Kolmogorov-Smirnov test in a thousand would fail by chance.
+        assert stats.kstest(share, "uniform").pvalue > 1e-3
 
 
 def test_sampler_draws_from_a_normal_distribution():

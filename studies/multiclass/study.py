@@ -44,16 +44,14 @@ def run(options: Options) -> None:
     sizes = QUICK_SIZES if options.quick else SIZES
     priors = {group: learn(found, group) for group in GROUPS}
     of = {name: priors[group] for group, members in GROUPS.items() for name in members}
-    tasks = [
-        (folder, name, size, repetition, of[name], True)
-        for repetition in range(options.size(REPETITIONS, 1))
-        for size in sizes
-        for name in names
-    ]
     path = options.out / f"{NAME}.csv"
     path.unlink(missing_ok=True)
-    for rows in spread_over(options.jobs, measure, tasks):
-        append(rows, path)
+    for repetition in range(options.size(REPETITIONS, 1)):
+        tasks = [
+            (folder, name, size, repetition, of[name], True) for size in sizes for name in names
+        ]
+        for rows in spread_over(options.jobs, measure, tasks):
+            append(rows, path)
     write_bars(bars(pd.read_csv(path)), options.out, NAME)
     write_page(NAME, options.out, page(options.out))
 

@@ -301,6 +301,24 @@ class Posterior:
         out[:, self.used] = theta
         return out.reshape(len(theta), *self.shape)
 
+    def redraw_scales(self, points: Floats, rng: np.random.Generator) -> Floats:
+        """
+        Return points with scales drawn given the coefficients, (C, D).
+
+        Given P coefficients theta, s^2 is (nu s0^2 + |theta|^2) / chi-squared(nu + P). Standard
+        coefficients change with the scale, so that theta stays (interweaving; Yu and Meng, Journal
+        of Computational and Graphical Statistics 2011): where labels determine theta, trajectories
+        move the scale and the standard coefficients slowly.
+        """
+        theta = self.unit(points) * points[:, self.first :]
+        of_block = self.block[:, None] == np.arange(len(self.names))
+        square = FREEDOM * self.scales**2 + theta**2 @ of_block
+        out = points.copy()
+        drawn = rng.chisquare(FREEDOM + of_block.sum(axis=0), square.shape)
+        out[:, GLOBALS + 1 : self.first] = 0.5 * np.log(square / drawn)
+        out[:, self.first :] = theta / self.unit(out)
+        return out
+
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
         """Return log densities, (C,), and gradients, (C, D)."""
         maps = self.maps(points)

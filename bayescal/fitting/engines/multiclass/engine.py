@@ -124,7 +124,7 @@ def draw_chains(
     single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
     many = posterior.likelihood.scored.depth.size >= MANY_SCORES
     density = in_two_threads(single) if many else single
-    chains_of = partial(sample, density, rng=rng)
+    chains_of = partial(sample, density, rng=rng, redraw=posterior.redraw_scales)
     drawn = chains_of(start, centre, root, warmup=ADAPTATION[0], draws=ADAPTATION[1])
     points = np.empty((chains, 0, posterior.size))
     for times in 2 ** np.arange(rounds):

@@ -9,6 +9,7 @@ import numpy as np
 from bayescal.support.validation import Floats
 
 Density = Callable[[Floats], tuple[Floats, Floats]]
+Redraw = Callable[[Floats, np.random.Generator], Floats]
 TARGET = 0.8  # mean acceptance probability that step sizes aim at
 LENGTH = 3.0  # of the longest trajectories, for directions wider than the normal distribution
 SHORTEST = 0.3  # the shortest trajectory as a share of LENGTH: one length would come back
@@ -48,13 +49,15 @@ def sample(
     warmup: int,
     draws: int,
     rng: np.random.Generator,
+    redraw: Redraw | None = None,
 ) -> Chains:
     """
     Return draws of chains from their starts, (chains, D).
 
     Trajectories follow Normal(centre, root root^T) exactly; only what the density differs from it
     is followed in steps (split HMC; Shahbaba et al., Statistics and Computing 2014). The step size
-    is adapted during the warm-up.
+    is adapted during the warm-up. After each trajectory `redraw` moves the points, in a way that
+    leaves their distribution unchanged.
     """
     inverse = np.linalg.inv(root)
 
@@ -74,6 +77,9 @@ def sample(
         move = (rng.random(chains) < chance)[:, None]
         at, slope = np.where(move, there, at), np.where(move, new_slope, slope)
         value = np.where(move[:, 0], new_value, value)
+        if redraw is not None:
+            at = (redraw(centre + at @ root.T, rng) - centre) @ inverse.T
+            value, slope = standard(at)
         if k < warmup:
             step *= np.exp((chance.mean() - TARGET) / (1.0 + k) ** 0.5)
         else:
