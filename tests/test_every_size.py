@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from bayescal import MulticlassCalibrator, ScoreCalibrator
+from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
+from bayescal.fitting.engines.stacking import stack
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import within_reach
 from bayescal.metrics import calibration_verdict, class_verdict
@@ -116,27 +117,65 @@ RNG = np.random.default_rng(0)
 CLASS = np.arange(60) % 3
 LOGITS = 2.0 * np.eye(3)[CLASS] + RNG.normal(size=(60, 3))
 GIVEN, OUTCOME = RNG.uniform(0.1, 0.9, 60), CLASS == 0
+SITES = np.repeat([1, 2, 3], 20)
 ANSWERS = {
-    "classes": lambda w: (
-        MulticlassCalibrator(draws=25, random_state=0)
-        .fit(LOGITS, CLASS, sample_weight=w)
-        .predict_proba(LOGITS)
-    ),
     "recalibrated": lambda w: (
-        Recalibrator(draws=25, random_state=0)
+        Recalibrator(refit="never", draws=25, random_state=0)
         .fit(GIVEN, OUTCOME, sample_weight=w)
         .predict_proba(GIVEN)
     ),
     "audit": lambda w: audit(OUTCOME, GIVEN, sample_weight=w).numbers["slope"].value,
+    "audit of sites": lambda w: (
+        audit(OUTCOME, GIVEN, SITES, sample_weight=w).sites["mean"].values.astype(float)
+    ),
+    "sites": lambda w: (
+        Recalibrator("partial", draws=25, random_state=0)
+        .fit(GIVEN, OUTCOME, SITES, sample_weight=w)
+        .predict_interval(GIVEN, sites=SITES)
+    ),
+    "topics": lambda w: (
+        TopicCalibrator("none", "gaussian", draws=25, random_state=0)
+        .fit(GIVEN, OUTCOME, SITES, sample_weight=w)
+        .predict_interval(GIVEN, SITES)
+    ),
+    "updated": lambda w: (
+        ScoreCalibrator("gaussian", draws=25, random_state=0)
+        .fit(GIVEN, OUTCOME, sample_weight=w)
+        .update(GIVEN, OUTCOME, sample_weight=w)
+        .predict_interval(GIVEN)
+    ),
     "verdict": lambda w: calibration_verdict(OUTCOME, GIVEN, sample_weight=w).pvalue,
 }
 
 
+SIZES = {
+    "one huge": np.where(np.arange(60) == 3, 1e30, 1.0),
+    "all huge": np.full(60, 1e30),
+    "all tiny": np.full(60, 1e-30),
+}
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_weights_beyond_what_numbers_hold_get_finite_answers(answer):
-    weight = np.where(np.arange(60) == 3, 1e30, 1.0)
-    assert np.isfinite(ANSWERS[answer](weight)).all()
+def test_weights_beyond_what_numbers_hold_get_finite_answers(answer, sizes):
+    assert np.isfinite(ANSWERS[answer](SIZES[sizes])).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("sizes", SIZES)
+def test_classes_are_fitted_and_updated_with_weights_of_every_size(sizes):
+    calibrator, weight = MulticlassCalibrator(draws=25, random_state=0), SIZES[sizes]
+    calibrator.fit(LOGITS, CLASS, sample_weight=weight)
+    calibrator.update(LOGITS, CLASS, sample_weight=weight)
+    assert np.isfinite(calibrator.predict_proba(LOGITS)).all()
+
+
+def test_equal_densities_share_large_weights_whose_rounding_exceeds_the_belief():
+    density = np.repeat(RNG.normal(size=(1, 60)), 3, axis=0)
+    stacked = stack(density, bounded_weights(np.full(60, 1e30)), 1e-6)
+    np.testing.assert_allclose(stacked, 1.0 / 3.0, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

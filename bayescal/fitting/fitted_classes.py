@@ -336,8 +336,9 @@ class FittedClasses:
         weight = validation.as_weights(sample_weight, len(log_p))
         kept = np.ones(old.label.size) if old.weight is None else old.weight
         kept = kept * forgetting
-        both = np.concatenate([kept, np.ones(len(log_p)) if weight is None else weight])
-        both[both < LEAST_WEIGHT] = 0.0
+        new = np.ones(len(log_p)) if weight is None else weight
+        both = validation.bounded_weights(np.concatenate([kept, new]))
+        both = np.where(both < LEAST_WEIGHT * min(both.max(), 1.0), 0.0, both)
         data = ClassData(
             replace(old.scores, log_p=np.concatenate([old.scores.log_p, log_p])),
             np.concatenate([old.label, label]),

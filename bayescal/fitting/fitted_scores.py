@@ -369,7 +369,7 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     both = together([kept, replace(new, weight=weight)])
     assert both.weight is not None  # noqa: S101
     # Weights of 1 are none, so that updates and one fit to all documents are the same to the bit.
-    own = None if np.all(both.weight == 1.0) else both.weight
+    own = None if np.all(both.weight == 1.0) else validation.bounded_weights(both.weight)
     return replace(
         both,
         weight=own,

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.support.numerics import climb
+from bayescal.support.numerics import climb, root_of_inverse
 from bayescal.support.validation import Floats
 
 # Priors: probabilities of the kinds, and scales of shift (t), slope (u) and bend (w).
@@ -173,16 +173,26 @@ GOOD_DECREMENT = 1e-10
 
 @dataclass(frozen=True)
 class NormalPosterior:
-    """Laplace's approximation of a regression: mode, covariance and log evidence."""
+    """Laplace's approximation of a regression: mode, precision and log evidence."""
 
     mode: Floats
-    covariance: Floats
+    precision: Floats
     log_evidence: float
+
+    @cached_property
+    def root(self) -> Floats:
+        """A root of the covariance."""
+        # Large weights make precisions whose inverse is, rounded, no covariance.
+        return root_of_inverse(self.precision)
+
+    @property
+    def covariance(self) -> Floats:
+        """Return the covariance of the coefficients."""
+        return np.asarray(self.root @ self.root.T)
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
         """Return draws of the coefficients, (draws, coefficients)."""
-        root = np.linalg.cholesky(self.covariance)
-        drawn: Floats = self.mode + rng.standard_normal((draws, self.mode.size)) @ root.T
+        drawn: Floats = self.mode + rng.standard_normal((draws, self.mode.size)) @ self.root.T
         return drawn
 
 
@@ -216,8 +226,7 @@ def fit_regression(
     mode = climb(mean, value, newton, tolerance=tolerance, rise=0.0)
     information = curvature(mode)
     log_det = float(np.linalg.slogdet(precision)[1] - np.linalg.slogdet(information)[1])
-    covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    return NormalPosterior(mode, covariance, value(mode) + 0.5 * log_det)
+    return NormalPosterior(mode, information, value(mode) + 0.5 * log_det)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.support import validation
+from bayescal.support.numerics import root_of_inverse
 from bayescal.support.validation import Floats, generator
 
 LEAST_CURVATURE = 0.05  # of log-ratios, where the density is no normal one
@@ -141,7 +142,7 @@ def _draw_shares(
                 break
             size *= 0.5
         at, value = at + size * step, ahead
-    root = np.linalg.cholesky(np.linalg.inv(_share_derivatives(at, ratio, concentration)[1]))
+    root = root_of_inverse(_share_derivatives(at, ratio, concentration)[1])
     normal = rng.standard_normal((PROPOSALS, classes - 1))
     chi = rng.chisquare(FREEDOM, PROPOSALS) / FREEDOM
     away = normal / np.sqrt(chi)[:, None]

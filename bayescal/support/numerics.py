@@ -186,6 +186,17 @@ def median(x: Floats, weight: Floats | None) -> float:
     return float(0.5 * x[order[lower]] + 0.5 * x[order[upper]])
 
 
+# Normal distributions given by their precision.
+
+
+def root_of_inverse(matrix: Floats) -> Floats:
+    """Return the lower triangular R with positive diagonal whose R R^T is a matrix's inverse."""
+    # The Cholesky factor of the matrix in reverse is an upper triangular root.
+    upper = np.linalg.cholesky(matrix[::-1, ::-1])[::-1, ::-1]
+    root: Floats = np.linalg.inv(upper).T
+    return root
+
+
 # Newton's method for maxima: with halved steps for vectors, within brackets for many scalars.
 
 # Brackets wider than WIDE are searched by steps of REACH, which find a far mode sooner than halves.

@@ -22,6 +22,7 @@ from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
 from bayescal.fitting.engines.importance import weighted
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.support.numerics import root_of_inverse
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers, check_same_length, unmasked, warn_user
 
@@ -406,7 +407,7 @@ def _laplace(
 ) -> tuple[Floats, Floats]:
     """Return Gaussian draws given mu, and the log likelihood less its expansion at the mode."""
     design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
-    root = np.linalg.cholesky(np.linalg.inv(hessian))
+    root = root_of_inverse(hessian)
     away = (mu - mode.mu) @ mode.pulls[k].T
     away = away + rng.standard_normal((len(mu), at.size)) @ root.T
     information = hessian - np.diag(mode.model.precision(k))

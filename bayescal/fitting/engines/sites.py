@@ -82,7 +82,7 @@ def _likelihoods(
     information, pull = [], []
     for cells in sites:
         fit = fit_regression(frame.linear(cells.log_odds), cells.log_odds, cells, mean, prior)
-        own = np.linalg.inv(fit.covariance) - prior
+        own = fit.precision - prior
         information.append(own)
         # At the mode the likelihood's gradient is prior (mode - mean).
         pull.append(own @ fit.mode + prior @ (fit.mode - mean))

@@ -36,6 +36,7 @@ from bayescal.support.numerics import climb
 from bayescal.support.validation import Floats
 
 GOOD_DECREMENT = 1e-12  # squared Newton decrement: twice how far from the best value
+ROUNDING = 1e-14  # of sums over documents, as a share of them
 STAY_INSIDE = 0.99  # share of the way to where the first weight would be zero
 
 
@@ -60,7 +61,8 @@ def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> 
         # Relative steps, so that the smallest weights do not spoil the Hessian.
         share = w[:, None] * density / (w @ density)
         gradient = share @ weight + belief - total * w
-        hessian = (share * weight) @ share.T + np.diag(belief)
+        # Beside large weights, rounding would hide the beliefs that tell equal densities apart.
+        hessian = (share * weight) @ share.T + np.diag(belief + ROUNDING * total)
         step = np.linalg.solve(hessian, gradient)
         length = min(1.0, STAY_INSIDE / max(float(-step.min()), STAY_INSIDE))
         return length * w * step, length * float(gradient @ step)

@@ -30,7 +30,7 @@ from bayescal.fitting.engines.classifier_weights.model import (
     mode_of_one,
 )
 from bayescal.fitting.engines.importance import FREEDOM, WORST_K, Sample, weighted
-from bayescal.support.numerics import climb
+from bayescal.support.numerics import climb, root_of_inverse
 from bayescal.support.validation import Floats
 
 SMALLEST_DECREMENT = 1e-6
@@ -226,11 +226,10 @@ def _of_problem(
     """Return proposals for problem k given draws of mu, and their log importance ratios."""
     design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
     head = mu.shape[1] + 1
-    covariance: Floats = np.linalg.inv(hessian).astype(np.float64)
     # The first rows of a lower triangular root are the marginal of b and w.
-    root = np.linalg.cholesky(covariance)
+    root = root_of_inverse(hessian)
     # In many dimensions the mode of a skew density is far from nearly all of it.
-    shift = design.mean_from_mode(at, covariance)
+    shift = design.mean_from_mode(at, root @ root.T)
     z = rng.standard_normal((len(mu), at.size))
     stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
     z[:, :head] *= WIDER * stretch[:, None]

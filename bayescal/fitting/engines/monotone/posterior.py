@@ -33,7 +33,7 @@ from bayescal.fitting.engines.monotone.density import (
     ScoreSums,
     place_pieces,
 )
-from bayescal.support.numerics import climb, log_sum_exp
+from bayescal.support.numerics import climb, log_sum_exp, root_of_inverse
 from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length
 
 MOST_STEPS = 100
@@ -95,19 +95,11 @@ def _root(here: Expansion) -> Floats:
     Where scores differ by orders of magnitude curvatures do. Relative to the positive part none is
     above 1: rounding of the largest does not hide the sign of the smallest.
     """
-    stand_in = _root_of_inverse(here.positive)
+    stand_in = root_of_inverse(here.positive)
     relative = stand_in.T @ here.hessian @ stand_in
     if np.linalg.eigvalsh(relative)[0] <= SMALLEST_CURVATURE:
         return stand_in
-    return stand_in @ _root_of_inverse(relative)
-
-
-def _root_of_inverse(matrix: Floats) -> Floats:
-    """Return the lower triangular R with positive diagonal whose R R^T is a matrix's inverse."""
-    # The Cholesky factor of the matrix in reverse is an upper triangular root.
-    upper = np.linalg.cholesky(matrix[::-1, ::-1])[::-1, ::-1]
-    root: Floats = np.linalg.inv(upper).T
-    return root
+    return stand_in @ root_of_inverse(relative)
 
 
 RATIO = 2.0
