@@ -2,12 +2,15 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from tests.cli_tools import run
 
 ROOT = Path(__file__).parent.parent
 COPIED = {ROOT / "docs/notebooks", ROOT / "docs/papers"}  # by a build of the site
@@ -37,9 +40,9 @@ def commands_of(page):
     return [command for line in lines if (command := re.sub(r"\s+#.*", "", line).strip())]
 
 
-def run_python(blocks, folder, **environment):
-    """Run blocks one after the other in a process of their own; return its error stream."""
-    return _run([sys.executable, "-c", "\n".join(blocks)], folder, environment)
+def run_python(blocks):
+    """Run blocks one after the other in this process, in the current folder."""
+    exec(compile("\n".join(blocks), "<page>", "exec"), {"__name__": "page"})
 
 
 def output_of(blocks, folder):
@@ -51,27 +54,25 @@ def output_of(blocks, folder):
     return done.stdout
 
 
-def run_commands(commands, folder):
-    """Run shell commands one after the other, in a folder with the files that they name."""
-    _write_samples(folder)
+def run_commands(commands):
+    """Run bayescal's commands one after the other in this process, in the current folder."""
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "bayescal"
+        run(*arguments)
+
+
+def run_in_shell(commands):
+    """Run shell commands one after the other, as a user does, in the current folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return _run(["bash", "-e", "-c", "\n".join(commands)], folder, {"PATH": path})
-
-
-def _run(command, folder, environment):
     done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=os.environ | environment,
-    )
+        ["bash", "-e", "-c", "\n".join(commands)],
+        capture_output=True, text=True, check=False, env=os.environ | {"PATH": path},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stderr
 
 
-def _write_samples(folder):
+def write_samples(folder):
     """Write what pages call scores.csv, new.csv, held_out.csv, pairs.csv, docs.csv and the like."""
     rng = np.random.default_rng(0)
     for name, n in (("scores", 120), ("new", 40), ("held_out", 80)):
