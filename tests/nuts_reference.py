@@ -2,8 +2,8 @@
 
 A reference holds, of every quantity of a posterior, what comparisons need: its mean, its mean
 square around that, its quantiles, each with NUTS's own Monte Carlo error. So the fast engines and
-their negatives are held to long runs in milliseconds. tests/test_live_nuts.py samples every program
-anew, shortly, and holds that to the same references: an edited program is noticed there.
+their negatives are held to long runs in milliseconds. tests/test_live_nuts.py samples programs
+anew, shortly, holds that to the same references, and names the tests that notice edited programs.
 """
 
 from __future__ import annotations

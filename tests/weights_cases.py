@@ -71,20 +71,24 @@ def case(name):
     return Case(evidence, indicators, moderators, label, problem)
 
 
-def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
-    """Return coefficients by NUTS, (chain, draw, k), and the share of divergent transitions."""
+def model_of(name, program="classifier_weights"):
+    """Return the model of a case by a program."""
     data = case(name)
-    base = BASE[: data.problem.max() + 1]
-    model = programs.load(program).model(
+    return programs.load(program).model(
         data.evidence,
         data.label,
         data.problem,
         indicators=data.indicators,
         moderators=data.moderators,
-        base=base,
+        base=BASE[: data.problem.max() + 1],
         centre=CENTRE,
     )
-    with model:
+
+
+def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
+    """Return coefficients by NUTS, (chain, draw, k), and the share of divergent transitions."""
+    data = case(name)
+    with model_of(name, program):
         result = pm.sample(
             draws=draws,
             tune=tune,
@@ -100,7 +104,8 @@ def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
     names += [] if data.indicators is None else ["shift"]
     names += [] if data.moderators is None else ["weight_shift"]
     values = [
-        groups["posterior"][each].to_numpy().reshape(CHAINS, draws, base.size, -1) for each in names
+        groups["posterior"][each].to_numpy().reshape(CHAINS, draws, data.problem.max() + 1, -1)
+        for each in names
     ]
     coefficients = np.concatenate(values, axis=-1).reshape(CHAINS, draws, -1)
     return coefficients, float(groups["sample_stats"]["diverging"].mean())
