@@ -7,14 +7,15 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test test-fast test-slow test-docs test-times every-size references mutations \
-  lint types docs bench validate lock clean
+.PHONY: help demo test test-fast test-slow test-docs test-marked test-times every-size references \
+  mutations lint types docs bench validate lock clean
 
 help:
 	@echo "make demo    calibrate real Reuters scores, print the comparison, draw the figure"
 	@echo "make test    lint, types, and the tests of every part: minutes"
 	@echo "make test-slow   tests of one second and more, samplings, clusters, large data, packaging"
 	@echo "make test-docs   notebooks, code in pages, the site, the report in a browser"
+	@echo "make test-marked MARKED=\"slow or docs\"  tests with markers, in one run"
 	@echo "make every-size SEED=1  scores and weights of every size, once a release with a new seed"
 	@echo "make test-times  a table of what tests take, in build/, of the lanes run last"
 	@echo "make references  sample anew with NUTS what fast engines are compared with"
@@ -48,22 +49,25 @@ types: $(STAMP)
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
   --max-worker-restart 0
 RECORD = --junitxml=build/times/$@-python-$(ERA).xml
-# The second PyMC era leaves out what PyMC has no part in: AND="and not one_era".
-AND ?=
 
 test: lint types test-fast
 
 test-fast: $(STAMP)
 	@$(PYTHON) tools/machine.py
-	$(PYTEST) $(RECORD) -m "not slow and not docs $(AND)"
+	$(PYTEST) $(RECORD) -m "not slow and not docs"
 
 test-slow: $(STAMP)
 	@$(PYTHON) tools/machine.py
-	$(PYTEST) $(RECORD) -m "slow $(AND)"
+	$(PYTEST) $(RECORD) -m "slow"
 
 test-docs: $(STAMP)
 	@$(PYTHON) tools/machine.py browser
-	$(PYTEST) $(RECORD) -m "docs $(AND)"
+	$(PYTEST) $(RECORD) -m "docs"
+
+# Several lanes in one run collect the tests once, and no process waits at the end of each.
+test-marked: $(STAMP)
+	@$(PYTHON) tools/machine.py browser
+	$(PYTEST) $(RECORD) -m "$(MARKED)"
 
 test-times: $(STAMP)
 	$(BIN)/python -m tools.test_times build/times build/test-times.md
