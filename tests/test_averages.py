@@ -13,6 +13,8 @@ from bayescal.fitting.engines.stacking import stack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import AVERAGED
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
 POSITIVE = np.arange(49) >= 40

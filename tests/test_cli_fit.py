@@ -32,6 +32,7 @@ def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):
     assert str(tmp_path / "out") in result.stdout
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_prior_knowledge_is_that_of_the_estimator(scores, frame, tmp_path):
     run("fit", scores, "--prior-knowledge", "learned", "--draws", "100", "--out", tmp_path / "out")
@@ -84,6 +85,7 @@ def test_the_answer_is_probabilities_at_a_few_scores(scores, frame):
     ]
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_several_topics_are_one_table(topics):
     text = run("fit", topics, "--topic-column", "topic", *MLE).stdout
@@ -204,6 +206,7 @@ def test_positive_names_the_class_whatever_its_order(scores, frame, tmp_path):
 KINDS = [("ham", "spam"), (-1, 1), (False, True), ("1.0", "2.0"), ("01", "02"), (2, 10)]
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize("labels", KINDS, ids=str)
 def test_labels_of_every_kind(labels, frame, tmp_path):
     named = frame.assign(label=np.where(frame["label"] == 1, labels[1], labels[0]))
@@ -323,6 +326,7 @@ def test_model_of_the_package_implies_its_family(scores, fake_nuts, tmp_path):
     assert summary_of(tmp_path / "out")["family"] == "gaussian"
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_processes_change_nothing(tmp_path):
     scores = write(make_topics(), tmp_path / "scores.csv")

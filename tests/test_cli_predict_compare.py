@@ -33,6 +33,7 @@ def test_predict_needs_scores_only(scores, frame, tmp_path):
     )
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_predict_for_another_prior_with_another_band(scores, frame, tmp_path):
     fit = ("--family", "average", "--draws", "200", "--seed", "3")
@@ -155,6 +156,7 @@ def test_map_is_compared_without_a_band(scores):
     assert "band" not in text
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_scores_that_were_only_taken_for_probabilities_are_spoken_of_wherever_they_are_read(
     tmp_path,

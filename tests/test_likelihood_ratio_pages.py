@@ -32,6 +32,8 @@ from tests.browser import browser, opened
 from tests.cli_tools import run
 from tests.test_likelihood_ratio_validation import all_pairs
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.fixture
 def ax():
@@ -282,7 +284,6 @@ def test_a_report_has_the_section_if_asked(calibrator, tmp_path):
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 def test_a_browser_draws_the_figures(pairs, calibrator, tmp_path):
     rng = np.random.default_rng(1)
     label = np.repeat([1, 0], 40)

@@ -10,6 +10,8 @@ import bayescal
 from bayescal import ScoreCalibrator, TopicCalibrator
 from tests.cli_tools import fitted, make_frame, make_topics, run, write
 
+pytestmark = pytest.mark.one_era
+
 FRAME = make_frame()
 
 

@@ -8,6 +8,8 @@ from bayescal.families import FAMILIES
 from bayescal.families.draws import is_monotone
 from bayescal.fitting.engines.exact import mixture
 
+pytestmark = pytest.mark.one_era
+
 TWO_SIDED = {
     (1, 1): FAMILIES["asymmetric_laplace"],
     (2, 2): FAMILIES["asymmetric_gaussian"],

@@ -21,6 +21,8 @@ from tests.pages import (
     write_samples,
 )
 
+pytestmark = pytest.mark.one_era
+
 PYTHON = [page for page in PAGES if blocks_of(page)]
 SHELL = [page for page in PAGES if commands_of(page)]
 # What takes minutes, or the network: that there is such a thing is all that is tested.
@@ -129,7 +131,6 @@ def test_what_does_not_exist_is_found():
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 # 2026-11: arviz-stats 0.8 sorts tables as pandas 4 will not.
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
 @pytest.mark.parametrize("page", PYTHON)
@@ -143,7 +144,6 @@ def test_python_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 @pytest.mark.parametrize("page", SHELL)
 def test_commands_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

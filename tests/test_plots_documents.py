@@ -15,6 +15,8 @@ from bayescal.plots import (
 from bayescal.plots.comparison import FARTHEST
 from bayescal.support.numerics import probability
 
+pytestmark = pytest.mark.one_era
+
 FAST = {"draws": 250, "random_state": 0}
 
 

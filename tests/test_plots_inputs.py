@@ -27,6 +27,8 @@ from bayescal.plots.display import require
 from bayescal.plots.posterior import plot_rank, plot_sbc_ecdf
 from bayescal.report import write_report
 
+pytestmark = pytest.mark.one_era
+
 SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
 OF_DOCUMENTS = [
     ClassDensityDisplay,

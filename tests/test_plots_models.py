@@ -21,6 +21,8 @@ from bayescal.plots import (
     ReliabilityDisplay,
 )
 
+pytestmark = pytest.mark.one_era
+
 FAST = ScoreCalibrator("gaussian", draws=50)
 OF_DOCUMENTS = [
     ClassDensityDisplay,

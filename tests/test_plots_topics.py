@@ -16,6 +16,8 @@ from bayescal.plots import (
 )
 from bayescal.support.numerics import probability
 
+pytestmark = pytest.mark.one_era
+
 NAMES = ["acq", "corn", "earn", "ship", "wheat"]
 POSITIVES = [20, 3, 0, 6, 9]
 

@@ -12,6 +12,8 @@ from tests.browser import browser, opened
 from tests.report_data import HOSTILE
 from tests.test_relevance import queries
 
+pytestmark = pytest.mark.one_era
+
 LONG = 400
 
 
@@ -160,7 +162,6 @@ def test_with_a_threshold_other_grades_are_taken_unless_all_are_better(tmp_path)
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 def test_a_browser_shows_the_queries(path):
     with browser() as chromium, opened(chromium, path) as page:
         assert page.locator("#figures figure").count() == 2

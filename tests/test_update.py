@@ -55,6 +55,7 @@ def assert_same_posterior(one, other, tolerance=1e-8):
     )
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize("pieces", PIECES)
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_any_pieces_in_any_order_are_one_fit(family, pieces):
@@ -191,6 +192,7 @@ class TestPrequential:
         assert calibrator.fit(SCORES, LABELS).prequential_.empty
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize("settings", [{}, {"family": "auto"}, {"inference": "mle"}])
 def test_a_saved_calibrator_goes_on(tmp_path, settings):
     calibrator = updated(first_fit(**settings), [PIECES["two"][0]])
