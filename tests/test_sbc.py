@@ -87,8 +87,8 @@ def test_ranks_are_uniform(name, positive):
     ],
 )
 def test_a_wrong_engine_is_rejected(parameter, engine):
-    for name in ("asymmetric_laplace", "hybrid"):
-        assert uniform_pvalue(ranks(FAMILIES[name], engine)[:, parameter]) < 1e-4
+    found = ranks(FAMILIES["asymmetric_laplace"], engine)
+    assert uniform_pvalue(found[:, parameter]) < 1e-4
 
 
 @pytest.mark.slow
@@ -113,10 +113,9 @@ def test_the_engine_draws_from_the_posterior_of_the_program(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["asymmetric_laplace", "hybrid"])
 @pytest.mark.parametrize("wrong", list(WRONG))
-def test_an_engine_of_another_program_is_rejected(wrong, name):
-    assert p_of(name, WRONG[wrong]) < LEVEL / len(FAMILIES)
+def test_an_engine_of_another_program_is_rejected(wrong):
+    assert p_of("asymmetric_laplace", WRONG[wrong]) < LEVEL / len(FAMILIES)
 
 
 def test_engines_that_are_wrong_for_a_family():
