@@ -8,6 +8,13 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from bayescal.decisions import decide
 from bayescal.monitoring import Audit, audit, labels_needed, load_heart_disease
+from bayescal.monitoring.drawn_curves import (
+    AuditCurves,
+    Decision,
+    benefits_at,
+    error_sizes,
+    net_benefit,
+)
 
 pytestmark = pytest.mark.one_era
 
@@ -121,6 +128,103 @@ def test_error_sizes_are_the_weighted_quantiles_of_the_error():
         assert number.value == pytest.approx(value, abs=0.03)
 
 
+def test_net_benefit_and_error_sizes_are_sums_over_documents():
+    rng = np.random.default_rng(0)
+    given, again = np.sort(rng.random(40)), rng.random(40)
+    share, weight = rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(40), 30)
+    true, averaged = rng.random((2, 30, 40))
+    drawn = AuditCurves(given, again, share, true, averaged, weight)
+    at, odds = 0.3, 3.0 / 7.0
+
+    def benefit(treated):
+        return np.sum(weight * treated * (true - (1.0 - true) * odds), axis=1)
+
+    as_is, recalibrated, everyone = benefit(given >= at), benefit(again >= at), benefit(1.0)
+    expected = {
+        "net benefit": as_is,
+        "net benefit of treating all": everyone,
+        "net benefit over treating all": as_is - everyone,
+        "net benefit, recalibrated": recalibrated,
+        "saving by recalibrating": 4.0 * (recalibrated - as_is),
+    }
+    numbers = benefits_at(drawn, Decision(at, 4.0), 0.8)
+    assert numbers.pop("cost of a false negative").value == 4.0
+    shown = net_benefit(drawn, at, 0.8)
+    for (name, number), strategy in zip(
+        numbers.items(), ("as is", "all", None, "recalibrated", None), strict=True
+    ):
+        lower, upper = np.quantile(expected[name], [0.1, 0.9])
+        assert vars(number) == pytest.approx(
+            {"value": expected[name].mean(), "lower": lower, "upper": upper}
+        )
+        if strategy:
+            own = shown.sel(strategy=strategy, threshold=at)
+            ends = [float(own[each]) for each in ("mean", "lower", "upper")]
+            assert ends == pytest.approx([number.value, number.lower, number.upper])
+    assert shown.attrs == {"asked": at, "level": 0.8}
+    assert shown["threshold"].values == pytest.approx(np.arange(1, 100) / 100)
+    error = np.abs(averaged - given)
+    sizes = error_sizes(drawn, 0.8)
+    for name, share_below in (("median error (E50)", 0.5), ("90th percentile error (E90)", 0.9)):
+        draws = [min(e for e in own if share[own <= e].sum() >= share_below) for own in error]
+        expected[name] = np.array(draws)
+    expected |= {"mean error (ICI)": error @ share, "largest error": error.max(axis=1)}
+    for name, number in sizes.items():
+        ends = np.quantile(expected[name], [0.5, 0.1, 0.9])
+        assert [number.value, number.lower, number.upper] == pytest.approx(list(ends)), name
+
+
+def test_intervals_of_a_designed_sample_have_its_effective_size():
+    y, p = documents(160, 15)
+    weight = np.where(np.arange(160) % 3 == 0, 1.0, 8.0)
+    numbers = audit(y, p, inclusion=1.0 / weight, level=0.8, random_state=0).numbers
+    z, share = stats.norm.ppf(0.9), weight / weight.sum()
+    size = 1.0 / np.sum(share**2)
+    rate, expected = share @ y, share @ p
+    ratio = stats.beta(size * rate + 0.5, size * (1.0 - rate) + 0.5).ppf([0.1, 0.9]) / expected
+    loss = (y - p) ** 2
+    mean = share @ loss
+    half = z * np.sqrt(share @ (loss - mean) ** 2 / size)
+    wins = (p[y][:, None] > p[~y]) + 0.5 * (p[y][:, None] == p[~y])
+    auc, variance = weight[y] @ wins @ weight[~y] / (weight[y].sum() * weight[~y].sum()), 0.0
+    for placed, own in (
+        (wins @ weight[~y] / weight[~y].sum(), weight[y]),
+        (weight[y] @ wins / weight[y].sum(), weight[~y]),
+    ):
+        number = own.sum() ** 2 / (own @ own)
+        variance += own @ (placed - auc) ** 2 / own.sum() / (number - 1.0)
+    for name, value, ends in (
+        ("observed / expected", rate / expected, ratio),
+        ("Brier score", mean, (mean - half, mean + half)),
+        ("AUC", auc, (auc - z * np.sqrt(variance), auc + z * np.sqrt(variance))),
+    ):
+        found = numbers[name]
+        assert [found.value, found.lower, found.upper] == pytest.approx([value, *ends]), name
+    # Equal probabilities of inclusion are none.
+    equal, plain = (
+        audit(y, p, threshold=0.2, inclusion=chance, random_state=0)
+        for chance in (np.full(160, 0.02), None)
+    )
+    assert (equal.documents, plain.documents) == (pytest.approx(8_000.0), 160.0)
+    for name, number in plain.numbers.items():
+        assert vars(equal.numbers[name]) == pytest.approx(vars(number), nan_ok=True), name
+    np.testing.assert_allclose(equal.net_benefit["upper"], plain.net_benefit["upper"])
+
+
+def test_costs_of_right_decisions_shift_all_costs():
+    y, p = documents(200, 16, lambda z: z - 1.0)
+    one, other = (
+        audit(y, p, costs=costs, random_state=0)
+        for costs in ([[0.0, 9.0], [1.0, 0.0]], [[2.0, 13.0], [3.0, 4.0]])
+    )
+    assert one.to_frame().equals(other.to_frame())
+    assert one.numbers["cost of a false negative"].value == 9.0
+    assert one.threshold == other.threshold == 0.1
+    for costs in ([[0, 9], [0, 0]], [[0, 5], [1, 5]]):
+        with pytest.raises(ValueError, match="costs of both wrong decisions"):
+            audit(y, p, costs=costs)
+
+
 # Answers where the truth is known
 
 
@@ -184,8 +288,28 @@ def test_sites_that_differ_are_found():
     shift = found.sites["mean"].sel(number="shift")
     assert float(shift.sel(site="switzerland")) > 1.0 > float(shift.sel(site="va"))
     assert int(found.sites["documents"].sum()) == len(patients)
-    own = patients[patients["site"] == "va"]
-    assert float(found.sites["expected"].sel(site="va")) == pytest.approx(own["p"].sum())
+    own = patients.groupby("site")
+    for name, values in (("observed", own["y"].sum()), ("expected", own["p"].sum())):
+        assert found.sites[name].to_series().to_dict() == pytest.approx(values.to_dict())
+    ends = found.sites
+    assert ((ends["lower"] < ends["mean"]) & (ends["mean"] < ends["upper"])).all()
+    assert (
+        (ends["between_lower"] < ends["between"]) & (ends["between"] < ends["between_upper"])
+    ).all()
+    # A new site is one of the population: its interval is that of the standard deviation or wider.
+    width = ends["new_upper"] - ends["new_lower"]
+    assert (width > 2 * 1.645 * ends["between_lower"]).all()
+    assert (
+        (ends["new_lower"] < ends["mean"].mean("site"))
+        & (ends["mean"].mean("site") < ends["new_upper"])
+    ).all()
+    between = ends.sel(number="shift")
+    assert found.text.splitlines()[-1] == (
+        f"Between sites, shifts have standard deviation {between['between'].item():.2f}"
+        f" ({between['between_lower'].item():.2f} to {between['between_upper'].item():.2f}); a new"
+        f" site's shift lies between {between['new_lower'].item():.2f} and"
+        f" {between['new_upper'].item():.2f}."
+    )
     y, p = documents(900, 7)
     alike = audit(y, p, np.arange(900) % 3, random_state=0)
     assert not alike.sites_differ
@@ -223,9 +347,54 @@ def test_the_table_and_the_words(found):
     assert table.index.is_unique
     assert table.loc["AUC", "value"] == found.numbers["AUC"].value
     assert table.loc["probability of shift", "value"] == found.model_probability["shift"]
-    assert "Recalibrating would save" in found.text
-    assert "outcomes" in found.more_labels
     assert isinstance(found, Audit)
+
+
+def test_the_whole_text(found):
+    def shown(name, times=1.0):
+        value, lower, upper = (
+            0.0 if abs(times * each) < 5e-4 else times * each
+            for each in vars(found.numbers[name]).values()
+        )
+        return f"{value:.3g} ({lower:.3g} to {upper:.3g})"
+
+    shift = found.numbers["calibration in the large"].value
+    kinds = [found.model_probability[kind] for kind in ("as is", "shift", "slope", "full")]
+    y, p = documents(truth=lambda z: z - 0.6)
+    needed = labels_needed(p, ratio_width=0.2, slope_width=0.2, level=0.9)
+    expected = [
+        f"Subtract {-shift:.2f} from all log-odds (odds times {np.exp(shift):.2f}): Recalibrator"
+        " does so, as far as the labels ask for it.",
+        "Probability of each explanation: right as is {:.2f}, shifted {:.2f}, shift and slope"
+        " {:.2f}, bent {:.2f}; test that they are right: p = 0.001 or less.".format(*kinds),
+        f"{y.sum():,} of 400 documents are positive where {p.sum():,.4g} were expected: ratio"
+        f" {shown('observed / expected')} (90 % intervals).",
+        f"Slope: {shown('slope')}.",
+        f"Mean error (ICI): {shown('mean error (ICI)')}.",
+        f"AUC: {shown('AUC')}.",
+        f"Recalibrating would save {shown('saving by recalibrating', 1000.0)} true positives per"
+        " 1,000 documents at threshold 0.2.",
+    ]
+    assert found.text.splitlines() == expected
+    assert found.more_labels == (
+        "This audit has 400 outcomes. For documents like these, about"
+        f" {needed['slope']:,} would narrow the interval of the slope to a width of 0.2 and about"
+        f" {needed['ratio']:,} would narrow the interval of observed / expected to a width of 0.2."
+    )
+
+
+def test_the_curve_spans_the_probabilities_evenly_in_log_odds(found):
+    _, p = documents(truth=lambda z: z - 0.6)
+    z = special.logit(p)
+    at = special.logit(found.curve["probability"].values)
+    np.testing.assert_allclose(at, np.linspace(z.min(), z.max(), 101))
+    assert found.curve.attrs["level"] == 0.9
+    one, all_of_them = (found.curve.sel(kind=kind) for kind in ("pointwise", "simultaneous"))
+    mean = found.curve["mean"]
+    assert ((all_of_them["lower"] < one["lower"]) & (one["lower"] < mean)).all()
+    assert ((mean < one["upper"]) & (one["upper"] < all_of_them["upper"])).all()
+    # Log-odds are .6 too large.
+    np.testing.assert_allclose(special.logit(mean.values[30:80]), at[30:80] - 0.6, atol=0.35)
 
 
 def test_the_same_seed_gives_the_same_numbers(found):

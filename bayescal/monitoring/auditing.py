@@ -338,7 +338,7 @@ def audit(
     rng = generator(random_state)
     log_odds = changes.clipped_log_odds(outcomes.p)
     posterior = fit_changes(LogOddsCells.of(log_odds, outcomes.truth, outcomes.effective))
-    documents = LogOddsCells.of(log_odds, outcomes.truth, outcomes.counts)
+    documents = LogOddsCells.of(log_odds, outcomes.truth, _documents(outcomes))
     drawn = AuditCurves.of(posterior, documents, draws, rng)
     benefit = net_benefit(drawn, cost.threshold if cost else None, level)
     numbers = _numbers(outcomes, posterior, level, draws, rng)
@@ -437,6 +437,14 @@ def _notes(outcomes: inputs.Forecasts, auc: AuditNumber) -> tuple[str, ...]:
 # Numbers that need no curve.
 
 
+def _documents(outcomes: inputs.Forecasts) -> Floats:
+    """Return how many documents each stands for; sampling weights sum to the effective size."""
+    counts = outcomes.counts
+    if not outcomes.sampled:
+        return counts
+    return counts * (validation.effective_size(counts) / float(counts.sum()))
+
+
 def _numbers(
     outcomes: inputs.Forecasts,
     posterior: ChangePosterior,
@@ -446,7 +454,7 @@ def _numbers(
 ) -> dict[str, AuditNumber]:
     """Return observed over expected, calibration in the large, intercept and slope."""
     counts = outcomes.counts
-    size = validation.effective_size(counts) if outcomes.sampled else float(counts.sum())
+    size = float(_documents(outcomes).sum())
     rate = float(np.average(outcomes.truth, weights=counts))
     expected = float(np.average(outcomes.p, weights=counts))
     # Jeffreys' interval of the rate, which has one for no positives too.
@@ -488,7 +496,7 @@ def _losses(outcomes: inputs.Forecasts, level: float) -> dict[str, AuditNumber]:
     """Return Brier score and log-loss in bits, with intervals, and their parts."""
     z = float(special.ndtri(0.5 + level / 2.0))
     share = outcomes.counts / outcomes.counts.sum()
-    size = outcomes.counts.sum() if not outcomes.sampled else 1.0 / float((share**2).sum())
+    size = float(_documents(outcomes).sum())
     numbers = {}
     # As log_loss and the curve do, and so that one certain error leaves the others to be seen.
     p = special.expit(changes.clipped_log_odds(outcomes.p))
