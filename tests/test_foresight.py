@@ -6,7 +6,7 @@ from scipy import special, stats
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
-from bayescal.monitoring import foresee
+from bayescal.monitoring import foresee, labels_needed
 from bayescal.monitoring.foresight import mixture_test
 
 pytestmark = pytest.mark.one_era
@@ -105,6 +105,49 @@ def test_probabilities_in_place_of_a_calibrator_and_a_metric_of_one_s_own(calibr
     # The probabilities judged are those given: bad ones have a bad Brier score.
     bad = foresee(1.0 - p, s, reference=reference, random_state=0)
     assert bad.numbers["Brier score"].lower > found.numbers["Brier score"].upper
+
+
+def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
+    s, _ = sample(60, 0.4, np.random.default_rng(7))
+    seen = []
+
+    def prevalence(y, p):
+        seen.append((y, p))
+        return y.mean()
+
+    options = {"threshold": 0.7, "level": 0.8, "alpha": 1e-9, "random_state": 0}
+    found = foresee(calibrator, s, reference=reference, metric=prevalence, **options)
+    y, p = (np.array(each) for each in zip(*seen, strict=True))
+    np.testing.assert_array_equal(p, np.tile(calibrator.predict_proba(s)[:, 1], (len(p), 1)))
+    taken = p >= 0.7
+    hits = (y * taken).sum(axis=1)
+    expected = {
+        "share of positives": y.mean(axis=1),
+        "accuracy": (y == taken).mean(axis=1),
+        "Brier score": ((y - p) ** 2).mean(axis=1),
+        "observed / expected": y.sum(axis=1) / p.sum(axis=1),
+        "recall at 0.7": hits / y.sum(axis=1),
+        "precision at 0.7": hits / taken.sum(axis=1),
+        "prevalence": y.mean(axis=1),
+    }
+    assert list(found.numbers) == list(expected)
+    text = [
+        f"The scores may be a mixture of the two classes of the reference (p = {found.pvalue:.2g})."
+    ]
+    for name, draws in expected.items():
+        number = found.numbers[name]
+        ends = [draws.mean(), *np.quantile(draws, [0.1, 0.9])]
+        assert [number.value, number.lower, number.upper] == pytest.approx(ends), name
+        assert found.to_frame().loc[name].tolist() == [number.value, number.lower, number.upper]
+        text.append("{}: {:.3f} ({:.3f} to {:.3f}, with probability 0.8)".format(name, *ends))
+    assert found.text.splitlines()[1:-1] == text[1:]
+    assert found.text.startswith(text[0])
+    assert found.labels_needed == labels_needed(p[0], ratio_width=0.4)["ratio"]
+    assert f"label about {found.labels_needed:,} documents and audit." in found.text
+    # The labels are drawn with the share of positives that the scores show.
+    assert found.share.level == 0.8
+    error = np.sqrt(0.25 / 60 / len(y))
+    assert y.mean() == pytest.approx(found.share.mean, abs=4 * error + 0.02)
 
 
 def test_a_calibrator_whose_positive_class_is_the_first(reference):
