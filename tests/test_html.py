@@ -19,6 +19,7 @@ pytestmark = pytest.mark.one_era
 EVIL = "<script>alert(1)</script>"
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
 LABELS = np.array([0, 0, 0, 1, 0, 1, 1, 1])
+POSITIVES = 4 + np.arange(15) % 3  # of each topic
 
 
 class Reader(HTMLParser):
@@ -55,10 +56,12 @@ def shown(calibrator):
 @pytest.fixture(scope="module")
 def topics():
     rng = np.random.default_rng(0)
-    labels = np.tile(np.repeat([0, 1], [20, 4]), 15)
+    labels = [np.repeat([0, 1], [20, positives]) for positives in POSITIVES]
     names = [EVIL, *(f"topic {k}" for k in range(14))]
+    topic = np.repeat(names, [each.size for each in labels])
+    labels = np.concatenate(labels)
     return TopicCalibrator(parts="asymmetric_laplace", random_state=0, draws=100).fit(
-        rng.normal(3.0 * labels, 1.0), labels, np.repeat(names, 24)
+        rng.normal(3.0 * labels, 1.0), labels, topic
     )
 
 
@@ -67,8 +70,15 @@ def test_table_says_what_the_calibrator_says(options):
     calibrator = ScoreCalibrator(draws=100, random_state=0, **options).fit(SCORES, LABELS)
     head, *rows = Reader(shown(calibrator)).rows
     assert head == ["score", "maximum likelihood", "posterior", "90 % interval"]
+    # From the median of the negatives to that of the positives.
+    assert [float(row[0]) for row in rows] == pytest.approx(
+        [-1.75, -1.125, -0.5, 0.125, 0.75], abs=2e-3
+    )
+    assert "ScoreCalibrator fitted to 8 scores: 4 of class 0 and 4 of class 1" in shown(calibrator)
     for row in rows:
         x = float(row[0])
+        mle = 1.0 / (1.0 + np.exp(-calibrator.mle_.log_odds(x)))
+        assert float(row[1]) == pytest.approx(float(mle), abs=2e-3)
         p, (lower, upper) = calibrator.predict_proba([x])[0, 1], calibrator.predict_interval([x])[0]
         # Scores are shown to four digits.
         assert float(row[2]) == pytest.approx(p, abs=2e-3)
@@ -113,10 +123,19 @@ def test_topics_with_fewest_positives_are_shown(topics):
     text = shown(topics)
     head, *rows = Reader(text).rows
     assert head == ["topic", "of class 0", "of class 1", "mode", "90 % interval"]
-    assert len(rows) == 12
-    assert "TopicCalibrator fitted to 360 documents of 15 topics" in text
-    mean = topics.posterior_["posterior"]["theta"].sel(klass="positive", topic=rows[3][0]).mean()
-    assert float(rows[3][3]) == pytest.approx(float(mean), rel=6e-3)
+    assert "TopicCalibrator fitted to 375 documents of 15 topics" in text
+    assert "<p style='margin:0.2em 0'>Pooling: partial.</p>" in text
+    assert "Shown: the 12 with fewest of class 1." in text
+    names = [EVIL, *(f"topic {k}" for k in range(14))]
+    fewest = sorted(zip(POSITIVES.tolist(), names, strict=True))[:12]
+    assert [[row[0], *map(float, row[1:3])] for row in rows] == [
+        [name, 20.0, positives] for positives, name in fewest
+    ]
+    modes = topics.posterior_["posterior"]["theta"].sel(klass="positive")
+    for row in rows:
+        mode = modes.sel(topic=row[0]).values
+        assert row[3] == f"{mode.mean():.3g}"
+        assert row[4] == "{:.3g} to {:.3g}".format(*np.quantile(mode, [0.05, 0.95]))
 
 
 def test_unfitted_estimators_show_what_scikit_learn_shows():

@@ -137,7 +137,25 @@ def test_posterior_has_named_coordinates(fitted):
     assert posterior["klass"].values.tolist() == NAMES
     assert float(np.abs(posterior["confusion"].sel(klass="cat", klass_to="cat")).max()) == 0.0
     assert fitted.diagnostics_.draws == 400
-    assert ("confusion", "cat", "dog") in fitted.summary().index
+
+
+def test_the_summary_holds_quantiles_of_every_parameter_in_use(fitted):
+    posterior = fitted.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    table, seen = fitted.summary(level=0.8), 0
+    for (name, own, other), row in table.iterrows():
+        values = posterior["scale" if name.startswith("scale of ") else name]
+        if name.startswith("scale of "):
+            values = values.sel(block=name.removeprefix("scale of "))
+        elif other:
+            values = values.sel(klass=own, klass_to=other)
+            seen += 1
+        elif own:
+            values = values.sel(klass=own)
+        np.testing.assert_allclose(row, np.quantile(values, [0.5, 0.1, 0.9]), err_msg=name)
+    assert table.columns.tolist() == ["median", "lower", "upper"]
+    used = fitted.posterior_["constant_data"]["used"].values.astype(bool)
+    assert seen == used[3:].sum() > 0
+    assert {("bias", name, "") for name in NAMES} <= set(table.index)
 
 
 def test_findings_are_shares_of_documents():

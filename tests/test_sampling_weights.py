@@ -6,8 +6,16 @@ import warnings
 import numpy as np
 import pytest
 from scipy import special, stats
+from sklearn.naive_bayes import GaussianNB
 
-from bayescal import metrics
+from bayescal import (
+    CalibratedClassifier,
+    MulticlassCalibrator,
+    ScoreCalibrator,
+    TopicCalibrator,
+    metrics,
+    monitoring,
+)
 from bayescal.metrics.inputs import Forecasts
 from bayescal.support.validation import effective_weights
 
@@ -238,3 +246,22 @@ def test_whatever_measures_uncertainty_warns_of_weights_that_are_not_counts(meas
     y, z, weight = included("by score", -2.0, np.random.default_rng(7))
     with pytest.warns(UserWarning, match="pass inclusion=1"):
         measure(y, special.expit(z), sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda s, y, w: ScoreCalibrator().fit(s, y, w),
+        lambda s, y, w: TopicCalibrator().fit(s, y, np.arange(s.size) % 2, sample_weight=w),
+        lambda s, y, w: MulticlassCalibrator().fit(np.stack([-s, s], axis=1), y, sample_weight=w),
+        lambda s, y, w: CalibratedClassifier(GaussianNB()).fit(s[:, None], y, sample_weight=w),
+        lambda s, y, w: monitoring.Recalibrator().fit(special.expit(s), y, sample_weight=w),
+        lambda s, y, w: monitoring.audit(y, special.expit(s), sample_weight=w),
+        lambda s, y, w: monitoring.prior_posterior(s[None], sample_weight=w),
+    ],
+)
+def test_whatever_is_fitted_warns_of_weights_that_are_not_counts(fit):
+    y, s, weight = included("by score", -2.0, np.random.default_rng(7))
+    # Warnings are errors here: nothing is fitted.
+    with pytest.raises(UserWarning, match="pass inclusion=1"):
+        fit(s, y, weight)
