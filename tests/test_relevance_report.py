@@ -2,9 +2,12 @@
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn.metrics import average_precision_score
 
 from bayescal import TopicCalibrator
 from bayescal.ranking import RelevanceCalibrator, average_precision
@@ -112,6 +115,52 @@ def test_without_judgements_nobody_can_tell(fitted, ranked, tmp_path):
     text = fitted.report(tmp_path / "a.html", scores, qid).read_text(encoding="utf-8")
     assert "Nobody can tell yet" in text
     assert "Judged relevant" not in text
+
+
+def test_the_table_facts_and_answer_are_those_of_the_readings(fitted, ranked, path):
+    scores, relevant, qid = ranked
+    readings = fitted.read(scores, qid)
+    text = path.read_text(encoding="utf-8")
+    rows = [
+        [
+            [float(each) for each in re.findall(r'data-\w+="([^"]+)"', cell)]
+            for cell in re.findall(r"<td class=.number.([^>]*)>", row)
+        ]
+        for row in re.findall(r'<tr data-topic="\d+".*?</tr>', text, re.S)
+    ]
+    enough, held, known = 0, 0, 0
+    for row, (name, reading) in zip(rows, readings.items(), strict=True):
+        size, stop = reading.document.size, reading.stop
+        own = relevant[qid == name]
+        best = own[np.argsort(-scores[qid == name], kind="stable")]
+        recall = best[:stop].sum() / own.sum() if own.any() else 1.0
+        expected = [[size], [stop], [stop / size]]
+        for each in (reading.relevant, reading.missed, reading.average_precision):
+            expected.append([each.value, each.lower, each.upper])
+        expected += [[own.sum()], [recall], []]
+        if own.any():
+            precision = average_precision_score(own, scores[qid == name])
+            expected[-1] = [precision]
+            ends = reading.average_precision
+            held, known = held + (ends.lower <= precision <= ends.upper), known + 1
+        assert [len(cell) for cell in row] == [len(cell) for cell in expected]
+        assert np.concatenate(row) == pytest.approx(np.concatenate(expected), rel=1e-5)
+        enough += recall >= 0.8
+    shown = unescape(re.sub(r"<[^>]+>", " ", text))
+    read = sum(each.stop for each in readings.values())
+    for fact in (
+        f"Queries {len(readings)}",
+        f"Documents {scores.size:,}",
+        f"To read {read:,} ({100 * read / scores.size:.0f} %)",
+        f"Relevant documents, expected {sum(r.relevant.value for r in readings.values()):.3g}",
+        f"Of these missed, expected {sum(r.missed.value for r in readings.values()):.3g}",
+        "Queries that the calibrator was fitted to 30",
+        f"reaches the recall of 80 % in {enough} of 6 judged queries ({100 * enough / 6:.0f} %),"
+        " where 90 % or more were asked for; so few or fewer come by chance with probability"
+        f" {stats.binom.cdf(enough, 6, 0.9):.3g}.",
+        f"holds the judged one in {held} of {known} queries that have relevant documents.",
+    ):
+        assert fact in " ".join(shown.split())
 
 
 def test_names_are_escaped(path):
