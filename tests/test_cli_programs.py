@@ -59,7 +59,11 @@ def check_everything_after(band):
 def test_programs_by_their_mode(name, tmp_path):
     run("fit", "scores.csv", "--model", name, *MAP, "--out", "cal")
     assert summary_of(tmp_path / "cal")["arguments"]["model"] == name
-    _, score, p = check_everything_after(band=False)
+    # The commands treat all programs of log-odds alike, and all programs of densities.
+    if name in {"logistic", "asymmetric_laplace"}:
+        check_everything_after(band=False)
+    score = pd.read_csv("new.csv")["score"]
+    p = bayescal.load("cal").predict_proba(score)[:, 1]
     # Scores of the classes have means 1.5 and -1.
     assert np.corrcoef(score, p)[0, 1] > 0.7
 
