@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
 
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
-from bayescal.fitting.engines.atoms import find_levels
+from bayescal.fitting.engines.atoms import EndLevels, find_levels
 from bayescal.fitting.engines.pooled.end_levels import TopicEnds, draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
@@ -355,3 +356,18 @@ def test_shares_of_votes_are_calibrated_better_than_at_minus_34():
         found.append([divergence(scores, grid, labels), divergence(*far, labels)])
     inside, before = np.mean(found, axis=0)
     assert inside < 0.8 * before
+
+
+def test_levels_and_base_rate_are_drawn_from_their_betas():
+    data = BinaryScores(np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([0, 1, 0, 1, 1]) == 1)
+    levels = EndLevels(np.array([0.0, 3.0]), np.array([0.0, 2.0]), np.array([1.0, 2.0]), data)
+    drawn = levels.dataset(data, 2, 2_000, np.random.default_rng(0))
+    assert drawn["lowest"].values.tolist() == [True, False]
+    assert drawn["end"].values.tolist() == [0.0, 3.0]
+    # Flat priors; 1e-3 is the chance of each false alarm.
+    for values, shapes in (
+        (drawn["level"].sel(end=0.0), (1.0, 2.0)),
+        (drawn["level"].sel(end=3.0), (3.0, 1.0)),
+        (drawn["prior"], (4.0, 3.0)),
+    ):
+        assert stats.kstest(values.values.ravel(), stats.beta(*shapes).cdf).pvalue > 1e-3

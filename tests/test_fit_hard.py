@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from bayescal.families import FAMILIES, ScaleFloor, automatic_floor
+from bayescal.families._profile import BESIDE, _gaussian_beside
 from tests.references import (
     ASYMMETRIC,
     MIRRORED,
@@ -290,3 +291,14 @@ def test_share_of_degenerate_samples(n, share):
     ]
     error = 0.005 + 3.0 * np.sqrt(share * (1.0 - share) / 250)  # binomial, three sigma
     assert np.mean(acted) == pytest.approx(share, abs=error)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_scale_beside_one_at_the_floor_solves_its_equation(power):
+    floor = 0.3
+    mean = floor**power * np.array([0.501, 0.6, 1.0, 3.0, 6.0, 7.0, 30.0, 1e4])
+    scale = BESIDE[power](mean, floor)
+    np.testing.assert_allclose(scale ** (power + 1), mean * (scale + floor), rtol=1e-9)
+    # No scale of a Gaussian side is above the floor with so small a mean.
+    below = _gaussian_beside(np.array([0.0, 0.4 * floor**2]), floor)
+    assert below.tolist() == [0.0, 0.0]

@@ -21,6 +21,7 @@ from bayescal.distributions import programs
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord, compiled
+from bayescal.fitting.parts.program import _elements
 from bayescal.fitting.scores import BinaryScores
 from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay, ReliabilityDisplay
 
@@ -566,3 +567,20 @@ def test_chains_that_disagree_are_called_improper(write, draws_of_prior, monkeyp
 def test_inferences_that_would_ignore_a_program(settings, message):
     with pytest.raises(ValueError, match=message):
         ScoreCalibrator(**{"parts": Program("logistic")} | settings).fit(SCORE, LABEL)
+
+
+def test_elements_of_a_variable_are_named_by_their_places():
+    values = xr.DataArray(
+        np.arange(12.0).reshape(1, 2, 2, 3),
+        dims=("chain", "draw", "klass", "k"),
+        coords={"klass": ["negative", "positive"], "k": [0, 1, 2]},
+    )
+    found = dict(_elements(values))
+    assert list(found) == [
+        f"[{klass}, {k}]" for klass in ("negative", "positive") for k in range(3)
+    ]
+    for klass in ("negative", "positive"):
+        for k in range(3):
+            own = values.sel(klass=klass, k=k)
+            np.testing.assert_array_equal(found[f"[{klass}, {k}]"].values, own.values)
+    assert list(dict(_elements(values[..., 0, 0]))) == [""]

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import bayescal
 from bayescal import ScoreCalibrator
 from bayescal.decisions import rates_by_topic
+from bayescal.fitting.fitted_recalibration import LabelledProbabilities, _fit_again
 from bayescal.metrics.changes import LogOddsCells, fit_changes
 from bayescal.monitoring import DriftMonitor, Recalibrator, estimate_prior, load_heart_disease
 from bayescal.plots import LogOddsDisplay, ProbabilityDisplay
@@ -296,3 +297,13 @@ def test_wrong_calls(fitted, pooled):
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_the_same_seed_fits_again_alike():
+    p, y = documents(40, 7)
+    data = LabelledProbabilities(special.logit(p), y, np.ones(40))
+    one, other = (
+        _fit_again(data, 20, np.random.default_rng(3)).calibration.sample(special.logit(p))
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(one, other)

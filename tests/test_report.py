@@ -122,7 +122,23 @@ def spelled(text):
 
 def test_the_formulas_are_those_of_the_default_model():
     calibrator = ScoreCalibrator(**FAST).fit(*make_problem(40, seed=0))
-    lines = [line for block in describe_model(calibrator) for line in block.formulas]
+    blocks = describe_model(calibrator)
+    assert [block.title for block in blocks] == [
+        "Inference",
+        "Class densities",
+        "Warps",
+        "Gaussian",
+        "Asymmetric Laplace",
+        "Priors of the densities",
+        "Monotone log-odds",
+        "Logistic regression",
+        "Recalibrated densities",
+        "Log-odds around other problems'",
+        "Combination",
+        "Lapses",
+    ]
+    assert blocks[0].text == "Independent draws from the posterior, without Markov chains."
+    lines = [line for block in blocks for line in block.formulas]
     told = [" ".join(ElementTree.fromstring(str(line)).itertext()) for line in lines]
     assert [" ".join(spelled(line).split()) for line in told] == [
         "log P ( + | s ) P ( - | s ) = log P ( + ) 1 - P ( + ) + log p ( s | + ) p ( s | - )",

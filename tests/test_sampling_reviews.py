@@ -477,6 +477,10 @@ def test_simultaneous_limits_of_curves_have_the_level_that_holds_at_every_score(
         limits = getattr(found, name)
         assert (limits.lower, limits.upper) == pytest.approx(tuple(ends))
         assert limits.value == pytest.approx(draws.mean())
+    above, below = curves.with_hidden
+    assert found.positives.value == pytest.approx(np.mean(above + below))
+    assert found.missed.value == pytest.approx(np.mean(below))
+    assert found.hidden.value == pytest.approx(curves.share_hidden.mean())
 
 
 def test_shared_limits_hold_in_both_posteriors():
