@@ -35,15 +35,17 @@ READ = """async () => {
 class Drawn:
     """A figure that a browser has drawn, with the scales that the marks of its axes imply."""
 
-    def __init__(self, found, value=as_number):
-        self.found = found
+    def __init__(self, found, names=()):
+        self.found, self.named = found, bool(names)
+        places = {name: k + 1 for k, name in enumerate(names)}
         texts = [(at, text) for tag, at, text in found["axis"] if tag == "text"]
         self.labels = [text for at, text in texts if at.get("class") == "label"]
         ticks = {"middle": [], "end": []}
         for at, text in texts:
             if at.get("class") != "label":
                 place = float(at["x"]) if at["text-anchor"] == "middle" else float(at["y"]) - 4.0
-                ticks[at["text-anchor"]].append((value(text), place))
+                value = places[text] if text in places else as_number(text)
+                ticks[at["text-anchor"]].append((value, place))
         self.ticks = np.array(ticks["middle"]), np.array(ticks["end"])
         self.x, self.y = (np.poly1d(np.polyfit(*each.T, 1)) for each in self.ticks)
         left, top, width, height = (float(found["frame"][k]) for k in ("x", "y", "width", "height"))
@@ -56,6 +58,7 @@ class Drawn:
         self._check_axes(expected.ranges)
         marks = self._without_ends(list(self.found["marks"]), expected)
         assert [_name(mark) for mark in marks] == [each[0] for each in expected.marks]
+        self._check_height(expected)
         for drawn, (name, *data) in zip(marks, expected.marks, strict=True):
             placed = self._placed(name, *data)
             np.testing.assert_allclose(_places(drawn), placed, atol=0.05, err_msg=name)
@@ -98,6 +101,16 @@ class Drawn:
                 assert 2.0 < far < 0.1 * (bottom - top)
         return marks
 
+    def _check_height(self, expected):
+        """Check that an axis of no given range has room for its marks and no more."""
+        if expected.ranges[1] is None:
+            # Maximum likelihood and single draws may be cut off.
+            kept = [each for each in expected.marks if not re.search("mle|draw", each[0])]
+            heights = [each[3:] if each[0].startswith("bar") else each[2:] for each in kept]
+            highest = np.nanmax(np.concatenate([np.ravel(np.array(h, float)) for h in heights]))
+            low, high = (np.array(self.ends[1]) - self.y[0]) / self.y[1]
+            assert low + 0.7 * (high - low) < highest < high + 1e-6
+
     def _check_axes(self, ranges):
         for scale, ticks, ends, wanted in zip(
             (self.x, self.y), self.ticks, self.ends, ranges, strict=True
@@ -107,6 +120,13 @@ class Drawn:
                 np.testing.assert_allclose(scale(wanted), ends, atol=0.05)
             low, high = sorted(ends)
             assert ((low - 0.02 <= ticks[:, 1]) & (ticks[:, 1] <= high + 0.02)).all()
+            if not self.named:
+                # Round numbers at even steps, all of those that the axis has room for.
+                steps = np.diff(ticks[:, 0])
+                np.testing.assert_allclose(steps, steps[0])
+                assert f"{steps[0]:.0e}"[0] in "125"
+                gaps = [ticks[:, 1].min() - low, high - ticks[:, 1].max()]
+                assert max(gaps) < 0.999 * abs(np.diff(ticks[:2, 1])[0])
         # A line of the grid at each mark of y, and a tick at each of x.
         lines = [each for tag, each, _ in self.found["axis"] if tag == "line"]
         for kind, key, ticks in (("grid", "y1", self.ticks[1]), ("tick", "x1", self.ticks[0])):
