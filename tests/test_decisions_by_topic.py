@@ -41,6 +41,16 @@ def topics():
     return TopicCalibrator(parts="laplace", **FEW).fit(score, y, topic), score, topic
 
 
+def test_no_posterior_draw_is_taken_twice(one):
+    score = np.array([[-1.0], [2.0]]).ravel()
+    (problem,) = one.fitted_problems().values()
+    for asked, taken in ((10, 10), (150, 150), (200, 200), (999, 200)):
+        rng = np.random.default_rng(0)
+        found = by_topic._collection(problem, "", score, None, asked, rng)
+        drawn = found.sample(np.arange(2))
+        assert found.draws == len(drawn) == len(np.unique(drawn, axis=0)) == taken
+
+
 @pytest.mark.parametrize("threshold", [-9.0, 0.3, 1.5, 99.0])
 def test_a_row_is_what_the_functions_of_draws_say(one, threshold):
     # All draws, in their order, and the same labels drawn: the same numbers.

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
@@ -16,7 +16,7 @@ from bayescal.fitting.problems.problem import Documents
 from bayescal.report import write_report
 from bayescal.report.answer import Cell, TopicRow, answer_of, ranked
 from bayescal.report.document import COLUMNS, PARAMETERS, PARTS, gather
-from bayescal.report.topic import half_way, shares, smooth_shares, typical_scores
+from bayescal.report.topic import CELLS, WIDEST, half_way, shares, smooth_shares, typical_scores
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from tests.report_data import data_of, make_problem, make_topics
 
@@ -176,6 +176,27 @@ def test_documents_spread_out_keep_their_mean_and_have_no_gaps(single):
     between = (nodes > 0.5) & (nodes < 2.0)
     assert (as_they_are[between] == 0.0).any()
     assert (smooth[between] > 1e-4).all()
+
+
+def test_documents_are_spread_out_by_kernels_that_are_wide_where_they_are_few(single):
+    """Silverman's adaptive kernel estimate of each class, written out with scipy.stats."""
+    (problem,) = single[0].fitted_problems().values()
+    rng = np.random.default_rng(1)
+    cells, nodes = np.linspace(-4.0, 4.0, CELLS), np.linspace(-4.0, 4.0, 65)
+    classes = [cells[rng.integers(100, 300, 80)], cells[[250, 260, 300, 480]]]
+    density = np.zeros(nodes.size)
+    for score in classes:
+        places, counts = np.unique(score, return_counts=True)
+        share = counts / score.size
+        ends = np.interp([0.25, 0.75], np.cumsum([np.mean(score == c) for c in cells]), cells)
+        width = 0.9 * min(score.std(), np.ptp(ends) / 1.34) * score.size**-0.2
+        pilot = stats.norm.pdf(places[:, None], places, width) @ share
+        wider = np.sqrt(np.exp(share @ np.log(pilot)) / pilot)
+        scale = width * np.clip(wider, 1.0, WIDEST)
+        density += score.size * (stats.norm.pdf(nodes[:, None], places, scale) @ share)
+    documents = Documents.of(np.concatenate(classes), np.arange(84) >= 80)
+    found = smooth_shares(replace(problem, documents=documents), nodes)
+    np.testing.assert_allclose(found, density / density.sum(), rtol=1e-3)
 
 
 def test_documents_are_spread_out_alike_in_any_units(single):

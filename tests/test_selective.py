@@ -42,6 +42,11 @@ def test_intervals_hold_errors_as_often_as_stated():
     assert low <= inside <= high
 
 
+def test_shares_of_wrong_answers_stay_shares():
+    found = risk_coverage([[[0.5, 0.5]]], level=0.999)
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.0], [1.0])
+
+
 def test_draws_widen_intervals(documents):
     p, _ = documents
     power = np.random.default_rng(2).lognormal(0.0, 0.5, size=(100, 1, 1))

@@ -231,6 +231,12 @@ def test_selection_is_inside_the_fold(name):
         assert again[test].tolist() == found[test].tolist()
 
 
+def test_the_default_number_of_neighbours_grows_with_the_logarithm_of_the_documents():
+    for n in (*range(1, 70), 1023, 1024, 1025):
+        ceiling = (n - 1).bit_length()  # of log2 n, in whole numbers
+        assert default_neighbours(n) == min(2 * ceiling + 1, n)
+
+
 def test_an_unknown_kind_of_naive_bayes_is_refused():
     with pytest.raises(ValueError, match=r"kind must be one of .*'naive_bayes'.* got 'svm'"):
         naive_bayes("svm")
