@@ -1,9 +1,11 @@
 """Every figure and decision of every page, as a browser shows it, against the page's numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
+from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator, report
 from bayescal.monitoring import audit, load_heart_disease
 from bayescal.ranking import RelevanceCalibrator
 from bayescal.report import write_report
@@ -177,3 +179,52 @@ def test_figures_of_a_query_show_its_numbers(chromium, tmp_path):
             found = page.evaluate(READ)
             for drawn, each in zip(found, figures.query_figures(data, first), strict=True):
                 Drawn(drawn).check(each)
+
+
+def points(*costs):
+    """Return outcomes of thresholds 0, 1, ... with these costs, each its own band."""
+    ends = ("mean", "lower", "upper")
+    return [{"x": k, "cost": dict.fromkeys(ends, cost)} for k, cost in enumerate(costs)]
+
+
+def deciding(cost):
+    return {"threshold": 0.5, "cost": {"upper": cost}}
+
+
+TOPIC = {"x": [0, 1, 2], "lower": [0, 0, 0]}
+AXIS = "((...given) => costFigure(...given).chart.xRange)"
+# What functions of figures.js return of arguments.
+RETURNED = [
+    # Half as much again as calling all, or nothing, positive costs.
+    ("costLimit", (points(4, 1, 6), deciding(1)), 6),
+    ("costLimit", (points(6, 1, 4), deciding(1)), 6),
+    # Room for what deciding well costs, and for the least of the thresholds.
+    ("costLimit", (points(4, 1, 6), deciding(10)), 12),
+    ("costLimit", (points(4, 3, 4), deciding(1)), 6),
+    ("costLimit", (points(0, 0, 0), deciding(0)), 1),
+    # A spike of maximum likelihood is cut at four times the other class's peak.
+    ("cap", ([[1, 3, 2], [1, 100, 1]],), [12]),
+    ("cap", ([[1, 3, 2], [1, 11, 1]],), [11]),
+    # One threshold alone has no stretch: the axis is that of the scores.
+    (AXIS, (TOPIC, points(2), deciding(1), 400), [0, 2]),
+    (AXIS, (TOPIC, points(2, 2), deciding(1), 400), [0, 1]),
+    ("rowsOf", ({"x": [1, 2], "y": [3, 4]},), [{"x": 1, "y": 3}, {"x": 2, "y": 4}]),
+    ("rowsOf", ({},), []),
+    ("axisOfShares", ([0.2, 0.4], None, [0.7]), [0.17, 0.73]),
+    ("axisOfShares", ([0.2, 0.9],), [-0.03, 1.03]),
+    ("axisOfShares", ([0.2, 0.2],), [-0.03, 1.03]),
+    ("ticks", (0, 1, 5), [0, 0.2, 0.4, 0.6, 0.8, 1]),
+    ("ticks", (-3, 11, 7), [-2, 0, 2, 4, 6, 8, 10]),
+    ("ticks", (0, 0.0034, 6), [0, 0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.003]),
+]  # fmt: skip
+
+
+def test_functions_of_figures_return_what_they_should(chromium, single):
+    folder = Path(report.__file__).with_name("page")
+    files = ("numbers", "svg", "tables", "decisions", "figure_element", "figures")
+    source = "\n".join((folder / f"{each}.js").read_text(encoding="utf-8") for each in files)
+    with opened(chromium, single) as page:
+        for name, given, expected in RETURNED:
+            call = f"(given) => {{ {source}; return {name}(...given); }}"
+            found = page.evaluate(call, list(given))
+            assert found == (expected if name == "rowsOf" else pytest.approx(expected)), name
