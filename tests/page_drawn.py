@@ -102,14 +102,15 @@ class Drawn:
         return marks
 
     def _check_height(self, expected):
-        """Check that an axis of no given range has room for its marks and no more."""
+        """Check that an axis of no given range has room for its marks, and little more above."""
         if expected.ranges[1] is None:
             # Maximum likelihood and single draws may be cut off.
             kept = [each for each in expected.marks if not re.search("mle|draw", each[0])]
             heights = [each[3:] if each[0].startswith("bar") else each[2:] for each in kept]
-            highest = np.nanmax(np.concatenate([np.ravel(np.array(h, float)) for h in heights]))
+            drawn = np.concatenate([np.ravel(np.array(each, float)) for each in heights])
             low, high = (np.array(self.ends[1]) - self.y[0]) / self.y[1]
-            assert low + 0.7 * (high - low) < highest < high + 1e-6
+            assert low + 0.7 * (high - low) < np.nanmax(drawn) < high + 1e-6
+            assert not expected.whole or low < np.nanmin(drawn) < low + 0.3 * (high - low)
 
     def _check_axes(self, ranges):
         for scale, ticks, ends, wanted in zip(
@@ -161,6 +162,7 @@ class Expected:
         self.marks, self.legend, self.columns = [], [], {}
         # Marks at the ends of an axis: a diagonal, a vertical line, ticks for single documents.
         self.diagonal, self.vertical, self.fringe = False, None, {}
+        self.whole = False  # whether the axis of y ends close below the lowest mark
 
     def line(self, kind, x, y):
         self.marks.append((f"line {kind}", x, np.asarray(y, float)))

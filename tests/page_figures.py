@@ -212,6 +212,7 @@ def _sites(data, which, band):
     n, right = len(sites["name"]), {"shift": 0, "slope": 1}[which]
     figure = Expected(f"{which.capitalize()} by site", ("row of the table of sites", which),
                       ((0, n + 1), None))  # fmt: skip
+    figure.whole = True
     figure.line("diagonal", [0, n + 1], [right, right])
     for k in range(n):
         figure.whiskers("posterior", [k + 1], [sites["lower"][k]], [sites["upper"][k]])
