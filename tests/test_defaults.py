@@ -1,4 +1,4 @@
-"""Defaults: a parameter has the same one wherever it occurs, in Python and in the shell."""
+"""Options of the shell have the defaults of the parameters that they stand for."""
 
 import importlib
 import inspect
@@ -14,60 +14,13 @@ from bayescal.cli import commands
 
 pytestmark = pytest.mark.one_era
 
-# Names that mean different things in different places, or whose use differs: all their defaults.
-SEVERAL = {
-    "assurance": (0.95, 0.9),
-    "averaging": ("stacking", "auto"),
-    "band": ("consistency", "pointwise", True),
-    "bounds": (True,),
-    "classifier": ("linear_svm",),
-    "column": ("scores", "score"),
-    "draws": (1000, 100, 4000, 200, 400, 250, 30),
-    "folds": (10, 5),
-    "gives_log_odds": (True, False),
-    "inference": ("auto", "exact", "nuts"),
-    "k": (10, 300),
-    "kind": ("pointwise", "marginal", "percentile", "naive_bayes", 1),
-    "lapse": ("auto", 0.0),
-    "level": (0.9, 0.95),
-    "loss": ("log", "map"),
-    "method": ("sigmoid", "auto", "Hamiltonian Monte Carlo", "average", "corp"),
-    "most": (20000, 120, 5),
-    "n_bins": (15, 10),
-    "n_segments": (1, 9),
-    "points": (50, 400, 25, 11),
-    "pooling": ("complete", "partial"),
-    "positives": (5, 10),
-    "power": (0.8,),
-    "prior": (0.4,),
-    "probability": (0.0, 0.9),
-    "recall": (0.9, 0.8),
-    "repeats": (True, 5),
-    "resamples": (2000, 1000, 500),
-    "rounds": (400, 3),
-    "rule": ("eg", "posterior"),
-    "scale": (0.15,),
-    "scores_are": ("auto", "scores"),
-    "several": (False, True),
-    "threshold": (0.5, 0.0),
-    "tolerance": (0.0, 1e-12),
-    "weight_shifts": (False, 0),
+# What only the shell has: less work than in Python, numbers and names of examples, and a switch.
+OF_THE_SHELL = {
+    "draws": [250],
+    "positives": [5, 10],
+    "label_column": ["label", "y"],
+    "band": [True],
 }
-# What names of objects and of columns are by default says nothing of other places.
-TEXTS = (
-    "name",
-    "label_column",
-    "topic",
-    "score",
-    "scores",
-    "units",
-    "whose",
-    "test",
-    "point",
-    "weights",
-    "start",
-)
-TEXTS += ("population", "rng", "random_state", "lower", "upper", "base", "thresholds", "refit")
 
 
 def functions_of(package, internal):
@@ -89,30 +42,23 @@ def functions_of(package, internal):
                 yield one
 
 
-@pytest.fixture(scope="module")
-def defaults():
-    """Return the defaults that are numbers, texts or flags, by name, with where they occur."""
-    found = defaultdict(lambda: defaultdict(list))
-    shell = list(functions_of(commands, "^$"))
-    for function in [*functions_of(bayescal, r"\._|\.cli|__main__"), *shell]:
+def defaults_of(functions):
+    """Return the defaults that are numbers, texts or flags, by name."""
+    found = defaultdict(set)
+    for function in functions:
         for name, parameter in inspect.signature(function).parameters.items():
             value = getattr(parameter.default, "value", parameter.default)
-            if isinstance(value, bool | int | float | str) and name not in TEXTS:
-                found[name][type(value), value].append(function.__qualname__)
+            if isinstance(value, bool | int | float | str):
+                found[name].add((type(value), value))
     return found
 
 
-def test_a_parameter_has_the_same_default_wherever_it_occurs(defaults):
-    different = {}
-    for name, by_value in defaults.items():
-        allowed = [(type(value), value) for value in SEVERAL.get(name, ())]
-        if not (set(by_value) <= set(allowed) if allowed else len(by_value) == 1):
-            different[name] = {value: places for (_, value), places in by_value.items()}
-    assert different == {}
-
-
-def test_exceptions_occur(defaults):
-    """A name with one default, or a default that is nowhere, is no exception."""
-    for name, values in SEVERAL.items():
-        found = {value for _, value in defaults[name]}
-        assert found == set(values), name
+def test_options_have_the_defaults_of_python():
+    """Where Python has none of that name, all commands have the same."""
+    python = defaults_of(functions_of(bayescal, r"\._|\.cli|__main__"))
+    own = {}
+    for name, values in defaults_of(functions_of(commands, "^$")).items():
+        other = values - python[name] if name in python else values
+        if name in python or len(other) > 1:
+            own[name] = sorted(value for _, value in other)
+    assert {name: values for name, values in own.items() if values} == OF_THE_SHELL

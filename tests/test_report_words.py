@@ -163,6 +163,36 @@ def test_typical_scores_have_the_share_of_each_stretch():
     assert (found > 3.5).mean() == pytest.approx(0.2, abs=1e-3)
 
 
+@pytest.mark.parametrize("which", ["single", pytest.param("pooled", marks=pytest.mark.slow)])
+def test_the_facts_of_a_report_are_counts_of_its_data(which, request):
+    """Counts, the fewest positives, the range of the scores, and what was held out."""
+    calibrator, data = request.getfixturevalue(which)
+    if which == "single":
+        score, label = make_problem(300, seed=0)
+        parts, test, fitted = [(score, label)], make_problem(50, seed=1), None
+        held_out = 50
+    else:
+        parts = [(each["score"], each["label"]) for _, each in data.groupby("topic")]
+        test, fitted, held_out = data.iloc[::7], data, len(data.iloc[::7])
+    facts = gather(calibrator, test=test, fitted=fitted, level=0.9).facts
+    score, label = (np.concatenate(each) for each in zip(*parts, strict=True))
+    expected = {"Topics": f"{len(parts)}"} if which == "pooled" else {}
+    positives = int(label.sum())
+    expected |= {
+        "Scores fitted": f"{label.size:,}",
+        "Positives (class 1)": f"{positives}",
+        "Negatives (class 0)": f"{label.size - positives}",
+    }
+    if which == "pooled":
+        fewest = min(int(np.sum(each)) for _, each in parts)
+        expected["Fewest positives of a topic"] = f"{fewest}"
+    ends = f"{score.min():.4g}, {score.max():.4g}".replace("-", "\N{MINUS SIGN}")
+    expected |= {"Scores from, to": ends, "Scores held out": f"{held_out}"}
+    losses = {name: text for name, text in facts.items() if name.startswith("Log-loss")}
+    assert facts == expected | losses
+    assert next(iter(losses)) == "Log-loss per held-out document, posterior"
+
+
 def test_documents_spread_out_keep_their_mean_and_have_no_gaps(single):
     calibrator, _ = single
     (problem,) = calibrator.fitted_problems().values()
