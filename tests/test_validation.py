@@ -8,6 +8,7 @@ import pytest
 
 from bayescal.families import FAMILIES
 from bayescal.support.validation import (
+    as_labels,
     as_scores,
     as_weights,
     check_choice,
@@ -184,6 +185,14 @@ def test_choice():
     with pytest.raises(ValueError, match=r"^inference must be one of 'mle', 'nuts', got 'map'"):
         check_choice("inference", "map", ("mle", "nuts"))
     check_choice("inference", "nuts", ("mle", "nuts"))
+
+
+def test_texts_of_numpy_and_of_python_are_of_one_type():
+    mixed = np.array(["a", np.str_("b"), "a"], dtype=object)
+    assert as_labels(mixed, "y").tolist() == ["a", "b", "a"]
+    for other in (1, 1.5, True, b"b"):
+        with pytest.raises(ValueError, match=r"^y must hold labels of one type, got"):
+            as_labels(np.array(["a", other], dtype=object), "y")
 
 
 def test_same_length():
