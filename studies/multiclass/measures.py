@@ -35,8 +35,9 @@ def coverage(draws: Floats, labels: Labels, rng: np.random.Generator) -> dict[st
     """
     Return the coverage of 90 % predictive bands for the share of a class in bins.
 
-    Each draw of probabilities, (draws, n, classes), predicts a number of labels in the bin. Ties of
-    the observed with predicted numbers are broken at random, so that right bands hold 90 %.
+    Each draw of probabilities, (draws, n, classes), predicts a number of labels in the bin. The
+    observed number has a rank among them, ties broken at random, which is uniform if the draws are
+    right: the central 90 % of ranks are held.
     """
     mean = draws.mean(axis=0)
     top = mean.argmax(axis=1)
@@ -62,6 +63,7 @@ def coverage(draws: Floats, labels: Labels, rng: np.random.Generator) -> dict[st
 def _holds(p: Floats, happened: np.ndarray, rng: np.random.Generator) -> bool:
     predicted = (rng.random(p.shape) < p).sum(axis=1)
     seen = happened.sum()
-    below, same = (predicted < seen).mean(), (predicted == seen).mean()
-    place = below + rng.random() * same
+    below, same = (predicted < seen).sum(), (predicted == seen).sum()
+    # One more, the observed number itself, is as likely at any place among the same.
+    place = (below + rng.random() * (same + 1)) / (predicted.size + 1)
     return bool(0.5 - LEVEL / 2.0 < place < 0.5 + LEVEL / 2.0)
