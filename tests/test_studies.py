@@ -16,6 +16,7 @@ from studies.__main__ import PAGES
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth, write_report
 from studies.envelope import ecdf_difference, envelope, p_value
+from studies.multiclass.measures import coverage
 from studies.papers.methods import platt, venn_abers
 from studies.peers import PEERS, PRIOR_SCALES, accepted, platt_coefficients, posterior_mean_log_odds
 from studies.reporting import index, write_index
@@ -206,3 +207,17 @@ def test_indicators_that_cost_miss_their_bar(tmp_path):
     assert row in page
     verdicts = pd.read_csv(tmp_path / "weight_shifts_bars.csv")["verdict"].tolist()
     assert verdicts == ["holds", "MISSED"]
+
+
+def test_bands_of_classes_are_held_as_often_as_draws_are_right():
+    """Each of 60 data sets has one truth, of which the draws are 200 others: a fixed seed."""
+    rng, right, narrow = np.random.default_rng(0), [], []
+    for _ in range(60):
+        shared = rng.dirichlet([24.0, 12.0, 4.0], size=201)
+        labels = rng.choice(3, size=150, p=shared[0])
+        draws = np.repeat(shared[1:, None], 150, axis=1)
+        right.append(coverage(draws, labels, rng)["class_bands"])
+        close = 0.9 * draws.mean(axis=0) + 0.1 * draws
+        narrow.append(coverage(close, labels, rng)["class_bands"])
+    assert np.mean(right) == pytest.approx(0.9, abs=4.0 * stats.sem(right))
+    assert np.mean(narrow) < 0.9 - 4.0 * stats.sem(narrow)
