@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from bayescal.fitting.engines.multiclass.engine import AGREEMENT
 from studies.command import Options, spread_over
 from studies.multiclass.measuring import CHAINS, DRAWS, OURS, append, measure
 from studies.multiclass.methods import METHODS, available
@@ -23,7 +24,7 @@ from studies.multiclass.problems import GROUPS, MOST_CLASSES, PROBLEMS, SIZES, l
 from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page
 
 NAME = "multiclass"
-REPETITIONS = 2
+REPETITIONS = 3
 QUICK = ("vehicle_svc", "waveform_knn")
 QUICK_SIZES = (20, 50)
 # The largest ratio of losses to the better of SVS and SMS that the method is to reach.
@@ -213,4 +214,7 @@ def page(folder: Path) -> str:
         groups=ours["group"].nunique(),
         chains=CHAINS,
         draws=DRAWS,
+        repetitions=ours["repetition"].nunique(),
+        samples=len(ours),
+        apart=int((ours["rhat"] > AGREEMENT).sum()),
     )
