@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal
-from bayescal.monitoring import audit, load_heart_disease
+from bayescal.monitoring import Recalibrator, audit, load_heart_disease
 from tests.cli_tools import run, write
 
 pytestmark = pytest.mark.one_era
@@ -45,6 +45,27 @@ def test_sites_and_costs(folder):
     assert "Between sites" in result.stdout
     assert "of your costs" in result.stdout
     assert "Next: bayescal recalibrate" in result.stdout
+
+
+def test_documents_sampled_by_their_outcome(tmp_path):
+    patients = load_heart_disease()
+    chance = np.where(patients["y"] == 1, 1.0, 0.2)
+    kept = np.random.default_rng(0).random(chance.size) < chance
+    some = patients.assign(chance=chance)[kept]
+    some.loc[some.index[:20], "y"] = None
+    path = write(some, tmp_path / "sampled.csv")
+    options = ("--inclusion-column", "chance")
+    labelled = some[some["y"].notna()]
+    weights = {"inclusion": labelled["chance"], "random_state": 0}
+    expected = audit(labelled["y"], labelled["p"], **weights).text
+    assert run("audit", path, *options).stdout.startswith(expected.splitlines()[0])
+    run("recalibrate", path, *options, "--out", tmp_path / "mended")
+    again = Recalibrator(random_state=0)
+    again.fit(labelled["p"], labelled["y"], inclusion=labelled["chance"])
+    table = pd.read_csv(tmp_path / "mended" / "probabilities.csv")
+    np.testing.assert_allclose(table["probability"], again.predict_proba(some["p"])[:, 1], atol=1e-4)
+    labels = ("audit", "--no-labels", path, path)
+    assert "--inclusion-column" in fails(*labels, *options)
 
 
 def test_names_of_columns_words_for_labels_and_missing_outcomes(folder, tmp_path):
@@ -115,7 +136,7 @@ def test_recalibrate_sites(folder, tmp_path):
         (("audit", "heart.csv", "--level", "90"), "--level must lie between"),
         (("audit", "heart.csv", "--positive", "2"), "--positive must be one of"),
         (("audit", "heart.csv", "--out", "audit.txt"), "audit.txt"),
-        (("audit", "--no-labels", "heart.csv", "new.csv", "--site-column", "site"), "neither"),
+        (("audit", "--no-labels", "heart.csv", "new.csv", "--site-column", "site"), "none of"),
         (("recalibrate", "heart.csv"), "--out"),
         (("recalibrate", "heart.csv", "--refit", "yes", "--out", "x"), "refit must be one of"),
     ],

@@ -51,6 +51,25 @@ def test_it_is_the_average_of_the_models(fitted):
     np.testing.assert_allclose(band, np.quantile(drawn, [0.1, 0.9], axis=0).T, atol=1e-3)
 
 
+def test_inclusion_undoes_a_choice_by_outcome():
+    p, y = documents(3000, 4, truth=lambda z: z)
+    chance = np.where(y == 1, 1.0, 0.1)
+    kept = np.random.default_rng(0).random(y.size) < chance
+    plain = Recalibrator(random_state=0).fit(p[kept], y[kept])
+    mended = Recalibrator(random_state=0).fit(p[kept], y[kept], inclusion=chance[kept])
+    at = np.array([0.1, 0.3, 0.6])
+    np.testing.assert_allclose(mended.predict_proba(at)[:, 1], at, atol=0.05)
+    assert (plain.predict_proba(at)[:, 1] > at + 0.2).all()
+
+
+def test_equal_probabilities_of_inclusion_change_nothing():
+    p, y = documents()
+    plain = Recalibrator(random_state=0).fit(p, y)
+    sampled = Recalibrator(random_state=0).fit(p, y, inclusion=np.full(y.size, 0.02))
+    band = sampled.predict_interval([0.1, 0.5])
+    np.testing.assert_allclose(band, plain.predict_interval([0.1, 0.5]), rtol=1e-6)
+
+
 def test_ten_labels_change_little_and_a_thousand_what_they_ask_for():
     few = Recalibrator(random_state=0).fit(*documents(10, 1))
     many = Recalibrator(refit="never", random_state=0).fit(*documents(4000, 1))

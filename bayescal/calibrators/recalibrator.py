@@ -125,6 +125,8 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sites: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        inclusion: ArrayLike | None = None,
     ) -> Self:
         """
         Fit to labelled documents.
@@ -139,6 +141,10 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The site of each document, for pooling="partial".
         sample_weight : array-like of shape (n,), optional
             How many documents each counts for.
+        inclusion : array-like of shape (n,), optional
+            The probability that each document had to be labelled, above 0 and at most 1, where it
+            was not the same for all. Documents get weights 1 / inclusion, scaled to sum to Kish's
+            effective sample size, (sum w)^2 / sum w^2.
 
         Raises
         ------
@@ -148,7 +154,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters = RecalibrationParameters(
             **{each.name: getattr(self, each.name) for each in FIELDS}
         )
-        self._fitted = fit_recalibration(parameters, p, y, sites, sample_weight)
+        self._fitted = fit_recalibration(parameters, p, y, sites, sample_weight, inclusion)
         return self
 
     def decision_function(

@@ -32,6 +32,7 @@ class OutcomeTable:
     p: Floats  # of these
     positive: NDArray[np.bool_]
     sites: NDArray[np.str_] | None
+    inclusion: Floats | None
     classes: tuple[Any, Any]  # negative and positive
 
 
@@ -40,9 +41,10 @@ def read(
     probability_column: str,
     label_column: str,
     site_column: str | None,
+    inclusion_column: str | None,
     positive: str | None,
 ) -> OutcomeTable:
-    """Read the probabilities, outcomes and sites of a file."""
+    """Read the probabilities, outcomes, sites and inclusion probabilities of a file."""
     reader = ColumnReader(path)
     p = reader.scores(probability_column, "--probability-column")
     present = reader.present(label_column, "--label-column")
@@ -56,4 +58,8 @@ def read(
     sites = None
     if site_column is not None:
         sites = reader.names(site_column, "--site-column", "a site")[labelled]
-    return OutcomeTable(reader, labelled, p[labelled], is_positive[labelled], sites, classes)
+    inclusion = None
+    if inclusion_column is not None:
+        inclusion = reader.weights(inclusion_column, labelled, sampled=True)[labelled]
+    positives = is_positive[labelled]
+    return OutcomeTable(reader, labelled, p[labelled], positives, sites, inclusion, classes)

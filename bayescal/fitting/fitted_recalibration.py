@@ -118,13 +118,14 @@ def fit_recalibration(
     y: ArrayLike,
     sites: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> FittedRecalibration:
     """Fit probabilities and labels; see `Recalibrator.fit`."""
     parameters.check()
     values = as_probabilities(p, "p")
     classes, positive = read_labels(y, parameters.positive)
     validation.check_same_length("p", values.size, "y", positive.size)
-    weight = validation.either_weights(sample_weight, None, values.size, as_evidence=True)
+    weight = validation.effective_weights(sample_weight, inclusion, values.size)
     weight = np.ones(values.size) if weight is None else weight
     partial = parameters.pooling == PARTIAL
     if partial != (sites is not None):

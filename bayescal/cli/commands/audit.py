@@ -42,6 +42,7 @@ def audit(
     probability_column: outcomes.ProbabilityColumn = "p",
     label_column: outcomes.OutcomeColumn = "y",
     site_column: outcomes.SiteColumn = None,
+    inclusion_column: options.InclusionColumn = None,
     positive: options.Positive = None,
     threshold: Threshold = None,
     miss_cost: MissCost = None,
@@ -79,15 +80,18 @@ def audit(
         )
     screen = Screen(quiet=quiet)
     if no_labels:
-        if out is not None or site_column is not None or miss_cost is not None:
-            raise UsageError("--no-labels takes neither --out nor --site-column nor --miss-cost.")
+        if any(each is not None for each in (out, site_column, inclusion_column, miss_cost)):
+            raise UsageError(
+                "--no-labels takes none of --out, --site-column, --inclusion-column, --miss-cost."
+            )
         _foresee(
             screen, files, (probability_column, label_column, positive), threshold, level, seed
         )
         return
     if out is not None:
         writing.check_file(out, PAGES, read=files[0])
-    data = outcomes.read(files[0], probability_column, label_column, site_column, positive)
+    columns = probability_column, label_column, site_column, inclusion_column
+    data = outcomes.read(files[0], *columns, positive)
     # Imported here: it takes longer than to read the file.
     from bayescal.monitoring import audit as audit_probabilities
 
@@ -99,6 +103,7 @@ def audit(
             data.sites,
             threshold=threshold,
             costs=costs,
+            inclusion=data.inclusion,
             level=level,
             random_state=seed,
         )
@@ -123,7 +128,7 @@ def _foresee(
     seed: int,
 ) -> None:
     probability_column, label_column, positive = columns
-    data = outcomes.read(files[0], probability_column, label_column, None, positive)
+    data = outcomes.read(files[0], probability_column, label_column, None, None, positive)
     new = ColumnReader(files[1]).scores(probability_column, "--probability-column")
     from bayescal.metrics.changes import clipped_log_odds
     from bayescal.monitoring import foresee

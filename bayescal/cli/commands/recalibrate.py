@@ -31,6 +31,7 @@ def recalibrate(
     probability_column: outcomes.ProbabilityColumn = "p",
     label_column: outcomes.OutcomeColumn = "y",
     site_column: outcomes.SiteColumn = None,
+    inclusion_column: options.InclusionColumn = None,
     positive: options.Positive = None,
     refit: Refit = "auto",
     level: options.Level = 0.9,
@@ -56,7 +57,8 @@ def recalibrate(
     check_at_least(0, **{"--seed": seed})
     writing.check_folder(out)
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
-    data = outcomes.read(file, probability_column, label_column, site_column, positive)
+    columns = probability_column, label_column, site_column, inclusion_column
+    data = outcomes.read(file, *columns, positive)
     frame = data.reader.frame
     writing.check_columns_free(frame, file)
     from bayescal.calibrators.loading import TOPICS_FILE
@@ -67,7 +69,7 @@ def recalibrate(
     with screen.warnings(), usage_errors(f"{file}: "):
         labels = data.positive.astype(int)
         again = Recalibrator(pooling, refit=refit, random_state=seed)
-        again.fit(data.p, labels, data.sites)
+        again.fit(data.p, labels, data.sites, inclusion=data.inclusion)
         p = frame[probability_column].to_numpy(dtype=float)
         everywhere = None
         if site_column is not None:
