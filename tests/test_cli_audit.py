@@ -63,7 +63,9 @@ def test_documents_sampled_by_their_outcome(tmp_path):
     again = Recalibrator(random_state=0)
     again.fit(labelled["p"], labelled["y"], inclusion=labelled["chance"])
     table = pd.read_csv(tmp_path / "mended" / "probabilities.csv")
-    np.testing.assert_allclose(table["probability"], again.predict_proba(some["p"])[:, 1], atol=1e-4)
+    np.testing.assert_allclose(
+        table["probability"], again.predict_proba(some["p"])[:, 1], atol=1e-4
+    )
     labels = ("audit", "--no-labels", path, path)
     assert "--inclusion-column" in fails(*labels, *options)
 
