@@ -1,5 +1,7 @@
 """Audits: numbers against independent ones, known truths, and every bad input."""
 
+import html
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -423,6 +425,25 @@ def test_contradicted_certainties_are_named():
     assert "29 bits" in found.text
     assert found.numbers["log-loss in bits"].value > 2 * 28 / 100
     assert np.isfinite(found.to_frame()["value"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:Document")
+@pytest.mark.parametrize(
+    ("positives", "p"), [(0, 0.0), (1, 0.0), (1, 1e-300), (50, 1.0), (49, 1.0)]
+)
+def test_certainties_are_audited_in_words(positives, p, tmp_path):
+    found = audit(np.arange(50) < positives, np.full(50, p), random_state=0)
+    ratio = found.numbers["observed / expected"].value
+    assert ratio == pytest.approx(positives / 50) if p == 1.0 else np.isnan(ratio)
+    assert ("where none was expected" in found.text) == (p < 1.0)
+    assert "e+" not in found.text
+    assert found.more_labels in html.unescape(found.report(tmp_path / "a.html").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_an_interval_holds_a_rate_at_its_end(outcome):
+    ratio = audit(np.full(60, outcome), np.full(60, 0.1)).numbers["observed / expected"]
+    assert ratio.lower <= ratio.value <= ratio.upper
 
 
 @pytest.mark.parametrize("outcome", [0, 1])

@@ -193,3 +193,12 @@ def test_it_takes_a_recalibrator():
     again = Recalibrator(refit="never", draws=300, random_state=0).fit(p, y)
     found = foresee(again, p, reference=(p, y), random_state=0)
     assert found.numbers["share of positives"].value == pytest.approx(y.mean(), abs=0.1)
+
+
+def test_ratios_without_a_denominator_are_undefined(reference):
+    scores = np.linspace(-1.0, 3.0, 40)
+    found = foresee(np.zeros(40), scores, reference=reference, alpha=1e-9, random_state=0)
+    for name in ("observed / expected", "precision at 0.5"):
+        assert np.isnan(found.numbers[name].value)
+        assert f"{name}: undefined" in found.text
+    assert found.numbers["recall at 0.5"].value == 0.0

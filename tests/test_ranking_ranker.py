@@ -16,7 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.ranking import QueriesLeftOutWarning, SVMMAPRanker, mean_average_precision
+from bayescal.ranking import (
+    QueriesLeftOutWarning,
+    SVMMAPRanker,
+    mean_average_precision,
+    percentiles_within_queries,
+)
 from bayescal.ranking.problem import LOSSES
 from bayescal.ranking.queries import group_by_query
 from bayescal.ranking.solvers import SOLVERS
@@ -296,3 +301,23 @@ class TestBadInput:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             clone(RANKER).fit(X, Y, QID)
+
+
+X_OF_TWO = [[2.0, 1.0], [1.0, 2.0], [1.0, 0.0], [0.0, 1.0]]
+NO_NUMBERS = {"NA": pd.NA, "NaT": pd.NaT, "text": "x", "date": np.datetime64("2026-01-01")}
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_values_that_are_no_numbers_are_named_with_their_place(value):
+    X, y = np.asarray(X_OF_TWO, dtype=object), np.asarray([1, 0, 1, 0], dtype=object)
+    X[2, 1] = y[3] = value
+    good = SVMMAPRanker().fit(X_OF_TWO, [1, 0, 1, 0])
+    for use in (lambda: clone(good).fit(X, [1, 0, 1, 0]), lambda: good.decision_function(X)):
+        with pytest.raises(
+            ValueError, match=r"X must hold real numbers, got .* at row 2, column 1"
+        ):
+            use()
+    with pytest.raises(ValueError, match=r"y must hold real numbers, got .* at position 3: leave"):
+        clone(good).fit(X_OF_TWO, y)
+    with pytest.raises(ValueError, match="X must be real numbers"):
+        percentiles_within_queries(X)

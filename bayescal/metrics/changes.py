@@ -36,6 +36,7 @@ BEND_SCALES = {0.3: 0.5, 1.0: 0.5}  # sd of g
 
 # Log-odds beyond these count as these: one wrong label there costs 29 bits.
 FARTHEST = 20.0
+LEAST_PROBABILITY = float(special.expit(-FARTHEST))
 # The Gaussian process g: squared exponential of this length, on centres; both in units of z.
 LENGTH, CENTRES, REACH = 0.8, np.linspace(-2.5, 2.5, 10), 3.0
 JITTER, SMALLEST_SD, SMALLEST_VARIANCE = 1e-6, 1e-3, 1e-12

@@ -39,7 +39,7 @@ from bayescal.monitoring.drawn_curves import (
     error_sizes,
     net_benefit,
 )
-from bayescal.monitoring.sample_size import labels_needed
+from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats, generator, warn_user
@@ -149,7 +149,7 @@ class Audit:
             shift = numbers["calibration in the large"].value
             verb, amount = ("Add", shift) if shift > 0.0 else ("Subtract", -shift)
             where = "to" if shift > 0.0 else "from"
-            act = f"{verb} {amount:.2f} {where} all log-odds (odds times {math.exp(shift):.2f})"
+            act = f"{verb} {amount:.2f} {where} all log-odds (odds times {math.exp(shift):,.4g})"
         elif best == SLOPE:
             intercept, slope = numbers["intercept"].value, numbers["slope"].value
             act = f"Replace log-odds l by {intercept:.2f} + {slope:.2f} l"
@@ -175,8 +175,12 @@ class Audit:
             f"Probability of each explanation: {shares}; test that they are right:"
             f" p {p_words(self.verdict.pvalue)}.",
             f"{observed:,.6g} of {self.documents:,.6g} documents are positive where"
-            f" {self.verdict.expected:,.4g} were expected: ratio {_shown(ratio)} ({level}"
-            " intervals).",
+            + (
+                f" {self.verdict.expected:,.4g} were expected: ratio {_shown(ratio)} ({level}"
+                " intervals)."
+                if math.isfinite(ratio.value)
+                else f" none was expected, so that there is no ratio ({level} intervals)."
+            ),
         ]
         for name in ("slope", "mean error (ICI)", "AUC"):
             if math.isfinite(numbers[name].value):
@@ -209,8 +213,8 @@ class Audit:
         needed = labels_needed(p, level=self.level, **widths)
         names = {"ratio": "observed / expected", "slope": "the slope"}
         parts = [
-            f"about {n:,} would narrow the interval of {names[key]} to a width of"
-            f" {widths[f'{key}_width']:g}"
+            f"{'about' if n < MOST else 'at least'} {n:,} would narrow the interval of"
+            f" {names[key]} to a width of {widths[f'{key}_width']:g}"
             for key, n in needed.items()
         ]
         return f"{have} For documents like these, {' and '.join(parts)}."
@@ -460,8 +464,12 @@ def _numbers(
     # Jeffreys' interval of the rate, which has one for no positives too.
     tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
     ends = special.betaincinv(size * rate + 0.5, size * (1.0 - rate) + 0.5, tails)
-    floor = max(expected, np.finfo(np.float64).tiny)
-    ratio = AuditNumber(rate / floor, *(ends / floor).tolist())
+    # Without any positives, or negatives, the interval goes as far as the rate (Brown, Cai and
+    # DasGupta, Statistical Science 2001).
+    ends = np.where([rate > 0.0, rate < 1.0], ends, rate)
+    ratio = AuditNumber(math.nan)
+    if expected > changes.LEAST_PROBABILITY:
+        ratio = AuditNumber(rate / expected, *(ends / expected).tolist())
     cells = LogOddsCells.of(
         changes.clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective
     )

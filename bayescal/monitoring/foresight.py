@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.metrics.changes import LEAST_PROBABILITY
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.monitoring.drawn_curves import AuditNumber
 from bayescal.monitoring.prior_shift import PriorPosterior, estimate_prior
@@ -52,7 +54,8 @@ class Foresight:
     share : PriorPosterior or None
         The share of positives in the new documents; None if refuted.
     numbers : dict of str to AuditNumber
-        Metrics of the probabilities on the new documents; empty if refuted.
+        Metrics of the probabilities on the new documents; empty if refuted. Ratios whose
+        denominator is 0, such as a precision where nothing is predicted positive, are nan.
     labels_needed : int
         Labels that would narrow observed / expected to a 95 % interval of width 0.4.
     level : float
@@ -91,6 +94,8 @@ class Foresight:
             *(
                 f"{name}: {each.value:.3f} ({each.lower:.3f} to {each.upper:.3f}, with"
                 f" probability {self.level:g})"
+                if math.isfinite(each.value)
+                else f"{name}: undefined, since nothing counts in its denominator"
                 for name, each in self.numbers.items()
             ),
             f"{UNSEEN} To be sure, label about {self.labels_needed:,} documents and audit.",
@@ -187,20 +192,31 @@ def foresee(
     log_ratio = special.logit(_thinned(calibrator.sample_proba(new, prior=0.5), kept))
     drawn = rng.random((kept, new.size)) < share.probabilities(log_ratio)
     predicted = p >= threshold
+    positives, expected = drawn.sum(axis=1), float(p.mean())
+    found = (drawn & predicted).sum(axis=1)
     draws = {
         "share of positives": drawn.mean(axis=1),
         "accuracy": (drawn == predicted).mean(axis=1),
         "Brier score": ((p - drawn) ** 2).mean(axis=1),
-        "observed / expected": drawn.mean(axis=1) / max(float(p.mean()), 1e-300),
-        f"recall at {threshold:g}": (drawn & predicted).sum(axis=1)
-        / np.maximum(drawn.sum(axis=1), 1),
-        f"precision at {threshold:g}": (drawn & predicted).sum(axis=1) / max(predicted.sum(), 1),
+        "observed / expected": _ratio(drawn.mean(axis=1), expected, LEAST_PROBABILITY),
+        f"recall at {threshold:g}": _ratio(found, positives),
+        f"precision at {threshold:g}": _ratio(found, predicted.sum()),
     }
     if metric is not None:
         name = getattr(metric, "__name__", "metric")
         draws[name] = np.array([float(metric(each.astype(float), p)) for each in drawn])
-    numbers = {name: AuditNumber.of_draws(each, level) for name, each in draws.items()}
+    numbers = {
+        name: AuditNumber.of_draws(each, level) if each.size else AuditNumber(math.nan)
+        for name, each in draws.items()
+    }
     return Foresight(False, pvalue, distance, share, numbers, labels, level)
+
+
+def _ratio(part: ArrayLike, whole: ArrayLike, least: float = 0.0) -> Floats:
+    """Return the ratios of draws, without those whose denominator is hardly above 0."""
+    part, whole = np.broadcast_arrays(np.asarray(part, np.float64), whole)
+    kept = whole > least
+    return np.asarray(part[kept] / whole[kept])
 
 
 def _thinned(draws: Floats, most: int) -> Floats:

@@ -106,8 +106,10 @@ def labels_needed(
     if slope_width is not None:
         needed["slope"] = _of_slope(values, slope_width, z)
     if ratio_width is not None:
-        share = float(values.mean()) if prevalence is None else prevalence
-        validation.check_fraction(prevalence=share)
+        share = float(special.expit(clipped_log_odds(values.mean())))
+        if prevalence is not None:
+            validation.check_fraction(prevalence=prevalence)
+            share = prevalence
         needed["ratio"] = (1.0 - share) / (share * (math.asinh(ratio_width / 2.0) / z) ** 2)
     rng = generator(random_state)
     if error_width is not None:

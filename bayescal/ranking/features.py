@@ -293,7 +293,7 @@ def standardise(values: Floats, queries: Queries) -> Floats:
 
 
 def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
-    scores = np.asarray(validation.unmasked(X, "X"), dtype=np.float64)
+    scores = validation.as_reals(X, "X")
     if scores.ndim != 2:
         raise ValueError(
             f"X must have shape (documents, functions), one score each, got {scores.shape}."

@@ -4,6 +4,7 @@ import math
 import sys
 import warnings
 from collections.abc import Collection, Mapping
+from datetime import date
 from numbers import Number
 from typing import Any
 
@@ -13,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]  # of one length, by name
 Integers = NDArray[np.intp]
+
+DATES = date | np.datetime64 | np.timedelta64
 
 SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for at least
 PROBABILITY_ENDS = SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY
@@ -176,7 +179,8 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
         array = np.asarray(values)
         # numpy would read text as numbers and drop imaginary parts.
         other = array.dtype.kind in "cUSTMm" or (
-            array.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in array.flat)
+            array.dtype.kind == "O"
+            and any(isinstance(each, str | bytes | DATES) for each in array.flat)
         )
         floats = None if other else array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
@@ -198,11 +202,40 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:  # noqa: N803
-    """Validate arrays by scikit-learn's `validate_data`, and refuse masked values."""
+    """Validate arrays by scikit-learn's `validate_data`, and name values that it cannot read."""
     from sklearn.utils.validation import validate_data
 
-    labels = [unmasked(each, "y") for each in y]
-    return validate_data(estimator, unmasked(X, "X"), *labels, **options)
+    text = not options.get("y_numeric", False)
+    labels = [each if each is None else _legible(each, "y", text=text) for each in y]
+    table = unmasked(X, "X") if options.get("skip_check_array") else _legible(X, "X")
+    return validate_data(estimator, table, *labels, **options)
+
+
+def _legible(values: Any, name: str, *, text: bool = False) -> Any:
+    """Return values; raise ValueError if some are masked, pandas.NA, dates, or text if unwanted."""
+    values = unmasked(values, name)
+    array = None if hasattr(values, "tocsr") else np.asarray(values)
+    if array is None or array.dtype.kind not in "OUSMm":
+        return values
+    for row, each in zip(np.ndindex(array.shape), array.flat, strict=True):
+        if _is_no_number(each) and not (text and isinstance(each, str | bytes)):
+            place = f"position {row[0]}" if len(row) == 1 else f"row {row[0]}, column {row[-1]}"
+            raise ValueError(
+                f"{name} must hold {'labels' if text else 'real numbers'}, got {each!r} at {place}:"
+                " leave those documents out, or impute the values."
+            )
+    return values
+
+
+def _is_no_number(value: Any) -> bool:
+    """Return whether a value is a date, pandas.NA, or text that is no number."""
+    if isinstance(value, str | bytes):
+        try:
+            float(value)
+        except ValueError:
+            return True
+        return False
+    return type(value).__name__ in {"NAType", "NaTType"} or isinstance(value, DATES)
 
 
 def _check_finite(values: Floats, name: str) -> None:
