@@ -87,7 +87,7 @@ def test_a_label_that_its_row_excludes(folder, tmp_path):
     frame.loc[6, frame["label"][6]] = -np.inf
     frame.to_csv(tmp_path / "l.csv", index=False)
     shown = run("fit", tmp_path / "l.csv", "--classes", "ant,bee,wasp", code=2)
-    assert "a score above -inf, data row 7 does not" in shown.stderr
+    assert "a score above -inf, row 8 of the file (row 1 is its header) does not" in shown.stderr
 
 
 def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
@@ -170,7 +170,7 @@ def test_export(folder, tmp_path):
         (None, ["--classes", "ant,bee"], "must hold classes, 'ant', 'bee'; got 'wasp'"),
         (None, ["--classes", "ant,bee,wasp", "--pool"], "--pool is for one score"),
         (None, ["--classes", "ant,bee,wasp", "--label-column", "ant"], "must be no class"),
-        (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "not excluded, data row 5 does not (1 of"),
+        (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "not excluded, row 6 of"),
         (("bee", "x"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class, got 'x'"),
         (("bee", "inf"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
         (("bee", None), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),

@@ -199,11 +199,8 @@ def test_calls_that_mean_nothing(call, message, folder):
     [
         (("length", "n/a long"), "must hold a finite number, as in other rows,"),
         (("length", "inf"), "must hold a finite number, as in other rows,"),
-        (
-            ("length", ""),
-            "must hold a number or text in every row, got an empty cell in data row 4",
-        ),
-        (("site", ""), "must hold a number or text in every row, got an empty cell in data row 4"),
+        (("length", ""), "must hold a number or text in every row, got an empty cell in row 5 of"),
+        (("site", ""), "must hold a number or text in every row, got an empty cell in row 5 of"),
     ],
 )
 def test_cells_that_are_none(cell, message, folder):

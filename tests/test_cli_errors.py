@@ -109,7 +109,7 @@ CALLS = {
     "split column": ("fit scores.csv --split-column s", "no column 's'.*--split-column"),
     "text as scores": (
         "fit scores.csv --score-column topic",
-        "'topic'.*finite.*got 'a' in data row 1",
+        "'topic'.*finite.*got 'a' in row 2 of",
     ),
     "topics as split": (
         "fit scores.csv --split-column topic",
@@ -213,7 +213,7 @@ def test_wrong_calls(name, work):
 
 # Files
 
-CELL = "column '{}' of bad.csv must hold .*in every row, got {} in data row {} "
+CELL = "column '{}' of bad.csv must hold .*in every row, got {} in row {} of the file "
 FILES = {
     "empty": ("", "bad.csv cannot be read: it is empty: expected a header and rows"),
     "header only": ("score,label\n", "bad.csv must hold a header and at least one row"),
@@ -230,7 +230,7 @@ FILES = {
         "has one column: separate cells by commas, semicolons, tabs or bars",
     ),
     "a title above": ("Run 3\nscore,label\n1,1\n0,0\n", "no line may stand above the header"),
-    "underscores": ("score,label\n1_0,1\n0,0\n", CELL.format("score", "'1_0'", 1)),
+    "underscores": ("score,label\n1_0,1\n0,0\n", CELL.format("score", "'1_0'", 2)),
     "some per cent": ("score,label\n95 %,1\n1,0\n", "every number has one: add those that lack"),
     "a class for unknown": ("score,label\n1,1\n0,0\n1,NA\n", "Empty cells are unknown labels"),
     "no label at all": ("score,label\n1,\n0, \n", "must hold labels to learn from, got none"),
@@ -239,17 +239,17 @@ FILES = {
         "score,label\n1,0\n2,1\n3,?\n",
         "got 3 classes .*Leave out documents of other classes, and those without a label",
     ),
-    "missing score": ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 2)),
-    "text in scores": ("score,label\n1,0\n2,1\nhigh,1\n", CELL.format("score", "'high'", 3)),
-    "nan": ("score,label\n1,0\nnan,1\n", CELL.format("score", "'nan'", 2)),
-    "infinity": ("score,label\n1,0\n-inf,1\n", CELL.format("score", "'-inf'", 2)),
+    "missing score": ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 3)),
+    "text in scores": ("score,label\n1,0\n2,1\nhigh,1\n", CELL.format("score", "'high'", 4)),
+    "nan": ("score,label\n1,0\nnan,1\n", CELL.format("score", "'nan'", 3)),
+    "infinity": ("score,label\n1,0\n-inf,1\n", CELL.format("score", "'-inf'", 3)),
     "too far": ("score,label\n1,0\n1e200,1\n", "column 'score' of bad.csv must lie within 1e150"),
     "one class": (
         "score,label\n1,0\n2,0\n",
         "column 'label' of bad.csv.*only one class.*got only .*0",
     ),
     "three classes": ("score,label\n1,0\n2,1\n3,2\n", "column 'label' of bad.csv.*got 3 classes"),
-    "split": ("score,label,split\n1,0,train\n2,1,dev\n", CELL.format("split", "'dev'", 2)),
+    "split": ("score,label,split\n1,0,train\n2,1,dev\n", CELL.format("split", "'dev'", 3)),
     "no class left": (
         "score,label,split\n1,0,train\n2,1,test\n",
         "both classes need rows to fit.*got none with label 1",
@@ -273,9 +273,9 @@ def test_wrong_files(name, command, work):
 
 
 WEIGHTS = {
-    "missing": (["1", "", "1", "1"], "column 'weight' of bad.csv.*an empty cell in data row 2"),
+    "missing": (["1", "", "1", "1"], "column 'weight' of bad.csv.*an empty cell in row 3 of"),
     "negative": (["1", "1", "-2", "1"], "column 'weight' of bad.csv must not be negative, got -2"),
-    "infinite": (["1", "1", "1", "inf"], "column 'weight' of bad.csv.*got 'inf' in data row 4"),
+    "infinite": (["1", "1", "1", "inf"], "column 'weight' of bad.csv.*got 'inf' in row 5 of"),
     "all zero": (["0"] * 4, "column 'weight' of bad.csv must not be all zero"),
     "of one class": (["0", "0", "1", "1"], "both classes need rows to fit.*got none with label 0"),
 }
@@ -300,7 +300,7 @@ def test_cells_of_parquet_that_hold_several_values_are_named(column, cell, work)
     frame.to_parquet(work / "bad.parquet")
     before = snapshot(work)
     options = ("--topic-column", "topic", "--weight-column", "weight", "--out", "out")
-    what = re.escape(f"a {type(cell).__name__} {cell} in data row 1")
+    what = re.escape(f"a {type(cell).__name__} {cell} in row 2 of")
     message = f"column '{column}' of bad.parquet must hold .* in every row, got {what}"
     assert_refused(run("fit", "bad.parquet", *options), message, work, before)
 
@@ -320,7 +320,7 @@ def test_parquet_is_checked_too(work):
     pd.DataFrame({"score": [1.0, np.nan], "label": [0, 1]}).to_parquet(work / "nan.parquet")
     pd.DataFrame({"score": [1.0, 2.0], "label": ["no", None]}).to_parquet(work / "none.parquet")
     before = snapshot(work)
-    assert_refused(run("fit", "nan.parquet"), "an empty cell in data row 2", work, before)
+    assert_refused(run("fit", "nan.parquet"), "an empty cell in row 3 of", work, before)
     assert_refused(run("fit", "none.parquet"), "only one class.*got only 'no'", work, before)
 
 

@@ -111,7 +111,7 @@ def test_text_in_numbers_is_no_decimal_comma(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text('score,label\n"high, too",1\n2,0\n')
     told = run("fit", path, *MLE, code=2).stderr
-    assert "got 'high, too' in data row 1" in told
+    assert "got 'high, too' in row 2 of the file" in told
     assert "decimal comma" not in told
 
 

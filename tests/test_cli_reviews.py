@@ -200,7 +200,7 @@ WRONG = {
     ),
     "no such label": (
         "recall scores.csv --labels odd.csv --at-score 1",
-        "must hold 1 or 0, yes or no, or nothing, got 'maybe' in data row 1",
+        "must hold 1 or 0, yes or no, or nothing, got 'maybe' in row 2 of the file",
     ),
     "no column": ("recall scores.csv --labels scores.csv --at-score 1", "no column 'document'"),
     "plan over its labels": (

@@ -290,7 +290,7 @@ class TestCommand:
             (lambda f: f.drop(columns="label"), "has no column 'label'"),
             (lambda f: f.assign(label=None), "must hold labels to learn from, got none"),
             (lambda f: f.assign(label="corn"), "only one class"),
-            (lambda f: f.assign(text=[None, *f["text"][1:]]), "got an empty cell in data row 1"),
+            (lambda f: f.assign(text=[None, *f["text"][1:]]), "got an empty cell in row 2 of"),
             (lambda f: f.assign(text="!?"), "must hold documents with words, got none"),
             (lambda f: f.assign(score=1.0), "has a column 'score', which the output adds"),
             (lambda f: f.iloc[:6], "folds must be from 2 to"),

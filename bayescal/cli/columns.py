@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayescal.cli import files
 from bayescal.cli.terminal import UsageError, usage_errors
 from bayescal.support import validation
+from bayescal.support.files import file_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,9 +199,9 @@ class ColumnReader:
             row = int(np.flatnonzero(bad)[0])
             came = _shown(self.frame[column].iloc[row])
             raise UsageError(
-                f"{self.name(column)} must hold {expected} in every row, got {came} in data row"
-                f" {row + 1} ({int(bad.sum())} of {bad.size} rows): correct or leave them out."
-                f"{advice}"
+                f"{self.name(column)} must hold {expected} in every row, got {came} in"
+                f" {file_row(row)} ({int(bad.sum())} of {bad.size} rows): correct or leave them"
+                f" out.{advice}"
             )
 
 

@@ -15,6 +15,7 @@ from bayescal.cli import options
 from bayescal.cli.columns import NO, YES, ColumnReader
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, usage_errors
+from bayescal.support.files import file_row
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _labels_of(path: Path, frame: pd.DataFrame, documents: int) -> tuple[NDArray
         if text not in NO | YES:
             raise UsageError(
                 f"column {LABEL!r} of {path} must hold 1 or 0, yes or no, or nothing, got {cell!r}"
-                f" in data row {row + 1}."
+                f" in {file_row(row)}."
             )
         label[row] = float(text in YES)
     twice = _first_contradiction(position, label)

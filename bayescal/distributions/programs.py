@@ -77,6 +77,11 @@ class ModelProgram:
         return "topic" in inspect.signature(self.model).parameters
 
     @property
+    def answers(self) -> bool:
+        """Return whether the program says how its parameters answer for new scores."""
+        return self.log_density is not None or self.log_odds is not None
+
+    @property
     def answer(self) -> Callable[..., Any]:
         """Return the function of the contract: `log_density` or `log_odds`."""
         if self.needs_topics:
@@ -123,6 +128,11 @@ def folder() -> Path:
 def available() -> list[str]:
     """Return the names of the package's programs."""
     return sorted(path.stem for path in folder().glob("*.py"))
+
+
+def of_scores() -> list[str]:
+    """Return the names of the package's programs of scores and labels."""
+    return [name for name in available() if load(name).answers]
 
 
 def template() -> str:
@@ -191,8 +201,9 @@ def _find(name_or_path: str | Path) -> Path:
                 near = [f"{text}.py"]
             meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
-                f"there is no program {text!r}; expected one of {', '.join(available())},"
-                f" or a path to a .py file.{meant}"
+                f"there is no program {text!r}; expected one of {', '.join(of_scores())}, which can"
+                " be fitted to scores and labels, one of many topics or classes that bayescal"
+                f" models lists, or a path to a .py file.{meant}"
             )
         return path
     path = Path(text).expanduser()

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.sampling.units import SamplingUnits
 from bayescal.support import validation
+from bayescal.support.files import file_row
 from bayescal.support.validation import Floats
 
 OF_DOCUMENT = ("document", "score", "inclusion")
@@ -206,7 +207,7 @@ def _numbers(path: str, rows: list[dict[str, str]], name: str) -> Floats:
             values[k] = np.nan
         if not np.isfinite(values[k]):
             raise ValueError(
-                f"{path} must hold numbers in column {name}, got {row[name]!r} in data row {k + 1}:"
+                f"{path} must hold numbers in column {name}, got {row[name]!r} in {file_row(k)}:"
                 " keep the rows of the plan as they were written."
             )
     return values

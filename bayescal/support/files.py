@@ -23,6 +23,11 @@ def printable(text: str) -> str:
     return text.translate(CONTROLS) if CONTROL.search(text) else text
 
 
+def file_row(position: int) -> str:
+    """Return the name of a table's row as spreadsheets number it: the first one is row 2."""
+    return f"row {position + 2} of the file (row 1 is its header)"
+
+
 class PrintableStream(io.TextIOBase):
     """A stream that passes text on to another one without control characters."""
 

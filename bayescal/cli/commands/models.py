@@ -53,7 +53,7 @@ def _list() -> None:
     from bayescal.distributions import programs
 
     loaded = [programs.load(name) for name in programs.available()]
-    of_scores = [each for each in loaded if each.log_density or each.log_odds]
+    of_scores = [each for each in loaded if each.answers]
     others = [each for each in loaded if each not in of_scores]
     _show(of_scores, "Programs of scores and labels, for bayescal fit --model:")
     _show(others, "Programs of many topics or classes, for pm.sample, and to start from:")
