@@ -365,7 +365,7 @@ def test_the_whole_text(found):
     y, p = documents(truth=lambda z: z - 0.6)
     needed = labels_needed(p, ratio_width=0.2, slope_width=0.2, level=0.9)
     expected = [
-        f"Subtract {-shift:.2f} from all log-odds (odds times {np.exp(shift):.2f}): Recalibrator"
+        f"Subtract {-shift:.2f} from all log-odds (odds times {np.exp(shift):,.4g}): Recalibrator"
         " does so, as far as the labels ask for it.",
         "Probability of each explanation: right as is {:.2f}, shifted {:.2f}, shift and slope"
         " {:.2f}, bent {:.2f}; test that they are right: p = 0.001 or less.".format(*kinds),

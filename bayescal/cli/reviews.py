@@ -124,7 +124,7 @@ def _labels_of(path: Path, frame: pd.DataFrame, documents: int) -> tuple[NDArray
         if text not in NO | YES:
             raise UsageError(
                 f"column {LABEL!r} of {path} must hold 1 or 0, yes or no, or nothing, got {cell!r}"
-                f" in {file_row(row)}."
+                f" in {file_row(int(row))}."
             )
         label[row] = float(text in YES)
     twice = _first_contradiction(position, label)
