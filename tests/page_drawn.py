@@ -1,4 +1,4 @@
-"""What a browser has drawn of a figure, and its comparison with what was expected."""
+"""Read the marks of a figure in a browser, and compare them with expected ones."""
 
 import re
 

@@ -8,7 +8,7 @@ from tests.page_numbers import smooth_curve, unpacked
 
 
 def topic_figures(data, page, costs, threshold):
-    """Return what is drawn of a topic of a report, by title."""
+    """Return the expected figures of a topic in a report, by title."""
     figures = [_probability(data, page), _log_odds(data, page), _densities(data, page)]
     if page.topic["test"]:
         figures.append(reliability(page.topic["test"], data["level"]))
@@ -164,7 +164,7 @@ def _selection(page, costs, threshold):
 
 
 def audit_figures(data):
-    """Return what is drawn of an audit."""
+    """Return the expected figures of an audit, by title."""
     band, curve, benefit = f"{100 * data['level']:g} %", data["curve"], data["benefit"]
     p = curve["probability"]
     first = Expected("Calibration curve", ("given probability", "true probability"))
@@ -225,7 +225,7 @@ def _sites(data, which, band):
 
 
 def class_figures(data):
-    """Return what is drawn of several classes."""
+    """Return the expected figures of several classes, by title."""
     band = f"{100 * data['level']:g} %"
     likeliest, *others = data["figures"]
     return [_reliability_of(likeliest, band), _risk(data["risk"], band),
@@ -259,7 +259,7 @@ def _risk(risk, band):
 
 
 def query_figures(data, query):
-    """Return what is drawn of a query of a report of rankings."""
+    """Return the expected figures of a query in a report of rankings."""
     band, x, judged = f"{100 * data['level']:g} %", query["rank"], query.get("judged")
     ranks = (0, max(query["documents"], 2))
     first = Expected("P(relevant) by rank", ("rank", "P(relevant)"), (ranks, (0, 1)))
@@ -295,7 +295,7 @@ def query_figures(data, query):
 
 
 def evidence_figures(data):
-    """Return what is drawn of the weight of evidence."""
+    """Return the expected figures of the weight of evidence."""
     return [_evidence(each) for each in data["evidence"]]
 
 

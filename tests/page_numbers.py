@@ -86,7 +86,7 @@ class PageTopic:
         return np.interp(threshold, curve[pair], self.x[pair])
 
     def decision(self, false_positive, false_negative, prior):
-        """Return what the table of decisions shows: values and ends of intervals."""
+        """Return the expected table of decisions: values and ends of intervals."""
         limit = np.log(false_positive / false_negative)
         curve = self.point(prior)
         found = self.outcomes(self.called(curve, limit)[:, None], false_positive, false_negative,

@@ -67,7 +67,7 @@ class Package:
             self._read(module, child, inside, now)
 
     def find(self, module, name):
-        """Return what a name of a module stands for: a function, a class, or None."""
+        """Return the function or class that a module's name refers to, or None."""
         while name not in self.defined.get(module, {}) and name in self.imported[module]:
             module, name = self.imported[module][name]
         return self.defined.get(module, {}).get(name)

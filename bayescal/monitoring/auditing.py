@@ -442,7 +442,7 @@ def _notes(outcomes: inputs.Forecasts, auc: AuditNumber) -> tuple[str, ...]:
 
 
 def _documents(outcomes: inputs.Forecasts) -> Floats:
-    """Return how many documents each stands for; sampling weights sum to the effective size."""
+    """Return each document's count; sampling weights sum to the effective size."""
     counts = outcomes.counts
     if not outcomes.sampled:
         return counts
