@@ -257,3 +257,22 @@ def test_few_draws_do_not_call_right_probabilities_off():
         label = (truth.cumsum(axis=1)[:, :-1] < rng.random((50, 1))).sum(axis=1)
         off += class_verdict(label, draws.mean(axis=0), draws=draws).outcome == "off"
     assert off <= stats.binom.ppf(0.999, repeats, 0.05)
+
+
+def test_a_sample_is_compared_with_the_other_draws():
+    """By centre and covariance computed anew from the draws that it does not come from."""
+    rng = np.random.default_rng(0)
+    draws = special.softmax(rng.normal(size=(5, 40, 3)), axis=2)
+    label, p = rng.integers(3, size=40), draws.mean(axis=0)
+    test = _ClassTest(label, p, draws, np.ones_like(p))
+    centres = np.stack([test._mean_score(each) for each in draws])
+    of_labels = test.covariance - np.cov(centres.T)
+    for own, sample, found in zip(
+        test.drawn_from, test.samples[:20], test._of_samples(), strict=False
+    ):
+        others = np.delete(centres, own, axis=0)
+        away = sample - others.mean(axis=0)
+        # Covariances of all draws and of the others have one divisor.
+        spread = np.cov(others.T) * (len(others) - 1.0) / (len(draws) - 1.0)
+        expected = away @ np.linalg.pinv(of_labels + spread, hermitian=True) @ away
+        assert found == pytest.approx(expected, rel=1e-6)
