@@ -144,7 +144,8 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         inclusion : array-like of shape (n,), optional
             The probability that each document had to be labelled, above 0 and at most 1, where it
             was not the same for all. Documents get weights 1 / inclusion, scaled to sum to Kish's
-            effective sample size, (sum w)^2 / sum w^2.
+            effective sample size, (sum w)^2 / sum w^2. Leave it out where documents were chosen by
+            `p` alone: the fit is of labels given `p`, and weights would only widen its bands.
 
         Raises
         ------
