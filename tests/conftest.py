@@ -1,4 +1,4 @@
-"""Fixtures for several files of tests: files of scores for the command line, figures closed."""
+"""Fixtures for several files of tests: tables of scores, a browser, figures closed."""
 
 import sys
 import zlib
@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
+from tests.browser import browser
 from tests.cli_tools import make_frame, make_topics, replace_sampler, write
 
 
@@ -22,6 +23,12 @@ def scores(frame, tmp_path):
 @pytest.fixture
 def topics(tmp_path):
     return write(make_topics(), tmp_path / "topics.csv")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
 
 
 @pytest.fixture

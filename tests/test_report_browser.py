@@ -12,18 +12,12 @@ from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator, rep
 from bayescal.monitoring import audit, load_heart_disease
 from bayescal.report import write_report
 from tests import browser as browsers
-from tests.browser import browser, opened
+from tests.browser import opened
 from tests.report_data import HOSTILE, as_number, data_of, make_problem, make_topics
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 MINUS = "\N{MINUS SIGN}"
 DESKTOP = {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

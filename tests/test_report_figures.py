@@ -10,7 +10,7 @@ from bayescal.monitoring import audit, load_heart_disease
 from bayescal.ranking import RelevanceCalibrator
 from bayescal.report import write_report
 from tests import page_figures as figures
-from tests.browser import browser, opened
+from tests.browser import opened
 from tests.page_drawn import READ, Drawn
 from tests.page_numbers import PageTopic
 from tests.report_data import as_number, data_of, make_problem, make_topics
@@ -18,12 +18,6 @@ from tests.test_relevance import queries
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 DESKTOP = {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

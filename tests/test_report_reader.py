@@ -9,19 +9,13 @@ from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.report import write_report
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
-from tests.browser import browser, opened
+from tests.browser import opened
 from tests.report_data import as_number, data_of, make_problem, make_topics
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 800}
 PAPER = {"width": 688, "height": 1000}  # A4 less its margins
 CONTROLS = ("prior", "own", "recall", "cost-fp", "cost-fn")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

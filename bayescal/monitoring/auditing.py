@@ -446,7 +446,7 @@ def _documents(outcomes: inputs.Forecasts) -> Floats:
     counts = outcomes.counts
     if not outcomes.sampled:
         return counts
-    return counts * (validation.effective_size(counts) / float(counts.sum()))
+    return validation.scaled_to_effective_size(counts)
 
 
 def _numbers(

@@ -474,7 +474,7 @@ def effective_weights(
     weight = either_weights(sample_weight, inclusion, n, as_evidence=True)
     if weight is None or inclusion is None:
         return weight
-    return np.asarray(weight * (effective_size(weight) / weight.sum()))
+    return scaled_to_effective_size(weight)
 
 
 def take_columns(columns: Columns | None, rows: NDArray[np.intp]) -> Columns | None:
@@ -542,6 +542,11 @@ def effective_size(weight: Floats) -> float:
     """Return Kish's effective sample size, (sum w)^2 / sum w^2."""
     share = weight / weight.max()
     return float(share.sum() ** 2 / (share @ share))
+
+
+def scaled_to_effective_size(weight: Floats) -> Floats:
+    """Return weights in proportion that sum to Kish's effective sample size."""
+    return np.asarray(weight * (effective_size(weight) / weight.sum()))
 
 
 def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:

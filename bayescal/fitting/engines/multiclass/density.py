@@ -93,8 +93,12 @@ class Likelihood:
 
     def value(self, maps: Maps) -> Floats:
         """Return the log likelihood of each map, (C,)."""
-        eta = linear_map(warp(self.scored, maps.globals_), self.features, self.raw(maps.theta))
-        return self._total(self.of_label(softmax(eta), maps)[1])
+        return self._total(self.of_label(self.without_lapses(maps), maps)[1])
+
+    def without_lapses(self, maps: Maps) -> Floats:
+        """Return P(k | scores, no lapse) of C maps, (C, K, n)."""
+        warped = warp(self.scored, maps.globals_)
+        return softmax(linear_map(warped, self.features, self.raw(maps.theta)))
 
     def of_label(self, p: Floats, maps: Maps) -> tuple[Floats, Floats]:
         """Return P(label, no lapse) and P(label), (C, n) both."""
@@ -159,10 +163,7 @@ class Likelihood:
 
     def lapsed(self, maps: Maps) -> float:
         """Return the expected number of lapses under one map."""
-        p = softmax(
-            linear_map(warp(self.scored, maps.globals_), self.features, self.raw(maps.theta))
-        )
-        own, chance = self.of_label(p, maps)
+        own, chance = self.of_label(self.without_lapses(maps), maps)
         lapsed = 1.0 - own[0] / chance[0]
         return float(lapsed.sum() if self.weight is None else lapsed @ self.weight)
 
@@ -173,9 +174,7 @@ class Likelihood:
         That is (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes:
         a label is evidence for a lapse only as far as the map makes it improbable.
         """
-        p = softmax(
-            linear_map(warp(self.scored, maps.globals_), self.features, self.raw(maps.theta))
-        )[0]
+        p = self.without_lapses(maps)[0]
         lapse, share = special.expit(maps.lapse_logit[0]), 1.0 / self.scored.options
         ratio = (share - p) ** 2 / ((1.0 - lapse) * p + lapse * share)
         if self.scored.excluded is not None:
@@ -274,6 +273,11 @@ class Posterior:
         """Return the number of coordinates."""
         return self.first + self.used.size
 
+    @property
+    def of_block(self) -> NDArray[np.bool_]:
+        """Return which coefficient is of which block, (P, blocks)."""
+        return np.asarray(self.block[:, None] == np.arange(len(self.names)))
+
     def maps(self, points: Floats) -> Maps:
         """Return the maps at points, (C, D)."""
         globals_ = points[:, :GLOBALS].copy()
@@ -311,10 +315,9 @@ class Posterior:
         move the scale and the standard coefficients slowly.
         """
         theta = self.unit(points) * points[:, self.first :]
-        of_block = self.block[:, None] == np.arange(len(self.names))
-        square = FREEDOM * self.scales**2 + theta**2 @ of_block
+        square = FREEDOM * self.scales**2 + theta**2 @ self.of_block
         out = points.copy()
-        drawn = rng.chisquare(FREEDOM + of_block.sum(axis=0), square.shape)
+        drawn = rng.chisquare(FREEDOM + self.of_block.sum(axis=0), square.shape)
         out[:, GLOBALS + 1 : self.first] = 0.5 * np.log(square / drawn)
         out[:, self.first :] = theta / self.unit(out)
         return out
@@ -325,8 +328,7 @@ class Posterior:
         value, by = self.likelihood.with_gradient(maps)
         log_scale, standard = points[:, GLOBALS + 1 : self.first], points[:, self.first :]
         by_standard = by.theta.reshape(len(points), -1)[:, self.used] * self.unit(points)
-        of_block = self.block[:, None] == np.arange(len(self.names))
-        by_scale = (by_standard * standard) @ of_block
+        by_scale = (by_standard * standard) @ self.of_block
         root = points[:, GLOBALS]
         lapse, by_lapse = lapse_prior(root, self.prior)
         by_root = by.lapse_logit * 2.0 / np.copysign(np.maximum(np.abs(root), LEAST_ROOT), root)
