@@ -133,6 +133,7 @@ def test_recalibrate_sites(folder, tmp_path):
         (("audit", "heart.csv", "--probability-column", "risk"), "--probability-column"),
         (("audit", "heart.csv", "--label-column", "dead"), "--label-column"),
         (("audit", "heart.csv", "--site-column", "clinic"), "--site-column"),
+        (("audit", "heart.csv", "--inclusion-column", "y"), "column 'y' of"),
         (("audit", "heart.csv", "--threshold", "2"), "threshold must lie between 0 and 1"),
         (("audit", "heart.csv", "--threshold", ".1", "--miss-cost", "9"), "not both"),
         (("audit", "heart.csv", "--level", "90"), "--level must lie between"),

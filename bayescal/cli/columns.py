@@ -66,7 +66,7 @@ class ColumnReader:
         weights: validation.Floats = reader.scores(column, option)
         with usage_errors():
             if sampled:
-                validation.as_inclusion(weights, weights.size)
+                validation.as_inclusion(weights, weights.size, self.name(column))
             else:
                 validation.as_weights(weights, weights.size, self.name(column))
         self.frame[column] = weights

@@ -510,21 +510,21 @@ def bounded_weights(weight: Floats) -> Floats:
     return weight if weight.max() <= largest else share * largest
 
 
-def as_inclusion(inclusion: ArrayLike, n: int) -> Floats:
+def as_inclusion(inclusion: ArrayLike, n: int, name: str = "inclusion") -> Floats:
     """Return inclusion probabilities as a float64 array of shape (n,)."""
-    p = as_reals(inclusion, "inclusion")
+    p = as_reals(inclusion, name)
     p = np.full(n, p) if p.ndim == 0 else p
     if p.shape != (n,):
         raise ValueError(
-            f"inclusion must have shape ({n},), one probability a document, got {p.shape}."
+            f"{name} must have shape ({n},), one probability a document, got {p.shape}."
         )
     # Written so that nan fails too.
     good = (p >= LEAST_INCLUSION) & (p <= 1.0)
     if not good.all():
         hint = " Of weights 1 / probability give inclusion=1 / weights." * bool(np.nanmax(p) > 1.0)
         raise ValueError(
-            "inclusion must hold the probability that each document had to be labelled, above 0"
-            f" and at most 1, got {p[~good].flat[0]:g}.{hint}"
+            f"{name} must hold the probability that each document had to be labelled, above 0 and"
+            f" at most 1, got {p[~good].flat[0]:g}.{hint}"
         )
     return p
 
