@@ -1,0 +1,108 @@
+"""Results as plain numbers and texts, and the places where two of them differ."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+# Arrays of more numbers are kept as sums: each with other weights, so that no change hides.
+MOST_NUMBERS, SUMS = 40, 3
+DIGITS = 12
+# Beside the largest number of an array, smaller ones are what cancellation left.
+CANCELLED = 1e-6
+
+
+def plain(value):
+    """Return a result as what JSON holds: dictionaries, lists, texts and numbers."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Path):
+        return value.name
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, int | float | complex):
+        return _number(value)
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, pd.DataFrame | xr.Dataset):
+        return {str(name): plain(value[name]) for name in value}
+    if isinstance(value, pd.Series | pd.Index | xr.DataArray):
+        return plain(np.asarray(value))
+    if isinstance(value, xr.DataTree):
+        return {str(path): plain(node.to_dataset()) for path, node in value.subtree_with_keys}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return _listed(sorted(value) if isinstance(value, set | frozenset) else list(value))
+    raise TypeError(f"no plain form of {type(value).__name__}: {value!r}")
+
+
+def differences(said, before, rounding, place=""):
+    """Return the places where a plain result differs from a reference."""
+    if isinstance(before, dict) and isinstance(said, dict) and said.keys() == before.keys():
+        pairs = ((f"{place}.{name}", said[name], before[name]) for name in before)
+        return [each for at, *two in pairs for each in differences(*two, rounding, at)]
+    if _are_numbers(before) and _are_numbers(said) and len(said) == len(before):
+        apart = ~_close(np.array(said, float), np.array(before, float), rounding)
+        return [f"{place}[{k}]: {said[k]!r}, was {before[k]!r}" for k in np.flatnonzero(apart)]
+    if isinstance(before, list) and isinstance(said, list) and len(said) == len(before):
+        pairs = ((f"{place}[{k}]", *two) for k, two in enumerate(zip(said, before, strict=True)))
+        return [each for at, *two in pairs for each in differences(*two, rounding, at)]
+    if _is_number(before) and _is_number(said):
+        return differences([said], [before], rounding, place)
+    return [] if said == before else [f"{place}: {said!r}, was {before!r}"]
+
+
+def _close(said, before, rounding):
+    finite = np.abs(before[np.isfinite(before)])
+    least = CANCELLED * finite.max(initial=0.0)
+    bound = rounding * np.maximum(np.abs(before), least)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(said - before) <= bound
+    return near | (said == before) | (np.isnan(said) & np.isnan(before))
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_numbers(value):
+    return isinstance(value, list) and all(map(_is_number, value))
+
+
+def _number(value):
+    if isinstance(value, complex):
+        return [_number(value.real), _number(value.imag)]
+    if isinstance(value, int):
+        return value
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else value
+
+
+def _listed(values):
+    if len(values) > MOST_NUMBERS and all(map(_is_number, values)):
+        return _array(np.array(values, dtype=float))
+    return [plain(each) for each in values]
+
+
+def _array(values):
+    if values.dtype.kind in "OUSMm":
+        return [plain(each) if values.dtype.kind == "O" else str(each) for each in values.flat]
+    if values.size <= MOST_NUMBERS:
+        return [_number(each) for each in values.ravel().tolist()]
+    numbers = values.ravel().astype(float)
+    sound = np.isfinite(numbers)
+    steps = np.arange(numbers.size)
+    weights = [2.0 + np.cos(steps * math.sqrt(prime)) for prime in (2.0, 3.0, 5.0)[:SUMS]]
+    return {
+        "shape": list(values.shape),
+        "without value": np.flatnonzero(~sound).tolist()[:MOST_NUMBERS],
+        "sums": [_number(float(weight[sound] @ numbers[sound])) for weight in weights],
+    }
