@@ -168,6 +168,14 @@ class TestFiles:
         with pytest.raises(ValueError, match="got 3 documents and the group sizes sum to 4"):
             load_ranking(path, group_sizes=sizes)
 
+    @pytest.mark.parametrize("sizes", [[1, 2], "words"])
+    def test_wrong_sizes_of_queries_are_named(self, tmp_path, sizes):
+        path, beside = tmp_path / "rank.train", tmp_path / "rank.train.query"
+        path.write_text("2 1:0.5\n0 2:0.25\n1 1:1\n")
+        beside.write_text("one\n2\n")
+        with pytest.raises(ValueError, match="group_sizes must be the path of a file"):
+            load_ranking(path, group_sizes=beside if sizes == "words" else sizes)
+
     @pytest.mark.parametrize("suffix", [".xz", ".gz", ".bz2"])
     def test_files_that_are_not_packed_as_they_are_named(self, tmp_path, suffix):
         (tmp_path / f"a{suffix}").write_text("1 qid:1 1:0.5")

@@ -197,8 +197,7 @@ def load_ranking(
     if y.size == 0:
         raise ValueError(f"{path} must hold documents with their queries, got none.")
     if group_sizes is not None:
-        sizes = np.loadtxt(group_sizes, dtype=np.int64, ndmin=1)
-        qid = qid_from_group_sizes(sizes)
+        qid = qid_from_group_sizes(_read_sizes(group_sizes))
     if qid.size != y.size:
         kind = "a qid in" if group_sizes is None else "the group sizes"
         raise ValueError(
@@ -207,6 +206,17 @@ def load_ranking(
             " lines, or name the file of group sizes."
         )
     return RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid, dtype=np.intp))
+
+
+def _read_sizes(path: str | Path) -> Integers:
+    """Return the numbers of a file of group sizes."""
+    try:
+        return np.loadtxt(path, dtype=np.int64, ndmin=1)
+    except (ValueError, TypeError) as err:
+        raise ValueError(
+            "group_sizes must be the path of a file with a whole number in each line, got"
+            f" {path!r}: {err}"
+        ) from err
 
 
 @contextmanager

@@ -28,6 +28,8 @@ def plain(value):
         return _number(value)
     if isinstance(value, np.ndarray):
         return _array(value)
+    if isinstance(value, pd.DataFrame | pd.Series) and not isinstance(value.index, pd.RangeIndex):
+        return {"index": plain(value.index), "values": plain(value.reset_index(drop=True))}
     if isinstance(value, pd.DataFrame | xr.Dataset):
         return {str(name): plain(value[name]) for name in value}
     if isinstance(value, pd.Series | pd.Index | xr.DataArray):
@@ -43,6 +45,12 @@ def plain(value):
     if isinstance(value, list | tuple | set | frozenset):
         return _listed(sorted(value) if isinstance(value, set | frozenset) else list(value))
     raise TypeError(f"no plain form of {type(value).__name__}: {value!r}")
+
+
+def attributes_of(estimator):
+    """Return what an estimator has fitted: its attributes that end with an underscore."""
+    names = [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
+    return {name: getattr(estimator, name) for name in sorted(names)}
 
 
 def differences(said, before, rounding, place=""):

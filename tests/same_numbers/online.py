@@ -1,0 +1,99 @@
+"""Online combiners by every rule, and the bounds on what they lose."""
+
+from functools import partial
+
+import numpy as np
+
+from bayescal import OnlineCombiner
+from bayescal.combining.online import (
+    best_mixture,
+    blum_mansour_loss,
+    exponentiated_gradient_loss,
+    specialists_mistakes,
+    weighted_majority_loss,
+    weighted_majority_mistakes,
+    winnow_mistakes,
+)
+from bayescal.combining.online.rules import RULES
+from tests.same_numbers.plain import attributes_of
+
+RNG = np.random.default_rng(11)
+LABELS = RNG.choice([0, 1, 2], size=60, p=[0.6, 0.3, 0.1])
+TRUTH = np.eye(3)[LABELS]
+# Experts of different worth: a good one, one that has two classes exchanged, one that guesses.
+EXPERTS = np.stack(
+    [
+        0.3 * TRUTH + 0.7 * RNG.dirichlet([1.0, 1.0, 1.0], 60),
+        0.1 * TRUTH[:, [1, 0, 2]] + 0.9 * RNG.dirichlet([2.0, 1.0, 1.0], 60),
+        RNG.dirichlet([3.0, 2.0, 1.0], 60),
+        np.full((60, 3), 1.0 / 3.0),
+    ],
+    axis=1,
+)
+BINARY = np.where(LABELS == 0, 1.0, 0.0)
+BINARY_EXPERTS = np.stack([EXPERTS[:, 0, 0], EXPERTS[:, 1, 0], np.full(60, 0.5)], axis=1)
+INDICATORS = np.column_stack([RNG.random(60), np.ones(60), RNG.random(60) < 0.4])
+AWAKE = RNG.random((60, 4)) < 0.7
+AWAKE[:, 0] = True
+LOSSES = [12.5, 7.25, 30.0]
+
+
+def of_rule(rule, **options):
+    """Return what is learnt of three classes and of two, in passes and in parts."""
+    indicators = None if rule in ("wma", "winnow") else INDICATORS
+    combiner = OnlineCombiner(rule, beta=0.6, eta=0.4, passes=3, **options)
+    combiner.fit(EXPERTS, LABELS, indicators=indicators)
+    parts = OnlineCombiner(rule, beta=0.3, **options)
+    for rows in (slice(0, 25), slice(25, 60)):
+        parts.partial_fit(BINARY_EXPERTS[rows], BINARY[rows], classes=[0.0, 1.0])
+    return {
+        "in passes": attributes_of(combiner) | {"weights": combiner.weights_},
+        "proba": combiner.predict_proba(
+            EXPERTS[:9], indicators=None if indicators is None else indicators[:9]
+        ),
+        "class": combiner.predict(
+            EXPERTS[:9], indicators=None if indicators is None else indicators[:9]
+        ),
+        "in parts": attributes_of(parts) | {"weights": parts.weights_},
+        "proba of two": parts.predict_proba(BINARY_EXPERTS[:9]),
+        "defaults": OnlineCombiner(rule).fit(BINARY_EXPERTS, BINARY).weights_,
+    }
+
+
+def of_sleepers():
+    """Return what "winnow" learns of experts that sleep, by a mask and by nan."""
+    masked = OnlineCombiner("winnow", constant_experts=False).fit(EXPERTS, LABELS, awake=AWAKE)
+    experts = np.where(AWAKE[..., None], EXPERTS, np.nan)
+    unsaid = OnlineCombiner("winnow", constant_experts=False).fit(experts, LABELS)
+    return {
+        "masked": attributes_of(masked) | {"weights": masked.weights_},
+        "nan": attributes_of(unsaid) | {"weights": unsaid.weights_},
+        "proba": masked.predict_proba(EXPERTS[:9], awake=AWAKE[:9]),
+    }
+
+
+def bounds():
+    """Return every bound, of experts that differ."""
+    return {
+        "majority, mistakes": weighted_majority_mistakes(LOSSES, 0.3),
+        "majority, default": weighted_majority_mistakes(LOSSES),
+        "majority, decisions": weighted_majority_mistakes(LOSSES, 0.3, decisions=True),
+        "majority, loss": [weighted_majority_loss(LOSSES), weighted_majority_loss(LOSSES, 0.3)],
+        "winnow": [winnow_mistakes(9, 3), winnow_mistakes(9, 3, 0.2), winnow_mistakes(9, 1)],
+        "specialists": [specialists_mistakes(9, 3), specialists_mistakes(4, 1)],
+        "blum mansour": [blum_mansour_loss(LOSSES), blum_mansour_loss(LOSSES, 0.2)],
+        "gradient": [
+            exponentiated_gradient_loss(3.5, 9),
+            exponentiated_gradient_loss(3.5, 9, 0.2, n_indicators=4),
+        ],
+        "mixture": best_mixture(EXPERTS, LABELS),
+        "mixture without constants": best_mixture(EXPERTS, LABELS, constant_experts=False),
+        "mixture of two": best_mixture(BINARY_EXPERTS, BINARY, classes=[0.0, 1.0]),
+    }
+
+
+CASES = {rule: partial(of_rule, rule) for rule in RULES} | {
+    "without constant experts": partial(of_rule, "eg", constant_experts=False),
+    "sleepers": of_sleepers,
+    "bounds": bounds,
+}
