@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,17 @@ MOST_NUMBERS, SUMS = 40, 3
 DIGITS = 12
 # Beside the largest number of an array, smaller ones are what cancellation left.
 CANCELLED = 1e-6
+
+
+def answer_of(function, *arguments, **options):
+    """Return what a call answers, and its warnings if there are any; or the error's message."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            said = function(*arguments, **options)
+        except (TypeError, ValueError) as refused:
+            return f"{type(refused).__name__}: {refused}"
+    return {"said": said, "warned": [str(each.message) for each in heard]} if heard else said
 
 
 def plain(value):
