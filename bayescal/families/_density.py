@@ -179,6 +179,10 @@ def _draw_shape(size: Size, *parameters: Floats) -> tuple[int, ...]:
     if size is None:
         return own
     shape = tuple(int(n) for n in np.atleast_1d(size))
-    if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
+    try:
+        fits = np.broadcast_shapes(own, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
         raise ValueError(f"size must be a shape that parameters of shape {own} fit, got {size}.")
     return shape
