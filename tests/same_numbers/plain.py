@@ -65,6 +65,18 @@ def attributes_of(estimator):
     return {name: getattr(estimator, name) for name in sorted(names)}
 
 
+def outcome(function, *arguments, **options):
+    """Return what a function answers, or the error it raises, with the texts of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            said = {"answer": function(*arguments, **options)}
+        except Exception as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+    texts = [f"{each.category.__name__}: {each.message}" for each in caught]
+    return said | {"warnings": texts} if texts else said
+
+
 def differences(said, before, rounding, place=""):
     """Return the places where a plain result differs from a reference."""
     if isinstance(before, dict) and isinstance(said, dict) and said.keys() == before.keys():
