@@ -42,10 +42,10 @@ MEASURES = "error", "f1", "cost_1_10", "cost_10_1"
 class Squares(TransformerMixin, BaseEstimator):
     """Two indicators, so that combiners have some."""
 
-    def fit(self, X, y):  # noqa: D102
+    def fit(self, X, y):
         return self
 
-    def transform(self, X):  # noqa: D102
+    def transform(self, X):
         return np.column_stack([X[:, 0] ** 2, np.abs(X[:, 1])])
 
 

@@ -27,7 +27,7 @@ from tests.indicator_data import COUNTS, LABELS, NEW
 from tests.same_numbers.plain import attributes_of
 
 TOPICS = np.column_stack([LABELS, COUNTS[:, 5] > 0, COUNTS[:, 6] + COUNTS[:, 7] > 2])
-WORDS = np.array("rate stock wheat grain oil bank loan ship tea gold".split())
+WORDS = np.array(["rate", "stock", "wheat", "grain", "oil", "bank", "loan", "ship", "tea", "gold"])
 
 
 @cache
