@@ -1,6 +1,7 @@
 """The numbers that a report's page computes in JavaScript, computed here with NumPy."""
 
 import base64
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 from scipy import special
@@ -31,7 +32,9 @@ class PageTopic:
     def summary(self, values):
         """Return the mean and the ends of the interval over draws, which come first."""
         tail = (1.0 - self.level) / 2.0
-        return np.array([np.mean(values, axis=0), *np.quantile(values, [tail, 1.0 - tail], axis=0)])
+        ends = [_quantile(values, level) for level in (tail, 1.0 - tail)]
+        with np.errstate(invalid="ignore"):  # of infinite numbers of both signs
+            return np.array([np.mean(values, axis=0), *ends])
 
     def outcomes(self, called, false_positive=1.0, false_negative=1.0, prior=None):
         """Return rates and costs of each draw, with shares called positive of each node."""
@@ -42,7 +45,8 @@ class PageTopic:
         rate = share if prior is None else prior
         taken = rate * (1.0 - miss) + (1.0 - rate) * fpr
         cost = (1.0 - rate) * false_positive * fpr + rate * false_negative * miss
-        precision = rate * (1.0 - miss) / taken
+        nothing = np.full_like(taken, np.nan)
+        precision = np.divide(rate * (1.0 - miss), taken, out=nothing, where=taken > 0.0)
         return {"cost": cost, "fpr": fpr, "miss": miss, "recall": 1.0 - miss, "taken": taken,
                 "precision": precision}  # fmt: skip
 
@@ -114,6 +118,27 @@ class PageTopic:
     def fitted_prior(self):
         """Return the mean share of positives among the documents fitted."""
         return float((self.p @ np.array(self.topic["share"])).mean())
+
+
+def as_text(value, digits=3):
+    """Return a number of moderate size as a page shows it, with ties rounded away from 0."""
+    if np.isinf(value):
+        text = "\N{INFINITY}" if value > 0 else "-\N{INFINITY}"
+    elif float(value).is_integer() or abs(value) >= 10.0**digits:
+        text = f"{value:.0f}"
+    else:
+        rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(Decimal(value))
+        text = f"{float(rounded):#.{digits}g}".removesuffix(".")
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _quantile(values, level):
+    """Return a quantile over the first axis; between an infinite number and another, infinity."""
+    low, high = (np.quantile(values, level, axis=0, method=m) for m in ("lower", "higher"))
+    share = level * (len(values) - 1) % 1.0
+    with np.errstate(invalid="ignore"):
+        between = low + share * (high - low)
+    return np.where(np.isneginf(low) | (low == high), low, between)
 
 
 def smooth_curve(x, y, pieces=6):

@@ -27,13 +27,14 @@ function formatShare(value) {
   return `${(100 * value).toFixed(digits)} %`.replaceAll("-", "−");
 }
 
-// The quantile of sorted numbers as numpy's default gives it; infinite ends stay.
+// The quantile of sorted numbers as numpy's default gives it, but infinite where numpy has nan.
 function quantile(sorted, level) {
   const at = level * (sorted.length - 1);
-  const below = Math.floor(at);
-  const above = Math.min(below + 1, sorted.length - 1);
-  const low = sorted[below], high = sorted[above];
-  return low === high ? low : low + (at - below) * (high - low);
+  const below = Math.floor(at), share = at - below;
+  const low = sorted[below];
+  if (share === 0 || low === -Infinity) return low;
+  const high = sorted[below + 1];
+  return low === high ? low : low + share * (high - low);
 }
 
 function mean(values) {
