@@ -24,27 +24,37 @@ def chromium():
 
 @contextmanager
 def browser():
-    """Give a headless browser."""
+    """Give a function that opens an empty page of a headless browser, with its options."""
     path = chromium()
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield opened
+        # A page costs a third of a context, which pages with the same options share.
+        contexts = {}
+
+        def new_page(**options):
+            key = str(sorted(options.items()))
+            if key not in contexts:
+                contexts[key] = opened.new_context(**options)
+            return contexts[key].new_page()
+
+        yield new_page
         opened.close()
 
 
 @contextmanager
-def opened(within, path, **options):
+def opened(new_page, path, **options):
     """Give a page of a file, and at its end make sure that it has had no trouble of its own."""
-    context = within.new_context(**options)
-    page, trouble = context.new_page(), []
+    page, trouble = new_page(**options), []
     page.on("console", lambda message: trouble.append(message.text))
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
     page.on("request", lambda request: trouble.append(request.url))
-    page.goto(path.as_uri())
-    assert trouble.pop(0) == path.as_uri()  # the page itself, and nothing else
-    yield page
-    assert trouble == []
-    context.close()
+    try:
+        page.goto(path.as_uri())
+        assert trouble.pop(0) == path.as_uri()  # the page itself, and nothing else
+        yield page
+        assert trouble == []
+    finally:
+        page.close()
