@@ -6,8 +6,12 @@ import zlib
 import numpy as np
 import pytest
 
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.report import write_report
+from tests import report_data
 from tests.browser import browser
 from tests.cli_tools import make_frame, make_topics, replace_sampler, write
+from tests.report_data import make_problem
 
 
 @pytest.fixture
@@ -29,6 +33,24 @@ def topics(tmp_path):
 def chromium():
     with browser() as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def one_report(tmp_path_factory):
+    """Return the report of a problem with held-out documents and the weight of evidence."""
+    calibrator = ScoreCalibrator(random_state=0, draws=100).fit(*make_problem(200, seed=1))
+    path = tmp_path_factory.mktemp("one") / "report.html"
+    test = make_problem(300, seed=2)
+    return write_report(calibrator, path, test=test, likelihood_ratio=True, level=0.8)
+
+
+@pytest.fixture(scope="session")
+def topics_report(tmp_path_factory):
+    """Return the report of topics, one without held-out documents."""
+    frame, test = report_data.make_topics(), report_data.make_topics(seed=1)
+    calibrator = TopicCalibrator(parts="gaussian", random_state=0, draws=100).fit(frame)
+    path = tmp_path_factory.mktemp("topics") / "report.html"
+    return write_report(calibrator, path, test=test[test["topic"] != "crude"], fitted=frame)
 
 
 @pytest.fixture

@@ -1,8 +1,11 @@
 """Read the marks of a figure in a browser, and compare them with expected ones."""
 
+import csv
+import io
 import re
 
 import numpy as np
+import pytest
 
 from tests.report_data import as_number
 
@@ -10,26 +13,77 @@ READ = """async () => {
   const drawn = [...document.querySelectorAll("figure")].filter((each) => each.checkVisibility());
   for (const each of drawn) each.querySelector("details").open = true;
   await new Promise((done) => setTimeout(done, 50));
-  const texts = (within, where) =>
-    [...within.querySelectorAll(where)].map((each) => each.textContent);
+  const all = (within, where) => [...within.querySelectorAll(where)];
+  // A cell or a head: its text, and whether it holds a number.
+  const cells = (within, where) =>
+    all(within, where).map((each) => [each.textContent, each.className]);
   const attributes = (each) =>
     Object.fromEntries([...each.attributes].map(({ name, value }) => [name, value]));
   return drawn.map((figure) => {
     const chart = figure.querySelector("svg.chart"), axis = chart.querySelector("g.axis");
     return {
       title: figure.querySelector("h3").textContent,
-      label: chart.getAttribute("aria-label"),
+      root: attributes(chart),
+      button: figure.querySelector("button").ariaLabel,
       note: figure.querySelector(".note").textContent,
+      clip: [`url(#${chart.querySelector("clipPath").id})`,
+        chart.lastElementChild.getAttribute("clip-path")],
       frame: attributes(chart.querySelector("clipPath rect")),
       axis: [...axis.children].map((each) => [each.tagName, attributes(each), each.textContent]),
       marks: [...chart.lastElementChild.children].map((each) => [each.tagName, attributes(each)]),
-      legend: [...figure.querySelectorAll("ul.legend li")].map((each) =>
-        [each.querySelector("svg").firstElementChild.getAttribute("class"), each.textContent]),
-      heads: texts(figure, "thead th"),
-      rows: [...figure.querySelectorAll("tbody tr")].map((row) => texts(row, "td")),
+      legend: all(figure, "ul.legend li").map((each) => {
+        const swatch = each.querySelector("svg").firstElementChild;
+        return [swatch.tagName, attributes(swatch), each.textContent];
+      }),
+      caption: figure.querySelector("caption").textContent,
+      heads: cells(figure, "thead th"),
+      rows: all(figure, "tbody tr").map((row) => cells(row, "td")),
     };
   });
 }"""
+# What buttons would save: name and text of each one's file.
+SAVE = """async (buttons) => {
+  const [makeUrl, click] = [URL.createObjectURL, HTMLAnchorElement.prototype.click];
+  const saved = [];
+  URL.createObjectURL = (blob) => { saved.push({ blob }); return "#"; };
+  HTMLAnchorElement.prototype.click = function () { saved.at(-1).name = this.download; };
+  for (const each of buttons) each.click();
+  URL.createObjectURL = makeUrl;
+  HTMLAnchorElement.prototype.click = click;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return Promise.all(saved.map(async ({ name, blob }) =>
+    [name, decoder.decode(await blob.arrayBuffer())]));
+}"""
+SWATCHES = {
+    "dot": ("circle", {"cx": "12", "cy": "6", "r": "3.5"}),
+    "line": ("line", {"x1": "1", "x2": "23", "y1": "6", "y2": "6"}),
+    "band": ("rect", {"x": "1", "y": "1", "width": "22", "height": "10"}),
+}
+SWATCHES["bar"] = SWATCHES["band"]
+HEIGHT, MARGINS = 260.0, (64.0, 14.0, 12.0, 44.0)  # left, right, top, bottom
+
+
+def saved(page, buttons):
+    """Return the name, the columns and the lines of the file that each button saves."""
+    found = []
+    for name, text in page.locator(buttons).evaluate_all(SAVE):
+        assert text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}")  # of UTF-8, for spreadsheets
+        assert text.count("\n") == text.count("\r\n")
+        head, *lines = csv.reader(io.StringIO(text[1:]))
+        found.append((name, head, lines))
+    return found
+
+
+def file_name(*parts):
+    """Return the name of a file of numbers, made of letters and digits."""
+    return re.sub(r"[\W_]+", "-", "-".join(filter(None, parts))).strip("-")[:80] + ".csv"
+
+
+def read(page):
+    """Return what is drawn of all figures in sight, with the files of their numbers."""
+    found = page.evaluate(READ)
+    files = saved(page, "figure:visible button")
+    return [{**each, "file": file} for each, file in zip(found, files, strict=True)]
 
 
 class Drawn:
@@ -50,25 +104,40 @@ class Drawn:
         self.x, self.y = (np.poly1d(np.polyfit(*each.T, 1)) for each in self.ticks)
         left, top, width, height = (float(found["frame"][k]) for k in ("x", "y", "width", "height"))
         self.ends = [left, left + width], [top + height, top]
+        self.width = float(found["root"]["viewBox"].split()[2])
 
     def check(self, expected):
         """Compare marks, to a twentieth of a point, and the table, to four digits."""
-        assert self.found["title"] == expected.title
+        assert self.found["title"] == self.found["caption"] == expected.title
         assert self.labels == list(expected.labels)
+        assert self.found["root"]["aria-label"].startswith(expected.spoken)
+        assert all(phrase in self.found["note"] for phrase in expected.note)
+        assert len(set(self.found["clip"])) == 1
+        self._check_layout()
         self._check_axes(expected.ranges)
         marks = self._without_ends(list(self.found["marks"]), expected)
         assert [_name(mark) for mark in marks] == [each[0] for each in expected.marks]
-        self._check_height(expected)
         for drawn, (name, *data) in zip(marks, expected.marks, strict=True):
             placed = self._placed(name, *data)
             np.testing.assert_allclose(_places(drawn), placed, atol=0.05, err_msg=name)
-        assert self.found["legend"] == [list(each) for each in expected.legend]
-        assert self.found["heads"] == list(expected.columns)
+        for (tag, at, text), (kind, words) in zip(
+            self.found["legend"], expected.legend, strict=True
+        ):
+            shape, place = SWATCHES[kind.split()[0]]
+            assert (tag, at, text) == (shape, {**place, "class": kind}, words)
+        self._check_numbers(expected)
+
+    def _check_numbers(self, expected):
+        """Compare the table, to four digits, and the file, to all, with expected numbers."""
+        name, head, lines = self.found["file"]
+        assert name == file_name(*expected.file)
+        assert self.found["button"] == f"Download {name} as CSV"
+        assert head == [words for words, _ in self.found["heads"]] == list(expected.columns)
         for k, values in enumerate(expected.columns.values()):
-            cells = [row[k] for row in self.found["rows"]]
-            assert len(cells) == len(values)
-            for cell, value in zip(cells, values, strict=True):
-                _check_cell(cell, value)
+            named = any(isinstance(value, str) for value in values)
+            assert self.found["heads"][k][1] == ("text" if named else "number")
+            for row, line, value in zip(self.found["rows"], lines, values, strict=True):
+                _check_cell(*row[k], line[k], value)
 
     def _without_ends(self, marks, expected):
         """Check marks that are placed by the frame, and return the others."""
@@ -101,40 +170,54 @@ class Drawn:
                 assert 2.0 < far < 0.1 * (bottom - top)
         return marks
 
-    def _check_height(self, expected):
-        """Check that an axis of no given range has room for its marks, and little more above."""
-        if expected.ranges[1] is None:
-            # Maximum likelihood and single draws may be cut off.
-            kept = [each for each in expected.marks if not re.search("mle|draw", each[0])]
-            heights = [each[3:] if each[0].startswith("bar") else each[2:] for each in kept]
-            drawn = np.concatenate([np.ravel(np.array(each, float)) for each in heights])
-            low, high = (np.array(self.ends[1]) - self.y[0]) / self.y[1]
-            assert low + 0.7 * (high - low) < np.nanmax(drawn) < high + 1e-6
-            assert not expected.whole or low < np.nanmin(drawn) < low + 0.3 * (high - low)
-
     def _check_axes(self, ranges):
         for scale, ticks, ends, wanted in zip(
             (self.x, self.y), self.ticks, self.ends, ranges, strict=True
         ):
             np.testing.assert_allclose(scale(ticks[:, 0]), ticks[:, 1], atol=0.02)
-            if wanted is not None:
-                np.testing.assert_allclose(scale(wanted), ends, atol=0.05)
+            np.testing.assert_allclose(scale(wanted), ends, atol=0.05)
             low, high = sorted(ends)
             assert ((low - 0.02 <= ticks[:, 1]) & (ticks[:, 1] <= high + 0.02)).all()
-            if not self.named:
-                # Round numbers at even steps, all of those that the axis has room for.
-                steps = np.diff(ticks[:, 0])
-                np.testing.assert_allclose(steps, steps[0])
-                assert f"{steps[0]:.0e}"[0] in "125"
-                gaps = [ticks[:, 1].min() - low, high - ticks[:, 1].max()]
-                assert max(gaps) < 0.999 * abs(np.diff(ticks[:2, 1])[0])
-        # A line of the grid at each mark of y, and a tick at each of x.
-        lines = [each for tag, each, _ in self.found["axis"] if tag == "line"]
-        for kind, key, ticks in (("grid", "y1", self.ticks[1]), ("tick", "x1", self.ticks[0])):
-            places = [float(each[key]) for each in lines if each["class"] == kind]
-            np.testing.assert_allclose(places, ticks[:, 1], atol=1e-9)
-            other = {"y1": "y2", "x1": "x2"}[key]
-            assert all(each[key] == each[other] for each in lines if each["class"] == kind)
+        if not self.named:
+            counts = max(3, round(self.width / 90)), 5
+            for scale, ticks, ends, count in zip(
+                (self.x, self.y), self.ticks, self.ends, counts, strict=True
+            ):
+                low, high = (np.array(ends) - scale[0]) / scale[1]
+                step = _round_step((high - low) / count)
+                # Multiples of the step, all of those that the axis has room for.
+                wanted = step * np.arange(np.ceil(low / step - 1e-3), high / step + 1e-3)
+                np.testing.assert_allclose(ticks[:, 0], wanted, atol=1e-6 * step)
+
+    def _check_layout(self):
+        """Check the frame, and the places of lines and texts around it."""
+        (left, right), (bottom, top) = self.ends
+        sides = [left, self.width - right, top, HEIGHT - bottom]
+        np.testing.assert_allclose(sides, MARGINS)
+        root = {"viewBox": f"0 0 {self.width:g} {HEIGHT:g}", "role": "img", "class": "chart"}
+        assert root.items() <= self.found["root"].items()
+        wanted = []
+        for _, y in self.ticks[1]:
+            wanted += [("line", {"class": "grid", "x1": left, "x2": right, "y1": y, "y2": y}),
+                       ("text", {"text-anchor": "end", "x": left - 8, "y": y + 4})]  # fmt: skip
+        for _, x in self.ticks[0]:
+            wanted += [
+                ("line", {"class": "tick", "x1": x, "x2": x, "y1": bottom, "y2": bottom + 5}),
+                ("text", {"text-anchor": "middle", "x": x, "y": bottom + 18}),
+            ]
+        base = {"class": "base", "x1": left, "x2": right, "y1": bottom, "y2": bottom}
+        label = {"class": "label", "text-anchor": "middle"}
+        centre, middle = (left + right) / 2, (top + bottom) / 2
+        wanted += [
+            ("line", base),
+            ("text", {**label, "x": centre, "y": HEIGHT - 8}),
+            ("text", {**label, "x": -middle, "y": 14, "transform": "rotate(-90)"}),
+        ]
+        for (tag, at, _), (name, place) in zip(self.found["axis"], wanted, strict=True):
+            assert (tag, at.keys()) == (name, place.keys())
+            for key, value in place.items():
+                found = at[key] if isinstance(value, str) else float(at[key])
+                assert found == (value if isinstance(value, str) else pytest.approx(value))
 
     def _placed(self, name, x, *ys):
         if name.startswith("bar"):
@@ -155,14 +238,18 @@ class Drawn:
 
 
 class Expected:
-    """A figure as a page's numbers have it: marks in data units, and the columns of its table."""
+    """A figure as a page's numbers have it: marks in data units, and the columns of its table.
 
-    def __init__(self, title, labels, ranges=(None, None)):
+    `file` names the file of its numbers, `spoken` begins what it is called by who reads it aloud,
+    and `note` has phrases of the sentence below it.
+    """
+
+    def __init__(self, title, labels, ranges=None, *, file=(), spoken="", note=()):
         self.title, self.labels, self.ranges = title, labels, ranges
+        self.file, self.spoken, self.note = file or (title,), spoken or title, note
         self.marks, self.legend, self.columns = [], [], {}
         # Marks at the ends of an axis: a diagonal, a vertical line, ticks for single documents.
         self.diagonal, self.vertical, self.fringe = False, None, {}
-        self.whole = False  # whether the axis of y ends close below the lowest mark
 
     def line(self, kind, x, y):
         self.marks.append((f"line {kind}", x, np.asarray(y, float)))
@@ -170,8 +257,8 @@ class Expected:
     def band(self, kind, x, upper, lower):
         self.marks.append((f"band {kind}", x, upper, lower))
 
-    def dots(self, kind, x, y):
-        self.marks += [(f"dot {kind}", *each) for each in zip(x, y, strict=True)]
+    def dots(self, kind, x, y, radius=3.5):
+        self.marks += [(f"dot {kind} {radius}", *each) for each in zip(x, y, strict=True)]
 
     def whiskers(self, kind, x, lower, upper):
         self.marks += [(f"line {kind}", *each) for each in zip(x, lower, upper, strict=True)]
@@ -183,7 +270,15 @@ class Expected:
 
 
 def _name(mark):
-    return mark[1]["class"]
+    """Return the class of a mark, and the radius of a dot."""
+    tag, at = mark
+    return f"{at['class']} {at['r']}" if tag == "circle" else at["class"]
+
+
+def _round_step(rough):
+    """Return the step of 1, 2 or 5 times a power of ten that is nearest on the log scale."""
+    steps = np.outer([1.0, 2.0, 5.0], 10.0 ** np.arange(-12, 13)).ravel()
+    return steps[np.argmin(np.abs(np.log(steps / rough)))]
 
 
 def _places(mark):
@@ -198,10 +293,15 @@ def _places(mark):
     return np.array([float(at[key]) for key in keys[tag]])
 
 
-def _check_cell(cell, value):
+def _check_cell(cell, kind, saved, value):
     if isinstance(value, str):
-        assert cell == value
-    elif value is None or np.isnan(value):
+        assert cell == saved == value
+        assert kind == ("words" if len(value) > 24 else "")
+        return
+    assert kind == "number"
+    if value is None or np.isnan(value):
         assert cell == "\N{EN DASH}"
+        assert saved == ""
     else:
         np.testing.assert_allclose(as_number(cell), value, rtol=6e-4, atol=1e-300)
+        np.testing.assert_allclose(float(saved), value, rtol=1e-6, atol=1e-12)

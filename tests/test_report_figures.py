@@ -11,9 +11,9 @@ from bayescal.ranking import RelevanceCalibrator
 from bayescal.report import write_report
 from tests import page_figures as figures
 from tests.browser import opened
-from tests.page_drawn import READ, Drawn
+from tests.page_drawn import Drawn, read
 from tests.page_numbers import PageTopic
-from tests.report_data import as_number, data_of, make_problem, make_topics
+from tests.report_data import HOSTILE, as_number, data_of, make_problem
 from tests.test_relevance import queries
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
@@ -21,28 +21,42 @@ DESKTOP = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
-def single(tmp_path_factory):
-    """Return the report of a problem with held-out documents and the weight of evidence."""
-    calibrator = ScoreCalibrator(random_state=0, draws=100).fit(*make_problem(200, seed=1))
-    path = tmp_path_factory.mktemp("single") / "report.html"
-    test = make_problem(300, seed=2)
-    return write_report(calibrator, path, test=test, likelihood_ratio=True, level=0.8)
-
-
-@pytest.fixture(scope="module")
-def topics(tmp_path_factory):
-    """Return the report of topics, one without held-out documents."""
-    frame, test = make_topics(), make_topics(seed=1)
-    calibrator = TopicCalibrator(parts="gaussian", random_state=0, draws=100).fit(frame)
-    path = tmp_path_factory.mktemp("topics") / "report.html"
-    return write_report(calibrator, path, test=test[test["topic"] != "crude"], fitted=frame)
-
-
-@pytest.fixture(scope="module")
 def point(tmp_path_factory):
     """Return the report of maximum likelihood, which has no posterior."""
     calibrator = ScoreCalibrator("gaussian", "mle").fit(*make_problem(200, seed=3))
     return write_report(calibrator, tmp_path_factory.mktemp("point") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """Return the page of an audit."""
+    patients = load_heart_disease()
+    sites = patients["site"].replace("va", HOSTILE)
+    checked = audit(patients["y"], patients["p"], sites, threshold=0.1, random_state=0)
+    return checked.report(tmp_path_factory.mktemp("audit") / "audit.html")
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory):
+    """Return the page of three classes."""
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 3, 500)
+    scores = np.eye(3)[code] + rng.normal(0.0, 1.0, (500, 3))
+    label = np.array(["corn", HOSTILE, "oil"])[code]
+    calibrator = MulticlassCalibrator(draws=50, random_state=0).fit(scores[:200], label[:200])
+    path = tmp_path_factory.mktemp("classes") / "classes.html"
+    return calibrator.report(path, test=(scores[200:], label[200:]))
+
+
+@pytest.fixture(scope="module")
+def rankings(tmp_path_factory):
+    """Return the pages of queries with judgements and without."""
+    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
+    scores, relevant, qid = queries(seed=0, number=4)
+    fitted = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
+    folder = tmp_path_factory.mktemp("rankings")
+    return [fitted.report(folder / "judged.html", scores, qid, relevant),
+            fitted.report(folder / "unread.html", scores, qid)]  # fmt: skip
 
 
 COSTS = [(1.0, 1.0, None), (3.0, 2.0, None), (1.0, 8.0, 0.2), (2.5, 1.0, 0.7)]
@@ -72,12 +86,12 @@ def check_shown(page, name, expected):
 
 
 @pytest.mark.parametrize("costs", COSTS)
-def test_decisions_follow_from_the_draws_of_the_page(chromium, single, costs):
-    data = data_of(single)
+def test_decisions_follow_from_the_draws_of_the_page(chromium, one_report, costs):
+    data = data_of(one_report)
     topic = PageTopic(data, data["topics"][0])
     threshold = float(np.quantile(topic.x, 0.6))
     expected = topic.decision(*costs)
-    with opened(chromium, single, viewport=DESKTOP) as page:
+    with opened(chromium, one_report, viewport=DESKTOP) as page:
         start = as_number(page.input_value("#own-value"))
         assert start == pytest.approx(topic.topic["selection"]["at"]["threshold"][0], rel=1e-4)
         set_controls(page, costs, threshold, 70)
@@ -98,8 +112,10 @@ def test_decisions_follow_from_the_draws_of_the_page(chromium, single, costs):
             assert prior == pytest.approx(topic.fitted_prior(), rel=6e-3)
 
 
-@pytest.mark.parametrize(("which", "costs"), [("single", COSTS[2]), ("topics", COSTS[1]),
-                                              ("point", COSTS[0])])  # fmt: skip
+PAGES = [("one_report", COSTS[2]), ("topics_report", COSTS[1]), ("point", COSTS[0])]
+
+
+@pytest.mark.parametrize(("which", "costs"), PAGES)
 def test_figures_of_a_topic_show_its_numbers(chromium, which, costs, request):
     path = request.getfixturevalue(which)
     data = data_of(path)
@@ -116,10 +132,7 @@ def test_figures_of_a_topic_show_its_numbers(chromium, which, costs, request):
             if len(data["topics"]) > 1:
                 overall = figures.reliability(data["test"], data["level"], ", all topics")
                 expected[overall.title] = overall
-                first = figures.topic_figures(data, one, names, threshold)["Probability by score"]
-                first.title += f": {topic['name']}"
-                expected[first.title] = first
-            found = page.evaluate(READ)
+            found = read(page)
             assert sorted(each["title"] for each in found) == sorted(expected)
             for each in found:
                 Drawn(each).check(expected[each["title"]])
@@ -127,52 +140,89 @@ def test_figures_of_a_topic_show_its_numbers(chromium, which, costs, request):
 
 def check(chromium, path, expected, names=None):
     with opened(chromium, path, viewport=DESKTOP) as page:
-        found = page.evaluate(READ)
+        found = read(page)
         assert [each["title"] for each in found] == [each.title for each in expected]
+        # The first stands on the first screen.
+        box = page.locator("svg.chart").first.bounding_box()
+        assert 0 < box["y"] < box["y"] + box["height"] < DESKTOP["height"]
         for drawn, each in zip(found, expected, strict=True):
             Drawn(drawn, (names or {}).get(each.title, ())).check(each)
 
 
-def test_figures_of_an_audit_show_its_numbers(chromium, tmp_path):
-    patients = load_heart_disease()
-    checked = audit(patients["y"], patients["p"], patients["site"], threshold=0.1, random_state=0)
-    path = checked.report(tmp_path / "audit.html")
-    data = data_of(path)
+def test_figures_of_an_audit_show_its_numbers(chromium, audited):
+    data = data_of(audited)
     names = {"Explanations": data["explanations"]["name"]}
     names |= {f"{each.capitalize()} by site": data["sites"][each]["name"] for each in data["sites"]}
-    check(chromium, path, figures.audit_figures(data), names)
+    check(chromium, audited, figures.audit_figures(data), names)
 
 
-@pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")  # they are few
-def test_figures_of_several_classes_show_their_numbers(chromium, tmp_path):
-    rng = np.random.default_rng(0)
-    label = rng.integers(0, 3, 500)
-    scores = np.eye(3)[label] + rng.normal(0.0, 1.0, (500, 3))
-    calibrator = MulticlassCalibrator(draws=25, random_state=0).fit(scores[:200], label[:200])
-    path = calibrator.report(tmp_path / "classes.html", test=(scores[200:], label[200:]))
-    check(chromium, path, figures.class_figures(data_of(path)))
+def test_figures_of_several_classes_show_their_numbers(chromium, classes):
+    check(chromium, classes, figures.class_figures(data_of(classes)))
 
 
-def test_figures_of_a_query_show_its_numbers(chromium, tmp_path):
-    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
-    scores, relevant, qid = queries(seed=0, number=4)
-    fitted = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
-    for name, judged in (("judged", [relevant]), ("unread", [])):
-        path = fitted.report(tmp_path / f"{name}.html", scores, qid, *judged)
+def test_figures_of_a_query_show_its_numbers(chromium, rankings):
+    for path, judged in zip(rankings, (True, False), strict=True):
         data = data_of(path)
         first = data["queries"][0]
-        if name == "unread":
-            assert "judged" not in first
+        assert ("judged" in first) == judged
         with opened(chromium, path, viewport=DESKTOP) as page:
             page.select_option("#choose", value="0")
-            read = "none" if not first["stop"] else first["stop"]
-            read = "all" if first["stop"] == first["documents"] else read
+            assert page.inner_text("#query-name") == first["name"]
+            stop = "none" if not first["stop"] else first["stop"]
+            stop = "all" if first["stop"] == first["documents"] else stop
             assert page.inner_text("#query-facts").startswith(
-                f"Read {read} of {first['documents']}"
+                f"Read {stop} of {first['documents']}"
             )
-            found = page.evaluate(READ)
+            found = read(page)
             for drawn, each in zip(found, figures.query_figures(data, first), strict=True):
                 Drawn(drawn).check(each)
+
+
+WIDTHS = """() => [...document.querySelectorAll("figure")].map((figure) =>
+  [figure.parentElement.id, figure.clientWidth,
+   figure.querySelector("svg.chart").viewBox.baseVal.width, figure.querySelector("clipPath").id])"""
+
+
+@pytest.mark.parametrize("which", ["one_report", "topics_report", "audited", "classes", "rankings"])
+def test_figures_are_drawn_for_the_width_that_they_have(chromium, which, request):
+    path = request.getfixturevalue(which)
+    path = path[0] if which == "rankings" else path
+
+    def check_widths(page, least, most):
+        found = page.evaluate(WIDTHS)
+        assert found
+        for where, wide, drawn, _ in found:
+            assert drawn == pytest.approx(min(max(wide, least), most), abs=1), where
+        names = [each[-1] for each in found]
+        assert len(set(names)) == len(names)
+
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        page.evaluate("window.print = () => { window.printed = true; }")
+        page.click("#print")
+        assert page.evaluate("window.printed")
+        if which == "topics_report":
+            page.click("#lay-out")
+            names = page.locator("#all-topics article > h3").all_inner_texts()
+            assert names == [each["name"] for each in data_of(path)["topics"]]
+        check_widths(page, 280, 620)
+        for width in (250, 1500, 900):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+            check_widths(page, 280, 620)
+        before = page.evaluate(WIDTHS)
+        for event, printing in (("beforeprint", True), ("afterprint", False)):
+            page.evaluate(f"window.dispatchEvent(new Event('{event}'))")
+            if printing:
+                check_widths(page, 380, 380)
+            folded = page.locator("details.words").evaluate_all("(all) => all.map((d) => d.open)")
+            assert set(folded) <= {printing}
+        assert [each[:3] for each in page.evaluate(WIDTHS)] == [each[:3] for each in before]
+        for theme in ("light", "dark", "auto"):
+            page.click(f"[data-theme-choice={theme}]")
+            pressed = page.locator("[data-theme-choice][aria-pressed=true]")
+            assert pressed.all_inner_texts() == [theme.capitalize()]
+            chosen = page.evaluate("document.documentElement.dataset.theme ?? 'auto'")
+            assert chosen == theme
 
 
 def points(*costs):
@@ -207,18 +257,22 @@ RETURNED = [
     ("axisOfShares", ([0.2, 0.4], None, [0.7]), [0.17, 0.73]),
     ("axisOfShares", ([0.2, 0.9],), [-0.03, 1.03]),
     ("axisOfShares", ([0.2, 0.2],), [-0.03, 1.03]),
+    *(("tickText", (value,), text) for value, text in {
+        0: "0", -0.25: "\N{MINUS SIGN}0.25", 99999: "99999", 1e5: "1e5", -2e6: "\N{MINUS SIGN}2e6",
+        1e-3: "0.001", 5e-4: "5e\N{MINUS SIGN}4"}.items()),
     ("ticks", (0, 1, 5), [0, 0.2, 0.4, 0.6, 0.8, 1]),
     ("ticks", (-3, 11, 7), [-2, 0, 2, 4, 6, 8, 10]),
     ("ticks", (0, 0.0034, 6), [0, 0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.003]),
 ]  # fmt: skip
 
 
-def test_functions_of_figures_return_what_they_should(chromium, single):
+def test_functions_of_figures_return_what_they_should(chromium, one_report):
     folder = Path(report.__file__).with_name("page")
     files = ("numbers", "svg", "tables", "decisions", "figure_element", "figures")
     source = "\n".join((folder / f"{each}.js").read_text(encoding="utf-8") for each in files)
-    with opened(chromium, single) as page:
+    with opened(chromium, one_report) as page:
         for name, given, expected in RETURNED:
             call = f"(given) => {{ {source}; return {name}(...given); }}"
             found = page.evaluate(call, list(given))
-            assert found == (expected if name == "rowsOf" else pytest.approx(expected)), name
+            exact = name in ("rowsOf", "tickText")
+            assert found == (expected if exact else pytest.approx(expected)), name

@@ -56,49 +56,57 @@ def path_of(page, where):
     return np.array(numbers, dtype=float).reshape(-1, 2)
 
 
-@pytest.mark.parametrize("costs", [(1, 1), (10, 1), (1, 50)])
 @pytest.mark.parametrize("which", ["single", "topics"])
-def test_the_cost_curve_is_smooth_and_within_its_frame(chromium, which, costs, request):
+def test_the_cost_curve_is_smooth_and_within_its_frame(chromium, which, request):
     found = request.getfixturevalue(which)
     with opened(chromium, found[-1] if which == "single" else found, viewport=DESKTOP) as page:
-        fill(page, "cost-fp", costs[0])
-        fill(page, "cost-fn", costs[1])
-        x, y = path_of(page, "#cost-figure path.line").T
-        frame = page.locator("#cost-figure clipPath rect").evaluate(
-            "(rect) => ['x', 'y', 'width', 'height'].map((name) => Number(rect.getAttribute(name)))"
-        )
-        _, band = path_of(page, "#cost-figure path.band").T
-        for each in (y, band):
-            assert frame[1] - 0.01 <= each.min() <= each.max() <= frame[1] + frame[3] + 0.01
-        assert frame[0] - 0.01 <= x.min() <= x.max() <= frame[0] + frame[2] + 0.01
-        slope = np.diff(y) / np.diff(x)
-        # No corner: directions of neighbouring pieces differ by less than 20 degrees, and the curve
-        # falls to its best threshold and rises from there (y grows downwards).
-        assert np.abs(np.diff(np.degrees(np.arctan(slope)))).max() < 20
-        turns = np.diff(np.sign(slope[np.abs(slope) > 0.02]))
-        assert np.count_nonzero(turns) <= 1
+        for costs in ((1, 1), (10, 1), (1, 50)):
+            fill(page, "cost-fp", costs[0])
+            fill(page, "cost-fn", costs[1])
+            check_cost_curve(page)
 
 
-@pytest.mark.parametrize("control", CONTROLS)
-@pytest.mark.parametrize("value", ["1e6", "-1e6", ""])
-def test_numbers_out_of_range_are_refused_beside_the_field(chromium, single, control, value):
+def check_cost_curve(page):
+    x, y = path_of(page, "#cost-figure path.line").T
+    frame = page.locator("#cost-figure clipPath rect").evaluate(
+        "(rect) => ['x', 'y', 'width', 'height'].map((name) => Number(rect.getAttribute(name)))"
+    )
+    _, band = path_of(page, "#cost-figure path.band").T
+    for each in (y, band):
+        assert frame[1] - 0.01 <= each.min() <= each.max() <= frame[1] + frame[3] + 0.01
+    assert frame[0] - 0.01 <= x.min() <= x.max() <= frame[0] + frame[2] + 0.01
+    slope = np.diff(y) / np.diff(x)
+    # No corner: directions of neighbouring pieces differ by less than 20 degrees, and the curve
+    # falls to its best threshold and rises from there (y grows downwards).
+    assert np.abs(np.diff(np.degrees(np.arctan(slope)))).max() < 20
+    turns = np.diff(np.sign(slope[np.abs(slope) > 0.02]))
+    assert np.count_nonzero(turns) <= 1
+
+
+def test_numbers_out_of_range_are_refused_beside_the_field(chromium, single):
     with opened(chromium, single[-1], viewport=DESKTOP) as page:
         page.set_checked("#prior-own", False)
         settle(page)
-        before, field = results(page), page.locator(f"#{control}-value")
-        inside = field.input_value()
-        fill(page, control, value)
-        refusal = page.locator(f"#{control}-refused")
-        assert refusal.is_visible()
-        ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
-        limits = [float(field.get_attribute(name)) for name in ("min", "max")]
-        assert [as_number(end) for end in ends] == limits
-        assert field.get_attribute("aria-invalid") == "true"
-        assert field.input_value() == value  # what was typed stays, to be mended
-        assert results(page) == before
-        fill(page, control, inside)
-        assert not refusal.is_visible()
-        assert field.get_attribute("aria-invalid") == "false"
+        for control in CONTROLS:
+            for value in ("1e6", "-1e6", ""):
+                check_refused(page, control, value)
+
+
+def check_refused(page, control, value):
+    before, field = results(page), page.locator(f"#{control}-value")
+    inside = field.input_value()
+    fill(page, control, value)
+    refusal = page.locator(f"#{control}-refused")
+    assert refusal.is_visible()
+    ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
+    limits = [float(field.get_attribute(name)) for name in ("min", "max")]
+    assert [as_number(end) for end in ends] == limits
+    assert field.get_attribute("aria-invalid") == "true"
+    assert field.input_value() == value  # what was typed stays, to be mended
+    assert results(page) == before
+    fill(page, control, inside)
+    assert not refusal.is_visible()
+    assert field.get_attribute("aria-invalid") == "false"
 
 
 def test_a_slider_takes_the_place_of_what_was_refused(chromium, single):

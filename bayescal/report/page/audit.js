@@ -4,7 +4,7 @@ const bandLegend = (kind, text) => [`band ${kind}`, `${percent()} band${text}`];
 
 function curveFigure(width) {
   const { curve } = DATA;
-  const top = Math.max(...curve.upper.map((each) => each ?? 0), ...curve.probability);
+  const top = Math.max(...curve.upper, ...curve.probability);
   const range = [0, Math.min(1, Math.ceil(top * 10) / 10)];
   const label = "Calibration curve: true probability by given probability, with its band";
   const chart = new Chart({ width, x: range, y: range, xLabel: "given probability", yLabel: "true probability", label });
