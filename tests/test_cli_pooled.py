@@ -210,3 +210,13 @@ def test_inclusion_probabilities_are_those_of_the_estimator(tmp_path):
     of_rows = expected.predict_proba(frame["score"].to_numpy(), frame["topic"].to_numpy())[:, 1]
     found = read(tmp_path / "out/probabilities.csv")["probability"]
     np.testing.assert_allclose(found, of_rows, rtol=1e-9)
+
+
+def test_parameters_of_pooled_topics_are_those_of_the_summary(topics, tmp_path):
+    words = ("--topic-column", "topic", "--pool", "--draws", "20", "--chains", "2")
+    said = run("fit", topics, *words, "--parameters", "--out", tmp_path).stdout
+    table = load(tmp_path).summary(0.9)
+    for row in table.to_dict("records"):
+        assert f"{row['pooled']:.4g}" in said
+        assert f"[{row['lower']:.4g}, {row['upper']:.4g}]" in said
+        assert f"{row['population']:.4g}" in said

@@ -108,26 +108,38 @@ def parameter_table(result: Calibrated, level: float) -> Group:
     previous = ""
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
-        mle = number(row["mle"]) + MARKS.get(row["guard"], "*")
         shown = "" if label == previous else str(label)
-        table.add_row(_text(shown), name, mle, *_inferred_cells(row))
+        table.add_row(_text(shown), name, _mle_cell(row), *_inferred_cells(row))
         previous = label
-    marks = {MARKS.get(guard, "*") for guard in frame["guard"]}
+    marks = {_mle_cell(row)[-1] for row in records}
     notes = [note for mark, note in NOTES.items() if mark in marks]
     return titled(_title(result, f"{result.fitted.model}, {_counts(result)}"), table, *notes)
 
 
+def _mle_cell(row: Mapping[str, Any]) -> str:
+    """Return maximum likelihood and its mark; without one of a pooled topic's own documents."""
+    if "unpooled" in row:
+        return "-" if math.isnan(row["unpooled"]) else number(row["unpooled"])
+    return number(row["mle"]) + MARKS.get(row["guard"], "*")
+
+
 def _inferred_headers(frame: pd.DataFrame, level: float) -> list[str]:
+    if "pooled" in frame.columns:
+        return ["posterior\nmean, pooled", f"\n{percent(level)} band", "population\nmedian"]
     if "median" in frame.columns:
         return ["posterior\nmedian", f"\n{percent(level)} band", "\nR-hat", "\nESS"]
     return ["MAP"] if "map" in frame.columns else []
 
 
 def _inferred_cells(row: Mapping[str, float]) -> list[str]:
-    if "median" not in row:
-        return [number(row["map"])] if "map" in row else []
-    rhat = "-" if math.isnan(row["rhat"]) else f"{row['rhat']:.3f}"
+    if "map" in row:
+        return [number(row["map"])]
+    if "lower" not in row:
+        return []
     band = f"[{number(row['lower'])}, {number(row['upper'])}]"
+    if "pooled" in row:
+        return [number(row["pooled"]), band, number(row["population"])]
+    rhat = "-" if math.isnan(row["rhat"]) else f"{row['rhat']:.3f}"
     return [number(row["median"]), band, rhat, f"{row['ess_bulk']:.0f}"]
 
 
