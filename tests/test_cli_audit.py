@@ -87,6 +87,34 @@ def test_one_class_alone(tmp_path):
     result = run("audit", tmp_path / "none.csv")
     assert "0 of 40 documents are positive" in result.stdout
     assert "one class" in result.stdout
+    write(frame.assign(y="gone"), tmp_path / "word.csv")
+    told = fails("audit", tmp_path / "word.csv")
+    assert "got 'gone' only: name the positive label with --positive" in told
+    for positive, number in (("gone", 40), ("here", 0)):
+        shown = run("audit", tmp_path / "word.csv", "--positive", positive).stdout
+        assert f"{number} of 40 documents are positive" in shown
+
+
+@pytest.mark.filterwarnings("always:Row 24")
+def test_an_impossible_outcome_is_named_by_its_row_of_the_file(tmp_path):
+    rows = ["0.5,"] + ["0.3,1", "0.2,0"] * 10 + ["", "0,1"]
+    (tmp_path / "s.csv").write_text("\n".join(["p,y", *rows]) + "\n")
+    told = run("audit", tmp_path / "s.csv", "--out", tmp_path / "a.html")
+    assert "Row 24 of the file" in told.stderr
+    assert "counted from 0" not in (tmp_path / "a.html").read_text()
+
+
+def test_documents_keep_their_numbers_where_others_do_not_count():
+    p, y = np.append(np.full(20, 0.3), 0.0), np.append(np.arange(20) % 3 == 0, True)
+    with pytest.warns(UserWarning, match="Document 20 .counted from 0. is positive"):
+        found = audit(y, p, sample_weight=np.append(np.arange(20) > 4, 1.0))
+    assert "Document 20 (counted from 0)" in found.verdict.impossible
+
+
+def test_scores_in_place_of_unlabelled_probabilities(folder, tmp_path):
+    write(pd.DataFrame({"p": np.linspace(-1.0, 2.0, 20)}), tmp_path / "new.csv")
+    told = fails("audit", "--no-labels", folder / "heart.csv", tmp_path / "new.csv")
+    assert "new.csv must lie between 0 and 1, got -1" in told
 
 
 def test_without_labels(folder):
@@ -136,6 +164,7 @@ def test_recalibrate_sites(folder, tmp_path):
         (("audit", "heart.csv", "--inclusion-column", "y"), "column 'y' of"),
         (("audit", "heart.csv", "--threshold", "2"), "threshold must lie between 0 and 1"),
         (("audit", "heart.csv", "--threshold", ".1", "--miss-cost", "9"), "not both"),
+        (("audit", "heart.csv", "--miss-cost", "-1"), "--miss-cost must be positive"),
         (("audit", "heart.csv", "--level", "90"), "--level must lie between"),
         (("audit", "heart.csv", "--positive", "2"), "--positive must be one of"),
         (("audit", "heart.csv", "--out", "audit.txt"), "audit.txt"),

@@ -87,7 +87,15 @@ def test_a_label_that_its_row_excludes(folder, tmp_path):
     frame.loc[6, frame["label"][6]] = -np.inf
     frame.to_csv(tmp_path / "l.csv", index=False)
     shown = run("fit", tmp_path / "l.csv", "--classes", "ant,bee,wasp", code=2)
-    assert "a score above -inf, row 8 of the file (row 1 is its header) does not" in shown.stderr
+    assert "a score above -inf, row 8 of the file (its first row is row 1) does not" in shown.stderr
+
+
+def test_a_row_whose_probabilities_do_not_sum_to_1_is_named_by_its_row_of_the_file(tmp_path):
+    path = tmp_path / "l.csv"
+    path.write_text("ant,bee,wasp,label\n0.2,0.3,0.5,ant\n\n0.2,0.3,0.9,bee\n")
+    arguments = ("--classes", "ant,bee,wasp", "--scores-are", "probabilities")
+    told = run("fit", path, *arguments, code=2).stderr
+    assert "those of row 4 of the file (its first row is row 1) sum to 1.4" in told
 
 
 def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):

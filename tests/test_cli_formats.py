@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import bayescal
-from bayescal.cli.files import BLOCK, dialect_of
+from bayescal.cli.files import BLOCK, as_numbers, dialect_of, read_frame
+from bayescal.support.files import file_row
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
 pytestmark = pytest.mark.one_era
@@ -221,7 +222,7 @@ def test_without_openpyxl_a_spreadsheet_is_refused_with_advice(tmp_path, monkeyp
 def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
     FRAME.to_csv(tmp_path / "scores.xlsx", index=False)
     message = run("fit", tmp_path / "scores.xlsx", code=2).stderr
-    assert "scores.xlsx cannot be read: File is not a zip file" in message
+    assert "scores.xlsx cannot be read: it is no .xlsx file, or damaged" in message
 
 
 def test_a_real_spreadsheet_is_read(tmp_path):
@@ -343,3 +344,95 @@ def test_a_damaged_archive_is_refused_with_its_name(tmp_path):
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress(TEXT.encode())[:-20])
     assert "s.csv.gz cannot be read: Compressed file ended" in run("fit", path, code=2).stderr
+
+
+BLANK = {
+    "blank lines.csv": TEXT.replace("\n", "\n\n").encode(),
+    "blank above.csv": ("\n \n" + FRAME.to_csv(index=False, sep=";")).encode(),
+    "empty cells.csv": (TEXT + "," * (len(FRAME.columns) - 1) + "\n").encode(),
+    "utf32.csv": TEXT.encode("utf-32"),
+}
+
+
+@pytest.mark.parametrize("name", BLANK)
+def test_blank_rows_are_left_out(name, tmp_path):
+    (tmp_path / name).write_bytes(BLANK[name])
+    pd.testing.assert_frame_equal(
+        read_frame(tmp_path / name).reset_index(drop=True), FRAME.astype(str)
+    )
+
+
+def test_a_spreadsheet_may_begin_below_and_right_of_its_corner(tmp_path):
+    path = tmp_path / "s.xlsx"
+    FRAME.iloc[[0, 1]].to_excel(path, index=False, startrow=3, startcol=2)
+    found = read_frame(path)
+    assert found.columns.tolist() == list(FRAME)
+    assert [file_row(int(k))[:5] for k in found.index] == ["row 5", "row 6"]
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("score,label\n1,1\n\n2,0\nx,1\n", 5),
+        ("\nscore,label\n1,1\nx,0\n", 4),
+        ('score,label,t\n1,1,"a\nb"\nx,1,d\n', 3),
+        ("sep=,\nscore,label\n1,1\nx,0\n", 3),
+    ],
+)
+def test_rows_are_named_as_a_spreadsheet_numbers_them(text, row, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    assert f"got 'x' in row {row} of the file" in run("fit", path, *MLE, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("s.csv", gzip.compress(TEXT.encode()), "let its name end in .csv.gz"),
+        ("s.csv", b"PAR1\x15\x04", "let its name end in .parquet"),
+        ("s.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old spreadsheet"),
+    ],
+)
+def test_a_file_of_another_kind_than_its_name_says(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    assert message in run("fit", tmp_path / name, code=2).stderr
+
+
+def test_text_that_a_parquet_file_holds_as_bytes_is_text(tmp_path):
+    path = tmp_path / "s.parquet"
+    labels = [text.encode() for text in np.where(FRAME["label"] == 1, "über", "no")]
+    FRAME.assign(label=labels).to_parquet(path)
+    assert sorted(set(read_frame(path)["label"])) == ["no", "über"]
+
+
+def test_true_among_numbers_is_no_number():
+    assert np.isnan(as_numbers([True, 1.5])[0]).tolist() == [True, False]
+    assert as_numbers([True, False])[0].tolist() == [1.0, 0.0]
+
+
+def test_a_folder_that_lacks_a_file_or_nests_without_end(tmp_path):
+    frame = pd.concat([make_frame(topic="con"), make_frame(seed=1, topic="b")])
+    scores, out = write(frame, tmp_path / "s.csv"), tmp_path / "out"
+    run("fit", scores, *MLE, "--topic-column", "topic", "--out", out)
+    (out / "topic_con.nc").unlink()  # con.nc is a device of Windows
+    predict = ("predict", out, scores, "--topic-column", "topic")
+    assert "with all its files" in run(*predict, code=2).stderr
+    assert (
+        "--topic must name one of" in run("export", out, "--out", tmp_path / "x.py", code=2).stderr
+    )
+    (out / "summary.json").write_text("[" * 5000)
+    assert "summary.json is missing or unreadable" in run(*predict, code=2).stderr
+
+
+def test_labels_of_topics_that_were_left_out_test_nothing(tmp_path):
+    extra = pd.DataFrame({"score": [1.0, 2.0], "label": [0, 0], "topic": ["lone", "lone"]})
+    frame = pd.concat([make_frame(topic="a"), extra])
+    scores, out = write(frame, tmp_path / "s.csv"), tmp_path / "out"
+    run("fit", scores, *MLE, "--topic-column", "topic", "--out", out)
+    frame["label"] = [None] * 40 + [0, 0]
+    half = write(frame, tmp_path / "half.csv")
+    of_topics = (half, "--topic-column", "topic")
+    told = run("predict", out, *of_topics, "--test", "--out", tmp_path / "p.csv").stderr
+    assert "there is nothing to test" in told
+    told = run("report", out, "--test", *of_topics, "--out", tmp_path / "r.html", code=2).stderr
+    assert "must hold a labelled row of a topic that was fitted" in told

@@ -16,6 +16,8 @@ from bayescal.fitting.problems.problem import Documents
 from bayescal.report import write_report
 from bayescal.report.answer import Cell, TopicRow, answer_of, ranked
 from bayescal.report.document import COLUMNS, PARAMETERS, PARTS, gather
+from bayescal.report.held_out import cells_of
+from bayescal.report.rendering import decimals
 from bayescal.report.topic import CELLS, WIDEST, half_way, shares, smooth_shares, typical_scores
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from tests.report_data import data_of, make_problem, make_topics
@@ -329,3 +331,15 @@ def test_estimators_pass_on_what_is_asked(tmp_path):
     said = [data_of(path)["topics"][0]["selection"] for path in (own, same, other)]
     assert said[0] == said[1] != said[2]
     assert said[0]["at"]["threshold"] == [0.25]
+
+
+def test_impossible_documents_of_many_cells_are_counted_not_numbered():
+    # So many documents share cells, whose positions are not theirs.
+    point = np.append(np.linspace(-3.0, 3.0, 3000), [-800.0, -800.0])
+    positive = np.append(np.arange(3000) % 2 == 0, [True, True])
+    found = cells_of(point, point, positive, None).verdict()
+    assert found.finding == "The class of 2 documents had probability 0."
+
+
+def test_numbers_of_one_column_have_one_format():
+    assert [decimals(each) for each in (1.0, 0.9231, None)] == ["1.000", "0.923", "\N{EN DASH}"]

@@ -235,3 +235,11 @@ def test_errors_of_reviewers_are_two_shares():
     assert count_limits(20, 200, 200, reviewer_error=(0.5, 0.0)).value == 40.0
     with pytest.raises(ValueError, match="sequential limits need labels without error"):
         count_limits(3, 40, 200, sequential=True, reviewer_error=ERROR)
+
+
+@pytest.mark.parametrize("value", [-4, 1.5, 10**20, True])
+@pytest.mark.parametrize("name", ["documents", "found", "expected"])
+def test_numbers_that_count_nothing_are_named(name, value):
+    numbers = {"documents": 100, "found": 50, "expected": 3} | {name: value}
+    with pytest.raises(ValueError, match=f"{name} must be a whole number from 0 to"):
+        elusion_size(recall=0.5, **numbers)

@@ -60,7 +60,7 @@ def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | Calibra
     try:
         record = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
         names = {topic["topic"]: str(topic["file"]) for topic in record["topics"]}
-    except (OSError, ValueError, KeyError, TypeError) as err:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as err:
         raise ValueError(
             f"{source} must be a .nc file or a folder that bayescal fit wrote, but its"
             f" {SUMMARY} is missing or unreadable."

@@ -13,7 +13,6 @@ from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import as_numbers
 from bayescal.cli.scores import HELD_OUT, Rows
 from bayescal.cli.terminal import UsageError
-from bayescal.support.files import file_row
 from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def read_class_table(
             row = int(np.flatnonzero(strange)[0])
             raise UsageError(
                 f"{reader.name(label_column)} must hold classes, {first_of(list(classes))}; got"
-                f" {labels[row]!r} in {file_row(row)} ({int(strange.sum())} of {labels.size}"
+                f" {labels[row]!r} in {reader.row(row)} ({int(strange.sum())} of {labels.size}"
                 " rows)."
             )
     nothing = np.zeros_like(labelled)
@@ -152,7 +151,7 @@ def _refuse(reader: ColumnReader, bad: Mask, expected: str) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise UsageError(
-            f"{reader.path} must {expected}, {file_row(row)} does not ({int(bad.sum())} of"
+            f"{reader.path} must {expected}, {reader.row(row)} does not ({int(bad.sum())} of"
             f" {bad.size} rows): correct or leave them out."
         )
 
@@ -165,7 +164,7 @@ def _scores(reader: ColumnReader, name: str) -> Floats:
         row = int(np.flatnonzero(bad)[0])
         raise UsageError(
             f"{reader.name(name)} must hold a number, or -inf for an excluded class, got"
-            f" {reader.frame[name].iloc[row]!r} in {file_row(row)} ({int(bad.sum())} of"
+            f" {reader.frame[name].iloc[row]!r} in {reader.row(row)} ({int(bad.sum())} of"
             f" {bad.size} rows): correct or leave them out.{advice}"
         )
     return values

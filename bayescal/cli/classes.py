@@ -62,9 +62,9 @@ def read_to_fit(
     split = split_column(table.frame, arguments["split_column"])
     table = replace(table, test=table.reader.test_rows(split, table.labelled))
     table.check_possible()
-    with screen.warnings(advice), usage_errors(f"{path}, rows counted from 0: "):
+    with screen.warnings(advice), usage_errors(f"{path}: "):
         # All rows, before a fit of some: of the others none may be refused after it.
-        read = read_class_scores(table.scores, arguments["scores_are"])
+        read = read_class_scores(table.scores, arguments["scores_are"], naming=table.reader.row)
     table = replace(table, scores_are=read.scores_are)
     if not table.fit_rows.size:
         raise UsageError(f"{path} must hold labelled rows to fit, got none.")

@@ -35,6 +35,10 @@ class ColumnReader:
         """Return a column's name for messages."""
         return f"column {column!r} of {self.path}"
 
+    def row(self, position: int) -> str:
+        """Return the name of a row for messages."""
+        return file_row(int(self.frame.index[position]))
+
     def scores(self, column: str, option: str = "--score-column") -> validation.Floats:
         """Return a column of finite numbers, and keep it as numbers in the frame."""
         cells = self._cells(column, option)
@@ -200,7 +204,7 @@ class ColumnReader:
             came = _shown(self.frame[column].iloc[row])
             raise UsageError(
                 f"{self.name(column)} must hold {expected} in every row, got {came} in"
-                f" {file_row(row)} ({int(bad.sum())} of {bad.size} rows): correct or leave them"
+                f" {self.row(row)} ({int(bad.sum())} of {bad.size} rows): correct or leave them"
                 f" out.{advice}"
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import warnings
 import zlib
@@ -15,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.cli.terminal import UsageError, counted, usage_errors
 from bayescal.support.files import PrintableStream
@@ -27,9 +29,22 @@ if TYPE_CHECKING:
 
 # If the header has equal numbers of them, the first is the delimiter.
 SEPARATORS = (",", ";", "\t", "|")
-MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"\xef\xbb\xbf": "utf-8-sig",
+}
 BLOCK = 1 << 20
-ZIP = b"PK\x03\x04"  # the first bytes of spreadsheets
+# The first bytes of files that are no text, and what they are.
+BINARY = {
+    b"PK\x03\x04": "a spreadsheet or another zip archive, not text: name a spreadsheet .xlsx, or"
+    " save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls), not text: save the sheet as CSV",
+    b"\x1f\x8b": "compressed, not text: let its name end in .csv.gz",
+    b"PAR1": "a Parquet file, not text: let its name end in .parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -38,27 +53,28 @@ class Dialect:
 
     encoding: str  # by its byte order mark; else UTF-8, or Latin-1 where it is not UTF-8
     separator: str  # the most frequent one in the header, unless a first line "sep=" names it
-    named: bool  # whether there is such a line, which spreadsheets write
+    named: bool  # whether there is such a line, which spreadsheets write and do not show
+    blank: int  # blank lines above the header
 
 
 def dialect_of(path: Path) -> Dialect:
     """Detect a file's encoding and delimiter from its first bytes and its header."""
     with _opened(path) as file:
-        if file.read(len(ZIP)) == ZIP:
-            raise ValueError(
-                "it is a spreadsheet or another zip archive, not text: name a spreadsheet .xlsx, or"
-                " save the sheet as CSV."
-            )
+        first = file.read(max(map(len, BINARY)))
+        for mark, kind in BINARY.items():
+            if first.startswith(mark):
+                raise ValueError(f"it is {kind}.")
     with _opened(path) as file:
         encoding = _encoding(file)
     with _opened(path) as file:
-        head = file.readline(BLOCK)
-        # UTF-16 ends lines in two bytes, of which readline takes one.
-        head += file.read(1) if encoding in ("utf-16", "utf-16-le") else b""
-    header = head.decode(encoding, errors="replace").strip("\r\n")
+        lines = io.TextIOWrapper(file, encoding, errors="replace")
+        blank = 0
+        while (line := lines.readline(BLOCK)) and not line.strip():
+            blank += 1
+    header = line.strip("\r\n")
     if header.lower().startswith("sep=") and len(header) == len("sep=") + 1:
-        return Dialect(encoding, header[-1], named=True)
-    return Dialect(encoding, max(SEPARATORS, key=header.count), named=False)
+        return Dialect(encoding, header[-1], named=True, blank=blank)
+    return Dialect(encoding, max(SEPARATORS, key=header.count), named=False, blank=blank)
 
 
 def _encoding(file: IO[bytes]) -> str:
@@ -102,9 +118,11 @@ EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
 
 def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
-    """Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`."""
-    import pandas as pd
+    """
+    Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`.
 
+    The index is what `file_row` makes the row of a spreadsheet of. Blank rows are left out.
+    """
     if not path.name.lower().endswith(READ):
         calibrator = path.suffix == ".nc" or path.is_dir()
         advice = " Where a calibrator is named too, it comes before them." * calibrator
@@ -113,12 +131,13 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
         raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
     if not path.is_file():
         raise UsageError(f"there is no file {path}; expected a {EXPECTED} file of {what}.")
-    readers: dict[str, Callable[[Path], Any]] = {".parquet": pd.read_parquet, ".xlsx": _xlsx}
+    readers: dict[str, Callable[[Path], Any]] = {".parquet": _parquet, ".xlsx": _xlsx}
     read = readers.get(path.suffix.lower(), _csv)
     # Damaged archives raise the last four.
     errors = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
     with usage_errors(f"{path} cannot be read: ", errors):
-        frame: pd.DataFrame = read(path).reset_index(drop=True)
+        frame: pd.DataFrame = read(path)
+        frame = frame[~_blank_rows(frame)]
     if frame.empty:
         raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
     return frame
@@ -136,7 +155,8 @@ def _csv(path: Path) -> pd.DataFrame:
         "na_values": [""],
         "sep": dialect.separator,
         "encoding": dialect.encoding,
-        "skiprows": int(dialect.named),
+        "skiprows": dialect.blank + dialect.named,
+        "skip_blank_lines": False,
     }
     _check_header(pd.read_csv(path, header=None, nrows=1, **options).iloc[0].tolist())
     with warnings.catch_warnings():
@@ -146,7 +166,22 @@ def _csv(path: Path) -> pd.DataFrame:
             frame: pd.DataFrame = pd.read_csv(path, index_col=False, **options)
         except (pd.errors.ParserWarning, pd.errors.ParserError) as err:
             raise ValueError(_unparsed(err, dialect.separator)) from err
+    frame.index += dialect.blank
     return _map_text(frame, "'", QUOTED, lambda cell: cell[1:])
+
+
+def _blank_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return the mask of rows without a cell that is filled."""
+    blank = np.ones(len(frame), dtype=bool)
+    for _, column in frame.items():
+        rows = np.flatnonzero(blank)
+        if not rows.size:
+            break
+        # Few rows are blank: after the first column few are looked at.
+        cells = column.iloc[rows]
+        texts = [isinstance(cell, str) and not cell.strip() for cell in cells]
+        blank[rows] = cells.isna().to_numpy(dtype=bool) | np.array(texts, dtype=bool)
+    return blank
 
 
 def _unparsed(err: Exception, separator: str) -> str:
@@ -184,7 +219,11 @@ def _xlsx(path: Path) -> pd.DataFrame:
         raise ImportError(
             "spreadsheets need openpyxl: pip install bayescal[excel], or save the sheet as CSV."
         ) from err
-    filled: dict[str, pd.DataFrame] = {k: each for k, each in sheets.items() if not each.empty}
+    except BadZipFile as err:
+        raise ValueError("it is no .xlsx file, or damaged: save the sheet as CSV.") from err
+    filled: dict[str, pd.DataFrame] = {
+        k: each for k, each in sheets.items() if each.notna().any(axis=None)
+    }
     if len(filled) > 1:
         raise ValueError(
             f"expected one sheet with rows, got {', '.join(map(repr, filled))}: save the one with"
@@ -193,9 +232,23 @@ def _xlsx(path: Path) -> pd.DataFrame:
     if not filled:
         return pd.DataFrame()
     (cells,) = filled.values()
-    names = [str(name) for name in cells.iloc[0]]
+    cells = cells.dropna(axis=1, how="all").dropna(how="all")
+    names = [name if pd.isna(name) else str(name) for name in cells.iloc[0]]
     _check_header(names)
-    return cells.iloc[1:].set_axis(names, axis=1)
+    # As pandas calls columns of a CSV file without a name.
+    names = [f"Unnamed: {k}" if pd.isna(name) else name for k, name in enumerate(names)]
+    table = cells.iloc[1:].set_axis(names, axis=1)
+    return table.set_axis(table.index - 1)
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.read_parquet(path).reset_index(drop=True)
+    # Writers that do not mark text as such leave its bytes.
+    kinds = {name: pd.api.types.infer_dtype(column) for name, column in frame.items()}
+    texts = {str(name): frame[name].str.decode("utf-8") for name in kinds if kinds[name] == "bytes"}
+    return frame.assign(**texts)
 
 
 def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
@@ -274,6 +327,9 @@ PERCENT_ADVICE = (
 def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
     """Return cells as numbers, nan for other text, and advice about commas and per cent signs."""
     values = np.array([_number(cell) for cell in cells], dtype=np.float64)
+    truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells], dtype=bool)
+    if not truths.all():
+        values[truths] = np.nan  # a spreadsheet's TRUE among numbers is none
     texts = [cell for cell in cells if isinstance(cell, str)]
     if any(text.rstrip().endswith("%") for text in texts):
         if not all(text.rstrip().endswith("%") for text in texts) or np.isfinite(values).any():

@@ -264,6 +264,8 @@ def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
 
 SINGLE = "posterior.nc"
 LONGEST_STEM = 80
+# Windows opens devices in place of files of these names, whatever follows a full stop.
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 def calibrator_files(topics: Sequence[str | None]) -> list[str]:
@@ -287,6 +289,8 @@ def calibrator_files(topics: Sequence[str | None]) -> list[str]:
 
 def _stem(topic: str) -> str:
     text = re.sub(r"[^A-Za-z0-9._-]+", "_", topic).strip("._-")
+    if DEVICE.match(text):
+        text = f"topic_{text}"
     return text[:LONGEST_STEM] or "topic"
 
 

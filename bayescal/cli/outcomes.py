@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import options
-from bayescal.cli.columns import ColumnReader
+from bayescal.cli.columns import ColumnReader, spelled
+from bayescal.cli.terminal import UsageError
 from bayescal.support.validation import Floats
 
 PROBABILITY = "Given probabilities of the positive class."
@@ -35,6 +36,10 @@ class OutcomeTable:
     inclusion: Floats | None
     classes: tuple[Any, Any]  # negative and positive
 
+    def name_of(self, position: int) -> str:
+        """Return the name of a labelled row for messages."""
+        return self.reader.row(int(np.flatnonzero(self.labelled)[position]))
+
 
 def read(
     path: Path,
@@ -50,9 +55,10 @@ def read(
     present = reader.present(label_column, "--label-column")
     classes: tuple[Any, Any]
     if reader.frame[label_column][present].nunique() == 1:
-        # Of one class alone its name must say which one it is.
+        # Of one class alone its name, or --positive, must say which one it is.
+        values, labelled = reader.class_labels(label_column)
         classes = (0, 1)
-        is_positive, labelled, _ = reader.known_labels(label_column, np.array(classes))
+        is_positive = labelled & _only_positive(reader.name(label_column), values[0], positive)
     else:
         classes, is_positive, labelled = reader.labels(label_column, positive)
     sites = None
@@ -63,3 +69,16 @@ def read(
         inclusion = reader.weights(inclusion_column, labelled, sampled=True)[labelled]
     positives = is_positive[labelled]
     return OutcomeTable(reader, labelled, p[labelled], positives, sites, inclusion, classes)
+
+
+def _only_positive(name: str, label: Any, positive: str | None) -> bool:
+    """Return whether the only label of a column is the positive one."""
+    if positive is not None:
+        return str(label) == positive
+    meanings = spelled(np.array([label]), np.array((0, 1)))
+    if meanings is None:
+        raise UsageError(
+            f"{name} must hold two labels, or one that means 0 or 1, got {str(label)!r} only: name"
+            " the positive label with --positive."
+        )
+    return meanings[label]

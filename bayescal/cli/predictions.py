@@ -306,7 +306,9 @@ def _read_file(path: Path) -> Calibrator:
     from bayescal.fitting.fitted_scores import NAME, FittedScores
     from bayescal.fitting.results import storage, tree
 
-    results = storage.read_tree(path)
+    # Calibrators of topics are read when they are asked for.
+    with usage_errors():
+        results = storage.read_tree(path)
     if results.attrs[tree.ESTIMATOR] == NAME:
         return FittedScores.from_results(results)
     calibrator: Calibrator = calibrator_of(results, path)
@@ -321,7 +323,7 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         record: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         return record if isinstance(record["arguments"], dict) else {}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
 
 

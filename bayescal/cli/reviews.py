@@ -15,7 +15,6 @@ from bayescal.cli import options
 from bayescal.cli.columns import NO, YES, ColumnReader
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, usage_errors
-from bayescal.support.files import file_row
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def _labels_of(path: Path, frame: pd.DataFrame, documents: int) -> tuple[NDArray
         if text not in NO | YES:
             raise UsageError(
                 f"column {LABEL!r} of {path} must hold 1 or 0, yes or no, or nothing, got {cell!r}"
-                f" in {file_row(int(row))}."
+                f" in {reader.row(int(row))}."
             )
         label[row] = float(text in YES)
     twice = _first_contradiction(position, label)

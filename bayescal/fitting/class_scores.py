@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,20 +37,21 @@ def read_class_scores(
     columns: int | None = None,
     wider: bool = False,
     classes: NDArray[Any] | None = None,
+    naming: Callable[[int], str] = "row {}".format,
 ) -> ClassScores:
     """
     Return checked scores; with `ragged`, nan pads documents with fewer options.
 
     `columns`, `floor` and `classes` are those of the fit, where there was one: a table whose
     columns are named as the classes is read in their order. With `wider`, there may be more
-    columns.
+    columns. `naming` gives messages the name of a row at a position.
     """
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
     if names is not None and classes is not None:
         values, names = _in_order(values, names, classes)
     _check_shape(values, None if wider else columns)
-    excluded = _excluded(values, ragged)
+    excluded = _excluded(values, ragged, naming)
     if scores_are == AUTO:
         sums = np.where(excluded, 0.0, values).sum(axis=1)
         inside = bool(np.all((values[~excluded] >= 0.0) & (values[~excluded] <= 1.0)))
@@ -60,13 +61,14 @@ def read_class_scores(
         if inside and not near:
             score_checks.warn_of_scores(
                 [
-                    "all scores lie in [0, 1], but do not sum to 1 over the classes (those of row"
-                    f" {worst} sum to {sums[worst]:.4g}), so that they are taken for scores: say"
-                    " what they are, scores_are='probabilities', once they sum to 1, or 'scores'"
+                    "all scores lie in [0, 1], but do not sum to 1 over the classes (those of"
+                    f" {naming(worst)} sum to {sums[worst]:.4g}), so that they are taken for"
+                    " scores: say what they are, scores_are='probabilities', once they sum to 1, or"
+                    " 'scores'"
                 ]
             )
     if scores_are == PROBABILITIES:
-        values, floor = _as_logarithms(values, excluded, floor)
+        values, floor = _as_logarithms(values, excluded, floor, naming)
     log_p = special.log_softmax(np.where(excluded, -np.inf, values), axis=1)
     return ClassScores(log_p, scores_are, floor or 0.0, names)
 
@@ -119,22 +121,22 @@ def _check_shape(values: Floats, columns: int | None) -> None:
         )
 
 
-def _excluded(values: Floats, ragged: bool) -> NDArray[np.bool_]:
+def _excluded(values: Floats, ragged: bool, naming: Callable[[int], str]) -> NDArray[np.bool_]:
     """Return a mask of excluded options; raise ValueError for invalid values."""
     strange = np.isposinf(values) if ragged else np.isposinf(values) | np.isnan(values)
     if strange.any():
         row, column = np.argwhere(strange)[0]
         raise ValueError(
             f"scores must be finite, or -inf for an excluded option, got {values[row, column]} in"
-            f" row {row}, column {column} ({np.count_nonzero(strange)} of {values.size} values):"
-            " leave those documents out."
+            f" {naming(int(row))}, column {column} ({np.count_nonzero(strange)} of {values.size}"
+            " values): leave those documents out."
         )
     excluded: NDArray[np.bool_] = np.isnan(values) | np.isneginf(values)
     nothing = excluded.all(axis=1)
     if nothing.any():
         raise ValueError(
-            "scores must leave each document an option that is not excluded, row"
-            f" {np.flatnonzero(nothing)[0]} has none."
+            "scores must leave each document an option that is not excluded,"
+            f" {naming(int(np.flatnonzero(nothing)[0]))} has none."
         )
     large = np.abs(values[~excluded]).max()
     if large > 1e150:
@@ -143,7 +145,7 @@ def _excluded(values: Floats, ragged: bool) -> NDArray[np.bool_]:
 
 
 def _as_logarithms(
-    values: Floats, excluded: NDArray[np.bool_], floor: float | None
+    values: Floats, excluded: NDArray[np.bool_], floor: float | None, naming: Callable[[int], str]
 ) -> tuple[Floats, float]:
     """Return logarithms of probabilities; one of exactly 0 is half the smallest above 0."""
     kept = np.where(excluded, 0.0, values)
@@ -157,7 +159,7 @@ def _as_logarithms(
     worst = int(np.abs(off).argmax())
     if abs(off[worst]) > SUM_TOLERANCE:
         raise ValueError(
-            f"probabilities of a document must sum to 1, those of row {worst} sum to"
+            f"probabilities of a document must sum to 1, those of {naming(worst)} sum to"
             f" {1.0 + off[worst]:.4g}: give all classes, normalise them, or fit with"
             " scores_are='scores'."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,11 @@ MOST_NAMED = 5
 SUM_TOLERANCE = 1e-3  # of the sum of probabilities over classes
 
 
+def by_position(position: int) -> str:
+    """Return the name of a document in messages."""
+    return f"document {position} (counted from 0)"
+
+
 class Forecasts(NamedTuple):
     """Checked input: labels, P(+), weights or None, and whether those are 1 / inclusion."""
 
@@ -29,6 +35,8 @@ class Forecasts(NamedTuple):
     p: Floats
     weight: Floats | None
     sampled: bool = False
+    position: NDArray[np.intp] | None = None  # among the documents given; None if all are here
+    naming: Callable[[int], str] = by_position  # from a position among these, for messages
 
     @property
     def counts(self) -> Floats:
@@ -75,7 +83,10 @@ class Forecasts(NamedTuple):
     def take(self, index: NDArray[np.intp]) -> Forecasts:
         """Return the documents at some positions."""
         weight = None if self.weight is None else self.weight[index]
-        return Forecasts(self.truth[index], self.p[index], weight, self.sampled)
+        position = index if self.position is None else self.position[index]
+        return Forecasts(
+            self.truth[index], self.p[index], weight, self.sampled, position, self.naming
+        )
 
     def counted(self) -> Forecasts:
         """Return the documents that count: a weight of 0 leaves one out."""
@@ -122,9 +133,10 @@ def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
 
 def name_impossible(outcomes: Forecasts) -> str:
     """Return a sentence that names the documents whose class had probability 0."""
-    rows = outcomes.impossible
+    rows, given = outcomes.impossible, outcomes.position
     named = [
-        f"document {row} (counted from 0) is {'positive' if outcomes.truth[row] else 'negative'}"
+        f"{outcomes.naming(row if given is None else int(given[row]))} is"
+        f" {'positive' if outcomes.truth[row] else 'negative'}"
         f" and had probability {outcomes.p[row]:g}"
         for row in rows[:MOST_NAMED].tolist()
     ]
@@ -136,7 +148,7 @@ def name_impossible(outcomes: Forecasts) -> str:
 def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
     values = np.asarray(unmasked(y_true, name))
-    if values.dtype.kind in "fO":
+    if values.dtype.kind in "fOc":
         # pandas.NA is neither equal to anything nor unequal.
         values = validation.as_labels(values, name)
     if values.ndim != 1:

@@ -75,7 +75,7 @@ def log_loss(
     if np.ndim(y_prob) == 2:
         each = _losses_of_classes(y_true, y_prob, "log", classes, LEAST)
         return _mean(each, sample_weight, inclusion) * math.log(2.0) / math.log(base)
-    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
+    truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
     nats = natural_log_loss(truth, p, sample_weight=weight, labels=[False, True])
     return float(nats) / math.log(base)
 
@@ -114,7 +114,7 @@ def brier_score(
     if np.ndim(y_prob) == 2:
         each = _losses_of_classes(y_true, y_prob, "brier", classes)
         return _mean(each, sample_weight, inclusion)
-    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
+    truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
     return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RIGHT = np.array([0.0, 1.0])  # pairs of shift and slope - 1 become shift and slope
+DRAWS = 1000
 POINTS = 101  # of the calibration curve, evenly spaced in log-odds
 # Standard deviations of shift and slope in the linear change that is reported: all but flat.
 WIDE = np.array([3.0, 1.5])
@@ -256,7 +257,7 @@ def audit(
     threshold: float | None = None,
     costs: ArrayLike | None = None,
     level: float = 0.9,
-    draws: int = 1000,
+    draws: int = DRAWS,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
     random_state: Any = None,
@@ -332,9 +333,31 @@ def audit(
     >>> result.to_frame().loc["observed / expected"].round(2).tolist()
     [0.74, 0.67, 0.81]
     """
+    outcomes = read_audited(y, p, sample_weight, inclusion)
+    return audit_outcomes(
+        outcomes,
+        sites,
+        threshold=threshold,
+        costs=costs,
+        level=level,
+        draws=draws,
+        random_state=random_state,
+    )
+
+
+def audit_outcomes(
+    outcomes: inputs.Forecasts,
+    sites: ArrayLike | None,
+    *,
+    threshold: float | None,
+    costs: ArrayLike | None,
+    level: float,
+    draws: int = DRAWS,
+    random_state: Any = None,
+) -> Audit:
+    """Audit checked outcomes, which know how messages name documents; see `audit`."""
     validation.check_fraction(level=level)
     validation.check_count("draws", draws)
-    outcomes = _read(y, p, sample_weight, inclusion)
     cost = _read_decision(threshold, costs)
     kept = outcomes.counts > 0.0
     named = None if sites is None else read_sites(sites, kept.size)
@@ -354,6 +377,14 @@ def audit(
     if named is not None:
         names, code = named[0], named[1][kept]
         by_site = _sites(outcomes, names, code, posterior.frame, level, draws, rng)
+    verdict = calibration_verdict(
+        outcomes.truth,
+        outcomes.p,
+        sample_weight=None if outcomes.sampled else outcomes.weight,
+        inclusion=1.0 / outcomes.counts if outcomes.sampled else None,
+    )
+    if verdict.impossible:
+        verdict = replace(verdict, impossible=inputs.name_impossible(outcomes))
     return Audit(
         documents=float(outcomes.counts.sum()),
         level=level,
@@ -362,12 +393,7 @@ def audit(
         curve=_curve(posterior, log_odds, level, draws, rng),
         net_benefit=benefit,
         sites=by_site,
-        verdict=calibration_verdict(
-            outcomes.truth,
-            outcomes.p,
-            sample_weight=None if outcomes.sampled else outcomes.weight,
-            inclusion=1.0 / outcomes.counts if outcomes.sampled else None,
-        ),
+        verdict=verdict,
         threshold=None if cost is None else cost.threshold,
         notes=_notes(outcomes, auc),
         outcomes=outcomes,
@@ -377,9 +403,10 @@ def audit(
 # Reading what users pass.
 
 
-def _read(
+def read_audited(
     y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, inclusion: ArrayLike | None
 ) -> inputs.Forecasts:
+    """Return checked outcomes of an audit."""
     truth = inputs.as_truth(y, "y")
     values = validation.as_scores(p, "p")
     if values.min() < 0.0 or values.max() > 1.0:

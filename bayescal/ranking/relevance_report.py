@@ -16,7 +16,7 @@ from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
 from bayescal.report.answer import BY_CHANCE, Answer, Cell
 from bayescal.report.provenance import describe_run
-from bayescal.report.rendering import numbers, render, short, write_page
+from bayescal.report.rendering import count, numbers, percent, render, short, write_page
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -139,8 +139,10 @@ def _cells(reading: RankingSummary, judged: Judged | None) -> tuple[Cell, ...]:
     cells = (
         Cell(documents),
         Cell(reading.stop),
-        Cell(reading.stop / documents),
-        *(_cell(each) for each in (reading.relevant, reading.missed, reading.average_precision)),
+        Cell(reading.stop / documents, shown="percent"),
+        _cell(reading.relevant, "count"),
+        _cell(reading.missed, "count"),
+        _cell(reading.average_precision, "decimals"),
     )
     if judged is None:
         return cells
@@ -148,16 +150,16 @@ def _cells(reading: RankingSummary, judged: Judged | None) -> tuple[Cell, ...]:
     return (
         *cells,
         Cell(int(judged.relevant.sum())),
-        Cell(judged.recall_after(reading.stop)),
-        Cell(None if np.isnan(precision) else precision),
+        Cell(judged.recall_after(reading.stop), shown="percent"),
+        Cell(None if np.isnan(precision) else precision, shown="decimals"),
     )
 
 
-def _cell(estimate: Estimate) -> Cell:
+def _cell(estimate: Estimate, shown: str) -> Cell:
     return (
-        Cell(None)
+        Cell(None, shown=shown)
         if np.isnan(estimate.value)
-        else Cell(estimate.value, estimate.lower, estimate.upper)
+        else Cell(estimate.value, estimate.lower, estimate.upper, shown)
     )
 
 
@@ -171,9 +173,9 @@ def _facts(readings: dict[Hashable, RankingSummary], fitted: int) -> dict[str, s
     return {
         "Queries": f"{len(each):,}",
         "Documents": f"{documents:,}",
-        "To read": f"{read:,} ({100.0 * read / documents:.0f} %)",
-        "Relevant documents, expected": short(relevant),
-        "Of these missed, expected": short(missed),
+        "To read": f"{read:,} ({percent(read / documents)})",
+        "Relevant documents, expected": count(relevant),
+        "Of these missed, expected": count(missed),
         "Queries that the calibrator was fitted to": f"{fitted:,}",
     }
 

@@ -188,7 +188,7 @@ class Cell:
     value: float | None  # the number and the ends of its interval
     lower: float | None = None
     upper: float | None = None
-    shown: str = "short"  # how it is shown: "short", in "percent" or as a "count", see `rendering`
+    shown: str = "short"  # how it is shown: a key of `rendering.SHOWN`
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Predictions for held-out documents, and their losses."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
+from bayescal.metrics.verdict import counted
 from bayescal.report.rendering import numbers
 from bayescal.support.validation import (
     Columns,
@@ -128,9 +129,16 @@ class HeldOutCells(NamedTuple):
 
     def verdict(self) -> CalibrationVerdict:
         """Return the verdict of the labels, given the bands where there is a posterior."""
-        return calibration_verdict(
+        verdict = calibration_verdict(
             self.positive, self.p, draws=self.draws, sample_weight=self.documents
         )
+        if verdict.impossible:
+            # Positions of cells are not those of documents.
+            happened = np.where(self.positive, self.p, 1.0 - self.p)
+            number = int(self.documents[happened == 0.0].sum())
+            text = f"The class of {counted(number, 'document')} had probability 0."
+            verdict = replace(verdict, impossible=text)
+        return verdict
 
 
 def cells_of(

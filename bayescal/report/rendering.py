@@ -89,7 +89,12 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
-SHOWN = {"short": short, "percent": percent, "count": count}
+def decimals(value: float | None) -> str:
+    """Return a number from 0 to 1 that is no share, with three decimals."""
+    return "\N{EN DASH}" if value is None else f"{value:.3f}"
+
+
+SHOWN = {"short": short, "percent": percent, "count": count, "decimals": decimals}
 
 
 def cell(it: Any) -> Markup:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from scipy import optimize, special, stats
 
 from bayescal.support import validation
 from bayescal.support.validation import Floats
+
+MOST_DOCUMENTS = 10**9  # tails of the hypergeometric distribution take time in proportion
 
 
 @dataclass(frozen=True)
@@ -166,11 +169,19 @@ def _erring_tails(
     )
 
 
+def check_whole(**numbers: Any) -> None:
+    """Raise ValueError unless every named number is a whole one from 0 on."""
+    for name, value in numbers.items():
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not 0 <= value <= MOST_DOCUMENTS:
+            raise ValueError(
+                f"{name} must be a whole number from 0 to {MOST_DOCUMENTS:.0e}, got {value!r}."
+            )
+
+
 def check_counts(positives: int, sampled: int, documents: int) -> None:
     """Raise ValueError unless 0 <= positives <= sampled <= documents, all whole numbers."""
-    for name, value in {"positives": positives, "sampled": sampled, "documents": documents}.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise ValueError(f"{name} must be a whole number from 0 on, got {value!r}.")
+    check_whole(positives=positives, sampled=sampled, documents=documents)
     if not positives <= sampled <= documents:
         raise ValueError(
             "positives must be at most sampled, and sampled at most documents, got positives"
@@ -305,8 +316,7 @@ def elusion(
     >>> result.missed.upper, round(result.recall.lower, 3)
     (290.0, 0.453)
     """
-    if isinstance(found, bool) or not isinstance(found, int | np.integer) or found < 0:
-        raise ValueError(f"found must be a whole number from 0 on, got {found!r}.")
+    check_whole(found=found)
     if documents == 0:
         raise ValueError("documents must be positive, got 0: all documents are read.")
     missed = count_limits(positives, sampled, documents, level, sequential=sequential)
@@ -389,8 +399,9 @@ def elusion_size(
     >>> elusion_size(documents=28_000, found=240, recall=0.8, expected=20)
     ElusionSize(sampled=4025, allowed=4, most_missed=60, power=0.8507)
     """
-    check_counts(0, 0, documents)
-    check_counts(0, 0, found)
+    check_whole(documents=documents, found=found)
+    if expected is not None:
+        check_whole(expected=expected)
     validation.check_fraction(recall=recall, assurance=assurance, power=power)
     # Shares are quotients of whole numbers: 0.8 of 5 is 4.
     most = math.floor(found / recall - found + 1e-9)

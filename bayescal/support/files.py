@@ -24,8 +24,8 @@ def printable(text: str) -> str:
 
 
 def file_row(position: int) -> str:
-    """Return the name of a table's row as spreadsheets number it: the first one is row 2."""
-    return f"row {position + 2} of the file (row 1 is its header)"
+    """Return the name of a table's row as spreadsheets number it: below the header is row 2."""
+    return f"row {position + 2} of the file (its first row is row 1)"
 
 
 class PrintableStream(io.TextIOBase):

@@ -341,6 +341,11 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
             raise ValueError(f"{name} must hold labels of one type, got {shown}.")
         if all(issubclass(each, bool | np.bool_ | Number) for each in types):
             values = np.array(values.tolist()).reshape(values.shape)
+    if values.dtype.kind == "c":
+        raise ValueError(
+            f"{name} must hold text, real numbers or booleans, got {values.flat[0]!r}: give"
+            " complex ones as text."
+        )
     return values
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from bayescal.cli import options, outcomes, tables, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
-from bayescal.support.validation import check_fraction
+from bayescal.support.validation import check_fraction, check_positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +71,12 @@ def audit(
     """
     with usage_errors():
         check_fraction(**{"--level": level})
+        if threshold is not None:
+            check_fraction(**{"--threshold": threshold})
+        if miss_cost is not None:
+            check_positive(**{"--miss-cost": miss_cost})
+    if threshold is not None and miss_cost is not None:
+        raise UsageError("--threshold or --miss-cost, which implies one: give one, not both.")
     check_at_least(0, **{"--seed": seed})
     wanted = 1 + no_labels
     if len(files) != wanted:
@@ -93,17 +99,16 @@ def audit(
     columns = probability_column, label_column, site_column, inclusion_column
     data = outcomes.read(files[0], *columns, positive)
     # Imported here: it takes longer than to read the file.
-    from bayescal.monitoring import audit as audit_probabilities
+    from bayescal.monitoring.auditing import audit_outcomes, read_audited
 
     costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]
     with screen.warnings(lambda _: ""), usage_errors(f"{files[0]}: "):
-        result = audit_probabilities(
-            data.positive,
-            data.p,
+        given = read_audited(data.positive, data.p, None, data.inclusion)
+        result = audit_outcomes(
+            given._replace(naming=data.name_of),
             data.sites,
             threshold=threshold,
             costs=costs,
-            inclusion=data.inclusion,
             level=level,
             random_state=seed,
         )
@@ -129,11 +134,15 @@ def _foresee(
 ) -> None:
     probability_column, label_column, positive = columns
     data = outcomes.read(files[0], probability_column, label_column, None, None, positive)
-    new = ColumnReader(files[1]).scores(probability_column, "--probability-column")
+    reader = ColumnReader(files[1])
+    new = reader.scores(probability_column, "--probability-column")
     from bayescal.metrics.changes import clipped_log_odds
+    from bayescal.metrics.inputs import as_probabilities
     from bayescal.monitoring import foresee
 
     with screen.warnings(lambda _: ""), usage_errors():
+        as_probabilities(data.p, data.reader.name(probability_column))
+        as_probabilities(new, reader.name(probability_column))
         result = foresee(
             new,
             clipped_log_odds(new),

@@ -1,13 +1,14 @@
 """`bayescal export`: a calibrator as a file that needs no bayescal."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bayescal.cli import options, scores
-from bayescal.cli.predictions import SIGN_TURNED, load, read_record
-from bayescal.cli.terminal import Screen, usage_errors
+from bayescal.cli.predictions import SIGN_TURNED, load, of_classes, read_record
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.validation import first_of
 
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", "FILE")]
 FormatName = Annotated[
@@ -51,11 +52,12 @@ def export(
 
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors(errors=(ValueError, OSError, ImportError)):
+        source = load(calibrator)
         written = write(
-            load(calibrator),
+            source,
             out,
             format=format_name,
-            topic=topic,
+            topic=_topic_of(source, topic),
             level=level if band else None,
             prior=prior,
             column=score_column,
@@ -63,3 +65,17 @@ def export(
     if scores.sign_of(read_record(calibrator).get("arguments", {})) < 0:
         screen.warn(SIGN_TURNED)
     screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")
+
+
+def _topic_of(source: Any, topic: str | None) -> Any:
+    """Return the topic that --topic names, which may be a number in the calibrator."""
+    problems = None if of_classes(source) else source.fitted_problems()
+    if problems is None or not problems.by_topic:
+        return topic
+    names = {str(name): name for name in problems}
+    if topic not in names:
+        raise UsageError(
+            f"--topic must name one of the topics fitted, {first_of(list(names))}; got"
+            f" {'none' if topic is None else repr(topic)}."
+        )
+    return names[topic]

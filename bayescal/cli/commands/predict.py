@@ -109,7 +109,7 @@ def predict(
             with usage_errors():
                 fitted = saved.problems.answering(topic)
             own = validation.take_columns(columns, rows)
-            with usage_errors():
+            with usage_errors(f"{reader.name(score_column)}: "):
                 curve = predictions.curve_at(
                     fitted, values[rows], level, band=band, prior=prior, covariates=own
                 )
@@ -133,8 +133,7 @@ def predict(
     if is_positive is not None:
         tested = _tested(saved, labelled, values, is_positive, prior, columns)
         # The table on the screen may be piped on: the verdict stands apart from it.
-        verdicts = predictions.verdicts_by_topic(tested)
-        screen.show(tables.verdicts_table(verdicts), stderr=out is None)
+        _show_verdicts(tested, screen, stderr=out is None)
 
 
 def _tested(
@@ -157,6 +156,13 @@ def _tested(
             )
             tested.append((topic or "", one))
     return tested
+
+
+def _show_verdicts(tested: list[tuple[str, HeldOut]], screen: Screen, *, stderr: bool) -> None:
+    if not tested:
+        screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
+        return
+    screen.show(tables.verdicts_table(predictions.verdicts_by_topic(tested)), stderr=stderr)
 
 
 def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:

@@ -10,7 +10,8 @@ from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, scores, writing
 from bayescal.cli.class_scores import refuse_options_of_one_score
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.terminal import Screen, usage_errors
+from bayescal.cli.scores import Rows
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import check_fraction
 
 PAGES = (".html", ".htm")
@@ -99,6 +100,7 @@ def report(
             classes = next(iter(problems.values())).labels
             is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
             rows = np.flatnonzero(reader.held_out_rows(split_column, labelled) & ~saved.left_out)
+            _check_some(rows, test)
             topics = saved.topics_of(rows)
             labels = classes[is_positive.astype(np.intp)][rows]
             held_out = (score[rows], labels, *(() if topics is None else (topics,)))
@@ -125,6 +127,11 @@ def report(
             title=title,
         )
     _say_written(out, screen)
+
+
+def _check_some(rows: Rows, test: Path) -> None:
+    if not rows.size:
+        raise UsageError(f"{test} must hold a labelled row of a topic that was fitted.")
 
 
 def _say_written(out: Path, screen: Screen) -> None:

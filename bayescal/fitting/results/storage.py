@@ -46,7 +46,10 @@ def read_tree(path: str | Path) -> xr.DataTree:
     """Read a tree that `write_tree` wrote; raise ValueError if it is damaged or of others."""
     source = Path(path)
     if not source.is_file():
-        raise FileNotFoundError(f"there is no file {source}.")
+        raise FileNotFoundError(
+            f"there is no file {source}: name one that a calibrator's save wrote, or"
+            " a folder that bayescal fit wrote, with all its files."
+        )
     try:
         _check_links(source)
         with xr.open_datatree(source, engine="h5netcdf") as opened:
