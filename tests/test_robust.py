@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from bayescal import ScoreCalibrator
-from bayescal.support.numerics import MAD_TO_SIGMA, centre_and_spread, median, units_of
+from bayescal.support.numerics import MAD_TO_SIGMA, centre_and_spread, lower_root, median, units_of
 from tests.references import relative
 
 pytestmark = pytest.mark.one_era
@@ -181,3 +181,19 @@ def test_noise_of_documents_that_say_nothing_leaves_the_others_what_they_are(mon
         "bayescal.fitting.scores.units_of", lambda x, _, weight: centre_and_spread(x, weight)
     )
     assert np.abs(probabilities(1e-9) - expected).max() > 0.05
+
+
+def test_curvatures_that_rounding_leaves_indefinite_have_a_root():
+    # The last pivot is 0 but for rounding.
+    matrix = np.full((2, 2), 1e18) - np.diag([0.0, 1e3])
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(matrix)
+    root = lower_root(matrix)
+    size = np.sqrt(np.diag(matrix))
+    np.testing.assert_allclose(root @ root.T / np.outer(size, size), matrix / np.outer(size, size),
+                               atol=1e-12)  # fmt: skip
+    np.testing.assert_allclose(lower_root(np.stack([matrix, matrix]))[1], root)
+    definite = np.eye(2) + 0.5
+    np.testing.assert_array_equal(lower_root(definite), np.linalg.cholesky(definite))
+    with pytest.raises(np.linalg.LinAlgError):
+        lower_root(-matrix)

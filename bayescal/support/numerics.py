@@ -188,13 +188,39 @@ def median(x: Floats, weight: Floats | None) -> float:
 
 # Normal distributions given by their precision.
 
+# Ridges that are tried, in units of the diagonal.
+RIDGES = 10.0 ** np.arange(-15, -1)
+
+
+def lower_root(matrix: Floats) -> Floats:
+    """
+    Return the Cholesky factor of a curvature, or of several; shape (..., d, d).
+
+    Where curvatures differ by so many orders of magnitude that rounding of the large ones hides the
+    sign of the small ones, the diagonal is raised by the smallest of RIDGES that is enough.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+        if not (diagonal > 0.0).all():
+            raise
+        size = np.sqrt(diagonal)
+        unit = matrix / (size[..., :, None] * size[..., None, :])
+        for ridge in RIDGES.tolist():
+            try:
+                root = np.linalg.cholesky(unit + ridge * np.eye(matrix.shape[-1]))
+            except np.linalg.LinAlgError:
+                continue
+            return np.asarray(size[..., :, None] * root)
+        raise
+
 
 def root_of_inverse(matrix: Floats) -> Floats:
     """Return the lower triangular R with positive diagonal whose R R^T is a matrix's inverse."""
     # The Cholesky factor of the matrix in reverse is an upper triangular root.
-    upper = np.linalg.cholesky(matrix[::-1, ::-1])[::-1, ::-1]
-    root: Floats = np.linalg.inv(upper).T
-    return root
+    upper = lower_root(matrix[::-1, ::-1])[::-1, ::-1]
+    return np.asarray(np.linalg.inv(upper).T, dtype=np.float64)
 
 
 # Newton's method for maxima: with halved steps for vectors, within brackets for many scalars.

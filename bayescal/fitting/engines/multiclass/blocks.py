@@ -24,6 +24,7 @@ from bayescal.fitting.engines.multiclass.density import (
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, softmax, warp
 from bayescal.fitting.engines.multiclass.mode import FirstMap
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
+from bayescal.support.numerics import lower_root
 from bayescal.support.validation import Floats, Integers
 
 CHUNK_SCORES = 400_000  # documents times classes of a chunk
@@ -171,7 +172,7 @@ def _roots(curvature: Floats, scale: Floats, used: NDArray[np.bool_]) -> Floats:
     precision = curvature.copy()
     diagonal = np.arange(len(scale))
     precision[:, diagonal, diagonal] += np.where(used.T, scale**-2.0, 1.0)
-    return np.asarray(np.swapaxes(np.linalg.inv(np.linalg.cholesky(precision)), 1, 2))
+    return np.asarray(np.swapaxes(np.linalg.inv(lower_root(precision)), 1, 2))
 
 
 def _scales(

@@ -31,6 +31,7 @@ from bayescal.fitting.engines.multiclass.mode import (
 )
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapPrior
 from bayescal.fitting.engines.multiclass.sampling import Chains, in_two_threads, sample, split_rhat
+from bayescal.support.numerics import lower_root
 from bayescal.support.validation import Floats, Integers
 
 MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
@@ -258,7 +259,7 @@ def root_of_covariance(posterior: Posterior, chains: Floats) -> Floats:
     each coordinate, whose covariance is the inverse curvature at the ends of the chains.
     """
     mean = np.mean([precision(posterior, point) for point in chains[:, -1]], axis=0)
-    root = linalg.solve_triangular(np.linalg.cholesky(mean), np.eye(len(mean)), lower=True).T
+    root = linalg.solve_triangular(lower_root(mean), np.eye(len(mean)), lower=True).T
     draws = posterior.folded(chains).reshape(-1, posterior.size)
     if len(draws) > len(chains):
         seen = np.cov(linalg.solve_triangular(root, draws.T))

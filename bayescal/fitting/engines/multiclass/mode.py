@@ -23,6 +23,7 @@ from bayescal.fitting.engines.multiclass.features import (
     warp,
 )
 from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapPrior
+from bayescal.support.numerics import lower_root
 from bayescal.support.validation import Floats, Integers
 
 # Where searches for the first map start: log G relative to its prior mean, and lambda.
@@ -152,13 +153,13 @@ def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
             maps = Maps(maps.globals_, np.array([special.logit(rate)]), maps.theta)
             curvature, slope = derivatives(posterior, maps)
             slope = slope - precision * _flat_deviation(posterior, maps)
-            factor = linalg.cho_factor(curvature + np.diag(precision), lower=True)
-            step = linalg.cho_solve(factor, slope)
+            factor = lower_root(curvature + np.diag(precision))
+            step = linalg.cho_solve((factor, True), slope)
             decrement = float(slope @ step)
             maps = _line_search(posterior, maps, step, precision)
             if decrement < CONVERGED:
                 break
-        inverse = linalg.solve_triangular(factor[0], np.eye(precision.size), lower=True)
+        inverse = linalg.solve_triangular(factor, np.eye(precision.size), lower=True)
         variance = (inverse**2).sum(axis=0)[GLOBALS:]
         new = _scales(posterior, maps, scale, variance)
         change = np.abs(np.log(new / scale)).max(initial=0.0)
