@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 from scipy import integrate, stats
 
@@ -192,3 +193,13 @@ def test_same_seed_same_learning_curve():
         for _ in range(2)
     )
     assert first.identical(second)
+
+
+def test_error_bars_of_learning_curves_are_explained():
+    loss = (("calibrator", "positives", "repeat"), np.arange(4.0).reshape(1, 2, 2))
+    data = xr.Dataset({"log_loss": loss}, {"calibrator": [""], "positives": [3, 5]})
+    data = data.assign_attrs(positive_class="spam")
+    shown = LearningCurveDisplay(data).plot(ax=Figure().subplots())
+    assert "mean of 2 subsets; bars: ± 2 standard errors" in shown.ax_.get_ylabel()
+    single = LearningCurveDisplay(data.isel(repeat=[0])).plot(ax=Figure().subplots())
+    assert "bars" not in single.ax_.get_ylabel()

@@ -163,16 +163,17 @@ class LearningCurveDisplay(display.Display):
         self.lines_ = []
         for k, name in enumerate(loss["calibrator"].values.tolist()):
             look = display.MANY_LINES[k % len(display.MANY_LINES)] | COLOURS.get(name, {})
-            bars = ERRORS * error[k].values
+            reach = ERRORS * error[k].values
             x, label = loss["positives"].values, name or None
             self.lines_.append(
-                ax.errorbar(x, mean[k].values, bars, label=label, capsize=2.0, **look)
+                ax.errorbar(x, mean[k].values, reach, label=label, capsize=2.0, **look)
             )
         ax.set_xscale("log")
         ax.set_xticks(loss["positives"].values, list(map(str, loss["positives"].values)))
         ax.minorticks_off()
         ax.set_xlabel(f"documents of class {self.data.attrs['positive_class']} fitted")
-        ax.set_ylabel("held-out log-loss, bits per document")
+        bars = f"\n(mean of {repeats} subsets; bars: ± {ERRORS:g} standard errors)"
+        ax.set_ylabel(f"held-out log-loss, bits per document{bars if repeats > 1 else ''}")
         named = any(loss["calibrator"].values.tolist())
         display.finish(ax, legend="upper right" if legend and named else None)
         return self

@@ -50,12 +50,13 @@ def plan_sample(
     """
     Draw documents to label.
 
-    Without labels the strata are fixed parts of the ranking, and each gets a third of its labels in
-    proportion to its documents and the rest alike. With labels, stratum h of N_h documents with
-    posterior mean probability p_h gets labels in proportion to c_h N_h sqrt(p_h (1 - p_h)) (J.
-    Neyman's allocation), three tenths of them as without labels. For recall c is 1 - R above the
-    threshold and R below, R being the expected recall; for precision 1 above and 0 below; for
-    prevalence and calibration 1.
+    The strata are the highest 0.3 %, the next 2.7 % and the rest of the ranking, divided at the
+    threshold too; small ones join a neighbour. Without labels, stratum h of H with N_h documents
+    gets the share 0.3 N_h / sum N + 0.7 / H of the n documents. With labels, N_h counts documents
+    without one, whose posterior mean probabilities are p: a tenth of n is shared as without labels,
+    nine tenths in proportion to sqrt(N_h sum c^2 p (1 - p)) (J. Neyman's allocation). For recall c
+    is 1 - R above the threshold and R below, R being the expected recall; for precision 1 above and
+    0 below; for prevalence and calibration 1. Each stratum gets at least five, if it has them.
 
     Parameters
     ----------

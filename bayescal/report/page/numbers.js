@@ -43,7 +43,7 @@ function mean(values) {
   return sum / values.length;
 }
 
-// What `packed` in packing.py made: a byte a number between low and high, of each column or of all.
+// What `packed` in rendering.py made: a byte a number between low and high, of each column or of all.
 function unpack({ columns, low, high, bytes }) {
   const text = atob(bytes);
   const out = new Float64Array(text.length);
