@@ -108,10 +108,15 @@ def report(
                 screen.warn(f"{saved.left_out_note} The report leaves them out.")
             if renamed:
                 screen.say(renamed, stderr=True)
-            why = f"{calibrator} is one calibrator for all rows."
-            predictions.warn_of_topics(screen, reader.frame, test, topic_column, why)
-        recorded = scores.sign_of(predictions.read_record(calibrator).get("arguments", {}))
-        sign = -1 if lower_is_positive else recorded
+            predictions.warn_of_topics(
+                screen,
+                reader.frame,
+                test,
+                topic_column,
+                f"{calibrator} is one calibrator for all rows.",
+            )
+        record = predictions.read_record(calibrator)
+        sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
         if sign < 0:
             screen.warn(predictions.SIGN_TURNED)
         write_report(
