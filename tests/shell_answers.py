@@ -50,6 +50,7 @@ def _folder(after, files):
         folder = Path(name).resolve()
         for path, content in (samples() | files).items():
             data = content if isinstance(content, bytes) else content.encode()
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
         for words in after:
             shutil.copytree(_made(words), folder, dirs_exist_ok=True)

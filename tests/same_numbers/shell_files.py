@@ -161,7 +161,8 @@ def read_again():
             files.write_frame(FORMULAS, path)
             out[suffix] = files.read_frame(path).fillna("-").to_dict("list")
         path = Path(folder) / "table.xlsx"
-        FORMULAS[["score"]].assign(label=[0, 1, 0, 1, 1, None, 0, 1, 1]).to_excel(path, index=False)
+        labels, names = [0, 1, 0, 1, 1, None, 0, 1, 1], ["NA", "", "007", *"abcdef"]
+        FORMULAS[["score"]].assign(label=labels, topic=names).to_excel(path, index=False)
         out["xlsx"] = files.read_frame(path).astype(object).fillna("-").to_dict("list")
     return out
 
