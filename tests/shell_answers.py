@@ -161,7 +161,7 @@ def digest_of_text(text):
     """Return the numbers of a long text, and a checksum of its words."""
     return {
         "length": text.count("\n"),
-        "numbers": np.array([float(each) for each in NUMBER.findall(text)]),
+        "numbers": _without_rounding([float(each) for each in NUMBER.findall(text)]),
         "words": checksum(NUMBER.sub("#", text)),
     }
 
@@ -184,7 +184,13 @@ def digest(value):
             rest.append(f"{place}={each}")
 
     walk(value, "")
-    return {"numbers": np.array(numbers), "rest": checksum("\n".join(rest))}
+    return {"numbers": _without_rounding(numbers), "rest": checksum("\n".join(rest))}
+
+
+def _without_rounding(numbers):
+    """Return numbers, 0 for what rounding alone has left."""
+    array = np.array(numbers, dtype=float)
+    return np.where(np.abs(array) < 1e-14, 0.0, array)
 
 
 def checksum(text):
