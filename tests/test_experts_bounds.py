@@ -364,11 +364,11 @@ class TestExponentiatedGradient:
     ("call", "message"),
     [
         (lambda: weighted_majority_mistakes([1.0], 1.0), "beta must lie between 0 and 1"),
-        (lambda: weighted_majority_loss([]), "losses must be finite and at least 0"),
-        (lambda: blum_mansour_loss([[-1.0]]), "losses must be finite and at least 0"),
+        (lambda: weighted_majority_loss([]), "expert_losses must be finite and at least 0"),
+        (lambda: blum_mansour_loss([[-1.0]]), "expert_losses must be finite and at least 0"),
         (lambda: winnow_mistakes(3, 4), "infallible must be at most n_experts"),
         (lambda: specialists_mistakes(0, 1), "n_experts must be a positive whole number"),
-        (lambda: exponentiated_gradient_loss(np.nan, 3), "losses must be finite"),
+        (lambda: exponentiated_gradient_loss(np.nan, 3), "mixture_loss must be finite"),
     ],
 )
 def test_bad_input(call, message):

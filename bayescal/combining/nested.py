@@ -14,12 +14,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from bayescal.calibrators.classifier.folds import Split, TrainingDocuments, checked_splits
+from bayescal.calibrators.classifier.folds import (
+    Split,
+    TrainingDocuments,
+    checked_splits,
+    splitter_of,
+)
 from bayescal.calibrators.classifier.raw_scores import infinite_as
 from bayescal.calibrators.classifier.targets import BINARY, Target
 from bayescal.support.validation import Floats, first_of, warn_user
@@ -69,7 +74,7 @@ def splits_of(problem: Target, cv: Any, features: Any, params: dict[str, Any]) -
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool) and cv >= 2:
         splitter = StratifiedKFold(min(int(cv), rarer))
     else:
-        splitter = check_cv(cv, problem.y, classifier=True)
+        splitter = splitter_of(cv, problem.y)
     splits: Iterable[Split] = splitter.split(features, problem.y, **params)
     return checked_splits(splits, problem, repeats=False)
 

@@ -145,8 +145,15 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tuple of arrays of shape (queries, count)
             Cosines, from 0 to 1, and rows of `documents_`. A document without words is as far as
             can be, cosine 0, from all others.
+
+        Raises
+        ------
+        ValueError
+            If `count` is no positive whole number.
         """
         check_is_fitted(self, "documents_")
+        if count is not None:
+            validation.check_count("count", count)
         X = validation.validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
         return nearest_documents(self.weigh(X), self.documents_, wanted)

@@ -51,6 +51,11 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     array of shape (words,)
         At least 0, at most ln 2.
 
+    Raises
+    ------
+    ValueError
+        If lengths differ.
+
     Examples
     --------
     >>> mutual_information([[2, 1], [1, 1], [0, 1], [0, 1]], [True, True, False, False]).round(4)
@@ -58,6 +63,7 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     """
     present = presence(validation.unmasked(counts, "counts"))
     truth = np.asarray(validation.unmasked(positive, "positive"), dtype=np.float64)
+    validation.check_same_length("counts", present.shape[0], "positive", truth.size)
     n, n_positive = float(truth.size), float(truth.sum())
     with_word = np.asarray(present.sum(axis=0), dtype=np.float64)
     with_both = np.asarray(present.T @ truth)

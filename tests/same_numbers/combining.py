@@ -22,7 +22,7 @@ from bayescal.combining.indicators import (
 )
 from bayescal.combining.tasks import PooledCombiner
 from tests import indicator_data
-from tests.same_numbers.plain import attributes_of
+from tests.same_numbers.plain import attributes_of, refusal_of
 from tests.task_scores import made_tasks
 
 N = 70
@@ -156,6 +156,64 @@ def indicators_of_posteriors():
     return [*posteriors, values, conflicts(posteriors)]
 
 
+def refusals():
+    """Return what wrong arguments are told."""
+    fitted = CombinedClassifier(PAIR, combiner="logistic", cv=2).fit(X, LABELS)
+    inputs, y, task = made_tasks(tasks=2, n=20)
+    tasks = PooledCombiner("tree", specialise="general", cv=2).fit(inputs, y, task)
+    vectors = ReliabilityIndicators(PAIR, text=False).fit(X, LABELS)
+    options = [
+        {"combiner": "best"},
+        {"normalise": 1},
+        {"measure": "accuracy"},
+        {"cv": 1},
+        {"classifiers": []},
+        {"classifiers": [PAIR[0], PAIR[0]]},
+        {"classifiers": PAIR[0][1]},
+    ]
+    wrong = [
+        *(
+            (CombinedClassifier(**{"classifiers": PAIR} | each).fit, [X, LABELS])
+            for each in options
+        ),
+        (CombinedClassifier(PAIR, combiner="tree").fit, [X, LABELS, WEIGHTS]),
+        (CombinedClassifier(PAIR).fit, [X, LABELS, WEIGHTS, INCLUSION]),
+        (CombinedClassifier(PAIR).fit, [X, LABELS, -WEIGHTS]),
+        (CombinedClassifier(PAIR).fit, [X, LABELS[:9]]),
+        (CombinedClassifier(PAIR).fit, [X, np.arange(N) == 0]),
+        (CombinedClassifier(PAIR).fit, [X, np.zeros(N)]),
+        (CombinedClassifier(PAIR).predict, [X]),
+        (fitted.decide, [X, "accuracy"]),
+        (fitted.predict_interval, [X]),
+        (fitted.sample_proba, [X]),
+        (fitted.weights, []),
+        (PooledCombiner("forest").fit, [inputs, y, task]),
+        (PooledCombiner("tree", specialise="all").fit, [inputs, y, task]),
+        (PooledCombiner("tree", specialise=-1.0).fit, [inputs, y, task]),
+        (PooledCombiner("weights", specialise=2.0).fit, [inputs, y, task]),
+        (PooledCombiner(GaussianNB()).fit, [inputs, y, task]),
+        (PooledCombiner(cv=1).fit, [inputs, y, task]),
+        (PooledCombiner(cv=2.5).fit, [inputs, y, task]),
+        (PooledCombiner().fit, [inputs, y, task[:9]]),
+        (PooledCombiner().fit, [inputs, np.arange(40) < 20, task]),
+        (PooledCombiner().predict, [inputs, task]),
+        (tasks.predict, [inputs, ["none"] * 40]),
+        (tasks.add_tasks, [inputs, task]),
+        (tasks.add_tasks, [inputs[:1], ["one"]]),
+        (tasks.decide, [inputs, task, "accuracy"]),
+        (tasks.sample_proba, [inputs, task]),
+        (tasks.population, []),
+        (ReliabilityIndicators(PAIR, text="yes").fit, [X, LABELS]),
+        (ReliabilityIndicators(PAIR).fit, [X, LABELS]),
+        (ReliabilityIndicators(PAIR, text=False, best="svm").fit, [X, LABELS]),
+        (ReliabilityIndicators(PAIR, text=False, thresholds=[0.0]).fit, [X, LABELS]),
+        (ReliabilityIndicators(PAIR, text=False, prefit=True).fit, [X, LABELS]),
+        (vectors.transform, [X[:, :2]]),
+        (ScorePosterior.of, [ScoreCalibrator(inference="mle").fit(X[:, 0], LABELS), X[:, 0]]),
+    ]
+    return [refusal_of(function, *args) for function, args in wrong]
+
+
 CASES = (
     {f"by {name}": partial(of_combiner, name) for name in COMBINERS}
     | {
@@ -184,5 +242,6 @@ CASES = (
         "indicators of text": indicators_of_text,
         "indicators of vectors": indicators_of_vectors,
         "indicators of posteriors": indicators_of_posteriors,
+        "refusals": refusals,
     }
 )

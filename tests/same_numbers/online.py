@@ -15,7 +15,7 @@ from bayescal.combining.online import (
     winnow_mistakes,
 )
 from bayescal.combining.online.rules import RULES
-from tests.same_numbers.plain import attributes_of
+from tests.same_numbers.plain import attributes_of, refusal_of
 
 RNG = np.random.default_rng(11)
 LABELS = RNG.choice([0, 1, 2], size=60, p=[0.6, 0.3, 0.1])
@@ -92,8 +92,55 @@ def bounds():
     }
 
 
+def refusals():
+    """Return what wrong arguments are told."""
+    learnt = OnlineCombiner().fit(EXPERTS, LABELS, indicators=INDICATORS)
+    few = {"P": EXPERTS[:5], "y": LABELS[:5], "classes": [0, 1, 2]}
+    wrong = [
+        (weighted_majority_mistakes, [[1.0, -1.0]]),
+        (weighted_majority_mistakes, [LOSSES, 1.0]),
+        (weighted_majority_loss, [[]]),
+        (blum_mansour_loss, [[1.0, np.nan]]),
+        (winnow_mistakes, [0, 1]),
+        (winnow_mistakes, [3, 4]),
+        (winnow_mistakes, [3, 1, 0.0]),
+        (specialists_mistakes, [2, 0]),
+        (exponentiated_gradient_loss, [-1.0, 3]),
+        (exponentiated_gradient_loss, [1.0, 0]),
+        (exponentiated_gradient_loss, [1.0, 3, 1.0]),
+        (best_mixture, [EXPERTS, LABELS[:9]]),
+        (learnt.predict_proba, [EXPERTS]),
+        (learnt.predict_proba, [EXPERTS[:, :2]]),
+        (learnt.partial_fit, [EXPERTS, LABELS + 1]),
+        (OnlineCombiner().predict, [EXPERTS]),
+        (OnlineCombiner().partial_fit, [EXPERTS, LABELS]),
+        (OnlineCombiner().fit, [EXPERTS * 2.0, LABELS]),
+        (OnlineCombiner().fit, [EXPERTS * 0.5, LABELS]),
+        (OnlineCombiner().fit, [EXPERTS[0], LABELS]),
+        (OnlineCombiner("wma").fit, [np.where(AWAKE[..., None], EXPERTS, np.nan), LABELS]),
+    ]
+    of_inputs = [
+        {"indicators": INDICATORS[:4]},
+        {"indicators": -INDICATORS[:5]},
+        {"indicators": 0.0 * INDICATORS[:5]},
+        {"indicators": INDICATORS[0]},
+        {"indicators": INDICATORS[:5, :0]},
+        {"awake": AWAKE[:4]},
+        {"awake": AWAKE[:5, :3]},
+        {"awake": np.zeros((5, 4), dtype=bool)},
+        {"classes": [0, 1]},
+    ]
+    options = [{"rule": "em"}, {"beta": 1.0}, {"eta": 0.0}, {"passes": 0}, {"beta": 1e-200}]
+    return [
+        *(refusal_of(function, *args) for function, args in wrong),
+        *(refusal_of(OnlineCombiner().fit, **few | each) for each in of_inputs),
+        *(refusal_of(OnlineCombiner(**each).fit, EXPERTS, LABELS) for each in options),
+    ]
+
+
 CASES = {rule: partial(of_rule, rule) for rule in RULES} | {
     "without constant experts": partial(of_rule, "eg", constant_experts=False),
     "sleepers": of_sleepers,
     "bounds": bounds,
+    "refusals": refusals,
 }

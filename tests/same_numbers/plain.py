@@ -115,6 +115,15 @@ def outcome(function, *arguments, **options):
     return said | {"warnings": texts} if texts else said
 
 
+def refusal_of(function, *args, **options):
+    """Return the kind and the message of the error that a call raises, if it does."""
+    try:
+        function(*args, **options)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "none"
+
+
 def differences(said, before, rounding, place=""):
     """Return the places where a plain result differs from a reference."""
     if isinstance(before, dict) and isinstance(said, dict) and said.keys() == before.keys():

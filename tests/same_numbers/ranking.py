@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayescal import TopicCalibrator
+from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.ranking import (
     BinnedFunctions,
     RelevanceCalibrator,
@@ -25,7 +25,7 @@ from bayescal.ranking import (
     standardise_within_queries,
 )
 from tests.ranking_data import linear_queries
-from tests.same_numbers.plain import attributes_of
+from tests.same_numbers.plain import attributes_of, refusal_of
 
 X, RELEVANT, QID = linear_queries(n_queries=5, size=9, n_features=3, grid=True)
 GRADES = RELEVANT * 2 + (X[:, 1] > 0.5)
@@ -169,9 +169,52 @@ def read(**options):
     }
 
 
+def refusals():
+    """Return what wrong arguments are told."""
+    calibrator = relevance()
+    wrong = [
+        (average_precision, [RELEVANT, SCORES[:9]], {}),
+        (average_precision, [RELEVANT, SCORES], {"ties": "random"}),
+        (average_precision, [GRADES, SCORES, QID], {}),
+        (average_precision, [GRADES, SCORES, QID[:9]], {"relevance_threshold": 1.0}),
+        (average_precision, [np.ones(45), SCORES], {}),
+        (precision_at, [RELEVANT, SCORES, QID], {"k": 0}),
+        (ndcg, [RELEVANT, SCORES, QID], {"k": 1.5}),
+        (ndcg, [RELEVANT, SCORES, QID], {"gain": "square"}),
+        (ndcg, [-RELEVANT, SCORES, QID], {}),
+        (qid_from_group_sizes, [[2, 0]], {}),
+        (BinnedFunctions(n_thresholds=0).fit, [X], {}),
+        (BinnedFunctions("odd").fit, [X], {}),
+        (BinnedFunctions([]).fit, [X], {}),
+        (BinnedFunctions([0.0]).fit(X).step_functions, [[1.0]], {}),
+        (StepFunctions([np.zeros(1)], [np.zeros(2)]), [X], {}),
+        (SVMMAPRanker(C=0.0).fit, [X, RELEVANT, QID], {}),
+        (SVMMAPRanker(tol=0.0).fit, [X, RELEVANT, QID], {}),
+        (SVMMAPRanker(max_iter=0).fit, [X, RELEVANT, QID], {}),
+        (SVMMAPRanker(loss="ap").fit, [X, RELEVANT, QID], {}),
+        (SVMMAPRanker(solver="sgd").fit, [X, RELEVANT, QID], {}),
+        (SVMMAPRanker(ties="random").fit, [X, RELEVANT, QID], {}),
+        (SVMMAPRanker().fit, [X, np.ones(45), QID], {}),
+        (SVMMAPRanker().predict, [X], {}),
+        (RelevanceCalibrator(units="rank").fit, [SCORES, RELEVANT, QID], {}),
+        (RelevanceCalibrator(relevance_threshold=9.0).fit, [SCORES, RELEVANT, QID], {}),
+        (RelevanceCalibrator(TopicCalibrator(pooling="none")).fit, [SCORES, RELEVANT, QID], {}),
+        (RelevanceCalibrator(ScoreCalibrator()).fit, [SCORES, RELEVANT, QID], {}),
+        (RelevanceCalibrator().predict_proba, [SCORES], {}),
+        (calibrator.predict_interval, [SCORES], {"level": 1.0}),
+        (calibrator.sample_proba, [SCORES], {"draws": 10**6}),
+        (calibrator.read, [SCORES], {"recall": 0.0}),
+        (calibrator.read, [SCORES], {"probability": 1.0}),
+        (calibrator.read, [SCORES], {"level": 0.0}),
+        (calibrator.when_to_stop, [SCORES], {"recall": 1.5}),
+        (calibrator.relevant_below, [SCORES], {"rank": -1}),
+    ]
+    return [refusal_of(function, *args, **options) for function, args, options in wrong]
+
+
 CASES = (
     {f"measures, {ties}": partial(measures, ties) for ties in ("pessimistic", "expected")}
-    | {"comparisons": comparisons, "features": features, "files": files}
+    | {"comparisons": comparisons, "features": features, "files": files, "refusals": refusals}
     | {
         f"ranker, {loss}, {solver}": partial(ranker, loss=loss, solver=solver)
         for loss in ("map", "roc")

@@ -24,7 +24,7 @@ from bayescal.text import (
 from bayescal.text.classifiers import CLASSIFIERS, fewest_errors
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.indicator_data import COUNTS, LABELS, NEW
-from tests.same_numbers.plain import attributes_of
+from tests.same_numbers.plain import attributes_of, refusal_of
 
 TOPICS = np.column_stack([LABELS, COUNTS[:, 5] > 0, COUNTS[:, 6] + COUNTS[:, 7] > 2])
 WORDS = np.array(["rate", "stock", "wheat", "grain", "oil", "bank", "loan", "ship", "tea", "gold"])
@@ -104,6 +104,42 @@ def of_texts(classifier="linear_svm", **options):
     return found | {"warned": sorted({str(each.message) for each in caught})}
 
 
+def refusals():
+    """Return what wrong arguments are told."""
+    documents, y = texts()
+    wrong = [
+        (MultinomialNaiveBayes().fit, [-COUNTS, LABELS], {}),
+        (BernoulliNaiveBayes().fit, [COUNTS, np.zeros(160)], {}),
+        (BernoulliNaiveBayes().fit, [COUNTS, LABELS[:9]], {}),
+        (DecisionTree(penalty=-1.0).fit, [COUNTS, LABELS], {}),
+        (NearestNeighbours(0).fit, [COUNTS, LABELS], {}),
+        (NearestNeighbours(threshold="cut").fit, [COUNTS, LABELS], {}),
+        (NearestNeighbours().fit(COUNTS, LABELS).kneighbors, [NEW, 0], {}),
+        (MutualInformationSelector(k=0).fit, [COUNTS, LABELS], {}),
+        (MutualInformationSelector(min_documents=0).fit, [COUNTS, LABELS], {}),
+        (MutualInformationSelector(min_documents=161).fit, [COUNTS, LABELS], {}),
+        (mutual_information, [COUNTS, LABELS[:9]], {}),
+        (make_classifier, ["svm"], {}),
+        (linear_svm, [], {"weights": "counts"}),
+        (cross_val_scores, [DecisionTree(), COUNTS, LABELS], {"folds": 1}),
+        (cross_val_scores, [DecisionTree(), COUNTS, LABELS], {"folds": 161}),
+        (raw_scores, [DecisionTree(), NEW], {}),
+        (TextCalibrator(folds=1).fit, [documents, y], {}),
+        (TextCalibrator(folds=60).fit, [documents, y], {}),
+        (TextCalibrator("svm").fit, [documents, y], {}),
+        (TextCalibrator().fit, [documents, y[:9]], {}),
+        (TextCalibrator().fit, ["one text", y], {}),
+        (TextCalibrator().fit, ["one text"], {"y": [1]}),
+        (TextCalibrator().fit, [["a", "b"], [0, 1]], {}),
+        (TextCalibrator().fit, [documents, np.arange(70) % 3], {}),
+        (TextCalibrator().predict, [documents], {}),
+        (load_reuters_scores, ["svm"], {}),
+        (load_reuters_scores, [], {"topic": "tea"}),
+        (load_reuters_scores, [], {"split": "all"}),
+    ]
+    return [refusal_of(function, *args, **options) for function, args, options in wrong]
+
+
 def reuters():
     """Return the scores that the package brings, all and of one topic."""
     return [
@@ -130,5 +166,6 @@ CASES = (
         "texts": of_texts,
         "texts, naive Bayes": partial(of_texts, "naive_bayes", positive=False, random_state=4),
         "reuters": reuters,
+        "refusals": refusals,
     }
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,13 @@ class TrainingDocuments:
         return ScoreColumns.of(self.target).scores(fitted, features)
 
 
+def splitter_of(cv: Any, y: NDArray[Any]) -> Any:
+    """Return the splitter that `cv` names."""
+    if isinstance(cv, bool) or (isinstance(cv, Integral) and cv < 2):
+        raise ValueError(f"cv must be 2 folds or more, a splitter or splits, got {cv}.")
+    return check_cv(cv, y, classifier=True)
+
+
 def score_held_out(
     estimator: Any,
     documents: TrainingDocuments,
@@ -91,7 +99,7 @@ def score_held_out(
         return target, columns, [Scored(estimator, rows, scores)]
     y, used = target.y, np.arange(len(target.y))
     if target.kind == MULTILABEL:
-        splits = list(check_cv(cv, y, classifier=True).split(features, y, **split_params))
+        splits = list(splitter_of(cv, y).split(features, y, **split_params))
         target = _marked_apart(target, splits, tested=ensemble and not pooled)
         constant = target.constant
     else:
@@ -106,7 +114,7 @@ def score_held_out(
     elif constant.any():
         documents = replace(documents, target=_without_constant_labels(target, estimator))
     if target.kind != MULTILABEL:
-        splits = list(check_cv(cv, y, classifier=True).split(features, y, **split_params))
+        splits = list(splitter_of(cv, y).split(features, y, **split_params))
     score = score_folds if ensemble else score_out_of_fold
     columns = ScoreColumns.of(documents.target)
     return target, columns, score(estimator, documents, splits, n_jobs=n_jobs)

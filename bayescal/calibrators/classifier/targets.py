@@ -92,7 +92,8 @@ def read_target(y: Any, n: int, positive: Any = None, known: Any = None) -> Targ
     names = getattr(y, "columns", None)
     values = as_labels(y.toarray() if hasattr(y, "toarray") else y, "y")
     if values.shape[:1] != (n,):
-        raise ValueError(f"X and y must have the same length, got {n} and y {values.shape}.")
+        got = len(values) if values.ndim else "a single label"
+        raise ValueError(f"X and y must have the same length, got {n} and {got}.")
     if n == 0:
         raise ValueError("X and y must hold at least one document of each class, got none.")
     assert_all_finite(values, input_name="y")

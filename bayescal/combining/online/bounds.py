@@ -48,7 +48,7 @@ def weighted_majority_mistakes(
     26.5
     """
     check_flag(decisions=decisions)
-    losses = _losses(expert_losses, beta)
+    losses = _losses("expert_losses", expert_losses, beta)
     left = (1.0 + beta) / 2.0 if decisions else (3.0 + beta) / 4.0
     return float(_credit(losses, beta) / -np.log(left))
 
@@ -77,7 +77,7 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
     >>> round(weighted_majority_loss([10.0, 40.0]), 2)
     15.25
     """
-    losses = _losses(expert_losses, beta)
+    losses = _losses("expert_losses", expert_losses, beta)
     return float(_credit(losses, beta) / (1.0 - beta))
 
 
@@ -170,7 +170,7 @@ def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
     >>> blum_mansour_loss([[10.0, 2.0], [40.0, 1.0]]).round(1)
     array([24.,  6.])
     """
-    losses = np.atleast_2d(_losses(expert_losses, beta))
+    losses = np.atleast_2d(_losses("expert_losses", expert_losses, beta))
     start = np.log(losses.size) / -np.log(beta)
     return np.asarray((losses.min(axis=0) + start) / beta)
 
@@ -223,15 +223,15 @@ def exponentiated_gradient_loss(
     if rate >= 2.0:
         raise ValueError(f"beta must be above exp(-2), about 0.135, for a bound, got {beta}.")
     start = n_indicators * np.log(n_experts) / rate
-    return float(_losses(mixture_loss, beta) / (1.0 - rate / 2.0) + start)
+    return float(_losses("mixture_loss", mixture_loss, beta) / (1.0 - rate / 2.0) + start)
 
 
-def _losses(losses: ArrayLike, beta: float) -> Floats:
+def _losses(name: str, losses: ArrayLike, beta: float) -> Floats:
     """Return sums of errors, checked with the rule's beta."""
     check_fraction(beta=beta)
-    values = np.asarray(unmasked(losses, "losses"), dtype=np.float64)
+    values = np.asarray(unmasked(losses, name), dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all() or values.min() < 0.0:
-        raise ValueError(f"losses must be finite and at least 0, got {losses!r}.")
+        raise ValueError(f"{name} must be finite and at least 0, got {losses!r}.")
     return values
 
 
