@@ -215,7 +215,7 @@ class TestFolds:
         refuse("calibrate them one by one", Y=np.stack([Y4[:120], Y4[:120]], axis=1))
 
     def test_lengths(self):
-        refuse("X and y must have the same length, got 120 and y", Y=Y[:7])
+        refuse("X and y must have the same length, got 120 and 7", Y=Y[:7])
 
 
 class TestWeights:
