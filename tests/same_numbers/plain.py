@@ -16,6 +16,8 @@ MOST_NUMBERS, SUMS = 40, 3
 DIGITS = 12
 # Beside the largest number of an array, smaller ones are what cancellation left.
 CANCELLED = 1e-6
+# What rounding leaves of a difference of numbers near one.
+ROUNDED = 1e-14
 # Coordinates that count from 0.
 COUNTED = ("chain", "draw", "document")
 
@@ -143,7 +145,7 @@ def differences(said, before, rounding, place=""):
 def _close(said, before, rounding):
     finite = np.abs(before[np.isfinite(before)])
     least = CANCELLED * finite.max(initial=0.0)
-    bound = rounding * np.maximum(np.abs(before), least)
+    bound = rounding * np.maximum(np.abs(before), least) + ROUNDED
     with np.errstate(invalid="ignore"):
         near = np.abs(said - before) <= bound
     return near | (said == before) | (np.isnan(said) & np.isnan(before))
