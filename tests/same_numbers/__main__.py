@@ -7,5 +7,4 @@ from tests.same_numbers import ROOMS, write_references
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", UserWarning)
-    for name in sys.argv[1:] or ROOMS:
-        write_references(name)
+    write_references(sys.argv[1:] or ROOMS)

@@ -3,15 +3,12 @@
 import tempfile
 from functools import cache, partial
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 from scipy import special
 
 from bayescal import MulticlassCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
-from bayescal.fitting.engines.multiclass import engine
-from bayescal.fitting.engines.multiclass.sampling import Chains
 from tests.same_numbers.plain import every_group, every_name, outcome
 
 RNG = np.random.default_rng(44)
@@ -151,24 +148,9 @@ def refusals():
     }
 
 
-def drawn_nearby(density, start, centre, root, *, warmup, draws, rng, redraw=None):
-    """Draw from the normal approximation: trajectories magnify what processors round."""
-    points = centre + rng.normal(size=(len(start), draws, centre.size)) @ (0.5 * root).T
-    return Chains(points, 0.9)
-
-
-def without_trajectories(case):
-    """Return a case's results with draws from the normal approximation."""
-    with mock.patch.object(engine, "sample", drawn_nearby):
-        return case()
-
-
 CASES = {
-    name: partial(without_trajectories, case)
-    for name, case in {
-        **{name: partial(results_of, name) for name in FITS},
-        **{f"{name}, answers": partial(answers_of, name) for name in FITS},
-        "kept": kept,
-        "refusals": refusals,
-    }.items()
+    **{name: partial(results_of, name) for name in FITS},
+    **{f"{name}, answers": partial(answers_of, name) for name in FITS},
+    "kept": kept,
+    "refusals": refusals,
 }

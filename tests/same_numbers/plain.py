@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import inspect
 import math
 import warnings
 from collections.abc import Mapping
@@ -39,6 +40,8 @@ def plain(value):
         return value
     if isinstance(value, Path):
         return value.name
+    if inspect.isfunction(value):
+        return value.__qualname__
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, int | float | complex):
