@@ -187,3 +187,16 @@ def test_a_test_that_repeats_documents_refuses_weights_beyond_memory():
 def test_scores_too_small_to_divide_by_are_zero():
     found = within_reach(np.array([0.0, 1e-300, -1e-295, -1e-280, 1.0]), 0.0, 1.0)
     assert found.tolist() == [0.0, 0.0, 0.0, -1e-280, 1.0]
+
+
+def test_weights_of_all_sizes_leave_maps_of_classes_a_mode():
+    rng = np.random.default_rng(7)
+    scores = 2.0 * np.eye(3)[CLASS] + rng.normal(size=(60, 3))
+    weight = 10.0 ** rng.uniform(-30, 30, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = MulticlassCalibrator(draws=10, chains=2, random_state=0)
+        p = fitted.fit(scores, CLASS, sample_weight=weight).predict_proba(scores)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    heaviest = weight > 1e-3 * weight.max()
+    assert (p.argmax(axis=1) == CLASS)[heaviest].all()

@@ -175,7 +175,7 @@ def check_whole(**numbers: Any) -> None:
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or not 0 <= value <= MOST_DOCUMENTS:
             raise ValueError(
-                f"{name} must be a whole number from 0 to {MOST_DOCUMENTS:.0e}, got {value!r}."
+                f"{name} must be a whole number from 0 to {MOST_DOCUMENTS:,}, got {value!r}."
             )
 
 

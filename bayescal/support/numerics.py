@@ -1,7 +1,7 @@
 """Numbers that everything needs: Bayes' rule in log-odds, robust scales, Newton's method."""
 
 from collections.abc import Callable
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -192,7 +192,7 @@ def median(x: Floats, weight: Floats | None) -> float:
 RIDGES = 10.0 ** np.arange(-15, -1)
 
 
-def lower_root(matrix: Floats) -> Floats:
+def lower_root(matrix: Floats, factorise: Callable[[Any], Any] = np.linalg.cholesky) -> Floats:
     """
     Return the Cholesky factor of a curvature, or of several; shape (..., d, d).
 
@@ -200,7 +200,7 @@ def lower_root(matrix: Floats) -> Floats:
     sign of the small ones, the diagonal is raised by the smallest of RIDGES that is enough.
     """
     try:
-        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+        return np.asarray(factorise(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
         diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
         if not (diagonal > 0.0).all():
@@ -209,7 +209,7 @@ def lower_root(matrix: Floats) -> Floats:
         unit = matrix / (size[..., :, None] * size[..., None, :])
         for ridge in RIDGES.tolist():
             try:
-                root = np.linalg.cholesky(unit + ridge * np.eye(matrix.shape[-1]))
+                root: Floats = factorise(unit + ridge * np.eye(matrix.shape[-1]))
             except np.linalg.LinAlgError:
                 continue
             return np.asarray(size[..., :, None] * root)
