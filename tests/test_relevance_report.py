@@ -152,8 +152,8 @@ def test_the_table_facts_and_answer_are_those_of_the_readings(fitted, ranked, pa
         f"Queries {len(readings)}",
         f"Documents {scores.size:,}",
         f"To read {read:,} ({100 * read / scores.size:.0f} %)",
-        f"Relevant documents, expected {sum(r.relevant.value for r in readings.values()):.3g}",
-        f"Of these missed, expected {sum(r.missed.value for r in readings.values()):.3g}",
+        f"Relevant documents, expected {sum(r.relevant.value for r in readings.values()):.0f}",
+        f"Of these missed, expected {sum(r.missed.value for r in readings.values()):.0f}",
         "Queries that the calibrator was fitted to 30",
         f"reaches the recall of 80 % in {enough} of 6 judged queries ({100 * enough / 6:.0f} %),"
         " where 90 % or more were asked for; so few or fewer come by chance with probability"
