@@ -138,6 +138,7 @@ SHOWN = {
     "format(-Infinity)": f"{MINUS}\N{INFINITY}",
     "formatShare(0.5)": "50 %",
     "formatShare(0.09)": "9.0 %",
+    "formatShare(0.095)": "10 %",
     "formatShare(0.005)": "0.50 %",
     "formatShare(0.995)": "99.50 %",
     "formatShare(1)": "100 %",

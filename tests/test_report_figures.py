@@ -90,14 +90,15 @@ def test_decisions_follow_from_the_draws_of_the_page(chromium, one_report, costs
     data = data_of(one_report)
     topic = PageTopic(data, data["topics"][0])
     threshold = float(np.quantile(topic.x, 0.6))
+    recall = 60 + 10 * COSTS.index(costs)
     expected = topic.decision(*costs)
     with opened(chromium, one_report, viewport=DESKTOP) as page:
         start = as_number(page.input_value("#own-value"))
         assert start == pytest.approx(topic.topic["selection"]["at"]["threshold"][0], rel=1e-4)
-        set_controls(page, costs, threshold, 70)
+        set_controls(page, costs, threshold, recall)
         for name in ("cost", "fpr", "miss", "threshold"):
             check_shown(page, name, expected[name])
-        wanted = topic.threshold_for(0.7)
+        wanted = topic.threshold_for(recall / 100)
         check_shown(page, "wanted-threshold", wanted)
         for start, at in (("own", threshold), ("wanted", wanted[0])):
             for name, each in topic.selection(at, costs[2]).items():
@@ -112,15 +113,16 @@ def test_decisions_follow_from_the_draws_of_the_page(chromium, one_report, costs
             assert prior == pytest.approx(topic.fitted_prior(), rel=6e-3)
 
 
-PAGES = [("one_report", COSTS[2]), ("topics_report", COSTS[1]), ("point", COSTS[0])]
+PAGES = [("one_report", COSTS[2], DESKTOP), ("topics_report", COSTS[1], DESKTOP),
+         ("point", COSTS[0], {"width": 330, "height": 800})]  # fmt: skip
 
 
-@pytest.mark.parametrize(("which", "costs"), PAGES)
-def test_figures_of_a_topic_show_its_numbers(chromium, which, costs, request):
+@pytest.mark.parametrize(("which", "costs", "viewport"), PAGES)
+def test_figures_of_a_topic_show_its_numbers(chromium, which, costs, viewport, request):
     path = request.getfixturevalue(which)
     data = data_of(path)
     names = dict(zip(("false_positive", "false_negative", "prior"), costs, strict=True))
-    with opened(chromium, path, viewport=DESKTOP) as page:
+    with opened(chromium, path, viewport=viewport) as page:
         for k, topic in list(enumerate(data["topics"]))[:2]:
             one = PageTopic(data, topic)
             threshold = float(np.quantile(one.x, 0.4))
@@ -168,6 +170,8 @@ def test_figures_of_a_query_show_its_numbers(chromium, rankings):
         with opened(chromium, path, viewport=DESKTOP) as page:
             page.select_option("#choose", value="0")
             assert page.inner_text("#query-name") == first["name"]
+            (marked,) = page.locator("#queries tr.current").all()
+            assert marked.get_attribute("data-topic") == "0"
             stop = "none" if not first["stop"] else first["stop"]
             stop = "all" if first["stop"] == first["documents"] else stop
             assert page.inner_text("#query-facts").startswith(
