@@ -60,6 +60,8 @@ def limits_of_sums_and_shares():
     ]
     zero, known = exact.Limits(0.0, 0.0, 0.0), exact.Limits(4.0, 4.0, 4.0)
     pairs = [(a, b) for a in (*parts, zero, known) for b in (*parts, zero, known)]
+    # Less than one positive in all, as errors of reviewers leave.
+    pairs.append((exact.Limits(0.3, 0.1, 0.6), exact.Limits(0.2, 0.0, 0.3)))
     return {
         "sums": [sampling.sum_limits(parts[:k]) for k in (1, 2, 3)],
         "shares": [sampling.share_limits(*pair) for pair in pairs],
@@ -384,7 +386,11 @@ def stopping_in_parts():
         "no labels": [answer_of(sampling.stop_review, SCORES, labels_of(), rule=rule)
                       for rule in ("elusion", "hypergeometric")],
         "plan": of(control=plan_of("control")),
-        "few controls": of(control=control[:4]),
+        "few controls": [
+            sampling.stop_review(SCORES, known, rule=rule, control=control[:k]).sample
+            for rule in ("control", "target")
+            for k in (3, 4, 9, 31)
+        ],
         "default": sampling.stop_review(SCORES, known, rule="elusion"),
         "refused": [answer_of(of, **each) for each in refused],
         "guarantees": {name: (rule.needs_control, rule.guarantee) for name, rule in
