@@ -12,6 +12,7 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.class_posterior import (
     LogLinearDensities,
     _accepted,
+    _copies,
     cover,
     log_mean_exponential,
 )
@@ -365,3 +366,15 @@ def test_a_heavy_weight_in_a_corner_leaves_the_others():
     error = np.std(shares, ddof=1) / np.sqrt(len(shares))
     assert error < 0.01
     assert np.mean(shares) == pytest.approx(0.1 / 1.099, abs=4 * error)
+
+
+@pytest.mark.parametrize(
+    ("size", "others", "accepted"), [(99, 0.3, None), (99, 0.05, 0.1), (199, 1e-4, None)]
+)
+def test_proposals_are_copied_in_proportion_to_their_weights(size, others, accepted):
+    # At least one in ten is taken, unless a single one would be taken more than ten times.
+    ratios = np.r_[1.0, np.full(size, others)]
+    levels = (np.arange(1000) + 0.5) / 1000
+    copies = np.mean([_copies(ratios, np.full(ratios.size, u)) for u in levels], axis=0)
+    share = ratios.mean() if accepted is None else accepted
+    assert copies == pytest.approx(ratios * (share / ratios.mean()), abs=2e-3)
