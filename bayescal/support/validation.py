@@ -343,8 +343,8 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
             values = np.array(values.tolist()).reshape(values.shape)
     if values.dtype.kind == "c":
         raise ValueError(
-            f"{name} must hold text, real numbers or booleans, got {values.flat[0]!r}: give"
-            " complex ones as text."
+            f"Complex data not supported: {name} must hold text, real numbers or booleans, got"
+            f" {values.flat[0]!r}. Give complex ones as text."
         )
     return values
 
