@@ -80,7 +80,7 @@ def file_name(*parts):
 
 
 def read(page):
-    """Return what is drawn of all figures in sight, with the files of their numbers."""
+    """Return the marks of all visible figures, and the files of their numbers."""
     found = page.evaluate(READ)
     files = saved(page, "figure:visible button")
     return [{**each, "file": file} for each, file in zip(found, files, strict=True)]

@@ -1,7 +1,7 @@
 """Results of every room on small data, to compare one version with the next.
 
 Each module here but `plain` and `steady` is a room: its `CASES` name functions without arguments,
-which return what the package answers. `python -m tests.same_numbers` writes the references anew: do
+which return results of the package. `python -m tests.same_numbers` writes the references anew: do
 so only where results are meant to change, and say in the commit which and why.
 """
 
@@ -29,18 +29,18 @@ def cases_of(room):
 
 
 def results_of(room, name):
-    """Return what a case answers, in plain form."""
+    """Return the results of a case, in plain form."""
     with mock.patch.object(engine, "sample", drawn_nearby):
         return plain(cases_of(room)[name]())
 
 
 def references_of(room):
-    """Return what the cases of a room answered when their references were written."""
+    """Return the stored results of a room, by case."""
     return json.loads((FOLDER / f"{room}.json").read_text(encoding="utf-8"))
 
 
 def write_references(rooms):
-    """Write what the cases of rooms answer, a line for each."""
+    """Write the results of rooms, a line for each case."""
     rounding = rounding_of_processor() + "\n"
     if set(rooms) != set(ROOMS) and PROCESSOR.read_text() != rounding:
         raise SystemExit("This processor rounds differently: write the references of all rooms.")

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+from scipy.special import expit
 
 from bayescal import monitoring
 from bayescal.metrics import changes
@@ -11,25 +12,21 @@ from tests.same_numbers.plain import answer_of
 
 N = 150
 LOGIT = np.random.default_rng(51).normal(-0.7, 1.3, N).round(2)
-P = 1.0 / (1.0 + np.exp(-LOGIT))
+P = expit(LOGIT)
 UNIFORM = np.random.default_rng(52).random(N)
 COUNTS = np.random.default_rng(53).integers(0, 3, N)
 SITES = np.array(["north", "south", "east"])[np.arange(N) % 7 % 3]
 
 
-def _of(log_odds):
-    return 1.0 / (1.0 + np.exp(-log_odds))
-
-
 TRUTH = {
     "right": UNIFORM < P,
-    "more": _of(LOGIT + 0.9) > UNIFORM,
-    "fewer": _of(LOGIT - 0.8) > UNIFORM,
-    "steeper": _of(2.4 * LOGIT + 0.7) > UNIFORM,
-    "bent": _of(1.6 * np.abs(LOGIT) - 1.6) > UNIFORM,
-    "by site": _of(LOGIT + np.where(SITES == "north", 2.5, -1.4)) > UNIFORM,
+    "more": expit(LOGIT + 0.9) > UNIFORM,
+    "fewer": expit(LOGIT - 0.8) > UNIFORM,
+    "steeper": expit(2.4 * LOGIT + 0.7) > UNIFORM,
+    "bent": expit(1.6 * np.abs(LOGIT) - 1.6) > UNIFORM,
+    "by site": expit(LOGIT + np.where(SITES == "north", 2.5, -1.4)) > UNIFORM,
     "none": np.zeros(N, dtype=bool),
-    "reversed": _of(-2.0 * LOGIT) > UNIFORM,
+    "reversed": expit(-2.0 * LOGIT) > UNIFORM,
 }
 SAMPLED = np.where(TRUTH["more"], 0.9, 0.3)
 EVERY = {

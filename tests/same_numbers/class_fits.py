@@ -79,7 +79,7 @@ def results_of(name):
 
 
 def answers_of(name):
-    """Return what a fit answers: probabilities, intervals, draws, sets, decisions."""
+    """Return the predictions of a fit: probabilities, intervals, draws, sets, decisions."""
     calibrator = fitted(name)
     at = AT_ENDS if name == "probabilities" else SHOWN[:, : len(calibrator.classes_)]
     prior, costs = PRIOR[: at.shape[1]], COSTS[: at.shape[1], : at.shape[1]]

@@ -116,7 +116,7 @@ def fitted(name):
 
 
 def results_of(name):
-    """Return what a calibrated classifier found, and what it answers for new documents."""
+    """Return the fitted attributes of a calibrated classifier, and its predictions."""
     said = fitted(name)
     prior = {"two": 0.2, "classes": [0.2, 0.2, 0.6], "joint": [0.5, 0.3, 0.2]}.get(name)
     return {
@@ -143,7 +143,7 @@ def results_of(name):
 
 
 def saved():
-    """Return what classifiers answer that were saved and loaded."""
+    """Return the predictions of classifiers that were saved and loaded."""
     said = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in ("auto", "labels"):

@@ -22,7 +22,7 @@ from bayescal.combining.indicators import (
 )
 from bayescal.combining.tasks import PooledCombiner
 from tests import indicator_data
-from tests.same_numbers.plain import attributes_of, refusal_of
+from tests.same_numbers.plain import answer_of, attributes_of
 from tests.task_scores import made_tasks
 
 N = 70
@@ -50,7 +50,7 @@ class Squares(TransformerMixin, BaseEstimator):
 
 
 def said(model, new=NEW):
-    """Return everything that a combined classifier says of new documents."""
+    """Return all results of a combined classifier for new documents."""
     found = {name: value for name, value in attributes_of(model).items() if name not in PLAIN}
     found["decision"] = model.decision_function(new)
     found["class"] = model.predict(new)
@@ -82,7 +82,7 @@ def of_combiner(combiner, y=LABELS, weights=None, inclusion=None, **options):
 
 
 def of_many_tasks(metaclassifier="weights", **options):
-    """Return what tasks learn from one another, and what is said of an added one."""
+    """Return the fit of many tasks, and predictions that include an added task."""
     inputs, y, task = made_tasks(tasks=3, n=40, seed=1, differ=0.5, rare=0.3)
     options = {"cv": 3, "random_state": 3} | options
     model = PooledCombiner(metaclassifier, **options).fit(inputs, y, task)
@@ -157,7 +157,7 @@ def indicators_of_posteriors():
 
 
 def refusals():
-    """Return what wrong arguments are told."""
+    """Return the errors that wrong arguments raise."""
     fitted = CombinedClassifier(PAIR, combiner="logistic", cv=2).fit(X, LABELS)
     inputs, y, task = made_tasks(tasks=2, n=20)
     tasks = PooledCombiner("tree", specialise="general", cv=2).fit(inputs, y, task)
@@ -211,7 +211,7 @@ def refusals():
         (vectors.transform, [X[:, :2]]),
         (ScorePosterior.of, [ScoreCalibrator(inference="mle").fit(X[:, 0], LABELS), X[:, 0]]),
     ]
-    return [refusal_of(function, *args) for function, args in wrong]
+    return [answer_of(function, *args) for function, args in wrong]
 
 
 CASES = (

@@ -53,7 +53,7 @@ def costs_of_decisions():
 
 
 def what_labels_are_worth():
-    """Return what labels save, and what they tell of the calibration."""
+    """Return the saving by labels, and their evidence on the calibration."""
     other = 1.0 - 0.8 * P[:, :5]
     return {
         "saving": {name: decisions.value_of_label(P, costs) for name, costs in COSTS.items()},
@@ -119,7 +119,7 @@ def thresholds_on_scores():
 
 
 def ranks_to_read():
-    """Return how far rankings have to be read."""
+    """Return the ranks at which reading may stop."""
     positives = [[1, 0, 2, 1, 1], [0, 0, 0, 0, 0], [0, 3, 0, 1, 0], [1, 1, 1, 1, 1]]
     return {
         "recall": ranks.recall_by_rank(positives),

@@ -66,7 +66,7 @@ def _everywhere(function, own):
 
 
 def module_functions(name):
-    """Return what the functions of a family's own module answer."""
+    """Return the results of the functions in a family's own module."""
     module = getattr(families, name)
     own = FAMILIES[name].from_sides(*SIDES["steep"])
     return {

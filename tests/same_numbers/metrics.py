@@ -46,7 +46,7 @@ CLASS_WEIGHTED = {
 
 
 def _of_weights(function, y_true=TRUTH, y_prob=P, weighted=WEIGHTED, **options):
-    """Return what a metric answers with each kind of weights."""
+    """Return a metric with each kind of weights."""
     return {
         name: answer_of(function, y_true, y_prob, **options, **weights)
         for name, weights in weighted.items()
@@ -165,7 +165,7 @@ def reliability_by_default():
 
 
 def decomposition():
-    """Return what scores are made of."""
+    """Return the decompositions of scores."""
     scores = {"brier": {}, "log": {"score": metrics.log_loss}}
     return {
         name: _of_weights(metrics.score_decomposition, **some) for name, some in scores.items()

@@ -15,7 +15,7 @@ from bayescal.combining.online import (
     winnow_mistakes,
 )
 from bayescal.combining.online.rules import RULES
-from tests.same_numbers.plain import attributes_of, refusal_of
+from tests.same_numbers.plain import answer_of, attributes_of
 
 RNG = np.random.default_rng(11)
 LABELS = RNG.choice([0, 1, 2], size=60, p=[0.6, 0.3, 0.1])
@@ -39,7 +39,7 @@ LOSSES = [12.5, 7.25, 30.0]
 
 
 def of_rule(rule, **options):
-    """Return what is learnt of three classes and of two, in passes and in parts."""
+    """Return the weights and predictions for three classes and for two."""
     indicators = None if rule in ("wma", "winnow") else INDICATORS
     combiner = OnlineCombiner(rule, beta=0.6, eta=0.4, passes=3, **options)
     combiner.fit(EXPERTS, LABELS, indicators=indicators)
@@ -61,7 +61,7 @@ def of_rule(rule, **options):
 
 
 def of_sleepers():
-    """Return what "winnow" learns of experts that sleep, by a mask and by nan."""
+    """Return the weights of "winnow" where experts sleep, by a mask and by nan."""
     masked = OnlineCombiner("winnow", constant_experts=False).fit(EXPERTS, LABELS, awake=AWAKE)
     experts = np.where(AWAKE[..., None], EXPERTS, np.nan)
     unsaid = OnlineCombiner("winnow", constant_experts=False).fit(experts, LABELS)
@@ -93,7 +93,7 @@ def bounds():
 
 
 def refusals():
-    """Return what wrong arguments are told."""
+    """Return the errors that wrong arguments raise."""
     learnt = OnlineCombiner().fit(EXPERTS, LABELS, indicators=INDICATORS)
     few = {"P": EXPERTS[:5], "y": LABELS[:5], "classes": [0, 1, 2]}
     wrong = [
@@ -132,9 +132,9 @@ def refusals():
     ]
     options = [{"rule": "em"}, {"beta": 1.0}, {"eta": 0.0}, {"passes": 0}, {"beta": 1e-200}]
     return [
-        *(refusal_of(function, *args) for function, args in wrong),
-        *(refusal_of(OnlineCombiner().fit, **few | each) for each in of_inputs),
-        *(refusal_of(OnlineCombiner(**each).fit, EXPERTS, LABELS) for each in options),
+        *(answer_of(function, *args) for function, args in wrong),
+        *(answer_of(OnlineCombiner().fit, **few | each) for each in of_inputs),
+        *(answer_of(OnlineCombiner(**each).fit, EXPERTS, LABELS) for each in options),
     ]
 
 

@@ -23,17 +23,6 @@ ROUNDED = 1e-14
 COUNTED = ("chain", "draw", "document")
 
 
-def answer_of(function, *arguments, **options):
-    """Return what a call answers, and its warnings if there are any; or the error's message."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            said = function(*arguments, **options)
-        except (TypeError, ValueError) as refused:
-            return f"{type(refused).__name__}: {refused}"
-    return {"said": said, "warned": [str(each.message) for each in heard]} if heard else said
-
-
 def plain(value):
     """Return a result as what JSON holds: dictionaries, lists, texts and numbers."""
     if value is None or isinstance(value, bool | str):
@@ -120,13 +109,13 @@ def outcome(function, *arguments, **options):
     return said | {"warnings": texts} if texts else said
 
 
-def refusal_of(function, *args, **options):
-    """Return the kind and the message of the error that a call raises, if it does."""
-    try:
-        function(*args, **options)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "none"
+def answer_of(function, *arguments, **options):
+    """Return the answer of a call, with its warnings if there are any; or the error."""
+    found = outcome(function, *arguments, **options)
+    if "error" in found:
+        return found["error"]
+    said = found["answer"]
+    return {"said": said, "warned": found["warnings"]} if "warnings" in found else said
 
 
 def differences(said, before, rounding, place=""):

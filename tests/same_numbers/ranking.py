@@ -25,7 +25,7 @@ from bayescal.ranking import (
     standardise_within_queries,
 )
 from tests.ranking_data import linear_queries
-from tests.same_numbers.plain import attributes_of, refusal_of
+from tests.same_numbers.plain import answer_of, attributes_of
 
 X, RELEVANT, QID = linear_queries(n_queries=5, size=9, n_features=3, grid=True)
 GRADES = RELEVANT * 2 + (X[:, 1] > 0.5)
@@ -140,7 +140,7 @@ def relevance(**options):
 
 
 def read(**options):
-    """Return everything that a calibrator of relevance says of new queries."""
+    """Return all results of a calibrator of relevance for new queries."""
     model = relevance(**options)
     rng = np.random.default_rng(7)
     scores, qid = rng.normal(11.0, 4.0, 21), np.repeat([5, 3], [13, 8])
@@ -170,7 +170,7 @@ def read(**options):
 
 
 def refusals():
-    """Return what wrong arguments are told."""
+    """Return the errors that wrong arguments raise."""
     calibrator = relevance()
     wrong = [
         (average_precision, [RELEVANT, SCORES[:9]], {}),
@@ -209,7 +209,7 @@ def refusals():
         (calibrator.when_to_stop, [SCORES], {"recall": 1.5}),
         (calibrator.relevant_below, [SCORES], {"rank": -1}),
     ]
-    return [refusal_of(function, *args, **options) for function, args, options in wrong]
+    return [answer_of(function, *args, **options) for function, args, options in wrong]
 
 
 CASES = (

@@ -1,4 +1,4 @@
-"""What makes results comparable between processors, which round sums differently."""
+"""Make results comparable between processors, which round sums differently."""
 
 import hashlib
 

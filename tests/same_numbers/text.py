@@ -24,7 +24,7 @@ from bayescal.text import (
 from bayescal.text.classifiers import CLASSIFIERS, fewest_errors
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.indicator_data import COUNTS, LABELS, NEW
-from tests.same_numbers.plain import attributes_of, refusal_of
+from tests.same_numbers.plain import answer_of, attributes_of
 
 TOPICS = np.column_stack([LABELS, COUNTS[:, 5] > 0, COUNTS[:, 6] + COUNTS[:, 7] > 2])
 WORDS = np.array(["rate", "stock", "wheat", "grain", "oil", "bank", "loan", "ship", "tea", "gold"])
@@ -42,7 +42,7 @@ def texts():
 
 
 def of_model(model):
-    """Return what a model of counts has fitted, and what it says of new ones."""
+    """Return the fitted attributes of a model of counts, and its predictions."""
     fitted = model.fit(COUNTS, LABELS)
     found = {name: value for name, value in attributes_of(fitted).items() if name != "tree_"}
     if "documents_" in found:
@@ -105,7 +105,7 @@ def of_texts(classifier="linear_svm", **options):
 
 
 def refusals():
-    """Return what wrong arguments are told."""
+    """Return the errors that wrong arguments raise."""
     documents, y = texts()
     wrong = [
         (MultinomialNaiveBayes().fit, [-COUNTS, LABELS], {}),
@@ -137,7 +137,7 @@ def refusals():
         (load_reuters_scores, [], {"topic": "tea"}),
         (load_reuters_scores, [], {"split": "all"}),
     ]
-    return [refusal_of(function, *args, **options) for function, args, options in wrong]
+    return [answer_of(function, *args, **options) for function, args, options in wrong]
 
 
 def reuters():

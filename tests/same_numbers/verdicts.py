@@ -1,6 +1,7 @@
 """Verdicts on probabilities, of two classes and of several: numbers and words."""
 
 import numpy as np
+from scipy.special import expit
 
 from bayescal.metrics import calibration_verdict, class_verdict
 from bayescal.metrics.verdict import count_words, counted, p_words
@@ -10,28 +11,24 @@ WORDS = ("outcome", "calibrated", "informative", "text", "accuracy", "accuracy_e
 RNG = np.random.default_rng(12)
 N = 160
 LOGIT = RNG.normal(-0.6, 1.4, N).round(1)
-P = 1.0 / (1.0 + np.exp(-LOGIT))
+P = expit(LOGIT)
 UNIFORM = RNG.random(N)
 COUNTS = RNG.integers(0, 3, N)
 SHIFTS = np.random.default_rng(2).normal(0.0, 0.8, (30, 1))
 
 
-def _of(log_odds):
-    return 1.0 / (1.0 + np.exp(-log_odds))
-
-
 # Labels that probabilities P do not know of: truth by name of the error.
 TRUTH = {
     "right": UNIFORM < P,
-    "more": _of(LOGIT + 1.1) > UNIFORM,
-    "fewer": _of(LOGIT - 1.3) > UNIFORM,
-    "steeper": _of(2.9 * LOGIT + 0.3) > UNIFORM,
-    "flatter": _of(0.2 * LOGIT - 0.5) > UNIFORM,
-    "bent": _of(np.abs(LOGIT) * 1.6 - 1.2) > UNIFORM,
+    "more": expit(LOGIT + 1.1) > UNIFORM,
+    "fewer": expit(LOGIT - 1.3) > UNIFORM,
+    "steeper": expit(2.9 * LOGIT + 0.3) > UNIFORM,
+    "flatter": expit(0.2 * LOGIT - 0.5) > UNIFORM,
+    "bent": expit(np.abs(LOGIT) * 1.6 - 1.2) > UNIFORM,
     "none": np.zeros(N, dtype=bool),
     "all": np.ones(N, dtype=bool),
 }
-DRAWS = {"narrow": _of(LOGIT + 0.1 * SHIFTS), "wide": _of(LOGIT + SHIFTS)}
+DRAWS = {"narrow": expit(LOGIT + 0.1 * SHIFTS), "wide": expit(LOGIT + SHIFTS)}
 PARTS = {"sample_weight": 0.3 + COUNTS}
 SAMPLED = {"inclusion": np.where(TRUTH["right"], 0.8, 0.25) * np.where(np.arange(N) % 3, 1.0, 0.5)}
 

@@ -275,7 +275,7 @@ class Posterior:
 
     @property
     def of_block(self) -> NDArray[np.bool_]:
-        """Return which coefficient is of which block, (P, blocks)."""
+        """Return the indicator matrix of coefficients by blocks, (P, blocks)."""
         return np.asarray(self.block[:, None] == np.arange(len(self.names)))
 
     def maps(self, points: Floats) -> Maps:
