@@ -33,8 +33,8 @@ NOT_HANDED_ON = {
     # A verdict has a level of its own, 95 % unless the user asks it alone.
     ("predict", "class_verdict", "level"),
     ("_tested", "class_verdict", "level"),
-    ("audit", "calibration_verdict", "level"),
-    ("audit", "calibration_verdict", "draws"),
+    ("audit_outcomes", "calibration_verdict", "level"),
+    ("audit_outcomes", "calibration_verdict", "draws"),
     ("foresee", "labels_needed", "level"),
     ("foresee", "labels_needed", "random_state"),
     ("foresee", "labels_needed", "threshold"),
@@ -139,7 +139,6 @@ def _open(call):
     return starred or any(each.arg is None for each in call.keywords)
 
 
-@pytest.mark.slow
 def test_what_a_function_takes_it_hands_on(calls):
     """Where caller and called have a parameter of one name, the call says something of it."""
     seen, dropped = 0, set()
