@@ -106,13 +106,14 @@ class TestWithinRange:
 
 
 class TestFolds:
-    def test_never_more_folds_than_documents_of_the_rarer_class(self):
-        (problem,) = binary_problems(read_target([0] * 20 + [1] * 3, 23))
+    @pytest.mark.parametrize("rarer", [0, 1])
+    def test_never_more_folds_than_documents_of_the_rarer_class(self, rarer):
+        (problem,) = binary_problems(read_target([1 - rarer] * 20 + [rarer] * 3, 23))
         splits = splits_of(problem, 5, np.zeros((23, 1)), {})
         assert len(splits) == 3
         for train, held in splits:
-            assert problem.positive[held].sum() == 1
-            assert problem.positive[train].sum() == 2
+            assert (problem.positive[held] == rarer).sum() == 1
+            assert (problem.positive[train] == rarer).sum() == 2
 
     def test_a_single_document_of_a_class_is_refused(self):
         target = read_target(["a"] * 20 + ["b"], 21)

@@ -1,0 +1,229 @@
+"""Draws of curves, of every kind: some of the draws, other class priors, levels at the ends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.special import expit, logit
+
+from bayescal.families import FAMILIES
+from bayescal.families.draws import density_draws
+from bayescal.fitting.covariates import Covariates
+from bayescal.fitting.curves.averaged_draws import AveragedDraws
+from bayescal.fitting.curves.changed_draws import ChangedDraws
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.combined_draws import CombinedDraws
+from bayescal.fitting.curves.end_levels import LevelledCurves, read_levels
+from bayescal.fitting.curves.log_odds_draws import IdentityDraws, MonotoneDraws, RecalibratedDraws
+from bayescal.fitting.curves.program_draws import (
+    DocumentCurves,
+    ProgramClassDraws,
+    ProgramDraws,
+    ProgramLogOdds,
+)
+from bayescal.fitting.engines.atoms import GROUP
+from bayescal.fitting.engines.monotone.density import Pieces
+from bayescal.fitting.scores import BinaryScores
+from bayescal.metrics.changes import LogOddsFrame
+
+RNG = np.random.default_rng(12)
+DRAWS = 6
+PRIOR = RNG.uniform(0.1, 0.6, DRAWS)
+SHIFT = RNG.normal(0.0, 0.3, DRAWS)
+SCORES = np.array([-3.0, -0.5, 0.0, 0.4, 1.1, 2.0])
+DATA = BinaryScores(SCORES, np.array([False, False, True, False, True, True]))
+SOME = np.array([4, 0, 4, 3])
+OTHER = RNG.uniform(0.1, 0.9, DRAWS)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Functions of a program without a program: log-odds, and log densities of two classes."""
+
+    def log_odds(self, scores, values, columns):
+        added = 0.0 if columns is None else np.asarray(columns["length"])
+        return values["slope"][:, None] * scores + added
+
+    def log_density(self, klass, scores, values, columns):
+        return -np.abs(self.log_odds(scores, values, columns) - klass)
+
+
+def densities(draws=DRAWS):
+    """Return draws of a Gaussian and of an asymmetric Laplace density."""
+    families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
+    which, warp = np.arange(draws) % 2, np.where(np.arange(draws) % 3, np.inf, 2.0)
+    sides = [RNG.uniform([[k - 0.5], [0.8], [0.8]], [[k], [2.0], [2.0]], (3, draws)) for k in (0, 1)]
+    # Sides of a symmetric family are alike.
+    for each in sides:
+        each[2] = np.where(which == 0, each[1], each[2])
+    return [density_draws(families, which, each, warp, 0.1) for each in sides]
+
+
+MONOTONE = MonotoneDraws(
+    Pieces(np.array([-2.0, 0.0, 1.0]), 0.2),
+    RNG.normal(size=DRAWS),
+    RNG.uniform(0.2, 1.5, (DRAWS, 4)),
+    PRIOR,
+    0.1,
+    1.4,
+    3.0,
+)
+PROGRAM = ProgramDraws(Line(), {"slope": RNG.uniform(0.5, 2.0, DRAWS)})
+KINDS = {
+    "monotone": MONOTONE,
+    "identity": IdentityDraws(PRIOR, SHIFT),
+    "averaged": AveragedDraws(np.array([-1.0, 0.3, 1.0]), RNG.normal(size=(DRAWS, 3)), PRIOR, SHIFT),
+    "changed": ChangedDraws(
+        LogOddsFrame.of(SCORES, np.ones(SCORES.size)), RNG.normal(0.0, 0.2, (DRAWS, 2)), PRIOR, SHIFT
+    ),
+    "densities": ClassDraws(*densities(), PRIOR),
+    "program": ProgramLogOdds(PROGRAM, PRIOR, SHIFT),
+    "program of densities": ProgramClassDraws.of_draws(PROGRAM, PRIOR),
+}
+KINDS["recalibrated"] = RecalibratedDraws(KINDS["densities"], MONOTONE)
+KINDS["levelled"] = LevelledCurves(
+    KINDS["identity"],
+    np.array([-0.5, 1.1]),
+    np.array([True, False]),
+    RNG.normal(size=(DRAWS, 2)),
+    RNG.uniform(0.1, 0.6, DRAWS),
+)
+PARTS = (MONOTONE, KINDS["densities"]), np.array([0.3, 0.7]), np.array([1, 0, 1, 1, 0, 1])
+KINDS["combined"] = CombinedDraws(*PARTS, None, PRIOR)
+WITH_LAPSES = CombinedDraws(*PARTS, RNG.uniform(0.0, 0.1, DRAWS), PRIOR, (-1.0, 1.5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_draws_say_what_they_say_among_all(kind):
+    curves = KINDS[kind]
+    taken = curves.take(SOME)
+    assert (curves.size, taken.size) == (DRAWS, SOME.size)
+    np.testing.assert_array_equal(taken.prior, curves.prior[SOME])
+    np.testing.assert_allclose(taken.log_odds(SCORES), curves.log_odds(SCORES)[SOME], rtol=1e-12)
+    moved = taken.with_prior(OTHER[SOME]).log_odds(SCORES)
+    np.testing.assert_allclose(moved, curves.with_prior(OTHER).log_odds(SCORES)[SOME], rtol=1e-9)
+    if kind != "combined":
+        of_labels = curves.label_log_odds(DATA)
+        np.testing.assert_allclose(taken.label_log_odds(DATA), of_labels[SOME])
+        if kind != "recalibrated":
+            np.testing.assert_array_equal(of_labels, curves.log_odds(SCORES))
+
+
+def test_some_draws_keep_their_lapses():
+    for curves in (WITH_LAPSES, WITH_LAPSES.by_part().take(SOME)):
+        taken = curves.take(np.array([3, 1]))
+        np.testing.assert_array_equal(taken.lapse, curves.lapse[[3, 1]])
+        np.testing.assert_array_equal(taken.base, curves.base[[3, 1]])
+        np.testing.assert_allclose(taken.log_odds(SCORES), curves.log_odds(SCORES)[[3, 1]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_prior_moves_every_draw_by_its_log_odds(kind):
+    curves = KINDS[kind]
+    moved = curves.with_prior(OTHER)
+    by = (logit(OTHER) - logit(curves.prior))[:, None]
+    np.testing.assert_array_equal(moved.prior, OTHER)
+    np.testing.assert_allclose(moved.log_odds(SCORES), curves.log_odds(SCORES) + by, atol=1e-9)
+    # The first one is forgotten where a second one is given.
+    back = moved.with_prior(curves.prior)
+    np.testing.assert_allclose(back.log_odds(SCORES), curves.log_odds(SCORES), atol=1e-9)
+
+
+# A combination's predictive curve is of all draws, an averaged one's of the score.
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"combined", "averaged"}))
+def test_one_draw_predicts_what_it_says(kind):
+    one = KINDS[kind].take(np.array([2]))
+    np.testing.assert_allclose(one.predictive(SCORES), one.log_odds(SCORES)[0], atol=1e-9)
+
+
+def test_levels_stand_at_and_beyond_the_ends():
+    levelled, part = KINDS["levelled"], KINDS["identity"]
+    low, high = levelled.level.T
+    own = part.log_odds(SCORES)
+    said = levelled.log_odds(SCORES)
+    np.testing.assert_array_equal(said[:, :2], np.stack([low, low], axis=1))
+    np.testing.assert_array_equal(said[:, 2:4], own[:, 2:4])
+    np.testing.assert_array_equal(said[:, 4:], np.stack([high, high], axis=1))
+    means = logit(expit(np.stack([low, high])).mean(axis=1))
+    np.testing.assert_allclose(levelled.predictive(SCORES)[[0, 1, 4, 5]], np.repeat(means, 2))
+    np.testing.assert_allclose(levelled.predictive(SCORES)[2:4], part.predictive(SCORES[2:4]))
+
+
+def test_a_level_counts_for_its_own_documents_alone():
+    densities, scored = KINDS["densities"], RNG.normal(size=(DRAWS, SCORES.size))
+    levelled = LevelledCurves(
+        densities, np.array([1.1]), np.array([False]), RNG.normal(size=(DRAWS, 1)), PRIOR
+    )
+    assert levelled.densities is densities
+    seen, own = levelled.seen(DATA, scored), densities.seen(DATA, scored)
+    np.testing.assert_array_equal(seen, np.where(SCORES >= 1.1, scored, own))
+    assert KINDS["levelled"].seen(DATA, scored) is None  # its part was fitted to nothing
+
+
+@pytest.mark.parametrize("lapse", [None, np.array([0.02, 0.06])])
+def test_levels_of_a_tree_have_their_lapses_taken_out(lapse):
+    level = RNG.uniform(0.3, 0.9, (2, 3, 2))
+    level[1, 1, 1] = 1e-9
+    prior = RNG.uniform(0.2, 0.4, (2, 3))
+    group = xr.Dataset(
+        {
+            "level": (("end", "chain", "draw"), np.moveaxis(level, 2, 0)),
+            "prior": (("chain", "draw"), prior),
+            "lowest": ("end", [True, False]),
+        },
+        {"end": [-1.0, 2.0]},
+    )
+    (found,) = read_levels({GROUP: group}, (KINDS["identity"],), lapse)
+    assert found.part is KINDS["identity"]
+    np.testing.assert_array_equal(found.prior, prior.ravel())
+    assert (found.end.tolist(), found.lowest.tolist()) == ([-1.0, 2.0], [True, False])
+    # A document lapses with probability r, and is then positive as often as any other.
+    rate = 0.0 if lapse is None else 0.04
+    with_lapses = rate * prior.mean() + (1.0 - rate) * expit(found.level)
+    held = np.ones((6, 2), dtype=bool)
+    held[4, 1] = False
+    np.testing.assert_allclose(with_lapses[held], level.reshape(6, 2)[held])
+    assert found.level[4, 1] == pytest.approx(logit(1e-6))
+
+
+def test_trees_without_levels_and_with_spoilt_ones():
+    parts = KINDS["identity"], MONOTONE
+    assert read_levels({}, parts, None) is parts
+    group = xr.Dataset(
+        {
+            "level": (("chain", "draw", "end"), [[[0.5]]]),
+            "prior": (("chain", "draw"), [[np.nan]]),
+            "lowest": ("end", [True]),
+        },
+        {"end": [0.0]},
+    )
+    for spoilt in (group, group.assign(prior=group["prior"] * 0 + 0.2, level=group["level"] / 0)):
+        with pytest.raises(ValueError, match="the draws of the levels hold values"):
+            read_levels({GROUP: spoilt}, parts, None)
+
+
+@pytest.mark.parametrize("kind", ["program", "program of densities"])
+def test_documents_have_columns_of_their_own(kind):
+    curves = KINDS[kind]
+    columns = Covariates.read({"length": np.array([0.5, -1.0, 2.0])}, 3)
+    score = np.array([0.3, -0.2, 1.0])
+    documents = DocumentCurves(curves, score, columns)
+    rows = np.array([2.0, 0.0, 2.0])
+    slope, length = PROGRAM.values["slope"][:, None], np.array([2.0, 0.5, 2.0])
+    line = slope * np.array([1.0, 0.3, 1.0]) + length
+    if kind == "program":
+        expected = line + SHIFT[:, None]
+    else:
+        expected = logit(PRIOR)[:, None] - np.abs(line - 1.0) + np.abs(line)
+    np.testing.assert_allclose(documents.log_odds(rows), expected)
+    of_two = documents.take(SOME).log_odds(rows)
+    np.testing.assert_allclose(of_two, expected[SOME])
+    by = (logit(OTHER) - logit(PRIOR))[:, None]
+    np.testing.assert_allclose(documents.with_prior(OTHER).log_odds(rows), expected + by)
+    assert (documents.size, documents.prior is curves.prior) == (DRAWS, True)
+    one = documents.take(np.array([1]))
+    np.testing.assert_allclose(one.predictive(rows), one.log_odds(rows)[0])
+    data = BinaryScores(score, np.array([True, False, True]), covariates=columns)
+    each = documents.log_odds(np.arange(3.0))
+    np.testing.assert_array_equal(curves.label_log_odds(data), each)
