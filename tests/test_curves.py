@@ -53,7 +53,9 @@ def densities(draws=DRAWS):
     """Return draws of a Gaussian and of an asymmetric Laplace density."""
     families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
     which, warp = np.arange(draws) % 2, np.where(np.arange(draws) % 3, np.inf, 2.0)
-    sides = [RNG.uniform([[k - 0.5], [0.8], [0.8]], [[k], [2.0], [2.0]], (3, draws)) for k in (0, 1)]
+    sides = [
+        RNG.uniform([[k - 0.5], [0.8], [0.8]], [[k], [2.0], [2.0]], (3, draws)) for k in (0, 1)
+    ]
     # Sides of a symmetric family are alike.
     for each in sides:
         each[2] = np.where(which == 0, each[1], each[2])
@@ -73,9 +75,14 @@ PROGRAM = ProgramDraws(Line(), {"slope": RNG.uniform(0.5, 2.0, DRAWS)})
 KINDS = {
     "monotone": MONOTONE,
     "identity": IdentityDraws(PRIOR, SHIFT),
-    "averaged": AveragedDraws(np.array([-1.0, 0.3, 1.0]), RNG.normal(size=(DRAWS, 3)), PRIOR, SHIFT),
+    "averaged": AveragedDraws(
+        np.array([-1.0, 0.3, 1.0]), RNG.normal(size=(DRAWS, 3)), PRIOR, SHIFT
+    ),
     "changed": ChangedDraws(
-        LogOddsFrame.of(SCORES, np.ones(SCORES.size)), RNG.normal(0.0, 0.2, (DRAWS, 2)), PRIOR, SHIFT
+        LogOddsFrame.of(SCORES, np.ones(SCORES.size)),
+        RNG.normal(0.0, 0.2, (DRAWS, 2)),
+        PRIOR,
+        SHIFT,
     ),
     "densities": ClassDraws(*densities(), PRIOR),
     "program": ProgramLogOdds(PROGRAM, PRIOR, SHIFT),

@@ -475,8 +475,14 @@ def simulate_scores(
     program, (centre, spread) = record.program(), record.units
     model = build_model(program, data, _given(program, record))
     one = {rv.name: rv.type(rv.name) for rv in model.free_RVs}
-    (score,) = clone_replace([model["score"]], {model[name]: one[name] for name in one})
-    function = compile_random(list(one.values()), score, random_seed=int(rng.integers(2**31)))
+    # The score's density may depend on the label's variable: it is the class, and not drawn anew.
+    label = model["label"]
+    known = {label: label.type.filter_variable(model.rvs_to_values[label])}
+    known |= {model[name]: one[name] for name in one}
+    (score,) = clone_replace([model["score"]], known)
+    function = compile_random(
+        list(one.values()), score, random_seed=int(rng.integers(2**31)), on_unused_input="ignore"
+    )
     count = next(iter(draws.values())).shape[0]
     out = [function(*(draws[name][k] for name in one)) for k in range(count)]
     return centre + spread * np.stack(out)
