@@ -105,6 +105,35 @@ def test_a_design_by_anything_else_is_not_by_score():
     assert not chosen_by_score(by_custodian, positive, scores)
 
 
+def lie_between(weight, positive, score):
+    """Return the share of the rarer class's documents whose weights neighbours make likely."""
+    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+    inside = []
+    for own, at in zip(weight[rarer], score[rarer], strict=True):
+        below, above = score[~rarer & (score < at)], score[~rarer & (score >= at)]
+        if not below.size or not above.size:
+            inside.append(True)
+            continue
+        # Of equal scores the first one stands next to those above, the last one to those below.
+        first = weight[~rarer & (score == above.min())][0]
+        last = weight[~rarer & (score == below.max())][-1]
+        inside.append(min(first, last) / 1.25 <= own <= max(first, last) * 1.25)
+    return np.mean(inside)
+
+
+def test_a_design_by_score_is_found_by_neighbours_of_the_other_class():
+    rng, shares = np.random.default_rng(7), []
+    for _ in range(400):
+        n = int(rng.integers(6, 30))
+        positive = np.arange(n) < rng.integers(1, n)
+        score = rng.integers(0, 12, n).astype(float)
+        weight = rng.choice([1.0, 1.25, 1.3, 1.6], n)
+        shares.append(lie_between(weight, positive, score))
+        assert chosen_by_score(weight, positive, score) == (shares[-1] > 0.8)
+    assert 60 < np.sum(np.array(shares) > 0.8) < 340
+    assert any(0.799 < each < 0.801 for each in shares)
+
+
 def test_models_of_labels_given_scores_need_no_weights_of_a_design_by_score():
     scores, positive, weight, where = sample(by_score, 1)
     for part in ("monotone", "logistic"):

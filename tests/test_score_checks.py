@@ -126,6 +126,10 @@ def test_scores_that_say_nothing_are_spoken_of(inference):
     noise = np.random.default_rng(1).normal(size=2000)
     with pytest.warns(ScoresWarning, match="next to nothing is learnt"):
         calibrator.fit(noise, labels)
+    # Their own curve says so where the scores are probabilities too.
+    calibrator.set_params(scores_are="probabilities")
+    with pytest.warns(ScoresWarning, match="next to nothing is learnt"):
+        calibrator.fit(special.expit(noise), labels)
 
 
 def test_scores_without_a_direction_may_say_something():

@@ -139,6 +139,8 @@ def refusals():
         "prior by name": outcome(calibrator.predict, SHOWN, dict(zip(CLASSES, PRIOR, strict=True))),
         "level": outcome(calibrator.predict_interval, SHOWN, 0.0),
         "kind": outcome(calibrator.predict_interval, SHOWN, 0.9, "simultaneous"),
+        "summary": outcome(calibrator.summary, 1.0),
+        "findings": outcome(calibrator.findings, 1.0),
         "coverage": outcome(calibrator.predict_set, SHOWN, 1.0),
         "set": outcome(calibrator.predict_set, SHOWN, 0.9, "all"),
         "costs": outcome(calibrator.decide, SHOWN, COSTS[:, :2]),

@@ -14,6 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
+from bayescal.calibrators.classifier.score_maps import ProbabilityMatrix
 from tests.same_numbers.plain import every_group, outcome
 
 RNG = np.random.default_rng(55)
@@ -170,4 +171,65 @@ def refusals():
     }
 
 
-CASES = {**{name: partial(results_of, name) for name in FITS}, "saved": saved, "refusals": refusals}
+SHARE = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.25, 0.25, 0.5]])
+COLUMNS = ["oil", "corn", "gold"]
+NAMED = pd.DataFrame(SHARE, columns=COLUMNS)
+LABELS = pd.DataFrame([[1, 0, 1], [0, 1, 1], [0, 0, 1]], columns=["gold", "oil", "corn"])
+WORDS = ["oil", "corn", "gold"]
+# Probabilities and labels that a matrix is fitted to, and further probabilities.
+MATRICES = {
+    "classes": (SHARE, [0, 1, 2], SHARE[::-1]),
+    "a class absent": (SHARE, [0, 2, 2], SHARE),
+    "two": (SHARE[:, :1], [0, 1, 1], SHARE[:, 1:2]),
+    "two of an array": (SHARE[:, 0], ["a", "b", "b"], SHARE[:, 1]),
+    "one class of two": (SHARE[:, 0], [1, 1, 1], SHARE[:, 0]),
+    "named": (NAMED, WORDS, NAMED[["gold", "oil", "corn"]]),
+    "named, a class absent": (NAMED, ["oil", "oil", "gold"], NAMED),
+    "named, then not": (NAMED, WORDS, SHARE),
+    "not named, then named": (SHARE, WORDS, NAMED),
+    "names of none": (NAMED.set_axis(list("xyz"), axis=1), WORDS, SHARE),
+    "names of some": (NAMED.set_axis(["oil", "corn", "z"], axis=1), WORDS, SHARE),
+    "another name": (NAMED, WORDS, NAMED.rename(columns={"oil": "gas"})),
+    "numbers as names": (NAMED.set_axis([2, 0, 1], axis=1), [0, 1, 2], SHARE),
+    "second class": (NAMED[["oil"]], ["corn", "oil", "oil"], NAMED[["oil"]]),
+    "first class": (NAMED[["corn"]], ["corn", "oil", "oil"], SHARE[:, 0]),
+    "labels": (SHARE, LABELS, SHARE),
+    "labels, named": (NAMED, LABELS, NAMED[["gold", "oil", "corn"]]),
+    "labels, of an array": (NAMED, LABELS.to_numpy(), SHARE),
+    "labels, others": (NAMED, LABELS.rename(columns={"oil": "gas"}), SHARE),
+    "labels, one": (SHARE[:, 0], LABELS[["oil"]].to_numpy(), SHARE[:, 1]),
+    "labels, no sums": (SHARE / 2.0, LABELS.to_numpy(), SHARE / 3.0),
+    "unknown classes": (SHARE, ["a", "b", "b"], SHARE),
+    "more classes": (SHARE[:, :2] / SHARE[:, :2].sum(axis=1, keepdims=True), WORDS, SHARE),
+    "sums": (np.add(SHARE, [[0.0], [0.02], [0.0]]), [0, 1, 2], SHARE),
+    "sums, later": (SHARE, [0, 1, 2], SHARE - [[0.0], [0.0], [0.05]]),
+    "nearly": (np.add(SHARE, [[0.0], [2e-5], [0.0]]), [0, 1, 2], SHARE + 1e-6),
+    "outside": (SHARE - [0.2, 0.0, 0.0], [0, 1, 2], SHARE),
+    "outside, above": (np.add(SHARE, [0.0, 0.0, 0.4]), [0, 1, 2], SHARE),
+    "columns, later": (SHARE, [0, 1, 2], SHARE[:, :2]),
+    "cube": (SHARE[None], [0, 1, 2], SHARE),
+}
+
+
+def matrix(p, y, new):
+    """Return what a matrix of probabilities says of further ones, and its attributes."""
+
+    def answer():
+        fitted = ProbabilityMatrix().fit(p, y)
+        classes = getattr(fitted, "classes_", None)
+        return [fitted.n_features_in_, classes, fitted.predict_proba(new)]
+
+    return outcome(answer)
+
+
+def matrices():
+    """Return the answers of matrices of probabilities."""
+    return {name: matrix(*given) for name, given in MATRICES.items()}
+
+
+CASES = {
+    **{name: partial(results_of, name) for name in FITS},
+    "saved": saved,
+    "refusals": refusals,
+    "matrices": matrices,
+}

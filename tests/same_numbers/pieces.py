@@ -101,6 +101,11 @@ def words():
                 blocks[f"{name} {scales} {scale}"] = formulas.density_blocks(
                     (family,), scales, scale, given
                 )
+    for scale in (None, (0.3, 2.0)):
+        for given in ({}, {"centre": 1.0}, {"spread": 4.0, "slope_scale": 0.25}):
+            for kind in ({}, {"straight": True}, {"along_densities": True}):
+                name = f"log-odds {scale} {given} {kind}"
+                blocks[name] = [formulas.block("Title", "Text.", given, scale, **kind)]
     every = tuple(FAMILIES.values())
     blocks["all"] = formulas.density_blocks(every, (0.5,), (1.0, 1.0), {})
     known = formulas.block_of_populations("Title", "Text.", shipped_populations())
