@@ -239,6 +239,15 @@ def deciding(cost):
     return {"threshold": 0.5, "cost": {"upper": cost}}
 
 
+def chart(x, y=(0, 1), width=300):
+    return {"width": width, "x": x, "y": y, "xLabel": "", "yLabel": "", "label": ""}
+
+
+# Texts below the axis of x, and the line where y equals x, of a chart.
+MARKS = """((given) => [...new Chart(given).root.querySelectorAll("text[text-anchor=middle]")]
+  .map((each) => each.textContent).filter(Boolean))"""
+DIAGONAL = """((given) => { const drawn = new Chart(given); drawn.diagonal();
+  return [...drawn.plot.children].map((each) => each.getAttribute("d")); })"""
 TOPIC = {"x": [0, 1, 2], "lower": [0, 0, 0]}
 AXIS = "((...given) => costFigure(...given).chart.xRange)"
 # What functions of figures.js return of arguments.
@@ -261,6 +270,17 @@ RETURNED = [
     ("axisOfShares", ([0.2, 0.4], None, [0.7]), [0.17, 0.73]),
     ("axisOfShares", ([0.2, 0.9],), [-0.03, 1.03]),
     ("axisOfShares", ([0.2, 0.2],), [-0.03, 1.03]),
+    # A mark for each 90 pixels, and three at least.
+    (MARKS, (chart([0, 0.9], width=200),), ["0", "0.2", "0.4", "0.6", "0.8"]),
+    (MARKS, (chart([0, 1], width=200),), ["0", "0.5", "1"]),
+    (MARKS, (chart([0, 0.9], width=580),), ["0", "0.2", "0.4", "0.6", "0.8"]),
+    (MARKS, (chart([0, 0.9], width=620),), [f"{k / 10:g}" for k in range(10)]),
+    (MARKS, (chart([0, 1]) | {"xTicks": [[0.3, "a"], [0.7, "b"]]},), ["a", "b"]),
+    # 222 pixels across and 204 down, from 64 and to 216, where both axes show a value.
+    (DIAGONAL, (chart([0, 2], [-1, 1]),), ["M64 114L175 12"]),
+    (DIAGONAL, (chart([-1, 1], [0, 2]),), ["M175 216L286 114"]),
+    (DIAGONAL, (chart([0, 1], [2, 3]),), []),
+    (DIAGONAL, (chart([0, 1], [1, 3]),), []),
     *(("tickText", (value,), text) for value, text in {
         0: "0", -0.25: "\N{MINUS SIGN}0.25", 99999: "99999", 1e5: "1e5", -2e6: "\N{MINUS SIGN}2e6",
         1e-3: "0.001", 5e-4: "5e\N{MINUS SIGN}4"}.items()),
@@ -278,5 +298,5 @@ def test_functions_of_figures_return_what_they_should(chromium, one_report):
         for name, given, expected in RETURNED:
             call = f"(given) => {{ {source}; return {name}(...given); }}"
             found = page.evaluate(call, list(given))
-            exact = name in ("rowsOf", "tickText")
+            exact = name in ("rowsOf", "tickText", MARKS, DIAGONAL)
             assert found == (expected if exact else pytest.approx(expected)), name
