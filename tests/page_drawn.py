@@ -90,10 +90,11 @@ class Drawn:
     """A figure that a browser has drawn, with the scales that the marks of its axes imply."""
 
     def __init__(self, found, names=()):
-        self.found, self.named = found, bool(names)
+        self.found, self.named = found, list(names)
         places = {name: k + 1 for k, name in enumerate(names)}
         texts = [(at, text) for tag, at, text in found["axis"] if tag == "text"]
         self.labels = [text for at, text in texts if at.get("class") == "label"]
+        self.texts = [text for _, text in texts]
         ticks = {"middle": [], "end": []}
         for at, text in texts:
             if at.get("class") != "label":
@@ -178,16 +179,22 @@ class Drawn:
             np.testing.assert_allclose(scale(wanted), ends, atol=0.05)
             low, high = sorted(ends)
             assert ((low - 0.02 <= ticks[:, 1]) & (ticks[:, 1] <= high + 0.02)).all()
-        if not self.named:
-            counts = max(3, round(self.width / 90)), 5
-            for scale, ticks, ends, count in zip(
-                (self.x, self.y), self.ticks, self.ends, counts, strict=True
-            ):
-                low, high = (np.array(ends) - scale[0]) / scale[1]
-                step = _round_step((high - low) / count)
-                # Multiples of the step, all of those that the axis has room for.
-                wanted = step * np.arange(np.ceil(low / step - 1e-3), high / step + 1e-3)
-                np.testing.assert_allclose(ticks[:, 0], wanted, atol=1e-6 * step)
+        for scale, ticks, ends, count in zip(
+            (self.x, self.y), self.ticks, self.ends, self._counts(), strict=True
+        ):
+            if count == 0:  # a mark for each name, the last of which is written out
+                np.testing.assert_array_equal(ticks[:, 0], 1 + np.arange(len(self.named)))
+                assert self.named[-1] in self.texts
+                continue
+            low, high = (np.array(ends) - scale[0]) / scale[1]
+            step = _round_step((high - low) / count)
+            # Multiples of the step, all of those that the axis has room for.
+            wanted = step * np.arange(np.ceil(low / step - 1e-3), high / step + 1e-3)
+            np.testing.assert_allclose(ticks[:, 0], wanted, atol=1e-6 * step)
+
+    def _counts(self):
+        """Return about how many marks each axis has room for; 0 where its marks have names."""
+        return 0 if self.named else max(3, round(self.width / 90)), 5
 
     def _check_layout(self):
         """Check the frame, and the places of lines and texts around it."""
