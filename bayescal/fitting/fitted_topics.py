@@ -205,7 +205,7 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     check_choice("new_topics", parameters.new_topics, NEW_TOPICS)
     check_choice("scores_are", parameters.scores_are, SCORES_ARE)
     if parameters.point is not None:
-        check_choice("point", parameters.point, tuple(POINTS))
+        check_choice("point", parameters.point, POINTS)
     if sampler is not None:
         _check_sampled(pooling, parts == COMBINED)
     if parts == COMBINED:

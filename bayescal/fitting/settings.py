@@ -94,7 +94,7 @@ def read_settings(parameters: ScoreParameters) -> Settings:
     """Return the settings that parameters mean."""
     check_choice("scores_are", parameters.scores_are, SCORES_ARE)
     if parameters.point is not None:
-        check_choice("point", parameters.point, tuple(POINTS))
+        check_choice("point", parameters.point, POINTS)
     for name in ("draws", "chains"):
         check_count(name, getattr(parameters, name))
     sampler = read_inference(parameters.inference)

@@ -238,12 +238,6 @@ def log_odds_of_mean(curves: Floats) -> Floats:
     return out
 
 
-def median_log_odds(draws: Curves, scores: Floats) -> Floats:
-    """Return the median over draws of the log-odds; shape (scores,)."""
-    median: Floats = quantiles_of_log_odds(draws, scores, np.array([0.5]))[0]
-    return median
-
-
 def quantiles_of_log_odds(draws: Curves, scores: Floats, levels: Floats) -> Floats:
     """Return pointwise quantiles over draws of the log-odds, shape (levels, scores)."""
     out = np.empty((levels.size, scores.size))

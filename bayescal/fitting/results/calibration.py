@@ -41,11 +41,9 @@ from bayescal.support.validation import PROBABILITY_ENDS, Floats
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
 FARTHEST = 1e100
 PREDICTIVE = "predictive"
-POINTS = {
-    PREDICTIVE: curves.predictive_log_odds,
-    "mean": curves.mean_log_odds,
-    "median": curves.median_log_odds,
-}
+MEDIAN = "median"
+MEANS = {PREDICTIVE: curves.predictive_log_odds, "mean": curves.mean_log_odds}
+POINTS = (*MEANS, MEDIAN)
 # Intervals whose ends keep their meaning in any monotone function of the probability.
 EQUAL_TAILED = ("pointwise", "simultaneous")
 KINDS = ("pointwise", "hdi", "simultaneous")
@@ -109,10 +107,10 @@ class Calibration:
             return self.draws.log_odds(values).ravel()
         if self.by_position:
             direct = values.size
-        if point == "median":
+        if point == MEDIAN:
             median: Floats = self._quantiles(values, np.array([0.5]))[0]
             return median
-        curve = partial(POINTS[point], self.draws)
+        curve = partial(MEANS[point], self.draws)
         return self._tables.read(point, curve, values, POINT, direct)
 
     def take(self, index: NDArray[np.intp]) -> Calibration:

@@ -214,15 +214,6 @@ def first_fit(
     return FirstFit(first, made, mean, sd)
 
 
-def fit_mode(
-    log_p: Floats, label: Integers, weight: Floats | None, *, prior: MapPrior = LEARNED
-) -> tuple[Posterior, MapMode]:
-    """Return the posterior density of a map, and its mode given the scales."""
-    start_at = first_fit(log_p, label, weight, prior=prior)
-    posterior = start_at.posterior(log_p, label, weight, prior)
-    return posterior, find_mode(posterior, start_at.first)
-
-
 def precision(posterior: Posterior, point: Floats) -> Floats:
     """Return the expected curvature of minus the log posterior at a point, (D, D)."""
     maps = posterior.maps(point[None])
