@@ -6,6 +6,7 @@ from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.fitting.results.calibration import Calibration
 from bayescal.likelihood_ratio import diagnostic_ratios, likelihood_ratios
 from bayescal.likelihood_ratio.ratios import ENFSI, grade_of, shown
 
@@ -55,6 +56,24 @@ def test_band_is_that_of_the_drawn_probabilities(fitted):
 def test_bands_stay_finite_where_probabilities_are_1(fitted):
     ratios = likelihood_ratios(fitted, [-1e4, 1e4])
     assert np.isfinite([ratios.lower, ratios.upper]).all()
+
+
+def test_what_was_fitted_reaches_to_its_ends(monkeypatch):
+    """The extreme scores fitted, and an LR as large as n comparisons could contradict."""
+    scores, labels = comparisons(positives=9, negatives=99)
+    fitted = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
+    ends = np.array([scores.min(), scores.max()])
+    within = likelihood_ratios(fitted, ends, force=True).beyond
+    assert not any("range" in each for each in within)
+    beyond = likelihood_ratios(fitted, np.add(ends, [-1e-9, 1e-9]), force=True).beyond
+    assert all("range" in each for each in beyond)
+    # An LR above 1 is contradicted by negatives, of which there are 99.
+    limit = np.array([-1.0, 2.0]) * np.log(10.0)
+    assert (limit / np.log(10.0)).tolist() == [-1.0, 2.0]
+    for factor, flags in ((1.0, ["", ""]), (1.0 + 1e-9, ["data", "data"])):
+        monkeypatch.setattr(Calibration, "log_odds", lambda *_, by=factor: by * limit)
+        found = likelihood_ratios(fitted, ends, force=True).beyond
+        assert found.tolist() == flags
 
 
 def test_ratios_do_not_depend_on_the_share_of_positives():

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from bayescal.sampling import Limits, count_limits, elusion, elusion_size, share_limits, sum_limits
+from bayescal.sampling.exact import check_counts
 
 pytestmark = pytest.mark.one_era
 
@@ -243,3 +244,15 @@ def test_numbers_that_count_nothing_are_named(name, value):
     numbers = {"documents": 100, "found": 50, "expected": 3} | {name: value}
     with pytest.raises(ValueError, match=f"{name} must be a whole number from 0 to"):
         elusion_size(recall=0.5, **numbers)
+
+
+@pytest.mark.parametrize("name", ["positives", "sampled", "documents"])
+@pytest.mark.parametrize("wrong", [2.0, True, -1, "3", None, 10**12])
+def test_every_count_is_a_whole_number(name, wrong):
+    counts = {"positives": 1, "sampled": 3, "documents": 9} | {name: wrong}
+    with pytest.raises(ValueError, match=f"{name} must be a whole number from 0 to "):
+        check_counts(**counts)
+    check_counts(positives=0, sampled=0, documents=np.int64(0))
+    for unordered in ({"positives": 4}, {"sampled": 10}):
+        with pytest.raises(ValueError, match="positives must be at most sampled"):
+            check_counts(**{"positives": 1, "sampled": 3, "documents": 9} | unordered)

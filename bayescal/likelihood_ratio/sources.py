@@ -93,7 +93,7 @@ def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
     kept, where, count = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     turned = (first > second).astype(np.float64)
     both_ways = np.bincount(where.ravel(), turned, len(kept))
-    repeated = (count > 1) & (both_ways > 0.0) & (both_ways < count)
+    repeated = (both_ways > 0.0) & (both_ways < count)
     if repeated.any():
         pair = kept[np.flatnonzero(repeated)[0], :2].astype(np.intp)
         one, other = (pairs.names[k].item() for k in pair)
