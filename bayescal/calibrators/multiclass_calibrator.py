@@ -519,7 +519,7 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     @property
     def several_classes(self) -> bool:
-        """Whether each document has one of several classes: reports and exports ask."""
+        """True: each document has one of several classes. Reports and exports ask."""
         return True
 
     @property

@@ -41,7 +41,7 @@ FIELDS = fields(RecalibrationParameters)
 
 class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""
-    Recalibrate probabilities that somebody else made, shrinking to leaving them as they are.
+    Recalibrate another model's probabilities, with shrinkage towards no change.
 
     With l = logit(p) of a given probability, natural, the recalibrated log-odds are
 

@@ -1,4 +1,4 @@
-"""The estimator for many topics: their class densities around those of a population."""
+"""The estimator for many topics, whose class densities share a population."""
 
 from __future__ import annotations
 
@@ -715,7 +715,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _strict(self) -> bool:
-        """Whether topics that were not fitted are an error."""
+        """True if topics that were not fitted raise an error."""
         return self.new_topics == "error"
 
     def _checked(self, prior: Priors | None) -> Priors | None:

@@ -200,7 +200,7 @@ def _added(classes: Sequence[str]) -> list[str]:
 def with_probabilities(
     calibrator: MulticlassCalibrator, table: ClassTable, level: float, shares: Any = None
 ) -> pd.DataFrame:
-    """Return the rows with the likeliest class, its band, and those of all classes."""
+    """Return the rows with the likeliest class and its band, and with the bands of all classes."""
     classes = calibrator.classes_.tolist()
     p = calibrator.predict_proba(table.scores, shares)
     ends = calibrator.predict_interval(table.scores, level, prior=shares)

@@ -87,7 +87,7 @@ SCALES = ("enfsi", "none")
 def ratio_columns(
     ratios: Sequence[LikelihoodRatios], rows: Sequence[scores.Rows], n: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of likelihood ratios of a table of n rows, from those of parts of it."""
+    """Return the likelihood-ratio columns of a table of n rows, computed part by part."""
     columns: dict[str, NDArray[Any]] = {name: np.full(n, np.nan) for name in RATIO_COLUMNS[:3]}
     columns[RATIO_COLUMNS[3]] = np.full(n, "", dtype=object)
     for each, positions in zip(ratios, rows, strict=True):
@@ -114,7 +114,7 @@ def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:
 
 
 def merge_curves(rows: Sequence[scores.Rows], curves: Sequence[RowCurve], n: int) -> RowCurve:
-    """Return the curve of a table of n rows from those of parts of it."""
+    """Return the curve of a table of n rows, computed part by part."""
     log_odds, band = np.full(n, np.nan), np.full((n, 2), np.nan)
     banded = all(curve.band is not None for curve in curves)
     for positions, curve in zip(rows, curves, strict=True):

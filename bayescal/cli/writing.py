@@ -222,7 +222,7 @@ def save(
 
 
 def _listed(names: list[str]) -> list[str]:
-    """Return names of files, those of many calibrators as their number."""
+    """Return file names, or the number of files if there are many."""
     calibrators = [name for name in names if name.endswith(".nc")]
     if len(calibrators) <= MOST_NAMES:
         return names

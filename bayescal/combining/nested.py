@@ -92,7 +92,7 @@ class Ends:
     """
     Finite substitutes for minus and plus infinity, for each column of scores.
 
-    They are those of the scores that a combiner learns from. Finite scores stay as they are.
+    They come from the scores that a combiner learns from. Finite scores stay as they are.
     """
 
     low: Floats  # (columns,): what infinite scores are replaced by
@@ -100,7 +100,7 @@ class Ends:
 
     @classmethod
     def of(cls, scores: Floats) -> Ends:
-        """Return those of scores to learn from, shape (n, columns)."""
+        """Return the substitutes for scores to learn from, shape (n, columns)."""
         return cls(*infinite_as(scores))
 
     def finite(self, scores: Floats) -> Floats:

@@ -65,7 +65,7 @@ class ClassData:
     weight: Floats | None  # (n,)
 
     def used(self) -> ClassData:
-        """Return the documents without those of no weight."""
+        """Return the documents with a positive weight."""
         if self.weight is None or self.weight.all():
             return self
         kept = np.flatnonzero(self.weight)

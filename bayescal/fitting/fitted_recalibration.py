@@ -361,7 +361,7 @@ class FittedRecalibration:
         return () if self.refit is None else self.refit.problems
 
     def data(self, site: int | None = None) -> BinaryScores:
-        """Return the documents fitted, all or those of a site."""
+        """Return the fitted documents, of all sites or of one."""
         observed = self.groups["observed_data"]
         rows: Any = slice(None) if site is None else observed["site"].values == site
         return BinaryScores(

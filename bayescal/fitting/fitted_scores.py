@@ -288,7 +288,7 @@ def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
 def _fit_around(
     population: Population, settings: Settings, data: BinaryScores, attrs: dict[str, str]
 ) -> Results:
-    """Return the results of one more topic of a population, whose own draws stay as they are."""
+    """Return the results of one more topic of a population, without changing the population."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))
     fits = fit_classes(
@@ -304,7 +304,7 @@ def _fit_around(
 
 
 def _as_topic(data: BinaryScores) -> TopicScores:
-    """Return the documents of one problem that count, as those of a topic without a name."""
+    """Return the documents of one problem with positive weight, as an unnamed topic."""
     one = TopicScores(
         names=np.array([""]),
         code=np.zeros(data.score.size, dtype=np.intp),
@@ -398,7 +398,7 @@ def _faded(old: BinaryScores, weight: Floats) -> BinaryScores:
 def with_row(
     groups: Groups, log_odds: Floats, new: BinaryScores, forgetting: float
 ) -> dict[str, xr.Dataset]:
-    """Return the group of how new documents were predicted, those of earlier updates before it."""
+    """Return the group of predictions made before each update, earlier updates first."""
     total = losses(log_odds, new.positive, new.weight)
     row = (total.n, total.log_loss / total.n, total.squared_error / total.n, forgetting)
     before = groups.get(PREQUENTIAL)

@@ -105,7 +105,7 @@ class FittedTopics:
         return families_of(self.parameters, "partial" if combined else "none")
 
     def warn(self, added: slice | None = None) -> None:
-        """Warn of problems of the draws, of those of added topics alone, and of the scores."""
+        """Warn of problems of the draws (of added topics only, if any) and of the scores."""
         diagnosed = self.diagnostics
         if added is not None:
             # The draws of all topics would take longer to look through than to add some.

@@ -39,7 +39,7 @@ MAY_BE = (
 
 class Population:
     """
-    What many calibrated problems say of the next one, as `ScoreCalibrator(prior_knowledge=...)`.
+    A prior for the next problem, learned from many calibrated ones.
 
     It is a value, not an estimator: it has no parameters, is never changed, and is its own copy.
     So it stays what it is in scikit-learn's clones and in the grids of a GridSearchCV, where a
@@ -90,7 +90,7 @@ class Population:
 
     @classmethod
     def of_results(cls, results: Results) -> Self:
-        """Return the population that results hold, which are those of no topics."""
+        """Return the population stored in results without topics."""
         population = cls.__new__(cls)
         population._results = results
         return population

@@ -114,7 +114,7 @@ class BinaryScores:
 
 
 def together(topics: Sequence[BinaryScores]) -> BinaryScores:
-    """Return the documents of several problems as those of one; all have weights, or none has."""
+    """Return the documents of several problems as one; all have weights, or none has."""
     weights = [data.weight for data in topics if data.weight is not None]
     return BinaryScores(
         np.concatenate([data.score for data in topics]),

@@ -173,7 +173,7 @@ def read_settings(parameters: ScoreParameters) -> Settings:
 
 def read_units(units: Any) -> tuple[float, float] | None:
     """
-    Return the centre and the spread that priors are in units of; None for those of the scores.
+    Return the centre and the spread that priors are in units of; None to use the scores'.
     """
     if units is None:
         return None

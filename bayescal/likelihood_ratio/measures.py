@@ -246,7 +246,7 @@ def devpav(
     y_true: ArrayLike, log10_lr: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """
-    Return the mean distance between stated LRs and those of isotonic regression.
+    Return the mean distance between stated LRs and isotonic regression's.
 
     The mean over x = log10 LR of |PAV(x) - x|, from the first to the last comparison whose PAV
     value is finite, PAV being straight between comparisons. It is infinite if PAV is finite where

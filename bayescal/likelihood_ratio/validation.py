@@ -53,7 +53,7 @@ FEWEST = 3  # sources, or comparisons of a class, that an interval needs
 @dataclass(frozen=True)
 class LikelihoodRatioValidation:
     """
-    How good likelihood ratios are; made by `validate`.
+    Quality measures of likelihood ratios; made by `validate`.
 
     Attributes
     ----------

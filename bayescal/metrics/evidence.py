@@ -1,4 +1,4 @@
-"""Tests and evidence that probabilities are calibrated as they are."""
+"""Tests of calibration, and the evidence for it."""
 
 import math
 from dataclasses import dataclass
@@ -155,7 +155,7 @@ def spiegelhalter_test(
 @dataclass(frozen=True)
 class CalibrationEvidence:
     """
-    What outcomes say for and against calibration.
+    Evidence for and against calibration, from outcomes.
 
     Attributes
     ----------

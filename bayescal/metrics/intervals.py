@@ -54,7 +54,7 @@ def bootstrap_interval(
     rng: Any = None,
 ) -> Interval:
     """
-    Return a metric with its bootstrap interval: what other test documents might have given.
+    Return a metric with its bootstrap interval, over other possible test documents.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def posterior_interval(
     rng: Any = None,
 ) -> Interval:
     """
-    Return a metric with its posterior interval: what other curves the calibrator found likely give.
+    Return a metric with its posterior interval, over the calibrator's curves.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether probabilities are right as far as held-out labels can tell, how far off, what to do."""
+"""Verdict on probabilities from held-out labels: right or off, by how much, and what to do."""
 
 import math
 from abc import ABC, abstractmethod

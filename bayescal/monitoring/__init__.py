@@ -1,4 +1,4 @@
-"""Whether probabilities are right here and now, and what to do if they are not.
+"""Monitoring of probabilities in use: audits, drift, and recalibration.
 
 `audit` judges probabilities that somebody else made against outcomes, `labels_needed` plans such an
 audit, and `Recalibrator` mends them as far as the labels ask for it. `foresee` judges them on

@@ -18,7 +18,7 @@ THRESHOLDS = np.linspace(0.01, 0.99, 99)
 
 @dataclass(frozen=True)
 class AuditNumber:
-    """A number of an audit, with its posterior interval; nan where there is none."""
+    """A number of an audit, with its posterior interval, or nan without one."""
 
     value: float
     lower: float = math.nan

@@ -39,7 +39,7 @@ Metric = Callable[[Floats, Floats], float]
 @dataclass(frozen=True)
 class Foresight:
     """
-    What unlabelled scores say about probabilities in use.
+    Expected quality of probabilities in use, from unlabelled scores.
 
     Attributes
     ----------

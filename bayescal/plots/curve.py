@@ -108,7 +108,7 @@ def curve_data(
     bins: int | None = None,
     pos_label: Any = None,
 ) -> xr.Dataset:
-    """Compute log-odds, their band, those of maximum likelihood, and the documents."""
+    """Compute log-odds, their band, maximum-likelihood log-odds, and the documents."""
     check_fraction(level=level)
     check_choice("band", band, EQUAL_TAILED)
     if bins is not None:

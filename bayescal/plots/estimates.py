@@ -186,7 +186,7 @@ class EstimatesDisplay(display.Display):
         return float(low - margin), float(high + margin)
 
     def _ends(self, name: str) -> Floats:
-        """Return an end of the bands, the curve where there is none."""
+        """Return an end of the bands, or the curve where there is no band."""
         ends = self.data[name].fillna(self.data["log_odds"])
         return np.asarray(ends.values, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Posterior predictive checks: cumulative curves of documents over those of replicates."""
+"""Posterior predictive checks: cumulative curves of documents and of replicates."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class PredictiveCheckDisplay(display.Display):
         random_state: Any = 0,
     ) -> xr.Dataset:
         """
-        Compute the curve of the documents and those of the replicates.
+        Compute the curves of the documents and of the replicates.
 
         Parameters
         ----------

@@ -163,7 +163,7 @@ class Wanted:
 @dataclass(frozen=True)
 class RankingSummary:
     """
-    What is known of the ranking of one query.
+    The posterior of the ranking of one query.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class StepFunctions:
     values: list[Floats]
 
     def __call__(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """Return the scores of documents, shape (documents,), given those of the functions."""
+        """Return the scores of documents, shape (documents,), from the functions' scores."""
         scores = check_array(
             validation.unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan"
         )
@@ -129,7 +129,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
         """
-        Return the features, 0 and 1, those of a function side by side; shape (documents, features).
+        Return the binary features, grouped by function; shape (documents, features).
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa
 
 def min_max_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
     """
-    Return scores moved and scaled so that those of each query and function fill [0, 1].
+    Return scores rescaled to [0, 1] for each query and function.
 
     Scores that are all the same become 0. For arguments and errors see
     `percentiles_within_queries`.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RankingComparison:
     """
-    How often one ranker is better than another, and whether by chance.
+    A comparison of two rankers over queries, with Wilcoxon's signed-rank test.
 
     Attributes
     ----------

@@ -177,7 +177,7 @@ class QueriesLeftOutWarning(UserWarning):
 
 @dataclass(frozen=True)
 class RankingProblem:
-    """Queries to learn from: features of relevant documents, then those of non-relevant ones."""
+    """Training queries: features of relevant documents, then of non-relevant ones."""
 
     # (documents of the query, n_features): the relevant documents of each query stand first. In
     # single or double precision

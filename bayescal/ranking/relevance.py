@@ -31,7 +31,7 @@ UNITS = ("query", "score")
 
 class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     """
-    P(relevant) with bands for documents of queries that nobody has judged yet.
+    P(relevant) with bands for documents of queries without judgements.
 
     A ranker's scores only order documents within a query: a query may move all of them, and has a
     base rate of its own. So scores are taken less their query's median, in units of

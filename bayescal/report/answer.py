@@ -30,7 +30,7 @@ ASK_FOR_LABELS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether the probabilities are right."""
+    """The verdict on the probabilities."""
 
     # {"good", "warning", "unknown", "missing"}: no sign that they are off; a sign; too few
     # documents, or too few labels fitted, to tell; no held-out documents at all

@@ -138,7 +138,7 @@ LEVELS = 255
 
 
 def numbers(values: Any, digits: int = DIGITS) -> Any:
-    """Return numbers with so many significant digits, as lists; None where there is none."""
+    """Return numbers rounded to significant digits, as lists; None where not finite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim:
         return [numbers(each, digits) for each in array]

@@ -226,7 +226,7 @@ def sum_limits(parts: Sequence[Limits]) -> Limits:
 
 def share_limits(part: Limits, rest: Limits) -> Limits:
     """
-    Return the limits of a share a / (a + b) from those of two independent counts, by MOVER.
+    Return the limits of a share a / (a + b) from the limits of two independent counts, by MOVER.
 
     The lower one is the q at which the lower limit of (1 - q) a - q b is 0, the upper one that at
     which its upper limit is. Without any positive they are 0 and 1.

@@ -50,7 +50,7 @@ PRIORS = {"vague": VAGUE, "learned": LEARNED}
 
 @dataclass(frozen=True)
 class RankedCollection:
-    """The documents of a collection in bins of like scores, those of the highest scores first."""
+    """The documents of a collection in bins of similar scores, highest scores first."""
 
     code: NDArray[np.intp]  # (documents,): the bin of each document
     size: NDArray[np.intp]  # (bins,): documents in each
@@ -172,7 +172,7 @@ def fit_posterior(
     seed: int | np.random.Generator,
     error: ReviewerError = NO_ERROR,
 ) -> HiddenPosterior:
-    """Return the posterior of the curve, from labels that are nan where there is none."""
+    """Return the posterior of the curve, from labels that are nan where missing."""
     z = collection.z
     edges = np.r_[-np.inf, KNOTS, np.inf]
     basis = np.stack([np.clip(z, a, b) - np.clip(ANCHOR, a, b) for a, b in pairwise(edges)], axis=1)

@@ -241,7 +241,7 @@ def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:
 
 def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[float]:
     """
-    Return the lowest scores of strata, those of the highest scores first.
+    Return the lowest score of each stratum, highest scores first.
 
     Ties stay together. Each stratum gets five of the labels or more: of few labels there is one
     stratum above and one below the threshold.

@@ -223,7 +223,7 @@ def check_hash(name: str, own: str, scores: Floats) -> None:
 
 
 def as_plans(plans: SamplePlan | Iterable[Any], scores: Floats) -> tuple[SamplePlan, ...]:
-    """Return plans in the order of their rounds; ValueError for those of other scores."""
+    """Return plans in the order of their rounds; raise ValueError if scores differ."""
     several = (plans,) if isinstance(plans, SamplePlan) else tuple(plans)
     for plan in several:
         if not isinstance(plan, SamplePlan):

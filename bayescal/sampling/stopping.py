@@ -30,7 +30,7 @@ TARGET_POSITIVES = 10  # of the control sample of the rule "target"
 @dataclass(frozen=True)
 class StopDecision:
     """
-    Whether to stop reading.
+    A decision whether to stop reading.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ def as_threshold(threshold: float | None, *, needed: bool) -> float | None:
 
 
 def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
-    """Return labels of a collection: 1, 0, or nan where there is none."""
+    """Return labels of a collection: 1, 0, or nan where missing."""
     if labels is None:
         return np.full(documents, np.nan)
     given = np.asarray(validation.unmasked(labels, "labels"))

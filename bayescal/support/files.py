@@ -102,7 +102,7 @@ def begin(folder: Path, record: Mapping[str, Any], *, resume: bool) -> None:
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """Return the record of a folder; None where there is none."""
+    """Return the record of a folder, or None without one."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):

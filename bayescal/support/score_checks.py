@@ -47,7 +47,7 @@ def without_scores_warnings() -> Iterator[None]:
 @dataclass(frozen=True)
 class Direction:
     """
-    What scores say of P(a positive's score > a negative's) = AUC, ties counting half.
+    The posterior of AUC = P(a positive's score > a negative's), ties counting half.
 
     The AUC's posterior is taken to be normal around the observed one, with the variance that the
     rank sum has where scores say nothing. Under a flat prior P(AUC < 1/2 | scores) is then one
@@ -144,7 +144,7 @@ def topic_problems(
     names: Sequence[Any], directions: Sequence[Direction | None], classes: Sequence[Any]
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
     """
-    Return the problems of all topics together, and those of single topics by name.
+    Return the problems of all topics together, and of single topics by name.
 
     Of T topics those are named whose positives lie below negatives with posterior probability
     1 - .05/T: where no topic's scores say anything, one is named in 5 % of all fits at most.

@@ -159,7 +159,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return nearest_documents(self.weigh(X), self.documents_, wanted)
 
     def weigh(self, X: Any) -> Any:  # noqa: N803
-        """Return documents as they are compared: sparse rows tf log2(N/df), of length 1 or 0."""
+        """Return documents as sparse rows tf log2(N/df), of length 1 or 0."""
         weighted = sparse.csr_array(sparse.csr_array(X) @ sparse.diags_array(self.idf_))
         return sparse.csr_array(normalize(weighted))
 

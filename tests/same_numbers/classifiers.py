@@ -212,7 +212,7 @@ MATRICES = {
 
 
 def matrix(p, y, new):
-    """Return what a matrix of probabilities says of further ones, and its attributes."""
+    """Return a probability matrix's predictions for further documents, and its attributes."""
 
     def answer():
         fitted = ProbabilityMatrix().fit(p, y)

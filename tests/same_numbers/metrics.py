@@ -288,7 +288,7 @@ def changes_of_log_odds():
 
 
 def inputs_of_metrics():
-    """Return what checks of outcomes answer, at the limits of what they take."""
+    """Return answers of outcome checks at the limits of their input."""
     sampled = inputs.read_outcomes(TRUTH, P, inclusion=INCLUSION)
     read = {
         "labels": ([0, 1, 1], [-1, 1, -1], [True, False, True], [1.0, 0.0, 1.0], [1, 1, 1],

@@ -28,7 +28,7 @@ def fitted():
 
 
 def what_scores_foretell():
-    """Return what unlabelled scores say about probabilities in use."""
+    """Return the foreseen quality of probabilities in use."""
     reference = _documents(90, 1)
     new = _documents(60, 2, 0.15)[0]
     of = partial(monitoring.foresee, fitted(), reference=reference, random_state=5)
@@ -74,7 +74,7 @@ class Certain:
 
 
 def drift_of_labels():
-    """Return what a monitor says of labels as before, of others, and of impossible ones."""
+    """Return a monitor's answers to stable, shifted and impossible labels."""
     scores, positive = _documents(120, 7)
     shifted = np.random.default_rng(8).random(120) < _of(2.0 * scores - 0.4)
     flat = np.random.default_rng(9).random(120) < 0.5

@@ -1,4 +1,4 @@
-"""What pages and exported files hold: numbers as they are shown, bins, answers, curves, facts."""
+"""Contents of pages and exported files: shown numbers, bins, answers, curves, facts."""
 
 from functools import partial
 

@@ -57,7 +57,7 @@ def plain(value):
 
 
 def attributes_of(estimator):
-    """Return what an estimator has fitted: its attributes that end with an underscore."""
+    """Return the fitted attributes of an estimator, which end with an underscore."""
     names = [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
     return {name: getattr(estimator, name) for name in sorted(names)}
 
@@ -98,7 +98,7 @@ def _one_number(values):
 
 
 def outcome(function, *arguments, **options):
-    """Return what a function answers, or the error it raises, with the texts of its warnings."""
+    """Return a function's result or error, with the texts of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:

@@ -1,4 +1,4 @@
-"""What displays of fitted curves draw: probabilities, log-odds, likelihood ratios, decisions."""
+"""Artists of fitted curves' displays: probabilities, log-odds, likelihood ratios, decisions."""
 
 from functools import partial
 
@@ -13,13 +13,13 @@ HELD_OUT = (NEW, NEW_LABELS)
 
 
 def of_estimator(display, kind="gaussian", *where, **options):
-    """Return what a display draws of a calibrator."""
+    """Return the artists of a calibrator's display."""
     make = getattr(plots, f"{display}Display").from_estimator
     return drawn(make(topics() if kind == "topics" else one(kind), *where, **options))
 
 
 def of_several(name, *steps):
-    """Return what displays of one kind draw in one picture, the last on top."""
+    """Return the artists of several displays in one picture, the last on top."""
     make, ax, shown = getattr(plots, f"{name}Display").from_estimator, None, None
     for kind, options in steps:
         shown = make(one(kind), ax=ax, **options)
@@ -28,7 +28,7 @@ def of_several(name, *steps):
 
 
 def of_estimates(*kinds, **options):
-    """Return what is drawn of several calibrators side by side."""
+    """Return the artists of several calibrators side by side."""
     named = {f"the {kind}": one(kind) for kind in kinds}
     return drawn(plots.EstimatesDisplay.from_estimators(named, **options))
 

@@ -1,4 +1,4 @@
-"""What displays of evidence draw: likelihood ratios, audits, drift, rankings, topics."""
+"""Artists of evidence displays: likelihood ratios, audits, drift, rankings, topics."""
 
 from functools import cache, partial
 

@@ -1,4 +1,4 @@
-"""What displays of a fit draw: densities, comparison with maximum likelihood, predictive checks."""
+"""Artists of a fit's displays: densities, comparison with maximum likelihood, predictive checks."""
 
 from bayescal import ScoreCalibrator, plots
 from bayescal.monitoring import DriftMonitor

@@ -401,7 +401,7 @@ def posterior(pairs: Pairs) -> xr.DataTree:
 
 def diagnostics(pairs: Pairs) -> Any:
     """
-    Return the diagnostics of the one calibrator, or those of several by class, label and fold.
+    Return the diagnostics of the one calibrator, or of several by class, label and fold.
     """
     by_name = {}
     for pair, fold in zip(pairs, _folds(pairs), strict=True):

@@ -93,7 +93,7 @@ class FittedClassifier:
 
     @property
     def several_classes(self) -> bool:
-        """Whether each document has one of more than two classes."""
+        """True if each document has one of more than two classes."""
         return getattr(self, "_kind", None) == MULTICLASS
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class FittedClassifier:
         return ()
 
     def _set_target(self, target: Target, first: Any) -> None:
-        """Set attributes that describe the data, and those of the first fitted classifier."""
+        """Set attributes that describe the data, and copy the first fitted classifier's."""
         self._kind, self.classes_ = target.kind, target.classes
         self._names, self._turned = target.names, target.turned
         if target.kind == MULTILABEL:

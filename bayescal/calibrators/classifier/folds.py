@@ -252,7 +252,7 @@ def route(
     called: str,
     others: str,
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the arguments of each classifier's fit, by name, and those of the splitter's split."""
+    """Return the arguments of each classifier's fit and of the splitter's split, by name."""
     if routing_enabled():
         routed = process_routing(owner, "fit", sample_weight=sample_weight, **params)
         return {name: dict(routed[name].fit) for name in estimators}, dict(routed.splitter.split)

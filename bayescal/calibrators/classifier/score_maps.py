@@ -552,7 +552,7 @@ class ClassesMap(ScoreMap):
 
 
 def as_logits(scores: Floats, log_odds: bool) -> Floats:
-    """Return logits of all classes: scores as they are, or log p of log-odds of p."""
+    """Return logits of all classes: the scores, or log p if they are log-odds of p."""
     return np.asarray(log_expit(scores)) if log_odds else scores
 
 
@@ -563,7 +563,7 @@ def _shares(priors: Priors) -> Any:
 @dataclass(frozen=True)
 class WithBaseRates(ScoreMap):
     """
-    A map, and beside its columns those of absent classes and constant labels.
+    A map whose columns are completed by absent classes and constant labels.
 
     No document says what scores mean there: with k positives among n documents P(+) is
     Beta(k + 1, n - k + 1) whatever the score, so that its mean is (k + 1)/(n + 2).

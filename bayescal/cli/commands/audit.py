@@ -52,7 +52,7 @@ def audit(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Audit probabilities that somebody else made: are they right, and what to do.
+    """Audit another model's probabilities: test calibration and advise what to do.
 
     [bold]bayescal audit outcomes.csv --probability-column p --label-column y[/bold]
 

@@ -68,7 +68,7 @@ class CalibratedScores:
 
 
 def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
-    """Fit a calibrator to each classifier's scores, and others to those of all folds but one."""
+    """Fit a calibrator to each classifier's scores, and one for each fold left out."""
     scores, positive, weight = labelled.inputs.scores, labelled.positive, labelled.weight
     counts = np.ones(positive.size) if weight is None else weight
     everyone = np.arange(positive.size)
@@ -121,7 +121,7 @@ SMALLEST_VARIANCE = 1e-9
 @dataclass(frozen=True)
 class Shifts:
     """
-    Indicators standardised, none beyond those of the documents fitted; and moderators of weights.
+    Indicators, standardised and clipped to the fitted range, and moderators of weights.
 
     Moderators are the leading principal components of the standardised indicators, divided by the
     square root of the variance of all: their squares sum to 1 on average at most. If weights depend
@@ -136,7 +136,7 @@ class Shifts:
 
     @classmethod
     def of(cls, indicators: Floats, weight: Floats | None, *, of_weights: bool = False) -> Shifts:
-        """Return those of the documents fitted."""
+        """Return the shifts fitted to the indicators of documents."""
         scale = WithinRange.of(indicators, weight)
         columns = scale.apply(indicators)
         shifts = cls(scale, np.empty((columns.shape[1], 0)))
@@ -272,7 +272,7 @@ class Bayes(Combiner):
     def fit(
         self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
     ) -> Sequence[Combined]:
-        """Return the combinations of all problems, their weights around those of all."""
+        """Return the combinations of all problems, whose weights share a population."""
         seeds = rng.integers(2**31, size=len(problems)).tolist()
         calibrated = list(
             Parallel(n_jobs=n_jobs)(

@@ -141,7 +141,7 @@ def _stacked(labelled: Labelled, models: Any) -> Stacked:
 
 
 def make_boosting(length: float, scores: int, seed: int) -> HistGradientBoostingClassifier:
-    """Return unfitted gradient-boosted trees, whose scores are finer than those of one tree."""
+    """Return unfitted gradient-boosted trees, whose scores are finer than a single tree's."""
     # Early stopping would set aside documents, which may be few.
     return HistGradientBoostingClassifier(
         max_iter=100, learning_rate=0.05, max_leaf_nodes=8, early_stopping=False, random_state=seed

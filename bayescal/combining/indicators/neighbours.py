@@ -98,7 +98,7 @@ class Neighbours:
     k: int  # How many neighbours vote
 
     def weigh(self, features: Any) -> Any:
-        """Return queries as they are compared."""
+        """Return queries in the representation in which they are compared."""
         weighs = isinstance(self.model, NearestNeighbours)
         return self.model.weigh(features) if weighs else models.unit_rows(features)
 

@@ -177,7 +177,7 @@ def read_classes(classes: ArrayLike, name: str = "classes") -> NDArray[Any]:
 
 
 def known_classes(before: NDArray[Any] | None, named: ArrayLike | None) -> NDArray[Any]:
-    """Return the classes: those of the first call, which later ones may repeat."""
+    """Return the classes of the first call; later calls may only repeat them."""
     if named is None:
         if before is None:
             raise ValueError("classes must name all classes at the first call of partial_fit.")

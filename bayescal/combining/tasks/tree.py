@@ -48,7 +48,7 @@ class LeafCounts:
     def of(
         cls, leaf: Integers, task: Integers, positive: NDArray[np.bool_], shape: tuple[int, int]
     ) -> LeafCounts:
-        """Return those of documents; shape is (tasks, leaves)."""
+        """Return the counts of documents, shape (tasks, leaves)."""
         cell = np.ravel_multi_index((task, leaf), shape)
         size = shape[0] * shape[1]
         total = np.bincount(cell, minlength=size).reshape(shape).astype(np.float64)
@@ -236,7 +236,7 @@ class Leaves:
 
     @classmethod
     def of(cls, fitted: Any, columns: Floats) -> tuple[Leaves, Integers]:
-        """Return the leaves of a fitted classifier, and those of the documents it was fitted to."""
+        """Return the leaves of a fitted classifier, and the leaf of each fitted document."""
         tree = tree_of(fitted)
         nodes, leaf = np.unique(tree.apply(columns), return_inverse=True)
         return cls(tree, nodes), leaf

@@ -104,7 +104,7 @@ class CombinedDraws:
 
     @cached_property
     def _back(self) -> NDArray[np.intp] | None:
-        """Where each draw is among those of the first part, of the second, ...; None if there."""
+        """Positions that undo sorting the draws by part; None if they are sorted."""
         if (np.diff(self.which) >= 0).all():
             return None
         return np.argsort(np.argsort(self.which, kind="stable"))
@@ -127,7 +127,7 @@ class CombinedDraws:
     @cached_property
     def _of_odds(self) -> tuple[Floats, Floats, Floats, Floats]:
         """
-        What lapses make of the odds o of each draw: (u o + p) / (n o + d).
+        Coefficients u, p, n, d of each draw's odds under lapses, (u o + p) / (n o + d) at odds o.
 
         Those are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
         population fitted; for another prior by whose odds o and the outcome are multiplied.

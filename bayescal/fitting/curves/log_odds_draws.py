@@ -141,7 +141,7 @@ class IdentityDraws(LogOddsCurves):
 
 @dataclass(frozen=True)
 class RecalibratedDraws(LogOddsCurves):
-    """Draws of log-odds that rise with those of the class densities."""
+    """Draws of log-odds that are monotone in the class densities' log-odds."""
 
     # Posterior draws of class densities, or of several combined: their predictive log-odds are the
     # scores of `along`
@@ -187,7 +187,7 @@ class PopulationRecalibratedDraws(RecalibratedDraws):
     base_rate: tuple[float, float]
 
     def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds along those of the densities' mixture, each document left out."""
+        """Return leave-one-out log-odds along the log-odds of the densities' mixture."""
         mixture = self.base
         assert isinstance(mixture, CombinedDraws)  # noqa: S101
         left_out = []

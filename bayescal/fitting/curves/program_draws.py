@@ -94,7 +94,7 @@ class ProgramLogOdds(LogOddsCurves):
 
 @dataclass(frozen=True)
 class ProgramDensity:
-    """Draws of one class's density by a program, as `DensityDraws` has those of families."""
+    """Draws of one class's density by a program, with the interface of `DensityDraws`."""
 
     draws: ProgramDraws
     klass: int
@@ -208,7 +208,7 @@ class DocumentCurves:
 
     @property
     def densities(self) -> Any:
-        """Return the draws of class densities, those of typical documents."""
+        """Return the draws of class densities of typical documents."""
         return self.curves.densities
 
     def take(self, index: NDArray[np.intp]) -> DocumentCurves:

@@ -1,4 +1,4 @@
-"""Whether the chains of a sampler agree: R-hat, effective sample sizes, divergences, in words."""
+"""Convergence diagnostics of a sampler: R-hat, effective sample sizes, divergences, in words."""
 
 from __future__ import annotations
 

@@ -489,5 +489,5 @@ def simulate_scores(
 
 
 def _given(program: ModelProgram, record: ProgramRecord) -> dict[str, Any]:
-    """Return the hyperparameters of a record that are not those of the data."""
+    """Return the hyperparameters of a record that do not come from the data."""
     return {name: value for name, value in record.arguments.items() if value is not None}

@@ -103,7 +103,7 @@ class PopulationComparison:
 
 def compare_populations(laplace_fits: LaplaceFits, options: Options) -> PopulationComparison:
     """
-    Compare what is known of such scores with the prior that knows nothing but their units.
+    Compare the learned prior with the vague prior, which knows only the scores' units.
 
     Before the labels it is r = 9 times as probable that scores are like those of none of the K
     populations as that they are like those of one, all alike. Given the labels, the probability of

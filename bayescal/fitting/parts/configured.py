@@ -31,7 +31,7 @@ def family_names() -> tuple[str, ...]:
 
 @dataclass(repr=False)
 class Configured:
-    """Named options, read, changed, copied and compared as those of scikit-learn's estimators."""
+    """Named options with the get_params, set_params and clone conventions of scikit-learn."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all options by name; `deep` changes nothing."""
@@ -202,21 +202,21 @@ class Logistic(ConfiguredPart):
 
 @dataclass(repr=False)
 class Recalibrated(ConfiguredPart):
-    """Log-odds that rise with those of the densities; without options."""
+    """Log-odds monotone in the densities' log-odds; without options."""
 
     name: ClassVar[str] = "recalibrated"
 
 
 @dataclass(repr=False)
 class Identity(ConfiguredPart):
-    """Scores that are log-odds already, taken as they are; without options."""
+    """Scores that are log-odds already, used without a map; without options."""
 
     name: ClassVar[str] = "identity"
 
 
 @dataclass(repr=False)
 class Learned(ConfiguredPart):
-    """Monotone log-odds around those of other problems, see `prior_knowledge`; without options."""
+    """Monotone log-odds with a prior from other problems, see `prior_knowledge`."""
 
     name: ClassVar[str] = "learned"
 
@@ -260,7 +260,7 @@ class Program(ConfiguredPart):
 
 class Density(ConfiguredPart):
     """
-    Class densities of any distribution of PyMC, as a program that need not be written.
+    Class densities of any PyMC distribution, without writing a program.
 
     Scores of each class are (s - m)/S ~ distribution(parameters), with the robust centre m and
     spread S of all scores, or the `units` of the calibrator: with {"centre": 0, "spread": 1},
@@ -344,7 +344,7 @@ class Density(ConfiguredPart):
 
 
 def _name_of(distribution: Any) -> str:
-    """Return the name of a distribution, with "bayescal." before those of this package."""
+    """Return the name of a distribution, prefixed with "bayescal." if this package defines it."""
     if isinstance(distribution, str):
         return distribution
     name = getattr(distribution, "__name__", None)

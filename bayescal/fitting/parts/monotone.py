@@ -159,7 +159,7 @@ class LogisticPart(LogOddsPart):
 
     def belief(self, options: Options) -> float:
         """
-        Return less the more probable it is that scores are like those of a population.
+        Return the prior weight in pseudo-documents, small if scores resemble a population.
 
         What is known makes a better start than a straight line (docs/defaults.md).
         """
@@ -206,7 +206,7 @@ LOGISTIC = LogisticPart(
 
 
 class LearnedPart(LogOddsPart):
-    """Log-odds that rise with the score, around those of other problems of the same kind."""
+    """Monotone log-odds with a prior from other problems of the same kind."""
 
     # As much as all parts of a combination without it.
     pseudo_documents = 2.75
@@ -217,7 +217,7 @@ class LearnedPart(LogOddsPart):
         return bool(options.populations_for(data))
 
     def belief(self, options: Options) -> float:
-        """Return less the less probable it is that scores are like those of a population."""
+        """Return the prior weight in pseudo-documents, large if scores resemble a population."""
         share = 1.0 if options.like_populations is None else options.like_populations
         return share * self.pseudo_documents
 

@@ -79,13 +79,13 @@ class Pooled:
 
 
 class PooledDensities(Pooled, DensitiesPart):
-    """Densities of both classes, of one family, around those of a population."""
+    """Densities of both classes, of one family, with a population as their prior."""
 
     name = "pooled densities"
 
 
 class PooledMonotone(Pooled, LogOddsPart):
-    """Monotone log-odds around those of a population."""
+    """Monotone log-odds with a population as their prior."""
 
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> MonotoneDraws:
         """Return the draws; P(+) is that of the densities, which all parts share."""

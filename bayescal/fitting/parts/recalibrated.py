@@ -52,7 +52,7 @@ class RecalibratedPart(LogOddsPart):
         )
 
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> RecalibratedDraws:
-        """Return its draws, along those of the densities."""
+        """Return the draws as functions of the densities' log-odds."""
         densities = reading.before[DENSITIES.name]
         # As many draws as the log-odds had that it was fitted to.
         thinned = densities.take(np.arange(min(MOST_DRAWS, densities.size)))
@@ -73,7 +73,7 @@ class RecalibratedPart(LogOddsPart):
 
 
 def recalibration_block() -> Block:
-    """Return the formula of log-odds along those of densities, and their priors."""
+    """Return the formula of log-odds as a function of the densities' log-odds, and the priors."""
     from bayescal.fitting.formulas import block
 
     return block(RECALIBRATED.title, RECALIBRATED.text, RECALIBRATION, None, along_densities=True)

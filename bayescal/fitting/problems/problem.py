@@ -158,7 +158,7 @@ class FittedProblem(ABC):
 
     @property
     def densities(self) -> ClassDraws | None:
-        """Return draws of class densities, or those of the mode, where the model has them."""
+        """Return draws of class densities, or the densities at the mode, if the model has them."""
         draws = self.calibration.draws
         return None if draws is None else draws.densities
 

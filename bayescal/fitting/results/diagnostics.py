@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ConvergenceWarning(UserWarning):
-    """Posterior draws that should not be used as they are; the message says what to do."""
+    """Warning that posterior draws are unreliable; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def diagnose(groups: Groups) -> Diagnostics:
 
 
 def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
-    """Return the problems of each topic's draws, including those of shared parts."""
+    """Return the problems of each topic's draws, including the shared parts' problems."""
     problems = findings(groups)
     return [
         tuple(each.text() for each in problems if each.topics is None or each.topics[k])

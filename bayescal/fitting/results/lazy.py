@@ -1,4 +1,4 @@
-"""Scores in dask arrays, as they are or in xarray: answers are as lazy as the scores.
+"""Scores in dask arrays, also inside xarray: answers are as lazy as the scores.
 
 Nothing is computed here, and no block of scores needs another: what is asked for is computed block
 by block, wherever Dask's scheduler of the moment computes.

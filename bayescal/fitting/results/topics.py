@@ -203,7 +203,7 @@ OF_LEVELS = of_unseen(f"{LEVELS}/hyperparameters")
 
 
 def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict[str, xr.Dataset]:
-    """Return draws of levels and of P(+), those of a topic without documents, hyperparameters."""
+    """Return draws of levels and P(+), also for an unseen topic, and the hyperparameters."""
     unseen = _level_draws(levels.ends, levels.unseen[:, None], [""], shape)
     dims = ("of", "parameter", *DRAWS)
     population = levels.population.reshape(*levels.population.shape[:2], *shape)
@@ -254,7 +254,7 @@ def density_groups(
     shape: Shape,
 ) -> dict[str, xr.Dataset]:
     """
-    Return the groups of one family: draws, those of a topic without documents, hyperparameters.
+    Return the groups of one family: draws of fitted and of new topics, and hyperparameters.
 
     Draws are (klass, topic, chain, draw), the mode and sides in raw score units, and P(+).
     """
@@ -348,7 +348,7 @@ def combination_groups(
     combination: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """
-    Return the groups of a combination beside those of its densities.
+    Return the groups of a combination other than its densities.
 
     They are the parts' weights, the curve of all topics along the densities' log-odds with what it
     is along (base, parameters of the beta of base rates, too), and monotone log-odds.
@@ -457,7 +457,7 @@ def read_recalibration(groups: Groups) -> MonotoneDraws:
 
 
 def weights_of_population(groups: Groups) -> tuple[Floats, Floats]:
-    """Return the weights of the densities that are recalibrated, and those of the parts."""
+    """Return the weights of the recalibrated densities, and the weights of the parts."""
     base: Floats = groups[RECALIBRATED_PATHS.constants]["base_weight"].values
     parts: Floats = groups[of_unseen(COMBINATION)]["weight"].values
     return base, parts

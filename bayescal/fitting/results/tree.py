@@ -50,7 +50,7 @@ class PosteriorTree(xr.DataTree):  # type: ignore[no-untyped-call]
 @dataclass(frozen=True)
 class Results:
     """
-    What a fit found.
+    The results of a fit.
 
     All that reads a fit reads its groups: to make a tree of them, and to take one apart, takes
     longer than to read most of them.

@@ -123,7 +123,7 @@ def export(
     column: str = "score",
 ) -> Path:
     """
-    Write what a calibrator says of scores to a file that needs no bayescal, whole or not at all.
+    Write a calibrator's answers to a file that needs no bayescal, whole or not at all.
 
     The curves of the probability and of both ends of its band are written as knots, between which
     log-odds are linear. They are within 1e-4 of `predict_proba`, and within 1e-3 of

@@ -1,1 +1,1 @@
-"""Weights of several classifiers' log-odds, around those of a population of problems."""
+"""Weights of several classifiers' log-odds, with a population of problems."""

@@ -362,7 +362,7 @@ def follow(
 
 
 def _weigh(proposals: Proposals) -> list[Sample]:
-    """Return proposals of each problem, weighed by its own labels and by those of all others."""
+    """Return proposals of each problem, weighed by its own labels and by all others' labels."""
     beyond = _beyond_laplace(proposals)
     others = beyond.sum(axis=0) - beyond
     return [

@@ -1,4 +1,4 @@
-"""Several classifiers' weights around those of a population of problems: model and joint mode.
+"""Hierarchical model of several classifiers' weights over problems, and its joint mode.
 
     log-odds_k = offset + columns_k @ (b_k, w_k, v_k, u_k)     labels of problem k
 

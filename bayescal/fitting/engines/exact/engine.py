@@ -203,7 +203,7 @@ class DensityFit:
         return density_draws(families, family[chosen], sides, asinh_scale[chosen], self.centre)
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
+        """Return the draws of a family's program, or of a mixture (chain, draw, klass)."""
         return draws_dataset(self.components, self.mixture, self.prior, (chains, draws))
 
     def constants(self) -> xr.Dataset:

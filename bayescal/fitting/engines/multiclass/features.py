@@ -165,7 +165,7 @@ class FeatureDesign:
         return Features(scored, log_p, certainty, shared)
 
     def coefficients(self, theta: Floats) -> Floats:
-        """Return coefficients of the features as they are from those of centred ones."""
+        """Convert coefficients of centred features into coefficients of the original features."""
         raw = theta / self.size
         raw[..., 0, :] -= (raw * self.centre).sum(axis=-2)
         return raw

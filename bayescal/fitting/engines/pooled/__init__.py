@@ -1,1 +1,1 @@
-"""Many topics at once: each topic's class densities around those of a population."""
+"""Many topics at once: a hierarchical model of their class densities."""

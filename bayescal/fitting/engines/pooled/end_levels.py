@@ -1,4 +1,4 @@
-"""Levels of their own at an end of the scores of many topics; see `engines.atoms`.
+"""Separate levels of many topics at an end of the scores; see `engines.atoms`.
 
 The documents of all topics together decide whether an end has levels. Those of all topics at one
 end are then draws from one beta, as their base rates are.

@@ -241,7 +241,7 @@ def coefficients(points: Floats) -> tuple[Floats, Floats]:
 
 
 def moments(points: Floats) -> tuple[float, float, float, float]:
-    """Return mean and standard deviation of a new topic's intercept, and those of its level."""
+    """Return the means and standard deviations of a new topic's intercept and level."""
     mu, log_tau, slope, log_sigma = points.T
     pairs = ((mu, log_tau), (slope, log_sigma))
     (a, tau), (nu, sigma) = (

@@ -111,7 +111,7 @@ def _posterior(
 
 
 def _populations(posterior: xr.Dataset, family: Family, rng: np.random.Generator) -> Floats:
-    """Return hyperparameters (2, draws, 6); those of a symmetric family's share from the prior."""
+    """Return hyperparameters (2, draws, 6); a symmetric family's share follows its prior."""
     size = posterior.sizes["sample"]
     hyperprior = Hyperprior.of(family.powers[0])
     points = np.stack([hyperprior.draw(size, rng) for _ in range(2)])

@@ -264,7 +264,7 @@ def _log_evidence(alpha: Floats, beta: Floats, positives: float, negatives: floa
 
 
 def _axis(wider: float) -> Floats:
-    """Return standard deviations from the mean, as dense in its units as those of the usual one."""
+    """Return a grid of standard deviations from the mean, finer for wider distributions."""
     return np.linspace(-REACH, REACH, 1 + round((GRID - 1) * max(1.0, wider)))
 
 
