@@ -86,8 +86,9 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._names = named = _column_names(X)
         self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
         if not self._exclusive:
-            if asked := set(_column_names(y)) & set(named):
-                self._order = _positions(named, _column_names(y), f"as for {asked.pop()}")
+            wanted = _column_names(y)
+            if asked := [name for name in wanted if name in named]:
+                self._order = _positions(named, wanted, f"as for {asked[0]}")
             return self
         self._check_sums(values)
         classes = np.unique(labels)
@@ -97,8 +98,8 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"X must hold the probabilities of the second class, {known[1]!r}, if it has one"
                 f" column, got those of {known[0]!r}: give both, or 1 - X."
             )
-        if columns > 1 and (asked := set(known) & set(named)):
-            _positions(named, known, f"as for {asked.pop()}")
+        if columns > 1 and (asked := [name for name in known if name in named]):
+            _positions(named, known, f"as for {asked[0]}")
             classes = np.asarray(list(X.columns))
             self._order = np.argsort(classes)
         elif len(known) != max(2, columns):
