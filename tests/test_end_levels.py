@@ -1,6 +1,7 @@
 """Documents that tie at an end of the scores: levels of their own, where labels ask for them."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -69,6 +70,20 @@ def test_tables_do_not_smear_a_level_over_its_neighbours(stepped):
     band = calibrator.predict_interval(scores)
     of_many = calibrator.predict_interval(np.tile(scores, 100))[:5]
     np.testing.assert_allclose(of_many, band, atol=4e-3)
+
+
+def test_an_exported_curve_jumps_at_an_end(stepped, tmp_path):
+    calibrator, *_ = stepped
+    path = calibrator.export(tmp_path / "a.json", format="json", level=None)
+    (knots,) = json.loads(path.read_text())["curves"].values()
+    scores = np.array([60.0, 98.0, 99.999, 100.0, 101.0, 1e3])
+    found = expit(np.interp(scores, knots["score"], knots["log_odds"]))
+    p = calibrator.predict_proba(scores)[:, 1]
+    np.testing.assert_allclose(found, p, atol=1e-4)
+    assert p[3] - p[2] > 0.3
+    # It jumps within what a rounding of the score may be.
+    beside = np.array(knots["score"])[np.array(knots["score"]) < 100.0].max()
+    assert 0.0 < 100.0 - beside < 1e-9
 
 
 @pytest.mark.slow
