@@ -1,11 +1,14 @@
 """Tables fit a terminal of 80 columns: nothing is cut, and one of a thing is not several."""
 
+import io
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
+from bayescal.cli.terminal import Screen, _LiteralConsole
 from tests.cli_tools import MLE, make_frame, run, write
 
 pytestmark = pytest.mark.one_era
@@ -53,3 +56,44 @@ def test_nothing_is_cut_at_80_columns(name, folder, monkeypatch):
     tables = [line for line in text.splitlines() if "bayescal " not in line]
     assert max(map(len, tables)) <= 80
     assert SEVERAL.search(text) is None
+
+
+def terminal(**options):
+    """Return a screen whose errors go to a terminal of colours, and what was written there."""
+    screen, written = Screen(**options), io.StringIO()
+    screen._err = _LiteralConsole(file=written, force_terminal=True, width=60, highlight=False)
+    return screen, written
+
+
+def test_a_terminal_shows_progress_and_clears_it():
+    screen, written = terminal()
+    with screen.progress("Fitting topics", 7) as update:
+        update(completed=3)
+    shown = written.getvalue()
+    assert "Fitting topics" in shown
+    assert "3/7" in re.sub(r"\x1b\[[\d;]*m", "", shown)
+    # Up to the line of the bar, which is erased.
+    assert shown.endswith("\x1b[1A\x1b[2K")
+    for quiet in (True, False):
+        screen, written = terminal(quiet=quiet)
+        screen._err = screen._err if quiet else Console(file=written)
+        with screen.progress("Fitting topics", 7) as update:
+            update(completed=7)
+        assert written.getvalue() == ""
+
+
+def test_a_terminal_shows_warnings_in_colour_and_a_quiet_one_none():
+    screen, written = terminal()
+    screen.warn("two  words\n [bold]of[/bold] \x1b[0m")
+    screen.say("a line", stderr=True)
+    screen.say("", stderr=True)
+    screen.show("a table", stderr=True)
+    first, *rest = written.getvalue().split("\n")
+    assert first.startswith("\x1b[1;33mWarning: \x1b[0m")
+    assert first.endswith("two words [bold]of[/bold] \N{SYMBOL FOR ESCAPE}[0m")
+    assert rest == ["a line", "a table", "", ""]
+    screen, written = terminal(quiet=True)
+    screen.warn("words")
+    screen.say("a line", stderr=True)
+    screen.show("a table", stderr=True)
+    assert written.getvalue() == ""

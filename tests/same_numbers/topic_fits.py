@@ -119,6 +119,7 @@ def around():
         "moved": problem.prior_moved,
         "described": [str(block)[:150] for block in problem.describe(several=False)],
         "without topics": every_group(population.posterior_),
+        "prior": every_group(own.to_arviz(["prior"], draws=7, random_state=0)["prior"]),
     }
 
 
