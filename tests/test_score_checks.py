@@ -124,11 +124,11 @@ def test_scores_that_say_nothing_are_spoken_of(inference):
         calibrator.fit(np.full(40, 0.5), np.arange(40) % 4 == 0)
     labels = np.arange(2000) % 5 == 0
     noise = np.random.default_rng(1).normal(size=2000)
-    with pytest.warns(ScoresWarning, match="next to nothing is learnt"):
+    with pytest.warns(ScoresWarning, match="hardly separate the classes"):
         calibrator.fit(noise, labels)
     # Their own curve says so where the scores are probabilities too.
     calibrator.set_params(scores_are="probabilities")
-    with pytest.warns(ScoresWarning, match="next to nothing is learnt"):
+    with pytest.warns(ScoresWarning, match="hardly separate the classes"):
         calibrator.fit(special.expit(noise), labels)
 
 

@@ -410,7 +410,9 @@ class TestRefusals:
             PooledCombiner(cv=1).fit(X, Y, TASK)
 
     def test_tasks_that_are_not_there(self, fitted):
-        with pytest.raises(ValueError, match="task 'rye' is not there: give its documents"):
+        with pytest.raises(
+            ValueError, match="task must name fitted tasks, got 'rye': give its documents"
+        ):
             fitted["pooled"].predict(X[:3], ["rye"] * 3)
         with pytest.raises(ValueError, match="tasks 'task 1' are there already"):
             fitted["pooled"].add_tasks(X[:3], ["task 1"] * 3)

@@ -71,7 +71,7 @@ def _thread_pools() -> Any:
 @contextmanager
 def workers(n_jobs: int | None = None, memory: Any = None) -> Iterator[None]:
     """Say where and how the work inside is done."""
-    # Nobody has told joblib of a backend before it is imported, which takes a third of a fit.
+    # No backend can be configured before joblib is imported, which takes a third of a fit.
     alone = n_jobs == 1 and memory is None and "joblib" not in sys.modules
     setup = replace(_setup.get(), memory=_memory_at(memory), alone=alone)
     token = _setup.set(setup)

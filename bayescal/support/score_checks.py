@@ -129,8 +129,9 @@ def score_problems(
         problems.append(_reversed(separation, classes))
     elif separation is not None and _says_nothing(separation, score, log_odds):
         problems.append(
-            "next to nothing is learnt: every document gets about the base rate, for a positive's"
-            f" score is the larger one in {separation.auc:.0%} of all pairs with a negative; check"
+            "the scores hardly separate the classes: every document gets about the base rate,"
+            " because a positive's score is the larger one in"
+            f" {separation.auc:.0%} of all pairs with a negative; check"
             " that scores and labels belong to the same documents"
         )
     if inside and not stated:

@@ -144,8 +144,8 @@ class KnownTasks:
         position = {name: k for k, name in enumerate(self.names)}
         if unknown := [name for name in names.tolist() if name not in position]:
             raise ValueError(
-                f"task {unknown[0]!r} is not there: give its documents, which need no labels, to"
-                " add_tasks first."
+                f"task must name fitted tasks, got {unknown[0]!r}: give its documents, which need"
+                " no labels, to add_tasks first."
             )
         row = np.array([position[name] for name in names.tolist()], dtype=np.intp)[code]
         number = np.where(row < self.fitted, row, POPULATION)

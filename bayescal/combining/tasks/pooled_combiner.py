@@ -214,7 +214,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like of shape (n, columns)
             Scores and indicators; several documents of each task.
         task : array-like of shape (n,)
-            Names of tasks that are not there yet.
+            Names of new tasks.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sklearn.exceptions.NotFittedError
             If nothing was fitted yet.
         ValueError
-            If a task is not there.
+            If a task was neither fitted nor added.
         """
         columns, code = self._read(X, task)
         return self._model.log_odds(columns, code)

@@ -45,7 +45,7 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import class_prior, log_odds_of_mixture, log_sum_exp
 from bayescal.support.validation import Floats
 
-# What a model is made of: each part in one file, which knows how it is fitted, kept and told.
+# The parts of a model: a file for each, with its fit, its storage and its description.
 
 # By name, in the order in which they are fitted and shown: a part may follow those before it.
 PARTS: dict[str, Part] = {

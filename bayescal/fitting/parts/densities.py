@@ -148,7 +148,7 @@ class DensitiesPart(Part):
 
 
 def asinh_scales_of(options: Options) -> tuple[float, ...]:
-    """Return the warps: all where families or parts are weighed anyway, unless told otherwise."""
+    """Return the warps: those asked for, or all if families or parts are weighted anyway."""
     asked = options.warps.get(DENSITIES.name)
     if asked is not None:
         return asked
