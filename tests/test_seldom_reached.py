@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
+from bayescal import MulticlassCalibrator
 from bayescal.calibrators.classifier.ensemble import MULTICLASS, on_simplex
 from bayescal.calibrators.classifier.score_maps import LogProbabilities
 from bayescal.calibrators.recalibrator import Recalibrator
@@ -23,16 +24,19 @@ from bayescal.cli import writing
 from bayescal.combining.indicators.models import SupportVectors, shift
 from bayescal.combining.indicators.transformer import selected_words
 from bayescal.distributions import programs
+from bayescal.fitting import fitted_classes, fitted_recalibration
 from bayescal.fitting.class_scores import _padded
 from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.exact import mixture
 from bayescal.fitting.engines.pooled import combination
 from bayescal.fitting.engines.pooled.nuts import SMALLEST_SHARE, _open
 from bayescal.fitting.engines.pooled.population import Hyperprior
+from bayescal.fitting.engines.program_functions import ProgramRecord
 from bayescal.fitting.fitted_classes import _labels
 from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
+from bayescal.fitting.topic_fitting import _base_rates
 from bayescal.likelihood_ratio import invariance_bounds
 from bayescal.ranking.drawn_relevance import estimate
 from bayescal.ranking.relevance_report import Judged
@@ -199,6 +203,69 @@ def test_recalibrations_are_pickled(refit):
     for each in (again, Recalibrator.from_results(fitted.posterior_)):
         np.testing.assert_array_equal(each.predict_proba(p), fitted.predict_proba(p))
         assert each.refit_weight_ == fitted.refit_weight_
+
+
+@pytest.mark.parametrize(("gain", "weight"), [(-50.0, 0.0), (50.0, 1.0)])
+def test_a_refit_that_hardly_helps_is_left_out(gain, weight, monkeypatch):
+    monkeypatch.setattr(fitted_recalibration, "_cross_validated_gain", lambda data, rng: gain)
+    p = np.random.default_rng(0).uniform(size=200)
+    fitted = Recalibrator(draws=12, random_state=0).fit(p, p > 0.5)
+    assert fitted.refit_weight_ == pytest.approx(weight, abs=1e-9)
+    assert (fitted._fitted.refit is None) == (weight == 0.0)
+
+
+def test_shares_of_very_many_documents_are_of_some_draws(monkeypatch):
+    whole = small_fits.classes()
+    monkeypatch.setattr(fitted_classes, "SHARE_ELEMENTS", 400)
+    part = MulticlassCalibrator(**small_fits.SMALL).fit(small_fits.LOGITS, small_fits.KLASS)
+    np.testing.assert_array_equal(part.predict_proba(small_fits.LOGITS[:3]),
+                                  whole.predict_proba(small_fits.LOGITS[:3]))  # fmt: skip
+    found, expected = np.ravel(list(part.share_)), np.ravel(list(whole.share_))
+    assert found.sum() == pytest.approx(1.0)
+    assert 0.0 < np.abs(found - expected).max() < 0.15
+
+
+def test_a_map_of_classes_is_pickled_once():
+    fitted = small_fits.classes()
+    fitted.predict_proba(small_fits.LOGITS[:2])
+    again = pickle.loads(pickle.dumps(fitted))
+    assert "map" in vars(fitted._fit)
+    assert vars(again._fit).keys() == vars(fitted._fit).keys() - {"map"}
+    np.testing.assert_array_equal(
+        again.predict_proba(small_fits.LOGITS), fitted.predict_proba(small_fits.LOGITS)
+    )
+
+
+def test_options_beyond_those_fitted_have_positions_and_no_names():
+    scores, names = small_fits.LOGITS, small_fits.KLASS
+    by_number = np.unique(names, return_inverse=True)[1]
+    for y, classes in ((names, None), (by_number, [0, 1, 2, 3])):
+        fitted = MulticlassCalibrator(**small_fits.SMALL, exchangeable=True).fit(scores, y)
+        if classes is None:
+            with pytest.raises(ValueError, match="have 4 options and classes names 3: fit with"):
+                fitted._fit.labels(4)
+        else:
+            assert fitted._fit.labels(4).tolist() == classes
+        assert fitted._fit.labels(3).tolist() == fitted.classes_.tolist()
+
+
+def test_arguments_of_programs_are_kept_as_json():
+    arguments = {"a": np.array([1.0, 2.5]), "b": np.float64(3.0), "c": "text", "d": None}
+    record = ProgramRecord("file", "mine", arguments=arguments, units=(1.0, 2.0))
+    again = ProgramRecord.from_json(record.to_json())
+    assert again.arguments == {"a": [1.0, 2.5], "b": 3.0, "c": "text", "d": None}
+    assert (again.kind, again.name, again.units) == ("file", "mine", (1.0, 2.0))
+    with pytest.raises(ValueError, match="got an object of type object"):
+        ProgramRecord("file", "mine", arguments={"a": object()}).to_json()
+
+
+def test_base_rates_of_topics_apart_are_their_own():
+    counts = np.array([[3.0, 9.0], [0.0, 4.0]])
+    own, unseen = _base_rates(
+        counts, SimpleNamespace(prior_alpha=0.5, prior_beta=2.0), SimpleNamespace(pooling="none")
+    )
+    assert own.tolist() == [[3.5, 11.0], [0.5, 6.0]]
+    assert unseen.tolist() == [0.5, 2.0]
 
 
 # Measures
