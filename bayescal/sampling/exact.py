@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from bayescal.support import validation
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, as_reals
 
 MOST_DOCUMENTS = 10**9  # tails of the hypergeometric distribution take time in proportion
 
@@ -113,10 +113,17 @@ def count_limits(
         return Limits(documents / 2.0, 0.0, float(documents))
     value = (positives - mistaken * sampled) * documents / (sampled * (1.0 - missed - mistaken))
     if sequential:
-        counts = positives + np.arange(documents - sampled + 1)
-        ratio = stats.hypergeom.logpmf(positives, documents, counts, sampled)
-        inside = counts[ratio > math.log1p(-level) - math.log(sampled + 1)]
-        return Limits(value, float(inside[0]), float(inside[-1]))
+        # p(k | K) rises in K up to the likeliest count, and falls beyond.
+        mode = min(positives * (documents + 1) // sampled, documents - sampled + positives)
+        least = math.log1p(-level) - math.log(sampled + 1)
+
+        def inside(count: int) -> bool:
+            chance = stats.hypergeom.logpmf(positives, documents, count, sampled)
+            return bool(chance > least)
+
+        lower = _first(mode, lambda count: count == mode or inside(count))
+        upper = documents - _first(documents - mode, lambda less: inside(documents - less))
+        return Limits(value, float(lower), float(upper))
     tail = (1.0 - level) / 2.0
     if errs:
         at_least, at_most = _erring_tails(positives, sampled, documents, missed, mistaken)
@@ -130,7 +137,7 @@ def count_limits(
 
 def as_reviewer_error(reviewer_error: ReviewerError) -> ReviewerError:
     """Return two shares whose sum is below 1: positives that are missed, negatives mistaken."""
-    pair = np.asarray(reviewer_error, dtype=np.float64)
+    pair = as_reals(reviewer_error, "reviewer_error")
     if pair.shape != (2,) or not ((pair >= 0.0).all() and pair.sum() < 1.0):
         raise ValueError(
             "reviewer_error must be the share of positives that reviewers label negative, and of"
