@@ -161,6 +161,14 @@ def test_numbers_are_shown_with_the_digits_that_matter(chromium, single):
     assert dict(zip(SHOWN, values, strict=True)) == SHOWN
 
 
+def test_numbers_of_a_csv_file_are_those_that_spreadsheets_and_pandas_read(chromium, single):
+    source = Path(report.__file__).with_name("page").joinpath("tables.js").read_text("utf-8")
+    rows = '[["a", null, NaN, Infinity, -Infinity, 1.5, "=1"]]'
+    with opened(chromium, single[-1]) as page:
+        text = page.evaluate(f"(() => {{ {source}\nreturn csv(['h'], {rows}); }})()")
+    assert text == "h\r\na,,,inf,-inf,1.5,'=1\r\n"
+
+
 def luminance(colour):
     channel = np.array(colour) / 255.0
     linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)

@@ -2,6 +2,9 @@
 
 function csv(header, rows) {
   const cell = (value) => {
+    // As Python writes them; no number is an empty cell.
+    if (Number.isNaN(value)) return "";
+    if (value === Infinity || value === -Infinity) return value > 0 ? "inf" : "-inf";
     let text = value === null || value === undefined ? "" : String(value);
     // Terminals obey control characters: pictures of them, as in files that Python writes.
     text = text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt()))
