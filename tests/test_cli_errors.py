@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from bayescal.cli.app import app
+from bayescal.cli.app import app, in_options
 
 pytestmark = pytest.mark.one_era
 
@@ -72,6 +72,32 @@ CALLS = {
     "prior": ("predict none.nc scores.csv --prior 1", "--prior must lie between 0 and 1.*got 1"),
     "band": ("predict none.nc scores.csv --band wide", "--band must be one of .*, got 'wide'"),
     "not a number": ("fit scores.csv --draws many", "--draws.*integer, got 'many'"),
+    "the last of two numbers": ("fit scores.csv --draws 20 --draws many", "integer, got 'many'"),
+    "no choice": (
+        "sample scores.csv --n 2 --out p.csv --for x",
+        "Invalid value for '--for': 'x' is not one of",
+    ),
+    "several classes": (
+        "fit scores.csv --label-column score --score-column weight",
+        r"hold two classes.*; MulticlassCalibrator \(in a shell --classes\)",
+    ),
+    "an argument of a function": (
+        "recalibrate scores.csv --out out --probability-column weight --label-column label"
+        " --refit x",
+        "scores.csv: --refit must be one of",
+    ),
+    "an argument with its value": (
+        "fit scores.csv --scores-are probabilities",
+        "fit with --scores-are scores if they are none",
+    ),
+    "no column of groups": (
+        "sample scores.csv --n 2 --out p.csv --group-column g",
+        "no column 'g'.*name the one you mean with --group-column",
+    ),
+    "numbers as split": (
+        "fit scores.csv --split-column score",
+        "in every row, got -2.0 in row 2 of the file",
+    ),
     "no whole number": ("fit scores.csv --seed=1.5", "--seed.*integer, got '1.5'"),
     "the wrong way round": (
         "predict scores.csv folder.nc",
@@ -436,3 +462,24 @@ def test_interrupting_is_no_error(work, monkeypatch):
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert (result.exit_code, result.stdout) == (130, "")
     assert not (work / "out").exists()
+
+
+OPTIONS = {
+    each.replace("-", "_"): f"--{each}" for each in ("level", "format", "likelihood-ratio", "prior")
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("level must lie above 0", "--level must lie above 0"),
+        ("scores.csv: level must be", "scores.csv: --level must be"),
+        ("give format='sql', or level=0.9.", "give --format sql, or --level 0.9."),
+        ("likelihood_ratio=True needs data", "--likelihood-ratio needs data"),
+        ("the level must stay, and a level=None", "the level must stay, and a level=None"),
+        ("--level must lie above 0", "--level must lie above 0"),
+        ("prior must be a number", "prior must be a number"),
+    ],
+)
+def test_messages_of_functions_name_options(message, expected):
+    assert in_options(message, OPTIONS, ["predict", "--level=1"]) == expected

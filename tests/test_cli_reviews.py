@@ -45,6 +45,13 @@ def rounds(folder):
     return ("--labels", folder / "one.csv", "--labels", folder / "two.csv")
 
 
+def test_a_plan_that_lost_a_column_is_named(folder, tmp_path):
+    pd.read_csv(folder / "one.csv").drop(columns="hash").to_csv(tmp_path / "one.csv", index=False)
+    labels = ("--labels", tmp_path / "one.csv")
+    found = run("recall", folder / "scores.csv", *labels, "--at-score", 1.5, code=2)
+    assert "it lacks hash: write it with bayescal sample" in found.stderr
+
+
 @pytest.mark.slow
 def test_recall_is_that_of_the_functions(folder, tmp_path):
     path = folder / "scores.csv"
@@ -183,7 +190,7 @@ WRONG = {
     ),
     "reviewers who are always wrong": (
         "recall scores.csv --labels one.csv --at-score 1 --reviewer-error 0.5 0.5",
-        "reviewer_error must be the share of positives",
+        "--reviewer-error must be the share of positives",
     ),
     "labels missing": ("recall scores.csv --labels empty.csv --at-score 1", "60 of 60 have none"),
     "two reviewers": (

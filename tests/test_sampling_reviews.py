@@ -256,6 +256,19 @@ def test_a_damaged_plan_is_refused(tmp_path):
             read_plan(path, scores)
 
 
+def test_a_spreadsheet_may_mark_and_space_out_a_plan(tmp_path):
+    scores, _, _, (one, _) = review()
+    path = one.to_csv(tmp_path / "plan.csv")
+    head, first, second, *rest = path.read_text().splitlines()
+    marked = "\ufeff" + "\n".join([head, first, "", ",,", second, *rest])
+    path.write_text(marked, encoding="utf-8")
+    np.testing.assert_array_equal(read_plan(path, scores).documents, one.documents)
+    damaged = marked.replace(second, f"x{second}")
+    path.write_text(damaged, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"column document, got 'x.*' in row 5 of the file"):
+        read_plan(path, scores)
+
+
 def test_a_spreadsheet_may_round_a_plan(tmp_path):
     scores, _, _, (one, _) = review()
     path = one.to_csv(tmp_path / "plan.csv")

@@ -1,7 +1,8 @@
 """The application: the commands of `cli.commands`, the version, and exit codes of wrong use."""
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from pkgutil import iter_modules
@@ -32,7 +33,7 @@ class CommandGroup(TyperGroup):
         try:
             code = super().main(words, *others, **extra)
         except terminal.UsageError as err:
-            _leave(str(err))
+            _leave(in_options(str(err), self._options_of(words), words))
         except _TyperUsageError as err:
             # Without a command typer has printed the help, and there is no error to report.
             _leave("" if type(err).__name__ == "NoArgsIsHelpError" else _message(err, words))
@@ -40,17 +41,43 @@ class CommandGroup(TyperGroup):
             sys.exit(INTERRUPTED)
         sys.exit(code or 0)
 
+    def _options_of(self, words: Sequence[str]) -> dict[str, str]:
+        """Return the options of the command called, by the names that functions give them."""
+        command: Any = self
+        for word in words:
+            command = getattr(command, "commands", {}).get(word, command)
+        options = [each for each in command.params if each.opts[0].startswith("--")]
+        return {each.opts[0][2:].replace("-", "_"): each.opts[0] for each in options}
+
+
+def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -> str:
+    """
+    Return a function's message in the words of a command: options for arguments.
+
+    An argument comes first, as in "level must lie between", for an option among the words of the
+    call; or anywhere with a value, as in "level=0.9".
+    """
+    for argument, option in options.items():
+        value = rf"(?<![\w-]){argument}=(?:True\b|'([^']*)'|(\d[\d.]*)|(?![\w']))"
+        for found in reversed(list(re.finditer(value, message))):
+            given = " ".join(filter(None, [option, *found.groups()]))
+            message = message[: found.start()] + given + message[found.end() :]
+        if any(word.partition("=")[0] == option for word in words):
+            message = re.sub(rf"^((?:\S+: )?){argument} (?=must|needs)", rf"\1{option} ", message)
+    return message
+
 
 def _message(err: Any, words: Sequence[str]) -> str:
     """Return typer's message, with the word that is no number, which typer leaves out."""
     message: str = err.format_message()
     expected, unparsed, _ = message.partition(", unable to parse")
     names = getattr(getattr(err, "param", None), "opts", [])
-    for word, following in pairwise([*words, ""]):
+    # Of an option that comes twice the last one counts.
+    for word, following in reversed(list(pairwise([*words, ""]))):
         name, equals, value = word.partition("=")
         if unparsed and name in names:
             return f"{expected}, got {value if equals else following!r}."
-    return message
+    return message.replace(": Value error, ", ": ")
 
 
 def _leave(message: str) -> NoReturn:

@@ -201,7 +201,7 @@ class ColumnReader:
     def _refuse(self, column: str, bad: Mask, expected: str, advice: str = "") -> None:
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
-            came = _shown(self.frame[column].iloc[row])
+            came = shown(self.frame[column].iloc[row])
             raise UsageError(
                 f"{self.name(column)} must hold {expected} in every row, got {came} in"
                 f" {self.row(row)} ({int(bad.sum())} of {bad.size} rows): correct or leave them"
@@ -228,14 +228,15 @@ def _is_several(cell: Any) -> bool:
     return not isinstance(cell, str | bytes) and (hasattr(cell, "__len__") or np.ndim(cell) > 0)
 
 
-def _shown(cell: Any) -> str:
+def shown(cell: Any) -> str:
+    """Return a cell for a message."""
     import pandas as pd
 
     if _is_several(cell):
         value = cell.tolist() if isinstance(cell, np.ndarray) else cell
         text = repr(value)
         return f"a {type(value).__name__} {text if len(text) <= 40 else f'{text[:37]}...'}"
-    return "an empty cell" if pd.isna(cell) else repr(cell)
+    return "an empty cell" if pd.isna(cell) else repr(getattr(cell, "item", lambda: cell)())
 
 
 def _labels(cells: NDArray[Any]) -> NDArray[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import options
-from bayescal.cli.columns import NO, YES, ColumnReader
+from bayescal.cli.columns import NO, YES, ColumnReader, shown
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, usage_errors
 from bayescal.support.validation import Floats
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bayescal.sampling import SamplePlan
 
 REVIEW = "Review"
+# Labels of another source may come with a column of such a name, but not with several.
+OF_PLAN_ALONE = {"round", "seed", "hash", "stratum", "lowest", "size"}
 LABELS = (
     "A file of labels, with columns document and label: a plan that bayescal sample wrote, filled"
     " in, or any other. Several may be given."
@@ -78,11 +80,13 @@ def read_review(
     lower_is_positive: bool = False,
 ) -> ReviewFiles:
     """Read a collection and the labels of several files, which must not contradict each other."""
-    from bayescal.sampling.plans import COLUMNS, plan_of_rows
+    from bayescal.sampling.plans import plan_of_rows
 
     reader = ColumnReader(scores)
     values = reader.scores(score_column) * (-1.0 if lower_is_positive else 1.0)
-    groups = None if group_column is None else reader.topics(group_column)
+    groups = (
+        None if group_column is None else reader.names(group_column, "--group-column", "a group")
+    )
     known, plans = np.full(values.size, np.nan), []
     source: dict[int, Path] = {}
     for path in labels or ():
@@ -96,11 +100,13 @@ def read_review(
                     f" {path}: two reviewers have to agree on one label a document."
                 )
             known[one], source[one] = value, path
-        if set(COLUMNS) <= set(frame.columns):
+        # A plan that lost a column is no plan, and its labels would be read without their design.
+        if len(OF_PLAN_ALONE & set(frame.columns)) > 1:
             with usage_errors():
                 cells = frame.astype(object).where(frame.notna(), "").astype(str)
                 names = list(cells.columns)
-                rows = [dict(zip(names, row, strict=True)) for row in cells.to_numpy().tolist()]
+                lines = zip(frame.index.tolist(), cells.to_numpy().tolist(), strict=True)
+                rows = {position: dict(zip(names, line, strict=True)) for position, line in lines}
                 plans.append(plan_of_rows(str(path), rows, values, groups))
     return ReviewFiles(values, known, tuple(plans), groups)
 
@@ -122,8 +128,8 @@ def _labels_of(path: Path, frame: pd.DataFrame, documents: int) -> tuple[NDArray
         text = str(cell).strip().casefold()
         if text not in NO | YES:
             raise UsageError(
-                f"column {LABEL!r} of {path} must hold 1 or 0, yes or no, or nothing, got {cell!r}"
-                f" in {reader.row(int(row))}."
+                f"column {LABEL!r} of {path} must hold 1 or 0, yes or no, or nothing, got"
+                f" {shown(cell)} in {reader.row(int(row))}."
             )
         label[row] = float(text in YES)
     twice = _first_contradiction(position, label)

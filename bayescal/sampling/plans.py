@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -143,23 +144,26 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
     FileNotFoundError
         If there is no such file.
     """
-    with Path(path).open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    with Path(path).open(newline="", encoding="utf-8-sig") as file:
+        header, *lines = list(csv.reader(file)) or [[]]
+    # Blank lines count where an error names a row.
+    rows = {k: dict(zip(header, line, strict=False)) for k, line in enumerate(lines) if any(line)}
     return plan_of_rows(str(path), rows, scores, groups)
 
 
 def plan_of_rows(
-    path: str, rows: list[dict[str, str]], scores: ArrayLike, groups: ArrayLike | None
+    path: str, rows: Mapping[int, Mapping[str, str]], scores: ArrayLike, groups: ArrayLike | None
 ) -> SamplePlan:
-    """Return the plan of a file's rows, as texts."""
+    """Return the plan of a file's rows, as texts, by their positions in the file."""
     values = validation.as_scores(scores)
-    lacking = [name for name in COLUMNS if not rows or name not in rows[0]]
+    first = next(iter(rows.values()), {})
+    lacking = [name for name in COLUMNS if name not in first]
     if lacking:
         raise ValueError(
             f"{path} must be a plan with the columns {', '.join(COLUMNS)}; it lacks"
             f" {', '.join(lacking)}: write it with bayescal sample or SamplePlan.to_csv."
         )
-    check_hash(path, rows[0]["hash"], values)
+    check_hash(path, first["hash"], values)
     documents = _numbers(path, rows, "document").astype(np.intp)
     if documents.min() < 0 or documents.max() >= values.size:
         raise ValueError(
@@ -176,8 +180,9 @@ def plan_of_rows(
         # A spreadsheet rounds numbers: the lowest score of a stratum is one of the collection's.
         low = placed[np.abs(placed - lowest[own[0]]).argmin()]
         strata.append(Stratum(float(low), int(size[own[0]]), np.unique(unit[own]).size))
-    threshold = float(_numbers(path, rows[:1], "threshold")[0]) if rows[0]["threshold"] else None
-    seed, rounds = (int(_numbers(path, rows[:1], name)[0]) for name in ("seed", "round"))
+    top = dict(islice(rows.items(), 1))
+    threshold = float(_numbers(path, top, "threshold")[0]) if first["threshold"] else None
+    seed, rounds = (int(_numbers(path, top, name)[0]) for name in ("seed", "round"))
     plan = SamplePlan(documents, values, tuple(strata), seed, rounds, threshold, placed=placed)
     own = np.unique(stratum, return_inverse=True)[1]
     for name, found, expected in (
@@ -197,20 +202,21 @@ def plan_of_rows(
     return plan
 
 
-def _numbers(path: str, rows: list[dict[str, str]], name: str) -> Floats:
+def _numbers(path: str, rows: Mapping[int, Mapping[str, str]], name: str) -> Floats:
     """Return a column of a plan file as numbers."""
-    values = np.empty(len(rows))
-    for k, row in enumerate(rows):
+    values = []
+    for position, row in rows.items():
+        cell = row.get(name, "")
         try:
-            values[k] = float(row[name].replace(",", "."))  # as spreadsheets write decimals
-        except (AttributeError, ValueError):
-            values[k] = np.nan
-        if not np.isfinite(values[k]):
+            values.append(float(cell.replace(",", ".")))  # as spreadsheets write decimals
+        except ValueError:
+            values.append(np.nan)
+        if not np.isfinite(values[-1]):
             raise ValueError(
-                f"{path} must hold numbers in column {name}, got {row[name]!r} in {file_row(k)}:"
+                f"{path} must hold numbers in column {name}, got {cell!r} in {file_row(position)}:"
                 " keep the rows of the plan as they were written."
             )
-    return values
+    return np.array(values)
 
 
 def check_hash(name: str, own: str, scores: Floats) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options, reviews, writing
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, counted, usage_errors
 
 N = Annotated[int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER")]
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The plan to write, a CSV file.")]
@@ -91,9 +91,8 @@ def sample(
         plan.to_csv(path)
     words = shlex.join(["bayescal", *sys.argv[1:]])
     strata = f"{len(plan.strata)} {'stratum' if len(plan.strata) == 1 else 'strata'}"
-    screen.say(
-        f"Written to {out}: {plan.documents.size:,} documents of {strata}, round {plan.round}"
-    )
+    drawn = counted(plan.documents.size, "document")
+    screen.say(f"Written to {out}: {drawn} of {strata}, round {plan.round}")
     screen.say(f"Seed of the draw {plan.seed}, hash of the scores {plan.hash}, command: {words}")
     if not math.isnan(plan.expected_width):
         screen.say(f"Expected width of the design-based 90 % interval: {plan.expected_width:.2f}")

@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.scores import TopicRows, read_documents
-from bayescal.cli.terminal import Screen, check_at_least, usage_errors
+from bayescal.cli.scores import TopicRows, missing_class, read_documents
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
 
 CLASSIFIER = "Classifier"
 SCORE, SCORED_BY = "score", "scored_by"
@@ -72,6 +72,8 @@ def fit_text(
     _check_classifier(classifier)
     table, texts = read_documents(documents, text_column, label_column, split_column, positive)
     writing.check_columns_free(table.frame, documents, SCORE, SCORED_BY)
+    if lacking := missing_class(TopicRows(table, None, np.arange(len(texts)))):
+        raise UsageError(lacking)
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.text import TextCalibrator, UnknownWordsWarning
 
