@@ -286,7 +286,7 @@ def test_bad_sources(sources, message):
 def test_pairs_that_come_twice_are_noticed():
     same, lr = [1, 1, 0, 0, 0], [1.0, 0.5, -0.5, -0.5, -1.0]
     sources = ([1, 2, 1, 2, 1], [1, 2, 2, 1, 3])
-    with pytest.warns(UserWarning, match=r"1 comparisons come twice, as \(a, b\) and \(b, a\)"):
+    with pytest.warns(UserWarning, match=r"1 comparison comes twice, as \(a, b\) and \(b, a\)"):
         validate(same, lr, sources=sources)
     validate(same, [1.0, 0.5, -0.5, -0.6, -1.0], sources=sources)
 

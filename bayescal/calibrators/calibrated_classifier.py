@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags, indexable, validation
+from sklearn.utils import get_tags, validation
 
 from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
@@ -180,7 +180,7 @@ class CalibratedClassifier(
             a label. With k positives among n documents its probability is (k + 1)/(n + 2), whatever
             the score.
         """
-        X, estimator = indexable(checks.unmasked(X, "X"))[0], self._estimator()
+        X, estimator = checks.as_documents(X), self._estimator()
         known = None
         if isinstance(estimator, score_maps.ProbabilityMatrix):
             estimator = FrozenEstimator(estimator.fit(X, y))

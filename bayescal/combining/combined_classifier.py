@@ -10,7 +10,6 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -199,10 +198,7 @@ class CombinedClassifier(
             a single document; or if a classifier or an indicator gives nan.
         """
         classifiers = read_classifiers(self.classifiers)
-        X, target = (
-            indexable(validation.unmasked(X, "X"))[0],
-            read_target(y, _num_samples(X), self.positive),
-        )
+        X, target = (validation.as_documents(X), read_target(y, _num_samples(X), self.positive))
         if self.measure is not None:
             validation.check_choice("measure", self.measure, tuple(MEASURES))
         weight = validation.either_weights(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol
@@ -39,12 +39,14 @@ class HasFittedProblems(Protocol):
 def scores_for(calibrator: Any, documents: Any) -> NDArray[Any]:
     """Return raw scores: those a classifier gives documents, (n, problems), or the ones given."""
     if are_scores(documents) or not hasattr(calibrator, "problem_scores"):
-        return np.asarray(validation.unmasked(documents, "scores"))
+        return validation.as_array(documents, "scores")
     return np.asarray(calibrator.problem_scores(documents))
 
 
 def are_scores(documents: Any) -> bool:
     """Return whether documents are numbers in one dimension."""
+    if not isinstance(documents, Iterable):
+        return False
     return getattr(documents, "ndim", 1) == 1 and isinstance(next(iter(documents), None), Real)
 
 
@@ -327,6 +329,16 @@ def _collections(
         yield _collection(problems.answering(topic), topic, own, prior, draws, rng), rng
 
 
+def _topics(topics: ArrayLike) -> NDArray[Any]:
+    """Return the topic of each document, which may be a class: text, a number or a boolean."""
+    names = validation.as_labels(topics, "topics", "documents without a topic")
+    validation.check_no_dates(names, "topics")
+    if names.ndim != 1:
+        raise ValueError(f"topics must have shape (n,), one topic a score, got {names.shape}.")
+    validation.check_kept(np.unique(names), "topics")
+    return names
+
+
 def _by_topic(
     problems: Any, scores: NDArray[Any], topics: ArrayLike | None
 ) -> list[tuple[Any, NDArray[Any]]]:
@@ -336,7 +348,7 @@ def _by_topic(
         if topics is None:
             return list(zip(names, scores.T, strict=True))
         column = {name: k for k, name in enumerate(names)}
-        code = np.array([column.get(str(name), -1) for name in np.asarray(topics).tolist()])
+        code = np.array([column.get(str(name), -1) for name in _topics(topics).tolist()])
         validation.check_same_length("documents", len(scores), "topics", code.size)
         scores = scores[np.arange(code.size), code]
     if topics is None:
@@ -348,7 +360,7 @@ def _by_topic(
         return [("", scores)]
     if not problems.by_topic:
         raise ValueError("topics must be None for a calibrator without topics.")
-    cells = np.asarray(validation.unmasked(topics, "topics"))
+    cells = _topics(topics)
     distinct, code = np.unique(cells, return_inverse=True)
     validation.check_same_length("scores", len(scores), "topics", code.size)
     # Classes go by their names in words, whatever the labels are.

@@ -67,6 +67,8 @@ def with_abstention(costs: ArrayLike, abstain_cost: ArrayLike) -> Floats:
     values, abstain = as_reals(costs, "costs"), as_reals(abstain_cost, "abstain_cost")
     if not (np.isfinite(abstain).all() and (abstain >= 0.0).all()):
         raise ValueError(f"abstain_cost must be finite and not negative, got {abstain_cost!r}.")
+    if not np.isfinite(values).all():
+        raise ValueError("costs must be finite, got nan or infinity.")
     if abstain.ndim == 1 and values.ndim == 2:
         values = np.broadcast_to(values, (abstain.size, *values.shape))
     if values.ndim not in (2, 3) or abstain.ndim > 1 or abstain.shape not in ((), values.shape[:1]):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, as_reals
 
 Powers = tuple[int, int]
 Rng = np.random.Generator | int | None
@@ -136,7 +136,7 @@ class TwoSided:
 
 
 def _floats(x: ArrayLike) -> Floats:
-    return np.asarray(x, dtype=np.float64)
+    return as_reals(x, "x")
 
 
 def _fall(z: Floats, power: int) -> Floats:

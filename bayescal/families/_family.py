@@ -21,7 +21,14 @@ from bayescal.families._profile import (
     sort_scores,
 )
 from bayescal.support.numerics import centre_and_spread, median
-from bayescal.support.validation import Floats, as_scores, as_weights, check_choice, check_positive
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    as_scores,
+    as_weights,
+    check_choice,
+    check_positive,
+)
 
 Number = TypeVar("Number", float, Floats)
 
@@ -153,7 +160,7 @@ class Family:
                 f" and {', '.join(named) or 'none'} by name."
             )
         own = (*parameters, *(named[name] for name in names))
-        values = [np.asarray(each, dtype=np.float64) for each in own]
+        values = [as_reals(each, name) for name, each in zip(self.parameters, own, strict=True)]
         check_positive(**dict(zip(self.parameters[1:], values[1:], strict=True)))
         return TwoSided(*self.sides(*values), self.powers)
 

@@ -356,9 +356,12 @@ def read_new(
     if y is None:
         raise ValueError("labels must hold the label of every score, got None.")
     values = validation.as_scores_of(scores, scores_are, ends=ends)
-    validation.check_same_length("scores", values.size, "labels", len(np.asarray(y)))
+    labels = validation.as_array(y, "labels")
+    validation.check_same_length("scores", values.size, "labels", len(labels))
     weight = validation.as_weights(sample_weight, values.size)
-    return BinaryScores(values, validation.match_labels(y, classes, "labels"), weight, scores_are)
+    return BinaryScores(
+        values, validation.match_labels(labels, classes, "labels"), weight, scores_are
+    )
 
 
 def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinaryScores:

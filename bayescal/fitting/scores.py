@@ -145,7 +145,7 @@ def read_binary_scores(
         )
     ends = validation.probability_ends(validation.as_scores(scores), scores_are)
     values = validation.as_scores_of(scores, scores_are, ends=ends)
-    validation.check_same_length("scores", values.size, "y", len(np.asarray(y)))
+    validation.check_same_length("scores", values.size, "y", len(validation.as_array(y, "y")))
     weight, base_rate = validation.either_weights(sample_weight, inclusion, values.size), None
     by_score = False
     classes, is_positive = validation.encode_labels(y, weight, positive=positive, scores=values)
@@ -412,7 +412,7 @@ def read_topics(
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")
         _check_columns(scores, COLUMNS)
         labels = scores["label"]
-    cells, label = read_cells(scores, topics), np.asarray(validation.unmasked(labels, "labels"))
+    cells, label = read_cells(scores, topics), validation.as_array(labels, "labels")
     if label.shape != cells.shape:
         raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {label.shape}.")
     flat = label.ravel()
@@ -453,13 +453,14 @@ def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Flo
     if len(shape) == 1 or weight is None:
         return validation.as_weights(weight, math.prod(shape), name)
     documents, topics = shape
-    if np.ndim(weight) == 2:
-        if np.shape(weight) != shape:
+    given = validation.as_reals(weight, name)
+    if given.ndim == 2:
+        if given.shape != shape:
             raise ValueError(
                 f"{name} must have shape {shape}, one weight a score, or ({documents},), one"
-                f" a document, got {np.shape(weight)}."
+                f" a document, got {given.shape}."
             )
-        return validation.as_weights(np.asanyarray(weight).ravel(), documents * topics, name)
+        return validation.as_weights(given.ravel(), documents * topics, name)
     of_documents = validation.as_weights(weight, documents, name)
     return None if of_documents is None else np.repeat(of_documents, topics)
 
@@ -492,7 +493,7 @@ def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
 
 def _names(topics: ArrayLike) -> NDArray[Any]:
     """Return topic names: all strings or all whole numbers."""
-    values = np.asarray(validation.unmasked(topics, "topics"))
+    values = validation.as_array(topics, "topics")
     if values.ndim != 1:
         raise ValueError(f"topics must have shape (n,), got {values.shape}.")
     if values.size == 0:

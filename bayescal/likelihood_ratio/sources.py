@@ -13,6 +13,7 @@ from bayescal.likelihood_ratio.measures import Comparisons
 from bayescal.metrics.inputs import as_truth
 from bayescal.metrics.intervals import Interval
 from bayescal.support.validation import (
+    DATES,
     Floats,
     Integers,
     as_labels,
@@ -60,21 +61,21 @@ def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
             raise ValueError(f"sources {name} must have shape (n,), got {column.shape}.")
         check_same_length("y_true", positive.size, f"sources {name}", column.size)
         columns.append(column)
-    # Text may come as an array of objects. Each column is of one type.
-    kinds = {isinstance(each, str) for column in columns for each in column[:1].tolist()}
-    if len(kinds) > 1:
-        raise ValueError("sources a and b must be of one type, got text and numbers.")
+    # Each column is of one type.
+    kinds = [_kind(column) for column in columns]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"sources a and b must be of one type, got {' and '.join(kinds)}.")
     names, codes = np.unique(np.concatenate(columns), return_inverse=True)
     first, second = codes[: positive.size], codes[positive.size :]
     wrong = np.flatnonzero((first == second) != positive)
     if wrong.size:
         row = int(wrong[0])
         says = "one source" if positive[row] else "different sources"
+        one, other = (column[row:].tolist()[0] for column in columns)
         raise ValueError(
             f"y_true must be positive exactly where the two sources are the same; position {row}"
-            f" is labelled as {says}, with sources {columns[0][row].item()!r} and"
-            f" {columns[1][row].item()!r} ({wrong.size} of {positive.size}): correct the labels or"
-            " the sources."
+            f" is labelled as {says}, with sources {one!r} and {other!r}"
+            f" ({wrong.size} of {positive.size}): correct the labels or the sources."
         )
     return SourcePairs(first, second, names)
 
@@ -82,6 +83,14 @@ def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
 def some_pairs(pairs: SourcePairs, rows: NDArray[np.bool_]) -> SourcePairs:
     """Return the sources of some comparisons."""
     return SourcePairs(pairs.first[rows], pairs.second[rows], pairs.names)
+
+
+def _kind(column: NDArray[Any]) -> str:
+    """Return what the names of sources are; text may come as an array of objects."""
+    first = next(iter(column.tolist()), 0)
+    if column.dtype.kind in "mM" or isinstance(first, DATES):
+        return "dates"
+    return "text" if isinstance(first, str) else "numbers"
 
 
 def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
@@ -96,10 +105,12 @@ def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
     repeated = (both_ways > 0.0) & (both_ways < count)
     if repeated.any():
         pair = kept[np.flatnonzero(repeated)[0], :2].astype(np.intp)
-        one, other = (pairs.names[k].item() for k in pair)
+        one, other = (pairs.names.tolist()[k] for k in pair)
+        twice = int(repeated.sum())
+        counted = "1 comparison comes" if twice == 1 else f"{twice} comparisons come"
         warn_user(
-            f"{int(repeated.sum())} comparisons come twice, as (a, b) and (b, a) with the same"
-            f" score, such as sources {one!r} and {other!r}: keep each once."
+            f"{counted} twice, as (a, b) and (b, a) with the same score, such as sources {one!r}"
+            f" and {other!r}: keep each once."
         )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
 from bayescal.metrics.calibration_error import smooth_calibration_error
-from bayescal.metrics.inputs import read_class_outcomes
+from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
 from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict, counted
 from bayescal.support.validation import (
@@ -302,6 +302,12 @@ def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
     # nan is neither smaller nor larger than anything.
     if not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
+    off = float(np.abs(values.sum(axis=2) - 1.0).max())
+    if off > SUM_TOLERANCE:
+        raise ValueError(
+            f"draws must sum to 1 over the classes, got sums up to {off:.2g} off: normalise each"
+            " draw."
+        )
     return values
 
 

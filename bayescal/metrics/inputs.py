@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.support import validation
 from bayescal.support.validation import (
     Floats,
+    as_array,
     as_reals,
     as_scores,
     check_same_length,
     first_of,
-    unmasked,
 )
 
 # How many documents with an impossible outcome a message names.
@@ -118,7 +118,7 @@ def read_rows(
     as_evidence: bool = False,
 ) -> Forecasts:
     """Return labels and rows of probabilities as given, for a metric that checks them."""
-    p, truth = as_reals(y_prob, "y_prob"), np.asarray(unmasked(y_true, "y_true"))
+    p, truth = as_reals(y_prob, "y_prob"), as_array(y_true, "y_true")
     check_same_length("y_true", len(truth), "y_prob", len(p))
     weight = validation.either_weights(sample_weight, inclusion, len(p), as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
@@ -147,8 +147,8 @@ def name_impossible(outcomes: Forecasts) -> str:
 
 def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
-    values = np.asarray(unmasked(y_true, name))
-    if values.dtype.kind in "fOc":
+    values = as_array(y_true, name)
+    if values.dtype.kind not in "biu":
         # pandas.NA is neither equal to anything nor unequal.
         values = validation.as_labels(values, name)
     if values.ndim != 1:
@@ -157,6 +157,7 @@ def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
         )
     if values.dtype == bool:
         return values
+    validation.check_no_dates(values, name)
     positive: NDArray[np.bool_] = np.asarray(values == 1)
     if any((positive | np.asarray(values == negative)).all() for negative in (0, -1)):
         return positive
@@ -189,15 +190,27 @@ def as_draws(draws: ArrayLike, n: int) -> Floats:
     return values
 
 
+def has_classes(y_prob: ArrayLike) -> bool:
+    """Return whether probabilities come in rows, one of each class."""
+    return as_reals(y_prob, "y_prob").ndim == 2
+
+
+def as_rows(y_prob: ArrayLike) -> Floats:
+    """Return numbers from 0 to 1 of shape (n, K), for K of 2 or more."""
+    p = as_reals(y_prob, "y_prob")
+    if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
+        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
+    # Written so that nan fails too.
+    if not (p.min() >= 0.0 and p.max() <= 1.0):
+        raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
+    return p
+
+
 def read_class_outcomes(
     y_true: ArrayLike, y_prob: ArrayLike, classes: ArrayLike | None
 ) -> tuple[NDArray[np.intp], Floats, NDArray[np.object_]]:
     """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
-    p = as_reals(y_prob, "y_prob")
-    if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
-        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
-    if not (p.min() >= 0.0 and p.max() <= 1.0):
-        raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
+    p = as_rows(y_prob)
     off = np.abs(p.sum(axis=1) - 1.0)
     if off.max() > SUM_TOLERANCE:
         row = int(off.argmax())
@@ -206,7 +219,7 @@ def read_class_outcomes(
             " normalise each row."
         )
     names = validation.names_of_columns(classes, p.shape[1], "y_prob")
-    y = np.asarray(unmasked(y_true, "y_true"))
+    y = validation.as_labels(y_true, "y_true")
     check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
     position = {name: k for k, name in enumerate(names.tolist())}
     label = np.array([position.get(each, -1) for each in y.tolist()], dtype=np.intp)

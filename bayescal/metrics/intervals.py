@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.metrics.inputs import as_draws, as_truth, read_outcomes, read_rows
+from bayescal.metrics.inputs import as_draws, as_truth, has_classes, read_outcomes, read_rows
 from bayescal.metrics.scores import Metric
 from bayescal.support import validation
 from bayescal.support.validation import Floats
@@ -96,7 +96,7 @@ def bootstrap_interval(
     validation.check_fraction(level=level)
     validation.check_count("resamples", resamples)
     validation.check_choice("kind", kind, KINDS)
-    read = read_rows if np.ndim(y_prob) == 2 else read_outcomes
+    read = read_rows if has_classes(y_prob) else read_outcomes
     outcomes = read(y_true, y_prob, sample_weight, inclusion, as_evidence=True).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
     rng, counts = validation.generator(rng), outcomes.counts
@@ -168,8 +168,8 @@ def posterior_interval(
     """
     validation.check_fraction(level=level)
     validation.check_flag(resample=resample)
-    several = np.ndim(draws) == 3
-    truth = np.asarray(validation.unmasked(y_true, "y_true")) if several else as_truth(y_true)
+    several = validation.as_reals(draws, "draws").ndim == 3
+    truth = validation.as_array(y_true, "y_true") if several else as_truth(y_true)
     probabilities = validation.as_reals(draws, "draws") if several else as_draws(draws, truth.size)
     weight = validation.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
     # Gamma variables in proportion are a Dirichlet: of n documents a flat one.

@@ -7,7 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.metrics.inputs import read_class_outcomes, read_outcomes
+from bayescal.metrics.inputs import (
+    as_rows,
+    as_truth,
+    has_classes,
+    read_class_outcomes,
+    read_outcomes,
+)
 from bayescal.support import validation
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
@@ -68,16 +74,15 @@ def log_loss(
     >>> log_loss(["b", "c"], [[0.5, 0.5, 0.0], [0.5, 0.25, 0.25]], base=2, classes=["a", "b", "c"])
     1.5
     """
-    from sklearn.metrics import log_loss as natural_log_loss
-
     if not 0.0 < base < math.inf or base == 1.0:
         raise ValueError(f"base must be positive, finite and not 1, got {base}.")
-    if np.ndim(y_prob) == 2:
+    if has_classes(y_prob):
         each = _losses_of_classes(y_true, y_prob, "log", classes, LEAST)
-        return _mean(each, sample_weight, inclusion) * math.log(2.0) / math.log(base)
-    truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
-    nats = natural_log_loss(truth, p, sample_weight=weight, labels=[False, True])
-    return float(nats) / math.log(base)
+        bits = _mean(each, sample_weight, inclusion)
+    else:
+        truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
+        bits = float(np.average(_bits(np.where(truth, p, 1.0 - p), LEAST), weights=weight))
+    return bits * math.log(2.0) / math.log(base)
 
 
 def brier_score(
@@ -111,7 +116,7 @@ def brier_score(
     """
     from sklearn.metrics import brier_score_loss
 
-    if np.ndim(y_prob) == 2:
+    if has_classes(y_prob):
         each = _losses_of_classes(y_true, y_prob, "brier", classes)
         return _mean(each, sample_weight, inclusion)
     truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
@@ -144,7 +149,7 @@ def pointwise_losses(
     array([1., 2.])
     """
     validation.check_choice("loss", loss, LOSSES)
-    if np.ndim(y_prob) == 2:
+    if has_classes(y_prob):
         return _losses_of_classes(y_true, y_prob, loss, classes)
     truth, p, *_ = read_outcomes(y_true, y_prob)
     if loss == "error":
@@ -152,9 +157,7 @@ def pointwise_losses(
     happened = np.where(truth, p, 1.0 - p)
     if loss == "brier":
         return np.asarray((1.0 - happened) ** 2)
-    with np.errstate(divide="ignore"):
-        # + 0: a certainty that came true costs 0, not -0.
-        return np.asarray(0.0 - np.log2(happened))
+    return _bits(happened)
 
 
 def _losses_of_classes(
@@ -167,8 +170,13 @@ def _losses_of_classes(
         return np.asarray(p.argmax(axis=1) != label, dtype=np.float64)
     if loss == "brier":
         return np.asarray((p**2).sum(axis=1) - 2.0 * own + 1.0)
+    return _bits(own, least)
+
+
+def _bits(happened: Floats, least: float = 0.0) -> Floats:
+    """Return the log-loss of the probability of what happened; 0, not -0, of a certainty."""
     with np.errstate(divide="ignore"):
-        return np.asarray(0.0 - np.log2(np.maximum(own, least)))
+        return np.asarray(0.0 - np.log2(np.maximum(happened, least)))
 
 
 def _mean(losses: Floats, sample_weight: ArrayLike | None, inclusion: ArrayLike | None) -> float:
@@ -205,12 +213,9 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     >>> correct.tolist(), confidence.tolist()
     ([True, False], [0.7, 0.6])
     """
-    p, truth = (
-        validation.as_reals(y_prob, "y_prob"),
-        np.asarray(validation.unmasked(y_true, "y_true")),
-    )
-    if p.ndim != 2:
-        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
+    p, truth = as_rows(y_prob), validation.as_labels(y_true, "y_true")
+    if truth.ndim != 1:
+        raise ValueError(f"y_true must have shape (n,), one label a document, got {truth.shape}.")
     validation.check_same_length("y_true", truth.size, "y_prob", p.shape[0])
     if truth.dtype.kind not in "iu" or truth.min() < 0 or truth.max() >= p.shape[1]:
         raise ValueError(
@@ -276,7 +281,7 @@ def losses(
     Losses(n=2, log_loss=2.0, squared_error=0.5, errors=1)
     """
     values = validation.as_scores(log_odds, "log_odds")
-    truth = np.asarray(validation.unmasked(positive, "positive"), dtype=bool)
+    truth = as_truth(positive, "positive")
     validation.check_same_length("log_odds", values.size, "positive", truth.size)
     against = np.where(truth, -values, values)
     bits = np.logaddexp(0.0, against) / np.log(2.0)

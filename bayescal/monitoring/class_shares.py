@@ -219,6 +219,8 @@ def estimate_shares(
             f" {type(calibrator).__name__}: use estimate_prior for two classes."
         )
     rows = validation.as_reals(scores, "scores")
+    if rows.ndim == 0:
+        raise ValueError(f"scores must have shape (documents, classes), got {scores!r}.")
     parts = [rows[k : k + DOCUMENTS] for k in range(0, len(rows), DOCUMENTS)]
     if not parts:
         raise ValueError("scores must hold at least one document, got none.")

@@ -147,7 +147,7 @@ def turns(problem: FittedProblem, pos_label: Any) -> bool:
     if pos_label is None or pos_label == names[1] or str(pos_label) == problem.name:
         return False
     if problem.name or pos_label != names[0]:
-        own = problem.name or f"{names[0]!r} or {names[1]!r}"
+        own = repr(problem.name) if problem.name else f"{names[0]!r} or {names[1]!r}"
         raise ValueError(f"pos_label must be {own}, got {pos_label!r}.")
     return True
 

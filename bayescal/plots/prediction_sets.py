@@ -12,7 +12,7 @@ from bayescal.decisions.selective import conformal_sets, expected_sets, set_cove
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
 from bayescal.plots.class_reliability import predicted
-from bayescal.support.validation import Floats, check_fraction, generator
+from bayescal.support.validation import Floats, as_reals, check_fraction, generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,7 @@ class PredictionSetDisplay(display.Display):
             If an argument is not as described.
         """
         label, p, _ = read_class_outcomes(y_true, y_prob, classes)
-        asked = np.sort(np.asarray(coverages, dtype=np.float64).ravel())
+        asked = np.sort(as_reals(coverages, "coverages").ravel())
         for share in asked.tolist():
             check_fraction(coverages=share)
         half = generator(random_state).permutation(label.size) % 2 == 0

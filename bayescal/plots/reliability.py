@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
@@ -15,7 +15,7 @@ from bayescal.plots import curve, display
 from bayescal.plots.curve import class_name
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
-from bayescal.support.validation import Floats, either_weights, first_of, of_each_class, unmasked
+from bayescal.support.validation import Floats, as_labels, either_weights, first_of, of_each_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -228,7 +228,7 @@ class ReliabilityDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
-        truth = y_true if pos_label is None else np.asarray(unmasked(y_true, "y_true")) == pos_label
+        truth = y_true if pos_label is None else _is_label(y_true, pos_label)
         diagram = reliability_curve(
             truth,
             y_prob,
@@ -381,3 +381,14 @@ def _predicted(
         )
     truth = np.asarray(y).T if multilabel else of_each_class(np.asarray(y), classes)
     return p[:, names.index(label)], truth[names.index(label)], str(label)
+
+
+def _is_label(y_true: ArrayLike, pos_label: Any) -> NDArray[np.bool_]:
+    """Return which labels are `pos_label`, which must be one of them where there are several."""
+    labels = as_labels(y_true, "y_true")
+    names = np.unique(labels).tolist()
+    if pos_label not in names and len(names) > 1:
+        raise ValueError(
+            f"pos_label must be one of the labels of y_true, {first_of(names)}; got {pos_label!r}."
+        )
+    return np.asarray(labels == pos_label)

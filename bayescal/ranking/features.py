@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.support import validation
@@ -42,9 +42,7 @@ class StepFunctions:
 
     def __call__(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Return the scores of documents, shape (documents,), from the functions' scores."""
-        scores = check_array(
-            validation.unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        scores = validation.as_table(X, ensure_all_finite="allow-nan")
         if scores.shape[1] != len(self.thresholds):
             raise ValueError(
                 f"X must have {len(self.thresholds)} columns, one a function, got"
@@ -119,7 +117,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             validation.check_choice("thresholds", self.thresholds, SPACINGS)
             self.thresholds_ = [self._chosen(column) for column in scores.T]
         else:
-            explicit = np.unique(np.asarray(self.thresholds, dtype=np.float64))
+            explicit = np.unique(validation.as_reals(self.thresholds, "thresholds"))
             if explicit.size == 0 or not np.isfinite(explicit).all():
                 raise ValueError(
                     f"thresholds must be finite numbers, at least one, got {self.thresholds!r}."
@@ -163,7 +161,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If there is not one coefficient for each feature.
         """
         check_is_fitted(self, "thresholds_")
-        weights = np.asarray(coef, dtype=np.float64)
+        weights = validation.as_reals(coef, "coef")
         sizes = [thresholds.size for thresholds in self.thresholds_]
         if weights.shape != (sum(sizes),):
             raise ValueError(
@@ -280,7 +278,7 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
     [-0.674, 0.0, 0.674, 0.0, 0.0]
     """
     values = validation.as_scores(scores)
-    return standardise(values, group_by_query(qid, values.size))
+    return standardise(values, group_by_query(qid, values.size, "scores"))
 
 
 def standardise(values: Floats, queries: Queries) -> Floats:
@@ -298,8 +296,10 @@ def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> F
         raise ValueError(
             f"X must have shape (documents, functions), one score each, got {scores.shape}."
         )
+    if np.isinf(scores).any():
+        raise ValueError("X must hold finite numbers, or nan where a function has no score.")
     out = np.empty_like(scores)
-    for documents in group_by_query(qid, len(scores)).documents:
+    for documents in group_by_query(qid, len(scores), "X").documents:
         out[documents] = function(scores[documents])
     return out
 

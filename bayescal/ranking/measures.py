@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
-from bayescal.support.validation import Floats, Integers, as_scores, check_choice, check_count
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_reals,
+    as_scores,
+    check_choice,
+    check_count,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +81,14 @@ def compare_rankings(first: pd.Series, second: pd.Series) -> RankingComparison:
     >>> compare_rankings(first, second)
     RankingComparison(wins=3, losses=0, draws=1, mean_difference=0.21875, p_value=0.25)
     """
+    for name, values in (("first", first), ("second", second)):
+        if not hasattr(values, "reindex"):
+            raise ValueError(
+                f"{name} must be a pandas Series, a measure of each query, got"
+                f" {type(values).__name__}."
+            )
+        if not np.isfinite(as_reals(values, name)).all():
+            raise ValueError(f"{name} must hold finite measures: leave other queries out of both.")
     if len(first) != len(second) or set(first.index) != set(second.index):
         unlike = set(first.index) ^ set(second.index)
         raise ValueError(

@@ -1,7 +1,7 @@
 """Documents and their queries: which belong together, and which of them are relevant."""
 
 import lzma
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,12 +32,18 @@ class Queries:
         return code
 
 
-def group_by_query(qid: Any, n: int) -> Queries:
-    """Return the documents of each query."""
+def group_by_query(qid: Any, n: int, other: str = "y") -> Queries:
+    """Return the documents of each query, n as the `other` argument has."""
     if qid is None:
         return Queries([0], [np.arange(n)])
-    values = qid.tolist() if hasattr(qid, "tolist") else list(qid)
-    validation.check_same_length("qid", len(values), "y", n)
+    # An array's own `tolist` names masked values; identifiers in lists may be tuples.
+    is_array = hasattr(qid, "__array__") and not hasattr(qid, "tolist")
+    values = np.asarray(qid) if is_array else qid
+    values = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"qid must hold the query of each document, got {values!r}.")
+    values = list(values)
+    validation.check_same_length("qid", len(values), other, n)
     numbers: dict[Hashable, int] = {}
     codes = np.empty(n, dtype=np.intp)
     for position, value in enumerate(values):
@@ -78,13 +84,14 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
     >>> qid_from_group_sizes([2, 1]).tolist()
     [0, 0, 1]
     """
-    counts = np.asarray(validation.unmasked(sizes, "sizes"))
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts < 1).any():
+    counts = validation.as_reals(sizes, "sizes")
+    # Written so that nan fails too.
+    if counts.ndim != 1 or not ((counts >= 1.0) & (counts == np.rint(counts))).all():
         raise ValueError(
             "group sizes must be positive whole numbers, one for each query, got"
-            f" {counts.tolist()!r}."
+            f" {np.asarray(sizes).tolist()!r}."
         )
-    return np.repeat(np.arange(counts.size), counts)
+    return np.repeat(np.arange(counts.size), counts.astype(np.intp))
 
 
 def as_grades(y: ArrayLike, n: int | None = None) -> Floats:

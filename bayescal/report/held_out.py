@@ -19,10 +19,11 @@ from bayescal.report.rendering import numbers
 from bayescal.support.validation import (
     Columns,
     Floats,
+    as_array,
     check_same_length,
     column_names,
+    is_missing,
     take_columns,
-    unmasked,
 )
 
 # Documents in bins: histograms, empirical log-odds, reliability of probabilities.
@@ -284,7 +285,12 @@ def read_labelled_topics(
 
 def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
     """Return the mask of positive labels; labels may come as text."""
-    values = np.asarray(unmasked(labels, f"labels of {name}"), dtype=object).ravel()
+    values = np.asarray(as_array(labels, f"labels of {name}"), dtype=object)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim != 1:
+        raise ValueError(
+            f"labels of {name} must have shape (n,), one a document, got {values.shape}."
+        )
     check_same_length(f"scores of {name}", n, "its labels", values.size)
     negative, positive = classes.tolist()
     matches = np.array([_same(value, positive) for value in values])
@@ -299,6 +305,8 @@ def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -
 
 
 def _same(value: Any, label: Any) -> bool:
+    if is_missing(value):
+        return False
     return bool(value == label) or (isinstance(value, str) and value == str(label))
 
 

@@ -22,6 +22,8 @@ def as_design(design: Any, scores: Floats) -> tuple[tuple[SamplePlan, ...], Floa
     """Return plans, or the probability of each document to be drawn."""
     if isinstance(design, SamplePlan):
         return as_plans(design, scores), None
+    if not isinstance(design, Iterable):
+        design = validation.as_array(design, "design")
     several = design if isinstance(design, np.ndarray) else tuple(design)
     if len(several) == 0 or any(isinstance(each, SamplePlan) for each in several):
         return as_plans(several, scores), None

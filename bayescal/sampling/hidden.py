@@ -31,7 +31,7 @@ from bayescal.sampling.elliptical import draw
 from bayescal.sampling.exact import NO_ERROR, Limits, ReviewerError
 from bayescal.sampling.units import as_partial_labels
 from bayescal.support import validation
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, as_reals
 
 # Knots of the curve, as shares of the documents with lower scores.
 KNOTS = special.ndtri([0.5, 0.85, 0.95, 0.98, 0.99, 0.995, 0.999])
@@ -156,7 +156,7 @@ def as_beta(hidden: Any) -> tuple[float, float] | None:
         return PRIORS[hidden]
     if not isinstance(hidden, str) and np.shape(hidden) == () and hidden == 0:
         return None
-    pair = np.asarray(hidden, dtype=np.float64) if not isinstance(hidden, str) else np.empty(0)
+    pair = np.empty(0) if isinstance(hidden, str) else as_reals(hidden, "hidden")
     if pair.shape != (2,) or not (np.isfinite(pair).all() and (pair > 0.0).all()):
         raise ValueError(
             "hidden must be 'vague', 'learned', 0 for no hidden positives, or a pair (a, b) of"

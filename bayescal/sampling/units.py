@@ -53,7 +53,7 @@ def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
     """Return labels of a collection: 1, 0, or nan where missing."""
     if labels is None:
         return np.full(documents, np.nan)
-    given = np.asarray(validation.unmasked(labels, "labels"))
+    given = validation.as_array(labels, "labels")
     blank = validation.missing(given)
     values = validation.as_reals(np.where(blank, np.nan, given) if blank.any() else given, "labels")
     if values.shape != (documents,):

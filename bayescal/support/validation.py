@@ -16,6 +16,7 @@ Columns = Mapping[str, NDArray[Any]]  # of one length, by name
 Integers = NDArray[np.intp]
 
 DATES = date | np.datetime64 | np.timedelta64
+LABELS = str | bytes | bool | np.bool_ | Number | DATES
 
 SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for at least
 PROBABILITY_ENDS = SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY
@@ -126,7 +127,7 @@ def check_same_length(name: str, n: int, other_name: str, m: int) -> None:
 def check_positive(**parameters: ArrayLike) -> None:
     """Raise ValueError unless every value of every named parameter is positive and finite."""
     for name, value in parameters.items():
-        array = np.asarray(value, dtype=np.float64)
+        array = as_reals(value, name)
         good = (array > 0.0) & (array < np.inf)
         if not good.all():
             raise ValueError(f"{name} must be positive and finite, got {array[~good].flat[0]}.")
@@ -178,16 +179,28 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.asarray(values)
         # numpy would read text as numbers and drop imaginary parts.
-        other = array.dtype.kind in "cUSTMm" or (
+        other = array.dtype.kind in "cUSTMmV" or (
             array.dtype.kind == "O"
             and any(isinstance(each, str | bytes | DATES) for each in array.flat)
         )
         floats = None if other else array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         floats = None
     if floats is None:
-        raise ValueError(f"{name} must be real numbers, got {_shown(values)}.")
+        raise ValueError(f"{name} must be real numbers, got {shown(values)}.")
     return floats
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return values as an array of at least one dimension, none of them masked."""
+    values = unmasked(values, name)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        array = None
+    if array is None or array.ndim == 0:
+        raise ValueError(f"{name} must be an array, a list or a Series, got {shown(values)}.")
+    return array
 
 
 def unmasked(values: Any, name: str) -> Any:
@@ -211,31 +224,58 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:  # noqa: 
     return validate_data(estimator, table, *labels, **options)
 
 
+def as_table(X: Any, **options: Any) -> Floats:  # noqa: N803
+    """Return features as a float64 matrix, by scikit-learn's `check_array`."""
+    from sklearn.utils.validation import check_array
+
+    table: Floats = check_array(_legible(X, "X"), dtype=np.float64, **options)
+    return table
+
+
+def as_documents(X: Any) -> Any:  # noqa: N803
+    """Return the documents of a classifier in a form whose rows can be taken."""
+    from sklearn.utils import indexable
+
+    try:
+        return indexable(unmasked(X, "X"))[0]
+    except TypeError:
+        raise ValueError(f"X must hold a row for each document, got {shown(X)}.") from None
+
+
 def _legible(values: Any, name: str, *, text: bool = False) -> Any:
-    """Return values; raise ValueError if some are masked, pandas.NA, dates, or text if unwanted."""
+    """Return values; raise ValueError if some are masked, no numbers, or text if unwanted."""
     values = unmasked(values, name)
-    array = None if hasattr(values, "tocsr") else np.asarray(values)
-    if array is None or array.dtype.kind not in "OUSMm":
+    if hasattr(values, "tocsr"):
+        return values
+    array = as_array(values, name)
+    if array.dtype.kind not in "OUSMmV":
         return values
     for row, each in zip(np.ndindex(array.shape), array.flat, strict=True):
         if _is_no_number(each) and not (text and isinstance(each, str | bytes)):
             place = f"position {row[0]}" if len(row) == 1 else f"row {row[0]}, column {row[-1]}"
+            expected = f"{name} must hold {'labels' if text else 'real numbers'}"
+            if not isinstance(each, str | bytes | int | DATES) and not is_missing(each):
+                raise TypeError(
+                    f"{expected}, got {shown(each)} at {place}: each value of this argument must"
+                    " be a number, or a string that is a number."
+                )
             raise ValueError(
-                f"{name} must hold {'labels' if text else 'real numbers'}, got {each!r} at {place}:"
-                " leave those documents out, or impute the values."
+                f"{expected}, got {shown(each)} at {place}: leave those documents out, or impute"
+                " the values."
             )
+    if text and array.dtype.kind == "O":
+        plain = np.array(array.tolist())  # scikit-learn takes numbers of type object for unknown
+        return plain if plain.dtype.kind in "biu" else values
     return values
 
 
 def _is_no_number(value: Any) -> bool:
-    """Return whether a value is a date, pandas.NA, or text that is no number."""
-    if isinstance(value, str | bytes):
-        try:
-            float(value)
-        except ValueError:
-            return True
-        return False
-    return type(value).__name__ in {"NAType", "NaTType"} or isinstance(value, DATES)
+    """Return whether a value is none that numpy reads as a number, such as a date or pandas.NA."""
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return value is not None
+    return isinstance(value, DATES)
 
 
 def _check_finite(values: Floats, name: str) -> None:
@@ -253,8 +293,9 @@ def _check_finite(values: Floats, name: str) -> None:
         raise ValueError(f"{name} must lie within 1e150 of 0, got {worst:g}: rescale them.")
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """Return a value for a message, on one line and cut short."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -285,6 +326,14 @@ def encode_labels(
                 f"sample_weight must leave both classes some weight, class {label!r} has none."
             )
     return classes, is_positive
+
+
+def check_no_dates(labels: NDArray[Any], name: str) -> None:
+    """Raise ValueError if labels are dates or time spans: numpy takes 1 second for equal to 1."""
+    if labels.dtype.kind in "mM":
+        raise ValueError(
+            f"{name} must hold text, numbers or booleans, got {labels.dtype}: give them as text."
+        )
 
 
 def check_kept(classes: NDArray[Any], name: str) -> None:
@@ -324,7 +373,7 @@ def of_each_class(
 
 def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> NDArray[Any]:
     """Return labels as an array of the same shape, none of them masked or missing, of one type."""
-    values = np.asarray(unmasked(labels, name))
+    values = as_array(labels, name)
     if values.dtype.kind == "f":
         blank, wanted = np.flatnonzero(~np.isfinite(values)), "not hold nan or infinity"
     else:
@@ -334,10 +383,19 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
             f"{name} must {wanted}, got {values.ravel()[blank[0]]} at position {blank[0]}: leave"
             f" {without} out."
         )
+    if values.dtype.kind == "V":
+        raise ValueError(
+            f"{name} must hold text, numbers or booleans, got records: pass one field."
+        )
     if values.dtype.kind == "O":
         types = {type(value) for value in values.flat}
+        shown = ", ".join(sorted(each.__name__ for each in types))
+        if not all(issubclass(each, LABELS) for each in types):
+            raise ValueError(
+                f"{name} must hold text, numbers or booleans, got values of type {shown}: give"
+                " them as text."
+            )
         if len({issubclass(each, str) for each in types}) > 1:
-            shown = ", ".join(sorted(each.__name__ for each in types))
             raise ValueError(f"{name} must hold labels of one type, got {shown}.")
         if all(issubclass(each, bool | np.bool_ | Number) for each in types):
             values = np.array(values.tolist()).reshape(values.shape)
@@ -395,6 +453,7 @@ def read_groups(
 
 def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
     values = as_labels(labels, name)
+    check_no_dates(values, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -433,11 +492,14 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         shown += ", ..." if classes.size > 4 else ""
         kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
         alike = {str(label).strip().casefold() for label in classes.tolist()}
+        several = "; MulticlassCalibrator (in a shell --classes) calibrates several classes,"
+        several += " each with a score of its own"
+        several *= kind == "classes" and len(alike) > 2
         hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
             f" {classes.size} {kind} ({shown}).{hint} Leave out documents of other classes, and"
-            " those without a label."
+            f" those without a label{several}."
         )
 
 

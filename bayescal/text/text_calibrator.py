@@ -405,7 +405,10 @@ def _as_documents(texts: Iterable[str]) -> list[str]:
     if hasattr(texts, "columns"):
         names = ", ".join(map(repr, texts.columns))
         raise ValueError(f"X must hold documents, got a table: pass one of its columns, {names}.")
-    documents = list(texts)
+    if not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) == 0:
+        raise ValueError(f"X must be a sequence of documents, got {type(texts).__name__}.")
+    # The items of a pyarrow array are no str themselves.
+    documents = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
     if not documents:
         raise ValueError("X must hold at least one document, got none.")
     for number, document in enumerate(documents, start=1):
@@ -418,7 +421,7 @@ def _as_documents(texts: Iterable[str]) -> list[str]:
 
 
 def _as_labels(y: ArrayLike) -> NDArray[Any]:
-    labels = np.asarray(validation.unmasked(y, "y"))
+    labels = validation.as_labels(y, "y")
     if labels.ndim != 1:
         raise ValueError(
             f"y must have shape (n,), one class per document, got shape {labels.shape}: of several"

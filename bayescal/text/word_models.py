@@ -18,6 +18,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from bayescal.metrics.inputs import as_truth
 from bayescal.support import validation
 from bayescal.support.numerics import probabilities
 from bayescal.support.validation import Floats
@@ -25,6 +26,7 @@ from bayescal.support.validation import Floats
 
 def presence(counts: Any) -> Any:
     """Return 1 where a word occurs in a document, as a sparse array of its own."""
+    counts = counts if sparse.issparse(counts) else validation.as_reals(counts, "counts")
     # A copy: what comes in may be shared between processes, and read-only.
     present = sparse.csr_array(counts, dtype=np.float64, copy=True)
     present.sum_duplicates()
@@ -61,8 +63,8 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     >>> mutual_information([[2, 1], [1, 1], [0, 1], [0, 1]], [True, True, False, False]).round(4)
     array([0.6931, 0.    ])
     """
-    present = presence(validation.unmasked(counts, "counts"))
-    truth = np.asarray(validation.unmasked(positive, "positive"), dtype=np.float64)
+    present = presence(counts)
+    truth = as_truth(positive, "positive").astype(np.float64)
     validation.check_same_length("counts", present.shape[0], "positive", truth.size)
     n, n_positive = float(truth.size), float(truth.sum())
     with_word = np.asarray(present.sum(axis=0), dtype=np.float64)
@@ -133,7 +135,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         validation.check_count("k", self.k)
         validation.check_count("min_documents", self.min_documents)
         X, y = validation.validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
-        names = y if topics is None else np.asarray(validation.unmasked(topics, "topics"))
+        names = y if topics is None else validation.as_array(topics, "topics")
         labels = np.atleast_2d(np.transpose(names))
         validation.check_same_length("X", X.shape[0], "topics", labels.shape[1])
         # Words hold no information on a class of all documents, or of none: one other is enough.
@@ -329,7 +331,7 @@ class BernoulliNaiveBayes(LogLinear):
         return presence(counts)
 
     def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
-        present = presence(validation.unmasked(counts, "counts"))
+        present = presence(counts)
         share = np.asarray(present.mean(axis=0))
         sizes = np.array([[float((~positive).sum())], [float(positive.sum())]])
         with_word = np.stack(

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from bayescal.calibrators.classifier.raw_scores import ScoreColumns, last_step
+from bayescal.calibrators.classifier.raw_scores import ScoreColumns, last_step, named_refusal
 from bayescal.calibrators.classifier.targets import (
     BINARY,
     MULTICLASS,
@@ -55,10 +55,12 @@ class TrainingDocuments:
         """Return a clone of a classifier fitted on some documents; of None on all to use."""
         copy, params = clone(estimator), self.fit_params
         rows = self.rows if rows is None else rows
-        if rows is None:
-            return copy.fit(self.features, self.target.y, **params)
-        features, y = _safe_split(copy, self.features, self.target.y, rows)
-        return copy.fit(features, y, **_check_method_params(self.features, params, rows))
+        features, y = self.features, self.target.y
+        if rows is not None:
+            features, y = _safe_split(copy, features, y, rows)
+            params = _check_method_params(self.features, params, rows)
+        with named_refusal(estimator):
+            return copy.fit(features, y, **params)
 
     def score(self, fitted: Any, part: Split | None = None) -> Floats:
         """Return raw scores of the second part by a classifier of the first; of None, of all."""

@@ -66,6 +66,16 @@ def read_classifiers(classifiers: Any) -> dict[str, Any]:
     return dict(pairs)
 
 
+@contextmanager
+def named_refusal(estimator: Any) -> Iterator[None]:
+    """Name the classifier that cannot read the documents."""
+    try:
+        yield
+    except TypeError as err:
+        name = type(last_step(estimator)[0]).__name__
+        raise TypeError(f"the classifier {name} refused X, or another argument: {err}") from err
+
+
 def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Floats:
     """
     Return a fitted classifier's raw scores, shape (n, columns).
@@ -81,7 +91,8 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
             " decision_function_shape='ovr'."
         )
     if hasattr(estimator, "decision_function"):
-        scores = _as_matrix(estimator.decision_function(documents))
+        with named_refusal(estimator):
+            scores = _as_matrix(estimator.decision_function(documents))
     elif kind == MULTILABEL and isinstance(last_step(estimator)[0], PER_LABEL):
         last, features = last_step(estimator, documents)
         parts = [raw_scores(one, features, BINARY, 1) for one in last.estimators_]
@@ -159,7 +170,7 @@ def infinite_as(scores: Floats) -> tuple[Floats, Floats]:
 
 
 def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
-    with _logarithms_of_0():
+    with _logarithms_of_0(), named_refusal(estimator):
         if hasattr(estimator, "predict_log_proba"):
             log_proba = estimator.predict_log_proba(documents)
         else:

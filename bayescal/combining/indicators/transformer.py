@@ -23,7 +23,14 @@ from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.indicators import models, neighbours, words
 from bayescal.combining.indicators.models import Indicator, ModelIndicators
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import Floats, check_choice, check_flag, encode_labels, validated
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_choice,
+    check_flag,
+    encode_labels,
+    validated,
+)
 
 # Kinds of classifiers that have indicators of their own.
 KINDS: Mapping[str, ModelIndicators] = {
@@ -431,7 +438,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         last = [last_step(each)[0] for _, each in self.classifiers_]
         if self.thresholds is None:
             return np.array([getattr(each, "threshold_", 0.0) for each in last])
-        thresholds = np.asarray(self.thresholds, dtype=np.float64)
+        thresholds = as_reals(self.thresholds, "thresholds")
         if thresholds.shape != (len(last),) or not np.isfinite(thresholds).all():
             raise ValueError(
                 f"thresholds must hold a number for each of {len(last)} classifiers, got"

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 from bayescal.combining.online.reading import read_classes, read_inputs, read_labels
 from bayescal.combining.online.rules import squared_error
-from bayescal.support.validation import Floats, check_count, check_flag, check_fraction, unmasked
+from bayescal.support.validation import Floats, as_reals, check_count, check_flag, check_fraction
 
 
 def weighted_majority_mistakes(
@@ -229,7 +229,7 @@ def exponentiated_gradient_loss(
 def _losses(name: str, losses: ArrayLike, beta: float) -> Floats:
     """Return sums of errors, checked with the rule's beta."""
     check_fraction(beta=beta)
-    values = np.asarray(unmasked(losses, name), dtype=np.float64)
+    values = as_reals(losses, name)
     if values.size == 0 or not np.isfinite(values).all() or values.min() < 0.0:
         raise ValueError(f"{name} must be finite and at least 0, got {losses!r}.")
     return values

@@ -80,7 +80,7 @@ def read_awake(
     """Return the mask of awake experts, (n, experts)."""
     speaks = ~np.isnan(probabilities[:, :, 0])
     if awake is not None:
-        asked = np.asarray(validation.unmasked(awake, "awake"))
+        asked = validation.as_array(awake, "awake")
         if asked.dtype != np.bool_ or asked.shape != speaks.shape:
             raise ValueError(
                 f"awake must be bool, of shape (n, experts) = {speaks.shape}, got {asked.dtype} of"
@@ -163,7 +163,7 @@ def _check_unit(name: str, values: Floats, advice: str) -> None:
 def read_classes(classes: ArrayLike, name: str = "classes") -> NDArray[Any]:
     """Return the classes in sorted order."""
     try:
-        distinct = np.unique(np.asarray(validation.unmasked(classes, name)))
+        distinct = np.unique(validation.as_array(classes, name))
     except TypeError as err:
         raise ValueError(f"labels must be of one type: {err}.") from err
     if distinct.dtype.kind == "f" and np.isnan(distinct).any():
@@ -192,7 +192,7 @@ def known_classes(before: NDArray[Any] | None, named: ArrayLike | None) -> NDArr
 
 def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
     """Return the position of each label among the classes."""
-    labels = np.asarray(validation.unmasked(y, "y"))
+    labels = validation.as_array(y, "y")
     if labels.ndim != 1:
         raise ValueError(f"y must have shape (n,), one label a document, got {labels.shape}.")
     validation.check_same_length("P", n, "y", labels.size)

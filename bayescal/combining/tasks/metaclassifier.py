@@ -24,7 +24,7 @@ from bayescal.fitting.engines.importance import weighted
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.support.numerics import root_of_inverse
 from bayescal.support.parallel import one_blas_thread
-from bayescal.support.validation import Floats, Integers, check_same_length, unmasked, warn_user
+from bayescal.support.validation import Floats, Integers, as_array, check_same_length, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,8 +69,8 @@ def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integ
     import pandas as pd
 
     # NumPy would convert a missing name among text to text.
-    raw = np.asarray(unmasked(task, "task"), dtype=object)
-    values = np.asarray(task)
+    values = as_array(task, "task")
+    raw = np.asarray(task, dtype=object)
     if values.ndim != 1:
         raise ValueError(
             f"task must have shape (n,), one name a document, got shape {values.shape}."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.classifier.ensemble import interval_of_draws
 from bayescal.combining.combined_classifier import INTERVALS
@@ -183,8 +183,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
         learning.check_folds(self.cv)
-        columns = check_array(validation.unmasked(X, "X"), dtype=np.float64, estimator=self)
-        validation.check_same_length("y", len(np.asarray(y)), "X", len(columns))
+        columns = validation.as_table(X, estimator=self)
+        validation.check_same_length("y", len(validation.as_array(y, "y")), "X", len(columns))
         classes, positive = validation.encode_labels(y)
         names, code = learning.read_task_names(task, len(columns))
         learning.check_both_classes(names, code, positive)

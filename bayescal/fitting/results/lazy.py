@@ -14,7 +14,7 @@ import numpy as np
 
 from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.scores import Cells, names_of_columns, read_cells
-from bayescal.support.validation import Floats, unmasked
+from bayescal.support.validation import Floats, as_array
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -108,7 +108,7 @@ def _long(
     if topics is None:
         raise ValueError("topics must hold the topic of each score, got None.")
     if not is_lazy(topics):
-        topics = da.from_array(np.asarray(unmasked(topics, "topics")), chunks=scores.chunks)
+        topics = da.from_array(as_array(topics, "topics"), chunks=scores.chunks)
     topics = _as_dask(topics)
     if topics.shape != scores.shape and not np.isnan(scores.shape + topics.shape).any():
         raise ValueError(
@@ -135,11 +135,7 @@ def _as_dask(values: Any) -> da.Array:
     import dask.array as da
 
     values = getattr(values, "data", values) if hasattr(values, "coords") else values
-    return (
-        values
-        if isinstance(values, da.Array)
-        else da.from_array(np.asarray(unmasked(values, "scores")))
-    )
+    return values if isinstance(values, da.Array) else da.from_array(as_array(values, "scores"))
 
 
 def _as_given(scores: Any, answer: da.Array, last: Last | None) -> Any:

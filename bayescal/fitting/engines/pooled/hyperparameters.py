@@ -17,7 +17,7 @@ from bayescal.fitting.engines.pooled.population import (
     REACH,
     Normal,
 )
-from bayescal.support.validation import check_count, check_positive
+from bayescal.support.validation import as_reals, check_count, check_positive
 
 UNITS, SEGMENTS = ("centre", "spread"), "n_segments"
 # Exponentials of numbers so far from 0 are still distinct from 0, 1 and infinity.
@@ -78,8 +78,8 @@ def known_names(pooling: str, families: Sequence[Family]) -> list[str]:
 def _normal(name: str, value: Any) -> Normal:
     """Return a mean and a standard deviation."""
     try:
-        pair = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        pair = as_reals(value, name)
+    except ValueError:
         pair = np.empty(0)
     if pair.shape != (2,):
         raise ValueError(
