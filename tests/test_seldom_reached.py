@@ -28,7 +28,7 @@ from bayescal.fitting import fitted_classes, fitted_recalibration
 from bayescal.fitting.class_scores import _padded
 from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.exact import mixture
-from bayescal.fitting.engines.pooled import combination
+from bayescal.fitting.engines.pooled import combination, drawing
 from bayescal.fitting.engines.pooled.nuts import SMALLEST_SHARE, _open
 from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.engines.program_functions import ProgramRecord
@@ -134,6 +134,19 @@ def test_many_points_of_a_smooth_curve_are_read_off_a_table(monkeypatch):
     for x in (np.linspace(0.0, 1.0, 20), np.random.default_rng(0).normal(size=50)):
         np.testing.assert_allclose(combination._at_many(line, x), 2.0 * x + 1.0)
     assert seen == [20, 20]
+
+
+def test_results_that_are_soon_computed_again_are_not_kept_on_disk(monkeypatch):
+    asked = []
+
+    def in_parallel(function, tasks, **options):
+        asked.append(options)
+        return map(function, tasks)
+
+    monkeypatch.setattr(drawing, "in_parallel", in_parallel)
+    assert drawing._done(abs, [-1, 2]) == [1, 2]
+    assert drawing._done(abs, [-3]) == [3]
+    assert asked == [{"keep": False}]
 
 
 def test_differences_without_documents_have_no_error():

@@ -25,6 +25,13 @@ FITS = {
 }
 
 
+def facts_of(problem):
+    """Return what plots and reports know of a problem beside its curve."""
+    facts = ("name", "labels", "point", "counts", "score_name", "scores_are", "inference", "site")
+    documents = [problem.documents.count(each) for each in (False, True)]
+    return {each: getattr(problem, each) for each in facts} | {"documents": documents}
+
+
 def results_of(name):
     """Return a recalibration's results, tables and answers."""
     parameters, data = FITS[name]
@@ -56,6 +63,8 @@ def results_of(name):
         "parameters": problem.parameters(0.7),
         "described": [str(block) for block in problem.describe(several=False)][:6],
         "diagnostics": problem.diagnostics,
+        "facts": facts_of(problem),
+        "facts of a new site": facts_of(fit._fitted.problem(None)),
     }
 
 
