@@ -87,6 +87,10 @@ WRONG = [
         lambda: decisions.thresholds_by_topic(topics().fit(S, Y, T), None, T, recall=0.5),
         "scores must be an array",
     ),
+    (
+        lambda: decisions.thresholds_by_topic(topics().fit(S, Y, T), S[:, None], T, recall=0.5),
+        r"scores must have shape \(n,\), or a column for each of 2 topics, got \(60, 1\)",
+    ),
     (lambda: ranking.ndcg(Y, S, 0.5), "qid must hold the query of each document, got 0.5"),
     (lambda: ranking.min_max_within_queries(X * np.inf, Q), "X must hold finite numbers"),
     (lambda: ranking.compare_rankings(S, S), "first must be a pandas Series"),

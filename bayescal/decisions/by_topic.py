@@ -345,6 +345,11 @@ def _by_topic(
     if scores.ndim == 2 and problems.by_topic:
         # Scores of a classifier, a column each: of all problems, or the one that topics name.
         names = list(problems)
+        if scores.shape[1] != len(names):
+            raise ValueError(
+                f"scores must have shape (n,), or a column for each of {len(names)} topics, got"
+                f" {scores.shape}."
+            )
         if topics is None:
             return list(zip(names, scores.T, strict=True))
         column = {name: k for k, name in enumerate(names)}
