@@ -7,7 +7,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bayescal import CombinedClassifier, decisions, likelihood_ratio, metrics, ranking, text
+from bayescal import (
+    CombinedClassifier,
+    MulticlassCalibrator,
+    decisions,
+    likelihood_ratio,
+    metrics,
+    ranking,
+    text,
+)
 from bayescal.plots import ReliabilityDisplay
 from tests.test_masked import BOTH, CASES, PAIR, P, Q, S, T, X, Y, hide, quick, topics
 
@@ -66,6 +74,8 @@ def shifted(label):
 WRONG = [
     (lambda: metrics.log_loss(SECONDS, P), "y_true must hold text, numbers or booleans, got time"),
     (lambda: quick().fit(S, SECONDS), "y must hold text, numbers or booleans, got timedelta64"),
+    (lambda: MulticlassCalibrator().fit(BOTH, SECONDS), "y must hold text, numbers or booleans"),
+    (lambda: text.mutual_information(P, Y), r"counts must have shape \(documents, words\)"),
     (lambda: metrics.top_label(Y, BOTH * np.nan), "y_prob must hold probabilities"),
     (lambda: metrics.top_label(Y[:, None], BOTH), r"y_true must have shape \(n,\)"),
     (lambda: metrics.losses(S, np.where(Y, "yes", "no")), "positive must hold booleans"),
@@ -150,3 +160,9 @@ def test_draws_of_classes_that_sum_to_1_are_taken():
 def test_certainties_that_came_true_cost_nothing():
     assert metrics.log_loss([1, 1], [1.0, 1.0]) == 0.0
     assert metrics.score_decomposition([0, 0], [0.5, 0.5], score=metrics.log_loss).uncertainty == 0
+
+
+def test_the_order_of_memory_decides_nothing():
+    """`detectable` is where a p-value crosses a limit: rounding moved it from 2.26 to 2.38."""
+    expected, found = (metrics.class_verdict(Y, p) for p in (BOTH, np.asfortranarray(BOTH)))
+    assert found.detectable == expected.detectable

@@ -380,6 +380,7 @@ def _labels(y: Any, n: int, name: str = "y") -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{name} must hold the label of every document, got None.")
     labels = validation.as_labels(y, name)
+    validation.check_no_dates(labels, name)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:

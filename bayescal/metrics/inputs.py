@@ -197,7 +197,8 @@ def has_classes(y_prob: ArrayLike) -> bool:
 
 def as_rows(y_prob: ArrayLike) -> Floats:
     """Return numbers from 0 to 1 of shape (n, K), for K of 2 or more."""
-    p = as_reals(y_prob, "y_prob")
+    # Sums are rounded in the order of memory, which is not the same for a DataFrame.
+    p = np.ascontiguousarray(as_reals(y_prob, "y_prob"))
     if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
         raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
     # Written so that nan fails too.

@@ -27,6 +27,8 @@ from bayescal.support.validation import Floats
 def presence(counts: Any) -> Any:
     """Return 1 where a word occurs in a document, as a sparse array of its own."""
     counts = counts if sparse.issparse(counts) else validation.as_reals(counts, "counts")
+    if counts.ndim != 2:
+        raise ValueError(f"counts must have shape (documents, words), got {counts.shape}.")
     # A copy: what comes in may be shared between processes, and read-only.
     present = sparse.csr_array(counts, dtype=np.float64, copy=True)
     present.sum_duplicates()
