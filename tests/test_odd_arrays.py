@@ -1,4 +1,4 @@
-"""What is no array of numbers or labels is refused by its argument's name, whatever it is."""
+"""Every function refuses values that are no array of numbers or labels, and names the argument."""
 
 import re
 
