@@ -86,7 +86,7 @@ def some_pairs(pairs: SourcePairs, rows: NDArray[np.bool_]) -> SourcePairs:
 
 
 def _kind(column: NDArray[Any]) -> str:
-    """Return what the names of sources are; text may come as an array of objects."""
+    """Return the type of the sources' names; text may come as an array of objects."""
     first = next(iter(column.tolist()), 0)
     if column.dtype.kind in "mM" or isinstance(first, DATES):
         return "dates"

@@ -384,7 +384,7 @@ def _predicted(
 
 
 def _is_label(y_true: ArrayLike, pos_label: Any) -> NDArray[np.bool_]:
-    """Return which labels are `pos_label`, which must be one of them where there are several."""
+    """Return which labels equal `pos_label`; raise ValueError if none of several does."""
     labels = as_labels(y_true, "y_true")
     names = np.unique(labels).tolist()
     if pos_label not in names and len(names) > 1:

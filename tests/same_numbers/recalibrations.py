@@ -26,7 +26,7 @@ FITS = {
 
 
 def facts_of(problem):
-    """Return what plots and reports know of a problem beside its curve."""
+    """Return the facts of a problem that plots and reports show, without its curve."""
     facts = ("name", "labels", "point", "counts", "score_name", "scores_are", "inference", "site")
     documents = [problem.documents.count(each) for each in (False, True)]
     return {each: getattr(problem, each) for each in facts} | {"documents": documents}
