@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from bayescal import (
     CombinedClassifier,
@@ -166,3 +167,27 @@ def test_the_order_of_memory_decides_nothing():
     """`detectable` is where a p-value crosses a limit: rounding moved it from 2.26 to 2.38."""
     expected, found = (metrics.class_verdict(Y, p) for p in (BOTH, np.asfortranarray(BOTH)))
     assert found.detectable == expected.detectable
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SVMMAPRanker.fit",
+        "SVMMAPRanker.predict",
+        "BinnedFunctions.fit",
+        "PooledCombiner.fit",
+        "ReliabilityIndicators.fit",
+        "naive Bayes",
+        "NearestNeighbours.fit",
+        "DecisionTree.fit",
+        "MutualInformationSelector.fit",
+    ],
+)
+def test_features_whose_squares_overflow_are_refused(name):
+    function, arrays = CASES[name]
+    wrong = arrays["X"].astype(float)
+    wrong[1, 2] = 1e151
+    for table in (wrong, sparse.csr_matrix(wrong)):
+        if table is wrong or name.startswith("SVMMAPRanker"):
+            with pytest.raises(ValueError, match=r"^X must lie within 1e150 of 0, got 1e\+151"):
+                function(**arrays | {"X": table})

@@ -138,9 +138,7 @@ def _excluded(values: Floats, ragged: bool, naming: Callable[[int], str]) -> NDA
             "scores must leave each document an option that is not excluded,"
             f" {naming(int(np.flatnonzero(nothing)[0]))} has none."
         )
-    large = np.abs(values[~excluded]).max()
-    if large > 1e150:
-        raise ValueError(f"scores must lie within 1e150 of 0, got {large:g}: rescale them.")
+    validation.check_magnitude("scores", np.abs(values[~excluded]).max())
     return excluded
 
 

@@ -221,7 +221,10 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:  # noqa: 
     text = not options.get("y_numeric", False)
     labels = [each if each is None else _legible(each, "y", text=text) for each in y]
     table = unmasked(X, "X") if options.get("skip_check_array") else _legible(X, "X")
-    return validate_data(estimator, table, *labels, **options)
+    checked = validate_data(estimator, table, *labels, **options)
+    if not options.get("skip_check_array"):
+        _check_magnitudes(checked[0] if y else checked)
+    return checked
 
 
 def as_table(X: Any, **options: Any) -> Floats:  # noqa: N803
@@ -229,6 +232,7 @@ def as_table(X: Any, **options: Any) -> Floats:  # noqa: N803
     from sklearn.utils.validation import check_array
 
     table: Floats = check_array(_legible(X, "X"), dtype=np.float64, **options)
+    _check_magnitudes(table)
     return table
 
 
@@ -288,9 +292,21 @@ def _check_finite(values: Floats, name: str) -> None:
             f"{name} must be finite, got {values[bad[0]]} at position {bad[0]}"
             f" ({bad.size} of {values.size} values): remove or impute them first."
         )
-    if max(-low, high) > 1e150:
-        worst = values[np.abs(values).argmax()]
-        raise ValueError(f"{name} must lie within 1e150 of 0, got {worst:g}: rescale them.")
+    check_magnitude(name, low if -low > high else high)
+
+
+def _check_magnitudes(table: Any) -> None:
+    """Check the values of a matrix, dense or sparse, that are not missing."""
+    values = table.data if hasattr(table, "tocsr") else table
+    if values.dtype.kind == "f":
+        for end in (np.nanmin, np.nanmax):
+            check_magnitude("X", float(end(values, initial=0.0)))
+
+
+def check_magnitude(name: str, extreme: float) -> None:
+    """Raise ValueError if the extreme of values is so far from 0 that its square overflows."""
+    if abs(extreme) > 1e150:
+        raise ValueError(f"{name} must lie within 1e150 of 0, got {extreme:g}: rescale them.")
 
 
 def shown(value: Any) -> str:
