@@ -72,7 +72,6 @@ def missed_by_peeking(sequential, seed):
     return False
 
 
-@pytest.mark.slow
 def test_sequential_limits_of_a_large_collection_need_no_memory():
     # As for infinitely many documents: the beta-binomial ratio (n + 1) C(n, k) p^k (1-p)^(n-k).
     found = count_limits(3, 200, 10**9, 0.9, sequential=True)
@@ -81,6 +80,7 @@ def test_sequential_limits_of_a_large_collection_need_no_memory():
     np.testing.assert_allclose(ratio, 0.1, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_sequential_limits_hold_at_all_looks_and_others_do_not():
     # Standard errors are .037; the coverage of sequential limits is far above the bound.
     wrong, peeked = (
