@@ -47,6 +47,7 @@ def test_sites_and_costs(folder):
     assert "Next: bayescal recalibrate" in result.stdout
 
 
+@pytest.mark.slow
 def test_documents_sampled_by_their_outcome(tmp_path):
     patients = load_heart_disease()
     chance = np.where(patients["y"] == 1, 1.0, 0.2)

@@ -454,6 +454,7 @@ class TestWhatIsHandedOn:
             one.predict_proba(documents), other.predict_proba(documents), atol=0.04
         )
 
+    @pytest.mark.slow
     def test_sparse_documents_jobs_and_pickles(self):
         classifiers = [
             ("logistic", LogisticRegression()),

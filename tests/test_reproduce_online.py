@@ -126,6 +126,7 @@ class TestAllMethods:
         ]
         assert np.mean(errors) < 0.15
 
+    @pytest.mark.slow
     def test_the_table(self, decided):
         found, truths = decided
         groups = {"B": GROUPS["B"], "O": ("WMA", "Winnow (R = 10)")}

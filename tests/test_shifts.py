@@ -118,6 +118,7 @@ class TestLocalWeights:
         p = both["local_bayes"].predict_proba(new)[:, 1]
         assert ((lower <= p) & (p <= upper)).mean() > 0.95
 
+    @pytest.mark.slow
     def test_a_draw_weighs_its_own_curves(self, both):
         """By hand, document by document: base, bias, shifts, and weights of the document's own."""
         fitted = both["local_bayes"]
