@@ -418,9 +418,9 @@ def test_the_command_exports_what_was_saved(calibrator, topics, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--format", "pmml"), "Error: format must be one of"),
-        (("--topic", "oil"), "Error: topic must be None, got 'oil'"),
-        (("--level", "90"), "Error: level must lie between 0 and 1"),
+        (("--format", "pmml"), "Error: --format must be one of"),
+        (("--topic", "oil"), "Error: --topic must be None, got 'oil'"),
+        (("--level", "90"), "Error: --level must lie between 0 and 1"),
     ],
 )
 def test_the_command_refuses_in_one_line(calibrator, options, told, tmp_path):
