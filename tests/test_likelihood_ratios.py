@@ -67,7 +67,7 @@ def test_what_was_fitted_reaches_to_its_ends(monkeypatch):
     assert not any("range" in each for each in within)
     beyond = likelihood_ratios(fitted, np.add(ends, [-1e-9, 1e-9]), force=True).beyond
     assert all("range" in each for each in beyond)
-    # An LR above 1 is contradicted by negatives, of which there are 99.
+    # 99 negatives contradict an LR above 1.
     limit = np.array([-1.0, 2.0]) * np.log(10.0)
     assert (limit / np.log(10.0)).tolist() == [-1.0, 2.0]
     for factor, flags in ((1.0, ["", ""]), (1.0 + 1e-9, ["data", "data"])):

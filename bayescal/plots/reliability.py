@@ -384,7 +384,7 @@ def _predicted(
 
 
 def _is_label(y_true: ArrayLike, pos_label: Any) -> NDArray[np.bool_]:
-    """Return which labels equal `pos_label`; raise ValueError if none of several does."""
+    """Return a mask of the positive labels; raise ValueError if `pos_label` is not among them."""
     labels = as_labels(y_true, "y_true")
     names = np.unique(labels).tolist()
     if pos_label not in names and len(names) > 1:

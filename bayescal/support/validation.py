@@ -508,9 +508,12 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         shown += ", ..." if classes.size > 4 else ""
         kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
         alike = {str(label).strip().casefold() for label in classes.tolist()}
-        several = "; MulticlassCalibrator (in a shell --classes) calibrates several classes,"
-        several += " each with a score of its own"
-        several *= kind == "classes" and len(alike) > 2
+        several = ""
+        if kind == "classes" and len(alike) > 2:
+            several = (
+                "; MulticlassCalibrator (in a shell --classes) calibrates several classes, each"
+                " with a score of its own"
+            )
         hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
