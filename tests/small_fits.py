@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
+from bayescal.fitting.engines.multiclass import engine
 
 RNG = np.random.default_rng(7)
 LABELS = np.repeat([0, 1], [41, 14])
@@ -54,7 +55,12 @@ def topics(**options):
     return fitted.fit(TOPIC_SCORES, TOPIC_LABELS, TOPICS)
 
 
-@cache
 def classes():
-    """Return a calibrator of three classes."""
+    """Return a calibrator of three classes, drawn by the sampler in force, which tests replace."""
+    return classes_drawn_by(engine.sample)
+
+
+@cache
+def classes_drawn_by(sampler):
+    """Return a calibrator of three classes, once for each sampler that was in force."""
     return MulticlassCalibrator(**SMALL).fit(LOGITS, KLASS)
