@@ -46,7 +46,7 @@ types: $(STAMP)
 # each other's cores make a fit three to five times slower. A file's tests stay in one process, so
 # that what they share is made once. A process that dies is not started again: its test would be
 # tried for ever.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
   --max-worker-restart 0
 RECORD = --junitxml=build/times/$@-python-$(ERA).xml
 
