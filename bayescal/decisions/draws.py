@@ -77,6 +77,8 @@ METHODS = ("auto", "exact", "drawn")
 # Draws x documents up to which the distribution is worked out: some seconds.
 MOST_EXACT = 2_000_000
 COUNT_BLOCK_ELEMENTS = 1 << 21
+NO_MASS = 1e-17  # less than the rounding of a Fourier transform leaves everywhere
+SHORT = 32  # distributions of so many numbers are convolved faster without a Fourier transform
 
 
 @dataclass(frozen=True)
@@ -156,26 +158,40 @@ def count_positives(
 
 def _mean_poisson_binomial(p: Floats) -> Floats:
     """Return the mean over draws of the distributions of sums of independent labels."""
-    # 0.3 s to import: only where it is used.
-    from scipy import signal
-
     size, documents = p.shape
     total = np.zeros(documents + 1)
     width = max(1, COUNT_BLOCK_ELEMENTS // documents)
     for start in range(0, size, width):
-        some = p[start : start + width]
-        pmf = np.stack([1.0 - some, some], axis=-1)
+        some = p[start : start + width].T
+        pmf = np.stack([1.0 - some, some])
         # Sums of halves have the convolutions of their distributions.
         while pmf.shape[1] > 1:
             if pmf.shape[1] % 2:
-                nothing = np.zeros((pmf.shape[0], 1, pmf.shape[2]))
-                nothing[:, :, 0] = 1.0
+                nothing = np.zeros((len(pmf), 1, pmf.shape[2]))
+                nothing[0] = 1.0
                 pmf = np.concatenate([pmf, nothing], axis=1)
-            pmf = signal.fftconvolve(pmf[:, ::2], pmf[:, 1::2], axes=-1)
-        total += pmf[:, 0, : documents + 1].sum(axis=0)
+            pmf = _convolved(pmf[:, ::2], pmf[:, 1::2])
+            # Rare positives leave the longer half of every distribution empty.
+            pmf = pmf[: np.flatnonzero(pmf.max(axis=(1, 2)) > NO_MASS)[-1] + 1]
+        pmf = pmf[: documents + 1, 0]
+        total[: len(pmf)] += pmf.sum(axis=1)
     total = np.maximum(total, 0.0)
     normalised: Floats = total / total.sum()
     return normalised
+
+
+def _convolved(first: Floats, second: Floats) -> Floats:
+    """Return convolutions over the first dimension, of arrays of one shape."""
+    length = len(first)
+    if length > SHORT:
+        # 0.3 s to import: only where it is used.
+        from scipy import signal
+
+        return np.asarray(signal.fftconvolve(first, second, axes=0))
+    sums = np.zeros((2 * length - 1, *first.shape[1:]))
+    for k in range(length):
+        sums[k : k + length] += first[k] * second
+    return sums
 
 
 def _drawn(p: Floats, rng: np.random.Generator) -> Floats:
