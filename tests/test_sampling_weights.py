@@ -140,6 +140,24 @@ def test_the_scale_of_inclusion_probabilities_changes_no_test():
     assert (equal.pvalue, equal.observed) == (plain.pvalue, 60.0 * plain.observed)
 
 
+def test_the_scale_of_inclusion_probabilities_changes_no_bin():
+    rng = np.random.default_rng(1)
+    p, inclusion = np.round(rng.beta(1.0, 3.0, 400), 2), rng.uniform(0.1, 1.0, 400)
+    y = rng.random(400) < p
+    error = functools.partial(metrics.calibration_error, y, p)
+    assert error(inclusion=0.37) == pytest.approx(error(), rel=1e-12)
+    assert error(inclusion=inclusion) == pytest.approx(error(inclusion=0.37 * inclusion), rel=1e-12)
+
+
+def test_the_order_of_tied_documents_changes_no_test():
+    rng = np.random.default_rng(2)
+    p, inclusion = np.round(rng.beta(1.0, 3.0, 200), 1), rng.uniform(0.1, 1.0, 200)
+    y, order = rng.random(200) < p, rng.permutation(200)
+    for test in (metrics.spiegelhalter_test, metrics.calibration_verdict):
+        one = test(y, p, inclusion=inclusion).pvalue
+        assert test(y[order], p[order], inclusion=inclusion[order]).pvalue == pytest.approx(one)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["quantile", "corp"])
 @pytest.mark.parametrize("design", [None, *DESIGNS])
@@ -175,6 +193,18 @@ def test_a_bin_whose_labels_agree_has_a_band():
             )
             ends = sorted([abs(curve.lower[0] - label), abs(curve.upper[0] - label)])
             assert ends == pytest.approx([0.0, stats.beta.ppf(0.95, 0.5, 50.5)])
+
+
+def test_bands_of_uneven_weights_reach_the_end_where_labels_agree_and_not_beyond():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        p, y = np.sort(rng.uniform(0.01, 0.99, 150)), np.arange(150) >= 140
+        curve = metrics.reliability_curve(
+            y, p, band="confidence", inclusion=rng.uniform(0.03, 1.0, 150)
+        )
+        assert (curve.lower[0], curve.upper[-1]) == (0.0, 1.0)
+        assert curve.lower.min() >= 0.0
+        assert curve.upper.max() <= 1.0
 
 
 def test_a_band_of_shares_that_fall_has_a_width():
@@ -218,7 +248,7 @@ def test_counts_are_repetitions_in_bands_and_intervals():
     [
         metrics.log_loss,
         metrics.brier_score,
-        metrics.calibration_error,
+        functools.partial(metrics.calibration_error, strategy="uniform"),
         metrics.smooth_calibration_error,
         lambda *a, **k: metrics.score_decomposition(*a, **k).miscalibration,
     ],

@@ -50,21 +50,28 @@ def bin_index(outcomes: Forecasts, n_bins: int, strategy: str) -> NDArray[np.int
     check_choice("strategy", strategy, STRATEGIES)
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     if strategy == "quantile":
-        edges = quantiles(outcomes.p, outcomes.weight, edges)
+        edges = quantiles(outcomes, edges)
     return np.searchsorted(edges[1:-1], outcomes.p)
 
 
-def quantiles(values: Floats, weight: Floats | None, levels: Floats) -> Floats:
-    """Return quantiles of values, each repeated as often as its weight says."""
+def quantiles(outcomes: Forecasts, levels: Floats) -> Floats:
+    """Return quantiles of the probabilities; a document that counts w times is repeated w times."""
+    values, weight = outcomes.p, outcomes.weight
     if weight is None:
         return np.asarray(np.quantile(values, levels))
-    order = np.argsort(values)
-    ends = np.cumsum(weight[order])
+    order = np.argsort(values, kind="stable")
+    values, weight = values[order], weight[order]
+    ends = np.cumsum(weight)
+    if outcomes.sampled:
+        # Only ratios of sampling weights mean anything, so no document counts as one.
+        middle = ends - 0.5 * weight
+        middle -= middle[0]
+        return np.asarray(np.interp(levels * middle[-1], middle, values))
     position = levels * max(ends[-1] - 1.0, 0.0)
     below = np.floor(position)
     last = values.size - 1
     pair = [
-        values[order[np.minimum(np.searchsorted(ends, at, side="right"), last)]]
+        values[np.minimum(np.searchsorted(ends, at, side="right"), last)]
         for at in (below, below + 1.0)
     ]
     return np.asarray(pair[0] + (position - below) * (pair[1] - pair[0]))
@@ -339,8 +346,9 @@ class _GroupSums(NamedTuple):
         some = share * self.size
         bound = special.betaincinv(some + 0.5, self.size - some + 0.5, tail)
         end = 0.0 if tail < 0.5 else 1.0
-        bound = np.where(share == end, end, bound)
-        return np.asarray(bound * self.odds / (bound * self.odds + 1.0 - bound))
+        # Sums of the weights of a window are rounded.
+        bound = np.where(np.abs(share - end) < 1e-9, end, bound)
+        return np.asarray(bound * self.odds / (bound * self.odds + (1.0 - bound)))
 
 
 def _monotone_band(

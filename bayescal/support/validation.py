@@ -639,17 +639,18 @@ def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats)
     """
     Return the weight of a positive over that of a negative of the same score.
 
-    That is the median, over documents of the rarer class, of the ratio to the document of the other
-    class with the nearest score: 1 where documents were sampled by their scores.
+    That is the median, over documents of the rarer class, of the ratio to the geometric mean of the
+    documents of the other class at the nearest score: 1 where documents were sampled by their
+    scores.
     """
     mine, others = (np.flatnonzero((positive == k) & (weight > 0.0)) for k in (True, False))
     rarer, other = sorted((mine, others), key=len)
     if not rarer.size:
         return 1.0
-    other = other[np.argsort(score[other], kind="stable")]
-    edges = (score[other][1:] + score[other][:-1]) / 2.0
-    nearest = other[np.searchsorted(edges, score[rarer])]
-    ratio = float(np.exp(np.median(np.log(weight[rarer] / weight[nearest]))))
+    distinct, of, tied = np.unique(score[other], return_inverse=True, return_counts=True)
+    log_weight = np.bincount(of, weights=np.log(weight[other])) / tied
+    nearest = np.searchsorted((distinct[1:] + distinct[:-1]) / 2.0, score[rarer])
+    ratio = float(np.exp(np.median(np.log(weight[rarer]) - log_weight[nearest])))
     return ratio if rarer is mine else 1.0 / ratio
 
 

@@ -177,12 +177,15 @@ def groups_in_bins():
     edges = inputs.read_outcomes([0, 1, 0, 1, 1, 0], [0.0, 0.25, 0.5, 0.7, 0.75, 1.0])
     values = np.array([3.0, 1.0, 1.0, 7.0, 4.0])
     weight = np.array([2.0, 0.5, 1.5, 1.0, 3.0])
-    levels = np.linspace(0.0, 1.0, 9)
+    levels, truth = np.linspace(0.0, 1.0, 9), np.ones(5, dtype=bool)
+    kinds = ((None, False), (weight, False), (weight, True))
     return {
         "uniform": curves.bin_index(edges, 4, "uniform"),
         "quantile": curves.bin_index(edges, 4, "quantile"),
         "bins": curves.bin_outcomes(edges, 3, "uniform"),
-        "quantiles": [curves.quantiles(values, each, levels) for each in (None, weight)],
+        "quantiles": [
+            curves.quantiles(inputs.Forecasts(truth, values, *kind), levels) for kind in kinds
+        ],
         "levels": curves.levels_of(inputs.read_outcomes(TRUTH, P, COUNTS + 1)),
     }
 
