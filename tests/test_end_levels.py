@@ -244,6 +244,19 @@ def test_topics_have_levels_that_share_a_population(topics_with_levels, tmp_path
     )
 
 
+@pytest.mark.parametrize("pooling", ["none", "complete"])
+def test_topics_that_are_not_pooled_around_a_population_have_levels_too(pooling):
+    score, positive, topic, _ = many_similarities(3, 400)
+    calibrator = TopicCalibrator(pooling, draws=100, random_state=0)
+    calibrator.fit(score, positive, topic)
+    for name in range(3):
+        p = calibrator.predict_proba([98.0, 100.0, 120.0], np.full(3, name))[:, 1]
+        own = positive[(score == 100.0) & (topic == name)]
+        assert p[1] == p[2] == pytest.approx((1 + own.sum()) / (2 + own.size), abs=0.02)
+    unseen = calibrator.predict_proba([100.0], [99])[0, 1]
+    assert unseen == pytest.approx(0.5, abs=0.06) if pooling == "none" else unseen > 0.8
+
+
 def test_levels_of_topics_move_with_the_prior(topics_with_levels):
     calibrator, _, positive, topic = topics_with_levels
     some = np.repeat(np.arange(4), 2)

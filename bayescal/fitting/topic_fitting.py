@@ -13,7 +13,13 @@ from bayescal.fitting.engines.pooled.combination import (
     combine_topics,
     extend_combination,
 )
-from bayescal.fitting.engines.pooled.end_levels import add_levels, draw_levels, find_ends
+from bayescal.fitting.engines.pooled.end_levels import (
+    TopicEnds,
+    TopicLevels,
+    add_levels,
+    draw_levels,
+    find_ends,
+)
 from bayescal.fitting.engines.pooled.engine import (
     TopicPosterior,
     add_topics,
@@ -22,7 +28,7 @@ from bayescal.fitting.engines.pooled.engine import (
 )
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
-from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
+from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates, rates_given
 from bayescal.fitting.parts.part import POSTERIOR, Reading
 from bayescal.fitting.parts.pooled import densities_paths
 from bayescal.fitting.results import topics as topic_groups
@@ -62,8 +68,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
             "scores must differ within a topic: all scores of every topic are the same, and say"
             " nothing of its labels."
         )
-    pooled = options.pooling == "partial" and options.sampler is None
-    ends = find_ends(shaped) if pooled else None
+    ends = find_ends(shaped) if options.sampler is None else None
     topics = _by_topic(shaped if ends is None else ends.rest(shaped))
     groups: dict[str, xr.Dataset] = {}
     densities = []
@@ -83,8 +88,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
         )
         groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
     if ends is not None:
-        draws, priors = options.draws * options.chains, hyperparameters.populations
-        levels = draw_levels(ends, data, draws, rng, priors)
+        levels = _levels(ends, data, units, options)
         groups |= topic_groups.level_groups(levels, data.names, shape)
     groups |= _documents(data, shaped, families[0], scale, options.scores_are)
     if data.rate_counts is not None:
@@ -92,6 +96,22 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
             groups, *_base_rates(data.rate_counts, units, options)
         )
     return Results(groups, attrs)
+
+
+def _levels(
+    ends: TopicEnds, data: TopicScores, prior: Hyperparameters, options: TopicOptions
+) -> TopicLevels:
+    """Return draws of the levels and P(+), around a population or of each topic by itself."""
+    draws, rng = options.draws * options.chains, options.rng
+    if options.pooling != "none":
+        return draw_levels(ends, data, draws, rng, options.hyperparameters.populations)
+    # Levels are uniform before the labels; see `engines.atoms`.
+    betas = np.array([[1.0, 1.0]] * ends.score.size + [[prior.prior_alpha, prior.prior_beta]])
+    population = np.repeat(betas[:, :, None], draws, axis=2)
+    counts, nothing = zip(*ends.counts(data), strict=True), np.zeros(1)
+    rates = [rates_given(own, *each, rng) for own, each in zip(population, counts, strict=True)]
+    unseen = [rates_given(own, nothing, nothing, rng)[0] for own in population]
+    return TopicLevels(ends, np.stack(rates), population, np.stack(unseen))
 
 
 def _base_rates(
