@@ -1,5 +1,6 @@
 """Fixtures for several files of tests: tables of scores, a browser, figures closed."""
 
+import gc
 import sys
 import zlib
 
@@ -91,3 +92,8 @@ LONGEST = {
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def pytest_collection_finish():
+    """Keep the collector of garbage from walking over all tests again and again, 0.7 s each."""
+    gc.freeze()
