@@ -180,10 +180,9 @@ def _changes(node: ast.expr) -> Iterator[str]:
 
 
 def _changed(node: ast.expr) -> Iterator[ast.expr]:
-    other = copy.deepcopy(node)
+    other = copy.copy(node)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for operator in COMPARED[type(node.ops[0])]:
-            other = copy.deepcopy(node)
             other.ops = [operator()]
             yield other
     elif isinstance(node, ast.BinOp) and type(node.op) in OPERATED:
