@@ -209,7 +209,7 @@ def test_a_point_curve_taken_for_certain_is_found_fault_with():
 @pytest.mark.slow
 def test_false_alarms_of_small_fits_are_at_the_nominal_rate():
     streams = size(60, 200)
-    integrated, point = alarm_rates(fitted=100, labels=1000, streams=streams, draws=50)
+    integrated, point = alarm_rates(fitted=100, labels=400, streams=streams, draws=50)
     assert integrated <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / streams)
     assert point > 0.15
 

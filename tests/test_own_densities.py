@@ -75,10 +75,6 @@ DENSITIES = {
         Density(pm.SkewNormal, priors={"alpha": Density("Normal", mu=0, sigma=3)}),
         REAL,
     ),
-    "ex_gaussian": (
-        Density(pm.ExGaussian, priors={"nu": Density("InverseGamma", alpha=2, beta=0.5)}),
-        REAL,
-    ),
     "mixture": (MIXTURE, REAL),
     "truncated": (TRUNCATED, REAL),
     "hurdle": (

@@ -88,22 +88,22 @@ def test_numbers_out_of_range_are_refused_beside_the_field(chromium, single):
         page.set_checked("#prior-own", False)
         settle(page)
         for control in CONTROLS:
-            for value in ("1e6", "-1e6", ""):
-                check_refused(page, control, value)
+            check_refused(page, control, ("1e6", "-1e6", ""))
 
 
-def check_refused(page, control, value):
+def check_refused(page, control, values):
     before, field = results(page), page.locator(f"#{control}-value")
     inside = field.input_value()
-    fill(page, control, value)
     refusal = page.locator(f"#{control}-refused")
-    assert refusal.is_visible()
-    ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
     limits = [float(field.get_attribute(name)) for name in ("min", "max")]
-    assert [as_number(end) for end in ends] == limits
-    assert field.get_attribute("aria-invalid") == "true"
-    assert field.input_value() == value  # what was typed stays, to be mended
-    assert results(page) == before
+    for value in values:
+        fill(page, control, value)
+        assert refusal.is_visible()
+        ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
+        assert [as_number(end) for end in ends] == limits
+        assert field.get_attribute("aria-invalid") == "true"
+        assert field.input_value() == value  # what was typed stays, to be mended
+        assert results(page) == before
     fill(page, control, inside)
     assert not refusal.is_visible()
     assert field.get_attribute("aria-invalid") == "false"
