@@ -84,11 +84,11 @@ def test_evidences_of_other_populations_are_the_exact_ones(family, bases):
     for point in NEAR:
         expected = sum(evidence(*each, point, family) for each in documents)
         share = drawn.efficiency(point[None])
-        error = np.sqrt(np.sum((1.0 / share - 1.0) / drawn.values.shape[-1]))
+        error = np.sqrt(np.sum((1.0 / share - 1.0) / drawn.draws.values.shape[-1]))
         assert abs(drawn.weighed(point[None]).log_evidence[0] - expected) < 4.0 * error
         assert error < 0.1
     at_base = sum(evidence(*each, BASE, family) for each in documents)
-    assert drawn.log_evidence[:, 0].sum() == pytest.approx(at_base, rel=1e-12)
+    assert drawn.draws.log_evidence[:, 0].sum() == pytest.approx(at_base, rel=1e-12)
     if len(bases) == 1:
         # Sums over draws are in single precision.
         assert drawn.weighed(BASE[None]).log_evidence[0] == pytest.approx(at_base, abs=1e-5)
@@ -114,7 +114,7 @@ def test_a_wide_base_bounds_the_weights_of_wide_populations():
 def test_a_topic_without_scores_is_a_draw_from_the_population(family):
     rng, record = np.random.default_rng(3), FAMILIES[family]
     drawn = draw_topics([(np.zeros(0), None)], record, BASE[None], 8000, rng)
-    assert drawn.log_evidence == pytest.approx([0.0], abs=1e-6)
+    assert drawn.draws.log_evidence == pytest.approx([0.0], abs=1e-6)
     power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(DENSITY_NAMES)) == 1)
     for point in (BASE, narrow):
         theta, left, right = drawn.weighed(point[None]).pick(np.zeros(1000, dtype=int), rng)[:, 0]
@@ -144,7 +144,7 @@ def test_topics_without_scores_share_one_posterior(monkeypatch):
     )
     assert sorted(made) == [0.0, 0.0, 3.0, 3.0]
     # Their draws differ all the same.
-    assert np.unique(drawn.values[0, :9]).size == 9 * 2 * 5
+    assert np.unique(drawn.draws.values[0, :9]).size == 9 * 2 * 5
     engine._without_scores.cache_clear()
 
 
@@ -202,9 +202,9 @@ def test_weights_are_powers_of_the_likelihood(family):
         draw_topics(form, FAMILIES[family], BASE[None], 200, np.random.default_rng(7))
         for form in forms
     )
-    np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-6)
+    np.testing.assert_allclose(one.draws.log_evidence, other.draws.log_evidence, rtol=1e-6)
     # The same draws of a generator, unless a rounding turns an acceptance over.
-    means = [form.values.mean(axis=(1, 2)) for form in (one, other)]
+    means = [form.draws.values.mean(axis=(1, 2)) for form in (one, other)]
     assert means[0] == pytest.approx(means[1], rel=0.1, abs=0.05)
 
 
@@ -213,7 +213,7 @@ def test_ties(family):
     rng = np.random.default_rng(8)
     documents = [(np.zeros(5), None), (np.repeat([0.5, 1.0], 3), None), (np.ones(1), None)]
     found = draw_population(documents, FAMILIES[family], rng, draws=500, topic_draws=500)
-    assert found.topics.health.resolved.all()
+    assert found.topics.draws.health.resolved.all()
     assert np.all(np.isfinite(found.points))
     for values in found.pick(rng):
         assert np.all(np.isfinite(values))

@@ -44,10 +44,50 @@ def test_evidences_of_other_populations_are_the_exact_ones(bases):
         expected = sum(exact(data, point, rng) for data in documents())
         share = drawn.efficiency(point[None])
         # A hundredth: the exact evidence is an average over draws itself.
-        error = np.sqrt(np.sum((1.0 / share - 0.999) / drawn.values.shape[-1])) + 0.01
+        error = np.sqrt(np.sum((1.0 / share - 0.999) / drawn.draws.values.shape[-1])) + 0.01
         assert abs(drawn.weighed(point[None]).log_evidence[0] - expected) < 4.0 * error
         assert error < 0.1
-    assert drawn.health.resolved.all()
+    assert drawn.draws.health.resolved.all()
+
+
+def few_documents():
+    """Return topics of up to eight documents, a third of the labels against the scores."""
+    rng = np.random.default_rng(5)
+    sizes = (1, 1, 2, 2, 3, 5, 8)
+    scores = [rng.normal(size=size) for size in sizes]
+    return [BinaryScores(x, (x > 0.0) ^ (rng.random(x.size) < 0.3)) for x in scores]
+
+
+# Some topics are drawn from the narrow prior exactly and from the wide one by their likelihood.
+@pytest.mark.parametrize("bases", [BASE[None], np.stack([BASE, WIDE])])
+def test_evidences_of_topics_of_few_documents_are_the_exact_ones(bases):
+    rng = np.random.default_rng(6)
+    topics = few_documents()
+    drawn = draw_log_odds(topics, PIECES, bases, 8000 // len(bases), rng)
+    of_prior = drawn.draws.of_prior
+    assert of_prior[0].all()
+    assert not of_prior[-1].all()
+    for point in (*NEAR, *bases[1:]):
+        expected = np.array([exact(data, point, rng) for data in topics])
+        (found,) = np.array([each for each, _, _ in drawn.weights(point[None])]).T
+        share = drawn.efficiency(point[None])
+        error = np.sqrt((1.0 / share - 0.999) / drawn.draws.values.shape[-1]) + 0.01
+        assert np.all(np.abs(found - expected) < 4.0 * error)
+        assert error.max() < 0.1
+
+
+def test_draws_of_the_prior_and_of_the_posterior_are_weighed_together():
+    rng, data = np.random.default_rng(7), few_documents()[4]
+    topics = draw_log_odds([data], PIECES, np.stack([BASE, WIDE]), 2000, rng)
+    assert topics.draws.of_prior.any() != topics.draws.of_prior.all()
+    expected = draw_monotone(
+        data.score, data.positive, None, prior_of(BASE), 2000, rng, pieces=PIECES
+    )
+    picked = topics.weighed(np.tile(BASE, (2000, 1))).pick(np.arange(2000), rng)[:, 0]
+    for one, other in zip(picked, [expected.intercept, *expected.slopes.T], strict=True):
+        assert st.kstest(one, other).pvalue > 1e-3
+    # The negative: unweighed, the prior's draws are far from it.
+    assert st.kstest(topics.draws.values[0, 0], expected.intercept).pvalue < 1e-3
 
 
 def test_coefficients_are_those_of_normal_densities():
@@ -64,7 +104,7 @@ def test_coefficients_are_those_of_normal_densities():
 def test_a_topic_without_documents_is_a_draw_from_the_population():
     rng = np.random.default_rng(3)
     drawn = draw_log_odds([NOTHING], PIECES, np.stack([BASE, WIDE]), 4000, rng)
-    assert drawn.log_evidence == pytest.approx(np.zeros((1, 2)))
+    assert drawn.draws.log_evidence == pytest.approx(np.zeros((1, 2)))
     here = np.tile(BASE, (1500, 1))
     picked, unseen = (
         drawn.weighed(here).pick(np.arange(len(here)), rng)[:, 0],

@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.pooled import reweighting
-from bayescal.fitting.engines.pooled.drawing import Health, TopicDraws, terms_of
+from bayescal.fitting.engines.pooled.drawing import DrawnTopics, Health, TopicDraws
 from bayescal.fitting.engines.pooled.engine import draw_population
 from tests.pooled_tools import of_class
 
@@ -37,12 +37,13 @@ def made(shift=0.0):
     log_evidence = -0.5 * (
         (data[:, None] - shift) ** 2 / (variance + sd**2) + np.log(variance + sd**2)
     )
-    terms = terms_of(np.stack([value, value**2], axis=-1), bases, log_evidence, normal)
     health = Health(np.ones(3, bool), np.ones(3), np.zeros(3))
-    topics = TopicDraws(normal, bases, log_evidence, value[None], terms, health)
+    of_prior, log_likelihood = np.zeros((3, 2), bool), np.zeros_like(value)
+    draws = DrawnTopics(log_evidence, of_prior, health, value[None], log_likelihood)
+    topics = TopicDraws.under(bases, draws, np.stack([value, value**2], axis=-1), normal)
     points = rng.normal([shift, 0.0], 0.6, (POPULATIONS, 2))
     eta, normaliser = normal(points)
-    log_weight = terms @ np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
+    log_weight = topics.terms @ np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     mean = np.einsum("tdk,td->tk", weight, value)
@@ -82,7 +83,8 @@ def test_picked_draws_are_those_of_each_population(shift):
 def test_picks_are_of_any_number_of_draws(draws):
     topics, points, *_ = made()
     terms = topics.terms[:, :draws]
-    few = replace(topics, terms=terms, values=topics.values[..., :draws])
+    some = topics.draws._replace(values=topics.draws.values[..., :draws])
+    few = replace(topics, terms=terms, draws=some)
     eta, normaliser = normal(points)
     factors = np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
     weighed = few.weighed(points)
@@ -104,7 +106,7 @@ def test_picks_spread_as_far_as_the_weights_say():
     topics = [(scores, None) for scores in of_class(1)]
     family = FAMILIES["asymmetric_laplace"]
     found = draw_population(topics, family, rng, draws=2000, topic_draws=2000)
-    modes = found.topics.values[0]
+    modes = found.topics.draws.values[0]
     weight = np.array(
         [
             (weight / total[:, None]).mean(axis=0)

@@ -53,8 +53,8 @@ def test_draws_of_one_base_after_the_other_are_draws_of_both():
     )
     joined = one.joined(other)
     assert joined.bases.tolist() == bases.tolist()
-    np.testing.assert_allclose(joined.log_evidence, both.log_evidence, rtol=1e-12)
-    assert joined.values.shape == both.values.shape
+    np.testing.assert_allclose(joined.draws.log_evidence, both.draws.log_evidence, rtol=1e-12)
+    assert joined.draws.values.shape == both.draws.values.shape
     for point in (*bases, bases.mean(axis=0)):
         np.testing.assert_allclose(
             joined.efficiency(point[None]), both.efficiency(point[None]), atol=0.06

@@ -51,7 +51,7 @@ def off(drawn, rng):
     values, efficiency = pick_updated(topics, points, rng)
     assert values.shape == (1, 3, len(points))
     worst = 0.0
-    for k, value in enumerate(topics.values[0]):
+    for k, value in enumerate(topics.draws.values[0]):
         # The sum over populations of weight times evidence, in double precision.
         weight = np.exp(logsumexp(log_weight[k], axis=1))
         weight /= weight.sum()

@@ -24,7 +24,7 @@ SEARCHED = 40  # topics that are drawn while the mode of their population is sea
 
 
 class Drawn(NamedTuple):
-    """Draws of one topic under one population."""
+    """Draws of one topic under one population: of its posterior, or of the prior."""
 
     log_evidence: float  # natural log of the density of the topic's data
     resolved: bool  # whether the posterior was computed as finely as intended
@@ -32,6 +32,10 @@ class Drawn(NamedTuple):
     # where proposals are accepted or rejected instead
     efficiency: float
     pareto_k: float
+    of_prior: bool
+    # Natural log of the likelihood, (draws,). Zeros serve where all draws of a topic are from the
+    # posterior: the evidence has what they need.
+    log_likelihood: Floats
     values: Floats  # (values, draws)
 
 
@@ -93,6 +97,26 @@ def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] 
     return [topics[k] for k in rng.choice(len(topics), SEARCHED, replace=False)]
 
 
+class DrawnTopics(NamedTuple):
+    """Draws of topics under populations, the bases, as many under each."""
+
+    log_evidence: Floats  # natural log of the density of each topic's data, (topics, bases)
+    of_prior: NDArray[np.bool_]  # the same of `Drawn`, (topics, bases)
+    health: Health  # (topics,)
+    values: Floats  # (values, topics, draws)
+    log_likelihood: Floats  # (topics, draws)
+
+    def joined(self, other: DrawnTopics) -> DrawnTopics:
+        """Return these draws and those of the same topics under other bases."""
+        return DrawnTopics(
+            log_evidence=np.concatenate([self.log_evidence, other.log_evidence], axis=1),
+            of_prior=np.concatenate([self.of_prior, other.of_prior], axis=1),
+            health=self.health.at_worst(other.health),
+            values=np.concatenate([self.values, other.values], axis=-1),
+            log_likelihood=np.concatenate([self.log_likelihood, other.log_likelihood], axis=-1),
+        )
+
+
 def draw_under_bases(
     draw_one: DrawOne[Data],
     topics: Sequence[Data],
@@ -100,12 +124,8 @@ def draw_under_bases(
     rng: np.random.Generator,
     *,
     topics_a_task: int,
-) -> tuple[Floats, Health, Floats]:
-    """
-    Return log evidence, the draws' health, and values.
-
-    Their shapes are (topics, bases), (topics,) and (values, topics, draws).
-    """
+) -> DrawnTopics:
+    """Return draws of every topic under a few populations."""
     # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
     seeds = rng.integers(1 << 63, size=len(topics))
     tasks = [
@@ -113,11 +133,11 @@ def draw_under_bases(
         for part in blocks_of(topics_a_task, len(topics))
     ]
     results = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
-    log_evidence, resolved, efficiency, k = (
-        np.concatenate([each[i] for each in results]) for i in range(4)
+    log_evidence, resolved, efficiency, k, of_prior, log_likelihood, values = (
+        np.concatenate(each) for each in zip(*results, strict=True)
     )
     health = Health(np.all(resolved, axis=1), efficiency.min(axis=1), k.max(axis=1))
-    return log_evidence, health, np.concatenate([each[-1] for each in results], axis=1)
+    return DrawnTopics(log_evidence, of_prior, health, np.moveaxis(values, 1, 0), log_likelihood)
 
 
 @dataclass(frozen=True)
@@ -131,14 +151,22 @@ class _Task(Generic[Data]):
 
 
 def _draw_task(task: _Task[Data]) -> tuple[Any, ...]:
-    """Return the fields of `Drawn` for every topic and base, (topics, bases), the values last."""
-    drawn = []
+    """
+    Return the fields of `Drawn` of some topics.
+
+    Numbers are of shape (topics, bases); the last two are log likelihoods, (topics, draws) from all
+    bases, and values, (topics, values, draws).
+    """
+    topics = []
     for data, seed in zip(task.topics, task.seeds, strict=True):
         rng = np.random.default_rng(seed)
-        drawn.append([task.draw_one(data, base, rng) for base in task.bases])
-    numbers = (np.array([[each[i] for each in topic] for topic in drawn]) for i in range(4))
-    values = [np.concatenate([each.values for each in topic], axis=1) for topic in drawn]
-    return (*numbers, np.stack(values, 1))
+        topics.append([task.draw_one(data, base, rng) for base in task.bases])
+    numbers = (np.array([[each[i] for each in topic] for topic in topics]) for i in range(5))
+    log_likelihood, values = (
+        np.stack([np.concatenate([each[i] for each in topic], axis=-1) for topic in topics])
+        for i in (5, 6)
+    )
+    return (*numbers, log_likelihood, values)
 
 
 # From points, (k, hyperparameters), to eta, (k, statistics), and A(eta), (k,).
@@ -167,36 +195,45 @@ class TopicDraws:
     """
     Draws of every topic's parameters under a few populations, the bases, as many under each.
 
-    Under another population, eta and A its coefficients, a topic's evidence is
+    Under another population, eta and A its coefficients, and with L the likelihood, a topic's
+    evidence is
 
-        Z(eta) = mean_m exp(eta . T_m - A(eta)) / q(T_m)
-        q(T)   = mean_b exp(eta_b . T - A(eta_b)) / Z(b)
+        Z(eta) = mean_m L_m exp(eta . T_m - A(eta)) / q_m
+        q_m    = mean_b exp(eta_b . T_m - A(eta_b)) L_m / Z(b)
 
-    over the draws from all bases, and the terms are their weights (the balance heuristic). No
-    weight is larger than that of the best base times their number: where one base is too narrow for
-    a population another may be wide enough.
+    over the draws from all bases, and the terms are their weights (the balance heuristic). Where
+    the draws of a base are from its prior, 1 stands for L_m / Z(b). No weight is larger than that
+    of the best base times their number: where one base is too narrow for a population another may
+    be wide enough.
     """
 
     coefficients: Coefficients  # from populations to eta and A(eta)
     bases: Floats  # the populations drawn under, (bases, hyperparameters)
-    # natural log of the density of each topic's data under each base, (topics, bases)
-    log_evidence: Floats
-    values: Floats  # parameters drawn for every topic, (values, topics, draws)
-    terms: Floats  # the statistics T, then -1 and -log q(T), (topics, draws, statistics + 2)
-    health: Health  # of shape (topics,)
+    draws: DrawnTopics
+    terms: Floats  # the statistics T, then -1 and log L/q, (topics, draws, statistics + 2)
+
+    @classmethod
+    def under(
+        cls, bases: Floats, draws: DrawnTopics, statistics: Floats, coefficients: Coefficients
+    ) -> TopicDraws:
+        """Return draws with their terms, given the statistics of each, (topics, draws, k)."""
+        terms = np.concatenate([statistics, np.empty((*statistics.shape[:-1], 2))], axis=-1)
+        terms[..., -2:] = -1.0, 0.0
+        # Proposals' densities divided by L, of which the log may be far below 0.
+        log_proposal = terms @ _factors(bases, coefficients)
+        log_proposal -= np.where(
+            draws.of_prior[:, None], draws.log_likelihood[..., None], draws.log_evidence[:, None]
+        )
+        terms[..., -1] = math.log(len(bases)) - special.logsumexp(log_proposal, axis=-1)
+        return cls(coefficients, bases, draws, terms)
 
     def joined(self, other: TopicDraws) -> TopicDraws:
         """Return these draws and as many of the same topics under other bases."""
-        bases = np.concatenate([self.bases, other.bases])
-        log_evidence = np.concatenate([self.log_evidence, other.log_evidence], axis=1)
-        drawn = np.concatenate([self.terms, other.terms], axis=1)[..., :-2]
-        return TopicDraws(
-            coefficients=self.coefficients,
-            bases=bases,
-            log_evidence=log_evidence,
-            values=np.concatenate([self.values, other.values], axis=-1),
-            terms=terms_of(drawn, bases, log_evidence, self.coefficients),
-            health=self.health.at_worst(other.health),
+        return TopicDraws.under(
+            np.concatenate([self.bases, other.bases]),
+            self.draws.joined(other.draws),
+            np.concatenate([self.terms, other.terms], axis=1)[..., :-2],
+            self.coefficients,
         )
 
     def weighed(self, points: Floats) -> Weighed:
@@ -277,7 +314,7 @@ class Weighed:
             for part in blocks_of(PICKED_A_TASK, len(terms))
         ]
         picked = np.concatenate(_done(_pick_task, tasks))
-        return np.take_along_axis(self.topics.values, picked[None], axis=-1)
+        return np.take_along_axis(self.topics.draws.values, picked[None], axis=-1)
 
 
 def _efficiency(weight: reweighting.AnyFloats) -> reweighting.AnyFloats:
@@ -305,17 +342,6 @@ def _pick_task(task: tuple[Floats, Floats, Singles, NDArray[np.int64]]) -> NDArr
         for of_topic, own, seed in each
     ]
     return np.array(picked)
-
-
-def terms_of(
-    statistics: Floats, bases: Floats, log_evidence: Floats, coefficients: Coefficients
-) -> Floats:
-    """Return statistics, -1 and -log q of draws, what `TopicDraws` weighs them by."""
-    terms = np.concatenate([statistics, np.empty((*statistics.shape[:-1], 2))], axis=-1)
-    terms[..., -2:] = -1.0, 0.0
-    of_bases = terms @ _factors(bases, coefficients) - log_evidence[:, None, :]
-    terms[..., -1] = math.log(len(bases)) - special.logsumexp(of_bases, axis=-1)
-    return terms
 
 
 def _differences(function: Callable[[Floats], Floats], point: Floats) -> tuple[Floats, Floats]:
@@ -380,9 +406,14 @@ def pick_updated(
         positions.append(systematic(weight, len(points), rng))
         efficiency.append(min(even, _effective(weight)))
     picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))
-    return np.take_along_axis(topics.values, picked[None], axis=-1), np.array(efficiency)
+    return np.take_along_axis(topics.draws.values, picked[None], axis=-1), np.array(efficiency)
 
 
 def _effective(weight: Floats) -> float:
     """Return the effective share of weights that sum to one."""
     return float(1.0 / (weight @ weight) / weight.size)
+
+
+def evenness(log_weight: Floats) -> float:
+    """Return the effective share of draws by the logs of their weights."""
+    return _effective(special.softmax(log_weight))

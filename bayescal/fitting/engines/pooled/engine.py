@@ -24,7 +24,6 @@ from bayescal.fitting.engines.pooled.drawing import (
     draw_under_bases,
     pick_updated,
     some_of,
-    terms_of,
 )
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
@@ -200,7 +199,7 @@ def _partial(
         pareto_k=posterior.pareto_k,
         population_efficiency=posterior.efficiency,
         efficiency=efficiency,
-        health=posterior.topics.health.of_some(some, len(topics)),
+        health=posterior.topics.draws.health.of_some(some, len(topics)),
     )
 
 
@@ -216,13 +215,13 @@ def _apart(
     drawn = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
     return _Class(
-        sides=drawn.values,
+        sides=drawn.draws.values,
         new_sides=draw_unseen(points, family, rng),
         population=points,
         pareto_k=-np.inf,
         population_efficiency=1.0,
         efficiency=np.ones(len(topics)),
-        health=drawn.health,
+        health=drawn.draws.health,
     )
 
 
@@ -290,7 +289,7 @@ def add_topics(
         values, share = pick_updated(drawn, points, rng)
         sides.append(raw_sides(values, centre, spread))
         efficiency.append(share)
-        health.append(drawn.health)
+        health.append(drawn.draws.health)
     negatives, positives = totals(topics)
     rate, of_rates = added_rates(population.rate, positives, negatives, rng)
     return AddedTopics(
@@ -358,13 +357,11 @@ def draw_topics(
 ) -> TopicDraws:
     """Return exact draws of every topic under a few populations."""
     draw_one = partial(_draw_one, family=family, draws=draws)
-    log_evidence, health, drawn = draw_under_bases(
-        draw_one, topics, bases, rng, topics_a_task=DRAWN_A_TASK
-    )
-    theta, share, width, *sides = drawn
+    drawn = draw_under_bases(draw_one, topics, bases, rng, topics_a_task=DRAWN_A_TASK)
+    theta, share, width, *sides = drawn.values
+    drawn = drawn._replace(values=np.stack([theta, *sides]))
     of_family = partial(coefficients, family=family)
-    terms = terms_of(statistics(theta, share, width, family), bases, log_evidence, of_family)
-    return TopicDraws(of_family, bases, log_evidence, np.stack([theta, *sides]), terms, health)
+    return TopicDraws.under(bases, drawn, statistics(theta, share, width, family), of_family)
 
 
 @lru_cache(maxsize=16)
@@ -389,4 +386,12 @@ def _draw_one(
     values = np.stack([drawn.theta + location, drawn.left_share, drawn.width, *drawn.sides])
     share = efficiency(drawn.ratios)
     resolved = posterior.resolved and share >= EFFICIENCY_LIMIT
-    return Drawn(posterior.log_evidence, resolved, share, -np.inf, values)
+    return Drawn(
+        log_evidence=posterior.log_evidence,
+        resolved=resolved,
+        efficiency=share,
+        pareto_k=-np.inf,
+        of_prior=False,
+        log_likelihood=np.zeros(draws),
+        values=values,
+    )
