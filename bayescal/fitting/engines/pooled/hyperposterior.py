@@ -20,7 +20,8 @@ SMALLEST_GAIN = 1e-3  # in log density: what is left matters to no proposal
 CARRIES = 0.1
 MOVES, NEWTON_STEPS = 12, 20
 FIRST_DRAWS = 500
-PROPOSALS = 4000
+# As many for a draw, but neither fewer nor more than these.
+PROPOSALS_A_DRAW, FEWEST_PROPOSALS, MOST_PROPOSALS = 4, 1000, 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
 
@@ -84,8 +85,9 @@ def draw_hyperposterior(
         if topics.expand(centre).efficiency > CARRIES:
             break
         mode, deviation = centre, _deviation(covariance, hyperprior)
+    proposals = int(np.clip(PROPOSALS_A_DRAW * draws, FEWEST_PROPOSALS, MOST_PROPOSALS))
     for _ in range(ADAPTATIONS):
-        points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
+        points, log_proposal = _student(centre, WIDER * covariance, proposals, rng)
         weighed = topics.weighed(points)
         log_posterior = weighed.log_evidence + hyperprior.log_density(points)
         log_weight, k = smooth((log_posterior - log_proposal)[None])
