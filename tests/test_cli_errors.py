@@ -386,14 +386,13 @@ PREDICTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", PREDICTIONS)
-def test_wrong_predictions(name, fitted):
-    call, message = PREDICTIONS[name]
+def test_wrong_predictions(fitted):
     (fitted / "new.csv").write_text("score,topic\n1,a\n2,z\n")
     (fitted / "again.csv").write_text("score,probability\n1,0.5\n")
     (fitted / "folder.csv").mkdir()
     before = snapshot(fitted)
-    assert_refused(run("predict", *call.split()), message, fitted, before)
+    for call, message in PREDICTIONS.values():
+        assert_refused(run("predict", *call.split()), message, fitted, before)
 
 
 # Failures on the way

@@ -25,17 +25,19 @@ def verdict(folder, frame, *options, code=0):
     return run("predict", folder / "out", path, *options, code=code)
 
 
+HELD_OUT = [(0, 1), ("No", "YES"), ("False", "True"), ("neg", "Pos"), ("0.0", "1.0")]
+
+
 @pytest.mark.parametrize("fitted", [(0, 1), ("no", "yes"), ("negative", "positive")])
-@pytest.mark.parametrize(
-    "held_out", [(0, 1), ("No", "YES"), ("False", "True"), ("neg", "Pos"), ("0.0", "1.0")]
-)
-def test_words_for_no_and_yes_are_matched(fitted, held_out, tmp_path):
+def test_words_for_no_and_yes_are_matched(fitted, tmp_path):
     fit(spelled(*fitted), tmp_path)
-    same, other = (verdict(tmp_path, spelled(*labels)) for labels in (fitted, held_out))
-    assert same.stdout == other.stdout
+    same = verdict(tmp_path, spelled(*fitted))
     assert "are read as those fitted" not in same.stderr
-    if held_out != fitted:
-        assert f"{str(held_out[1])!r} as {str(fitted[1])!r}" in other.stderr
+    for held_out in HELD_OUT:
+        if held_out != fitted:
+            other = verdict(tmp_path, spelled(*held_out))
+            assert same.stdout == other.stdout, held_out
+            assert f"{str(held_out[1])!r} as {str(fitted[1])!r}" in other.stderr
 
 
 def test_the_positive_class_may_be_the_word_for_no(tmp_path):
