@@ -210,41 +210,37 @@ def test_cells_that_are_none(cell, message, folder):
     assert message in fit(code=2).stderr
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"site": None},
-            "new.csv must have the columns length, site, which the model of out takes",
-        ),
-        ({"site": None, "length": None}, "there is no length, site: add what is missing"),
-        ({"site": "rome"}, "'site' holds 'rome', which was not fitted; known are 'oslo', 'paris'"),
-        ({"length": "long"}, "column 'length' of new.csv must hold a finite number"),
-    ],
-)
-def test_new_columns_that_are_none(change, message, folder):
-    fit("--out", "out")
-    frame = pd.read_csv("new.csv").assign(**change)
-    frame.drop(columns=[name for name in change if change[name] is None]).to_csv(
-        "new.csv", index=False
-    )
-    assert message in run("predict", "out", "new.csv", code=2).stderr
+NEW_COLUMNS = [
+    ({"site": None}, "new.csv must have the columns length, site, which the model of out takes"),
+    ({"site": None, "length": None}, "there is no length, site: add what is missing"),
+    ({"site": "rome"}, "'site' holds 'rome', which was not fitted; known are 'oslo', 'paris'"),
+    ({"length": "long"}, "column 'length' of new.csv must hold a finite number"),
+]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("decide out new.csv --at 0.5", "a table of decisions has one curve, and this model takes"),
-        ("decide out new.csv --recall 0.8", "a table of decisions has one curve"),
-        ("report out --out page.html", "a report has one curve, and this model takes covariates"),
-        ("export out --out curve.py", "an exported file has one curve"),
-        ("predict out new.csv --likelihood-ratio", "a likelihood ratio has one curve"),
-        ("predict out new.csv --band simultaneous", "choose kind='pointwise' for a model with"),
-    ],
-)
-def test_commands_of_one_curve_refuse(call, message, folder):
+def test_new_columns_that_are_none(folder):
     fit("--out", "out")
-    assert message in run(*call.split(), code=2).stderr
+    frame = pd.read_csv("new.csv")
+    for change, message in NEW_COLUMNS:
+        missing = [name for name in change if change[name] is None]
+        frame.assign(**change).drop(columns=missing).to_csv("new.csv", index=False)
+        assert message in run("predict", "out", "new.csv", code=2).stderr
+
+
+OF_ONE_CURVE = {
+    "decide out new.csv --at 0.5": "a table of decisions has one curve, and this model takes",
+    "decide out new.csv --recall 0.8": "a table of decisions has one curve",
+    "report out --out page.html": "a report has one curve, and this model takes covariates",
+    "export out --out curve.py": "an exported file has one curve",
+    "predict out new.csv --likelihood-ratio": "a likelihood ratio has one curve",
+    "predict out new.csv --band simultaneous": "choose kind='pointwise' for a model with",
+}
+
+
+def test_commands_of_one_curve_refuse(folder):
+    fit("--out", "out")
+    for call, message in OF_ONE_CURVE.items():
+        assert message in run(*call.split(), code=2).stderr
     assert not (folder / "page.html").exists()
 
 
