@@ -21,7 +21,7 @@ from tests.scale_out_tools import FEW, made
 pytestmark = pytest.mark.one_era
 
 OPTIONS = ("--topic-column", "topic", "--family", "asymmetric_laplace", "--draws", "20")
-TOPICS = 16
+TOPICS = 10
 
 
 @pytest.fixture(scope="module")
