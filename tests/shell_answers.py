@@ -98,11 +98,11 @@ def _run(words):
     return _without_place(said + (f"\n[stderr] {err.getvalue()}" if err.getvalue() else ""))
 
 
-def _read_once(path):
+def _read_once(path, topic=None):
     """Read a file of results, which takes long, but once."""
     content = Path(path).read_bytes()
     if content not in _READ:
-        _READ[content] = _read_tree(path)
+        _READ[content] = _read_tree(path, topic)
     return _READ[content].copy()
 
 

@@ -320,6 +320,19 @@ def test_a_summary_names_no_file_elsewhere(tmp_path):
         assert "must name files of its own folder" in result.stderr
 
 
+def test_files_of_two_topics_that_were_exchanged_are_refused(tmp_path):
+    frame = pd.concat([make_frame(topic="a"), make_frame(seed=1, topic="b")])
+    scores, out = write(frame, tmp_path / "s.csv"), tmp_path / "out"
+    run("fit", scores, *MLE, "--topic-column", "topic", "--out", out)
+    assert set(bayescal.load(out)) == {"a", "b"}
+    for old, new in (("a", "c"), ("b", "a"), ("c", "b")):
+        (out / f"{old}.nc").rename(out / f"{new}.nc")
+    message = "must hold the calibrator of topic 'a', got that of 'b'"
+    with pytest.raises(ValueError, match=message):
+        bayescal.load(out)["a"]
+    assert message in run("predict", out, scores, "--topic-column", "topic", code=2).stderr
+
+
 @pytest.mark.slow
 def test_a_folder_is_what_was_last_written_into_it(tmp_path):
     frame = pd.concat([make_frame(topic="a"), make_frame(seed=1, topic="b")])

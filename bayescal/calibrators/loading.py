@@ -32,14 +32,14 @@ class CalibratorsOfTopics(Mapping[str, Read]):
     files : mapping of str to Path
         The file of each topic's calibrator.
     read : callable
-        From a file to its calibrator.
+        From a file and the name of its topic to the calibrator.
     """
 
-    def __init__(self, files: Mapping[str, Path], read: Callable[[Path], Read]) -> None:
+    def __init__(self, files: Mapping[str, Path], read: Callable[[Path, str], Read]) -> None:
         self._files, self._read = files, read
 
     def __getitem__(self, topic: str) -> Read:
-        return self._read(self._files[topic])
+        return self._read(self._files[topic], topic)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -52,11 +52,13 @@ class CalibratorsOfTopics(Mapping[str, Read]):
         return problems_of_each(self)
 
 
-def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | CalibratorsOfTopics[Read]:
+def read_saved(
+    path: str | Path, read: Callable[[Path, str | None], Read]
+) -> Read | CalibratorsOfTopics[Read]:
     """Return the calibrator of a file, or what a folder holds."""
     source = Path(path)
     if not source.is_dir():
-        return read(source)
+        return read(source, None)
     try:
         record = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
         names = {topic["topic"]: str(topic["file"]) for topic in record["topics"]}
@@ -73,9 +75,9 @@ def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | Calibra
             )
     # The summary decides: a file of an earlier fit may stand beside those of the last.
     if set(names.values()) == {TOPICS_FILE}:
-        return read(source / TOPICS_FILE)
+        return read(source / TOPICS_FILE, None)
     files = {topic: source / name for topic, name in names.items()}
-    return read(files[None]) if None in files else CalibratorsOfTopics(files, read)
+    return read(files[None], None) if None in files else CalibratorsOfTopics(files, read)
 
 
 # Classes by the name that their files say; each has `from_results`, which takes the tree of one.
@@ -142,5 +144,5 @@ def calibrator_of(results: xr.DataTree, source: Path) -> Any:
     return CALIBRATORS[made_by].from_results(results)
 
 
-def _read_file(source: Path) -> Any:
-    return calibrator_of(storage.read_tree(source), source)
+def _read_file(source: Path, topic: str | None) -> Any:
+    return calibrator_of(storage.read_tree(source, topic), source)

@@ -248,16 +248,21 @@ def calibrate_one(problem: TopicRows, parameters: ScoreParameters, level: float)
 def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
     """Fit the rows to fit of a topic."""
     from bayescal.fitting.fitted_scores import fit_scores
+    from bayescal.fitting.results.storage import TOPIC
 
     table, rows = problem.table, problem.fit_rows
     parameters = replace(parameters, positive=table.classes[1])
-    return fit_scores(
+    fitted = fit_scores(
         parameters,
         table.score[rows],
         table.labels(rows),
         covariates=table.columns_of(rows),
         **table.weights(rows),
     )
+    if problem.topic is not None:
+        attrs = {**fitted.results.attrs, TOPIC: problem.topic}
+        fitted.results = replace(fitted.results, attrs=attrs)
+    return fitted
 
 
 # Names of the files of calibrators.

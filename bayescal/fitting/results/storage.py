@@ -15,6 +15,7 @@ from bayescal.support.files import whole_file
 
 SCHEMA_VERSION = 1
 VERSION, CHECKSUM = "bayescal_schema", "bayescal_checksum"  # attributes of the root
+TOPIC = "bayescal_topic"  # the attribute that names the topic of a file in a folder of many
 # First bytes of pickles that are compressed by zlib, as joblib does, or are not.
 PICKLED = (b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
@@ -42,8 +43,8 @@ def _without_cluster() -> AbstractContextManager[Any]:
     return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
-def read_tree(path: str | Path) -> xr.DataTree:
-    """Read a tree that `write_tree` wrote; raise ValueError if it is damaged or of others."""
+def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:
+    """Read a tree of `write_tree`; raise ValueError if it is damaged, or not of the topic."""
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(
@@ -82,6 +83,11 @@ def read_tree(path: str | Path) -> xr.DataTree:
         raise ValueError(
             f"{source} is damaged: its contents do not match its checksum. Copy it again from"
             " where it was written, or fit again."
+        )
+    if topic is not None and (own := tree.attrs.get(TOPIC, topic)) != topic:
+        raise ValueError(
+            f"{source} must hold the calibrator of topic {topic!r}, got that of {own!r}: files were"
+            " exchanged or renamed. Copy the folder again from where it was written, or fit again."
         )
     del tree.attrs[VERSION]
     return tree
