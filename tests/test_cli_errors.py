@@ -53,6 +53,10 @@ def work(tmp_path, monkeypatch):
 CALLS = {
     "unknown command": ("refit", "No such command 'refit'"),
     "unknown option": ("fit scores.csv --scores x", "No such option: --scores"),
+    "option unlike any": (
+        "decide scores.csv scores.csv --threshold 1",
+        "No such option: --threshold; decide takes --at, --at-score, --recall, ",
+    ),
     "no file named": ("fit", "Missing argument 'SCORES'"),
     "no such file": ("fit none.csv", "there is no file none.csv; expected a .csv, .tsv"),
     "folder for a file": ("fit folder.csv", "folder.csv is a folder: expected a .csv"),

@@ -419,7 +419,8 @@ def test_the_command_exports_what_was_saved(calibrator, topics, tmp_path):
     ("options", "told"),
     [
         (("--format", "pmml"), "Error: --format must be one of"),
-        (("--topic", "oil"), "Error: --topic must be None, got 'oil'"),
+        (("--topic", "oil"), "Error: --topic must be left out, got 'oil'"),
+        (("--format", "sql", "--out", "corn.py"), "Error: --out must not end in '.py'"),
         (("--level", "90"), "Error: --level must lie between 0 and 1"),
     ],
 )

@@ -369,7 +369,7 @@ def test_lr_takes_distances(glass_like, tmp_path):
         (("--source-columns", "a,c"), "has no column 'c'"),
         (
             ("--source-columns", "a,b", "--positive", "other"),
-            "must be positive exactly where the two",
+            r"exactly where the two sources are the same; row \d+ of the file",
         ),
         (("--folds", "1"), "--folds must be at least 2, got 1"),
         (("--level", "90"), "--level must lie between 0 and 1"),

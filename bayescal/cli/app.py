@@ -47,7 +47,9 @@ class CommandGroup(TyperGroup):
         for word in words:
             command = getattr(command, "commands", {}).get(word, command)
         options = [each for each in command.params if each.opts[0].startswith("--")]
-        return {each.opts[0][2:].replace("-", "_"): each.opts[0] for each in options}
+        names = {each.opts[0][2:].replace("-", "_"): each.opts[0] for each in options}
+        # Functions call path what commands call --out.
+        return names | ({"path": names["out"]} if "out" in names else {})
 
 
 def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -> str:
@@ -77,6 +79,11 @@ def _message(err: Any, words: Sequence[str]) -> str:
         name, equals, value = word.partition("=")
         if unparsed and name in names:
             return f"{expected}, got {value if equals else following!r}."
+    # Typer suggests options of similar names, if there are any.
+    if hasattr(err, "possibilities") and hasattr(err, "option_name") and not err.possibilities:
+        command = err.ctx.command
+        known = [each.opts[0] for each in command.params if each.opts[0].startswith("--")]
+        message = f"{message.rstrip('.')}; {command.name} takes {', '.join(known)}."
     return message.replace(": Value error, ", ": ")
 
 

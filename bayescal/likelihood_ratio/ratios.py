@@ -380,7 +380,7 @@ def one_problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
     if not problems.by_topic:
         if topic is not None:
             raise ValueError(
-                f"topic must be None for a {type(calibrator).__name__}, got {topic!r}."
+                f"topic must be left out for a {type(calibrator).__name__}, got {topic!r}."
             )
         return problems[names[0]]
     if not problems.answers(topic) or topic is None:

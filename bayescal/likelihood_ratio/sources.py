@@ -46,7 +46,9 @@ class SourcePairs:
         return SourcePairs(code[self.first], code[self.second], np.arange(size))
 
 
-def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
+def read_sources(
+    sources: Any, positive: NDArray[np.bool_], naming: Callable[[int], str] = "position {}".format
+) -> SourcePairs:
     """Return checked sources of comparisons whose truth is known."""
     if not isinstance(sources, tuple | list) or len(sources) != 2:
         raise ValueError(
@@ -73,8 +75,8 @@ def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
         says = "one source" if positive[row] else "different sources"
         one, other = (column[row:].tolist()[0] for column in columns)
         raise ValueError(
-            f"y_true must be positive exactly where the two sources are the same; position {row}"
-            f" is labelled as {says}, with sources {one!r} and {other!r}"
+            f"y_true must be positive exactly where the two sources are the same;"
+            f" {naming(row)} is labelled as {says}, with sources {one!r} and {other!r}"
             f" ({wrong.size} of {positive.size}): correct the labels or the sources."
         )
     return SourcePairs(first, second, names)

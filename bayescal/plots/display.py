@@ -85,7 +85,7 @@ def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
     if not problems.by_topic:
         if topic is not None:
             raise ValueError(
-                f"topic must be None for a {type(calibrator).__name__}, which has one; got"
+                f"topic must be left out for a {type(calibrator).__name__}, which has one; got"
                 f" {topic!r}."
             )
         return problems[names[0]]

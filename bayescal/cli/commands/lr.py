@@ -61,6 +61,7 @@ def lr(
     """
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.likelihood_ratio import cross_validated, validate
+    from bayescal.likelihood_ratio.sources import read_sources
 
     with usage_errors():
         check_fraction(**{"--level": level})
@@ -77,6 +78,9 @@ def lr(
     rows = np.flatnonzero(labelled)
     truth = is_positive[rows]
     sources = _sources(reader, source_columns, rows)
+    if sources is not None:
+        with usage_errors():
+            read_sources(sources, truth, lambda row: reader.row(int(rows[row])))
     calibrator = ScoreCalibrator(
         scores_are=scores_are, positive=classes[1], draws=draws, random_state=seed
     )

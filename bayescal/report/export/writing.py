@@ -219,7 +219,7 @@ def _render_classes(
             " curves of one score."
         )
     if topic is not None:
-        raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")
+        raise ValueError(f"topic must be left out, got {topic!r}: the calibrator has no topics.")
     if level is not None:
         check_fraction(level=level)
     return chosen.render_classes(make_class_content(calibrator, level, prior, column))
@@ -240,7 +240,9 @@ def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
     problems = problems_of(calibrator)
     if not problems.by_topic:
         if topic is not None:
-            raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")
+            raise ValueError(
+                f"topic must be left out, got {topic!r}: the calibrator has no topics."
+            )
         only = next(iter(problems.values()))
         only.check_one_curve("an exported file")
         return only
