@@ -245,6 +245,11 @@ class TestCrossValidatedScores:
         assert found.tolist() == expected.tolist()
         assert found.tolist() != cross_val_scores(model, COUNTS, LABELS, random_state=4).tolist()
 
+    def test_take_labels_of_type_object(self):
+        labels = LABELS.astype(object)
+        found = cross_val_scores(MultinomialNaiveBayes(), COUNTS, labels)
+        assert found.tolist() == cross_val_scores(MultinomialNaiveBayes(), COUNTS, LABELS).tolist()
+
     def test_labels_of_a_fold_do_not_reach_its_scores(self):
         """Selection too is inside the fold: other labels there change no score of it."""
         folds, model = KFold(4), naive_bayes(words=4)

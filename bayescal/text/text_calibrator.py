@@ -106,7 +106,7 @@ def cross_val_scores(
     (6,)
     """
     _, positive = validation.encode_labels(labels, name="labels")
-    values = np.asarray(labels).reshape(positive.size)
+    values = validation.as_labels(labels, "labels").reshape(positive.size)
     rows = documents if hasattr(documents, "shape") else np.asarray(documents, dtype=object)
     scores = np.full(positive.size, np.nan)
     check_folds(folds, positive)
