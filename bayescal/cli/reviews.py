@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bayescal.sampling import SamplePlan
 
 REVIEW = "Review"
-# Labels of another source may come with a column of such a name, but not with several.
-OF_PLAN_ALONE = {"round", "seed", "hash", "stratum", "lowest", "size"}
 LABELS = (
     "A file of labels, with columns document and label: a plan that bayescal sample wrote, filled"
     " in, or any other. Several may be given."
@@ -80,7 +78,7 @@ def read_review(
     lower_is_positive: bool = False,
 ) -> ReviewFiles:
     """Read a collection and the labels of several files, which must not contradict each other."""
-    from bayescal.sampling.plans import plan_of_rows
+    from bayescal.sampling.plans import OF_PLAN_ALONE, plan_of_rows
 
     reader = ColumnReader(scores)
     values = reader.scores(score_column) * (-1.0 if lower_is_positive else 1.0)
@@ -101,7 +99,7 @@ def read_review(
                 )
             known[one], source[one] = value, path
         # A plan that lost a column is no plan, and its labels would be read without their design.
-        if len(OF_PLAN_ALONE & set(frame.columns)) > 1:
+        if len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1:
             with usage_errors():
                 cells = frame.astype(object).where(frame.notna(), "").astype(str)
                 names = list(cells.columns)

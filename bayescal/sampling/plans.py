@@ -20,7 +20,9 @@ from bayescal.support.files import file_row
 from bayescal.support.validation import Floats
 
 OF_DOCUMENT = ("document", "score", "inclusion")
-OF_PLAN = ("round", "seed", "hash", "stratum", "lowest", "size", "threshold")
+# Labels of another source may come with a column of such a name, but not with several.
+OF_PLAN_ALONE = ("round", "seed", "hash", "stratum", "lowest", "size")
+OF_PLAN = (*OF_PLAN_ALONE, "threshold")
 COLUMNS = OF_DOCUMENT + OF_PLAN
 ROUNDED = 1e-6  # how far a spreadsheet may round the numbers of a plan, relative and absolute
 

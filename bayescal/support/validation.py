@@ -405,14 +405,14 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
         )
     if values.dtype.kind == "O":
         types = {type(value) for value in values.flat}
-        shown = ", ".join(sorted(each.__name__ for each in types))
+        came = ", ".join(sorted(each.__name__ for each in types))
         if not all(issubclass(each, LABELS) for each in types):
             raise ValueError(
-                f"{name} must hold text, numbers or booleans, got values of type {shown}: give"
+                f"{name} must hold text, numbers or booleans, got values of type {came}: give"
                 " them as text."
             )
         if len({issubclass(each, str) for each in types}) > 1:
-            raise ValueError(f"{name} must hold labels of one type, got {shown}.")
+            raise ValueError(f"{name} must hold labels of one type, got {came}.")
         if all(issubclass(each, bool | np.bool_ | Number) for each in types):
             values = np.array(values.tolist()).reshape(values.shape)
     if values.dtype.kind == "c":
@@ -504,8 +504,8 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
     if classes.size == 0:
         raise ValueError(f"{name} must hold at least one label of each class, got none.")
     if classes.size > 2:
-        shown = ", ".join(repr(value) for value in classes[:4].tolist())
-        shown += ", ..." if classes.size > 4 else ""
+        came = ", ".join(repr(value) for value in classes[:4].tolist())
+        came += ", ..." if classes.size > 4 else ""
         kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
         alike = {str(label).strip().casefold() for label in classes.tolist()}
         several = ""
@@ -517,7 +517,7 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
-            f" {classes.size} {kind} ({shown}).{hint} Leave out documents of other classes, and"
+            f" {classes.size} {kind} ({came}).{hint} Leave out documents of other classes, and"
             f" those without a label{several}."
         )
 

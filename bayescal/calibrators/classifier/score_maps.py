@@ -86,9 +86,8 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._names = named = _column_names(X)
         self._exclusive = labels.ndim == 1 or labels.shape[1] == 1
         if not self._exclusive:
-            wanted = _column_names(y)
-            if asked := [name for name in wanted if name in named]:
-                self._order = _positions(named, wanted, f"as for {asked[0]}")
+            order = _positions_of_some(named, _column_names(y))
+            self._order = self._order if order is None else order
             return self
         self._check_sums(values)
         classes = np.unique(labels)
@@ -98,8 +97,7 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"X must hold the probabilities of the second class, {known[1]!r}, if it has one"
                 f" column, got those of {known[0]!r}: give both, or 1 - X."
             )
-        if columns > 1 and (asked := [name for name in known if name in named]):
-            _positions(named, known, f"as for {asked[0]}")
+        if columns > 1 and _positions_of_some(named, known) is not None:
             classes = np.asarray(list(X.columns))
             self._order = np.argsort(classes)
         elif len(known) != max(2, columns):
@@ -152,6 +150,12 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _column_names(table: Any) -> list[str]:
     """Return the names of a table's columns; none of an array."""
     return [str(name) for name in getattr(table, "columns", ())]
+
+
+def _positions_of_some(named: list[str], wanted: list[str]) -> NDArray[np.intp] | None:
+    """Return where the wanted columns are, all or none of which must be among those named."""
+    found = next((name for name in wanted if name in named), None)
+    return None if found is None else _positions(named, wanted, f"as for {found}")
 
 
 def _positions(named: list[str], wanted: list[str], why: str) -> NDArray[np.intp]:
