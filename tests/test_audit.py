@@ -579,3 +579,14 @@ def test_equal_probabilities_have_no_slope_to_plan_for():
         labels_needed([0.2, 0.2], slope_width=0.1)
     with pytest.raises(ValueError, match="p must lie between 0 and 1"):
         labels_needed([20, 30], slope_width=0.1)
+
+
+def test_an_impossible_event_refutes_the_probabilities_as_they_are():
+    rng = np.random.default_rng(3)
+    p = np.append(np.zeros(50), rng.beta(1.0, 3.0, 200))
+    y = rng.random(250) < p
+    y[7] = True
+    with pytest.warns(UserWarning, match="Document 7"):
+        found = audit(y, p, draws=50)
+    assert found.model_probability["as is"] == 0.0
+    assert sum(found.model_probability.values()) == pytest.approx(1.0)

@@ -75,6 +75,7 @@ class Audit:
         All numbers by name; `to_frame` returns them as a table.
     model_probability : dict of str to float
         Probabilities of the four explanations "as is", "shift", "slope" and "full"; they sum to 1.
+        "as is" has none if a document's class had probability 0.
     curve : xarray.Dataset
         The calibration curve: mean (probability), and lower and upper (kind, probability), with
         kind "pointwise" and "simultaneous".
@@ -383,13 +384,18 @@ def audit_outcomes(
         sample_weight=None if outcomes.sampled else outcomes.weight,
         inclusion=1.0 / outcomes.counts if outcomes.sampled else None,
     )
+    explained = posterior.probability
     if verdict.impossible:
         verdict = replace(verdict, impossible=inputs.name_impossible(outcomes))
+        # Curves count the document with log-odds of 20; it refutes the probabilities all the same.
+        others = {name: each for name, each in explained.items() if name != AS_IS}
+        total = sum(others.values())
+        explained = {AS_IS: 0.0} | {name: each / total for name, each in others.items()}
     return Audit(
         documents=float(outcomes.counts.sum()),
         level=level,
         numbers=numbers,
-        model_probability=posterior.probability,
+        model_probability=explained,
         curve=_curve(posterior, log_odds, level, draws, rng),
         net_benefit=benefit,
         sites=by_site,
