@@ -278,6 +278,8 @@ def test_without_documents_at_an_end_levels_are_about_one_half():
     np.testing.assert_allclose(levels.rates[1].mean(axis=1), shares, atol=0.06)
 
 
+# Of a topic so unlike the others few of the population's draws may be left.
+@pytest.mark.filterwarnings("ignore:the posterior draws")
 def test_a_topic_that_is_added_has_a_level_by_its_own_labels(topics_with_levels):
     """Its 100 means less than its 98, unlike that of the topics fitted."""
     calibrator = copy.deepcopy(topics_with_levels[0])
