@@ -44,7 +44,8 @@ def test_sites_and_costs(folder):
     assert "site by site" in result.stdout
     assert "Between sites" in result.stdout
     assert "of your costs" in result.stdout
-    assert "Next: bayescal recalibrate" in result.stdout
+    command = f"bayescal recalibrate {folder / 'heart.csv'} --site-column site --out FOLDER"
+    assert f"Next: {command}" in result.stdout
 
 
 @pytest.mark.slow

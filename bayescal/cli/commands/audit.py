@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,7 +122,15 @@ def audit(
     if out is not None:
         screen.say(f"Written to {out}: opens in any browser")
     elif result.explanation != "as is":
-        screen.say(f"Next: bayescal recalibrate {files[0]} --out FOLDER")
+        column_options = {
+            "--probability-column": probability_column if probability_column != "p" else None,
+            "--label-column": label_column if label_column != "y" else None,
+            "--site-column": site_column,
+            "--inclusion-column": inclusion_column,
+            "--positive": positive,
+        }
+        words = [word for name, value in column_options.items() if value for word in (name, value)]
+        screen.say(f"Next: bayescal recalibrate {shlex.join([str(files[0]), *words])} --out FOLDER")
 
 
 def _foresee(
