@@ -34,11 +34,21 @@ NoLabels = Annotated[bool, options.option("--no-labels", QUESTION, NO_LABELS)]
 OUT = "With labels: the .html file of a report to write."
 Out = Annotated[Path | None, options.option("--out", options.OUTPUT, OUT, "FILE")]
 
+# Parameters that `bayescal recalibrate` has too.
+OF_RECALIBRATE = (
+    "probability_column",
+    "label_column",
+    "site_column",
+    "inclusion_column",
+    "positive",
+)
+
 app = typer.Typer()
 
 
 @app.command()
 def audit(
+    context: typer.Context,
     files: Files,
     probability_column: outcomes.ProbabilityColumn = "p",
     label_column: outcomes.OutcomeColumn = "y",
@@ -122,14 +132,12 @@ def audit(
     if out is not None:
         screen.say(f"Written to {out}: opens in any browser")
     elif result.explanation != "as is":
-        column_options = {
-            "--probability-column": probability_column if probability_column != "p" else None,
-            "--label-column": label_column if label_column != "y" else None,
-            "--site-column": site_column,
-            "--inclusion-column": inclusion_column,
-            "--positive": positive,
-        }
-        words = [word for name, value in column_options.items() if value for word in (name, value)]
+        words = [
+            word
+            for name in OF_RECALIBRATE
+            if options.is_given(context, name)
+            for word in (f"--{name.replace('_', '-')}", context.params[name])
+        ]
         screen.say(f"Next: bayescal recalibrate {shlex.join([str(files[0]), *words])} --out FOLDER")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.fitting.engines.importance import smooth, systematic
-from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed
+from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed, evenness
 from bayescal.fitting.engines.pooled.population import SEARCHING, WIDE, GaussianHyperprior
 from bayescal.support.validation import Floats
 
@@ -99,7 +99,7 @@ def draw_hyperposterior(
         weighed=weighed,
         positions=systematic(weight, draws, rng),
         pareto_k=float(k[0]),
-        efficiency=float(1.0 / (weight**2).sum() / weight.size),
+        efficiency=evenness(log_weight[0]),
     )
 
 
