@@ -17,7 +17,7 @@ from bayescal import (
     monitoring,
 )
 from bayescal.metrics.inputs import Forecasts
-from bayescal.support.validation import effective_weights
+from bayescal.support.validation import effective_weights, ratio_of_weights
 
 pytestmark = pytest.mark.one_era
 
@@ -205,6 +205,21 @@ def test_bands_of_uneven_weights_reach_the_end_where_labels_agree_and_not_beyond
         assert (curve.lower[0], curve.upper[-1]) == (0.0, 1.0)
         assert curve.lower.min() >= 0.0
         assert curve.upper.max() <= 1.0
+
+
+def test_a_window_of_positives_alone_has_a_band_up_to_one():
+    rng = np.random.default_rng(55)
+    p = np.sort(rng.uniform(0.01, 0.99, 30))
+    y, inclusion = rng.random(30) < p**3, rng.uniform(0.03, 1.0, 30)
+    # Differences of running sums leave the share of positives next to 1, and not at it.
+    curve = metrics.reliability_curve(y, p, band="confidence", inclusion=inclusion, method="corp")
+    assert curve.upper[25] == 1.0
+
+
+def test_the_ratio_of_the_classes_weights_is_to_the_geometric_mean_of_tied_documents():
+    weight, positive = np.array([6.0, 1.0, 4.0, 9.0]), np.array([True, False, False, False])
+    found = ratio_of_weights(weight, positive, np.array([0.0, 0.0, 0.0, 1.0]))
+    assert found == pytest.approx(3.0)
 
 
 def test_a_band_of_shares_that_fall_has_a_width():
