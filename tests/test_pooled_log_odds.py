@@ -58,7 +58,7 @@ def few_documents():
     return [BinaryScores(x, (x > 0.0) ^ (rng.random(x.size) < 0.3)) for x in scores]
 
 
-# Some topics are drawn from the narrow prior exactly and from the wide one by their likelihood.
+# Some topics are drawn from the prior under one base and from the posterior under the other.
 @pytest.mark.parametrize("bases", [BASE[None], np.stack([BASE, WIDE])])
 def test_evidences_of_topics_of_few_documents_are_the_exact_ones(bases):
     rng = np.random.default_rng(6)

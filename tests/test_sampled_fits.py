@@ -346,7 +346,7 @@ def of_two_classifiers(seed, n=8000):
 
 
 def held_by_combined(argument, seed):
-    """Return how many bands of a combination hold the truth, of 300 documents."""
+    """Return the share of 300 documents whose P(+) lies in the band of a combination."""
     documents, p, positive, taken, weight = of_two_classifiers(seed)
     classifiers = [("bayes", GaussianNB()), ("logistic", LogisticRegression())]
     combined = CombinedClassifier(classifiers, random_state=seed)
