@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
-from bayescal.fitting.engines.chains import ESS_LIMIT, RHAT_LIMIT
 from bayescal.fitting.engines.program import OPTIONS
 from bayescal.fitting.parts.pooled import hyperparameters_path
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, of_chains
+from bayescal.inference.chains import ESS_LIMIT, RHAT_LIMIT
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main, spread_over

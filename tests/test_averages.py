@@ -9,9 +9,9 @@ from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.families.warps import IDENTITY, log_jacobian, warp
 from bayescal.fitting.engines.exact.mixture import build_components, loo_log_density, resolve
-from bayescal.fitting.engines.stacking import stack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import AVERAGED
+from bayescal.inference.stacking import stack
 
 pytestmark = pytest.mark.one_era
 

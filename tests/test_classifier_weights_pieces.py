@@ -5,12 +5,10 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 from bayescal.fitting.engines.classifier_weights.engine import (
-    GridPoint,
     draw_weights,
     features,
     fit_modes,
     log_mean,
-    resolve,
 )
 from bayescal.fitting.engines.classifier_weights.model import (
     Design,
@@ -21,6 +19,7 @@ from bayescal.fitting.engines.classifier_weights.model import (
     find_mode,
     interactions,
 )
+from bayescal.inference.grid import GridPoint, resolve
 from tests.weights_cases import CENTRE, NAMES, case
 
 

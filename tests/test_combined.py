@@ -6,8 +6,8 @@ from scipy import special
 
 from bayescal import Identity, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.combination import MOST_DOCUMENTS, pick_documents
 from bayescal.fitting.engines.exact.engine import fit_densities, leave_one_out_of_densities
-from bayescal.fitting.engines.stacking import MOST_DOCUMENTS, pick_documents
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.numerics import probability

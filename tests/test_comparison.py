@@ -13,7 +13,7 @@ from bayescal.calibrators import (
     paired_bootstrap,
     paired_sign_test,
 )
-from bayescal.fitting.engines.importance import smooth
+from bayescal.inference.importance import smooth
 
 
 def data(n, seed=0):

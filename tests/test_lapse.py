@@ -10,7 +10,7 @@ from scipy import integrate, special, stats
 import bayescal
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.calibrators import leave_one_out
-from bayescal.fitting.engines.stacking import LAPSE_PRIOR, draw_lapse, with_lapses
+from bayescal.fitting.engines.combination import LAPSE_PRIOR, draw_lapse, with_lapses
 from bayescal.fitting.results import arviz_groups
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.scores import BinaryScores

@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "bayescal"
 # folders are of two kinds: what a fit starts from, below them, and whole fits, above them.
 LEVELS = [
     {"support"},
+    {"inference"},
     {"families", "distributions"},
     {"metrics", "decisions"},
     {"sampling"},
@@ -121,7 +122,8 @@ def test_imports_point_down():
 @pytest.mark.parametrize(
     ("own", "source"),
     [
-        ("families", "from bayescal.fitting.engines import stacking"),
+        ("families", "from bayescal.fitting.engines import combination"),
+        ("inference", "from bayescal.metrics import changes"),
         ("families", "def f():\n    from bayescal.fitting.results.tree import build_tree"),
         ("decisions", "import bayescal.metrics.scores"),
         ("distributions", "from bayescal.families import FAMILIES"),

@@ -6,7 +6,6 @@ import scipy.stats as st
 from arviz_stats.base import array_stats
 from scipy import special
 
-from bayescal.fitting.engines.importance import StudentT, StudentTMixture, improve, sample, smooth
 from bayescal.fitting.engines.monotone.density import (
     TOLERANCE,
     Pieces,
@@ -17,6 +16,7 @@ from bayescal.fitting.engines.monotone.density import (
 )
 from bayescal.fitting.engines.monotone.engine import fewer_and_fewer, number_of_segments
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.importance import StudentT, StudentTMixture, improve, sample, smooth
 
 RNG = np.random.default_rng(8)
 PIECES = Pieces(np.array([-1.0, 0.5, 2.0]), 0.7)

@@ -182,7 +182,7 @@ def test_what_is_wrong_is_said(monkeypatch):
         m.setattr("bayescal.fitting.engines.monotone.density.FIRST_BINS", 2)
         assert "compressing the scores may move" in fit(x, positive, draws=200).problem
     with monkeypatch.context() as m:
-        m.setattr("bayescal.fitting.engines.importance.WORST_K", -9.0)
+        m.setattr("bayescal.inference.importance.WORST_K", -9.0)
         assert "weights are too uneven" in fit(x, positive, draws=200).problem
 
 

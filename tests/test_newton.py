@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from bayescal.support.numerics import climb, climb_within
+from bayescal.inference.newton import climb, climb_within
 
 pytestmark = pytest.mark.one_era
 

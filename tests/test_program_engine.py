@@ -15,11 +15,11 @@ from bayescal.distributions import programs
 from bayescal.fitting.curves import program_draws
 from bayescal.fitting.curves.program_draws import ProgramDensity, ProgramDraws
 from bayescal.fitting.engines import program as engine
-from bayescal.fitting.engines.chains import INDEPENDENT
 from bayescal.fitting.engines.maximum_a_posteriori import Mode
 from bayescal.fitting.engines.program import build_model, draw_prior
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.chains import INDEPENDENT
 from tests.same_numbers.distributions import PLAIN
 
 SCORE = np.array([0.3, -1.2, 2.5, 0.8])

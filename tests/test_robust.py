@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from bayescal import ScoreCalibrator
-from bayescal.support.numerics import MAD_TO_SIGMA, centre_and_spread, lower_root, median, units_of
+from bayescal.inference.newton import lower_root
+from bayescal.support.numerics import MAD_TO_SIGMA, centre_and_spread, median, units_of
 from tests.references import relative
 
 pytestmark = pytest.mark.one_era

@@ -26,7 +26,6 @@ from bayescal.combining.indicators.transformer import selected_words
 from bayescal.distributions import programs
 from bayescal.fitting import fitted_classes, fitted_recalibration
 from bayescal.fitting.class_scores import _padded
-from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.exact import mixture
 from bayescal.fitting.engines.pooled import combination, drawing
 from bayescal.fitting.engines.pooled.nuts import SMALLEST_SHARE, _open
@@ -37,6 +36,7 @@ from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
 from bayescal.fitting.topic_fitting import _base_rates
+from bayescal.inference import stacking
 from bayescal.likelihood_ratio import invariance_bounds
 from bayescal.ranking.drawn_relevance import estimate
 from bayescal.ranking.relevance_report import Judged

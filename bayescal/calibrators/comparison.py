@@ -15,14 +15,14 @@ from scipy import special
 from bayescal.calibrators.estimates import check_named
 from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import PartCurves
-from bayescal.fitting.engines import stacking
-from bayescal.fitting.engines.importance import smooth
 from bayescal.fitting.fitted_classes import FittedClasses, warn_of_draws
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_scores, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference import stacking
+from bayescal.inference.importance import smooth
 from bayescal.metrics.sign_test import sign_test
 from bayescal.support import validation
 from bayescal.support.validation import Floats

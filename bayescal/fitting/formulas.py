@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from bayescal.families import Family
 from bayescal.fitting.engines.classifier_weights.model import WeightsPrior
+from bayescal.fitting.engines.combination import LAPSE_PRIOR
 from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
@@ -19,7 +20,6 @@ from bayescal.fitting.engines.pooled.population import (
     Normal,
     hyperpriors_of_rates,
 )
-from bayescal.fitting.engines.stacking import LAPSE_PRIOR
 from bayescal.support.mathml import (
     both,
     cases,

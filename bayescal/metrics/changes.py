@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.support.numerics import climb, root_of_inverse
+from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support.validation import Floats
 
 # Priors: probabilities of the kinds, and scales of shift (t), slope (u) and bend (w).

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.inference.newton import climb
 from bayescal.metrics.changes import (
     AS_IS,
     KINDS,
@@ -18,7 +19,6 @@ from bayescal.metrics.changes import (
     fit_changes,
 )
 from bayescal.metrics.inputs import Forecasts, read_outcomes
-from bayescal.support.numerics import climb
 from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
 
 # A linear change of the log-odds of given probabilities: its likelihood and mode.

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.inference.newton import root_of_inverse
 from bayescal.support import validation
-from bayescal.support.numerics import root_of_inverse
 from bayescal.support.validation import Floats, generator
 
 LEAST_CURVATURE = 0.05  # of log-ratios, where the density is no normal one

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.inference.newton import climb_within
 from bayescal.support import validation
-from bayescal.support.numerics import climb_within
 from bayescal.support.validation import Floats, effective_weights, either_weights, generator
 
 # Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.

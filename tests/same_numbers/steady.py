@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from bayescal.fitting.engines.multiclass.sampling import Chains
+from bayescal.inference.hamiltonian import Chains
 
 # Rooms in which rounding decides: long chains of samplers, ties, digits that are printed. They are
 # compared on processors that round as the one did that wrote the references.

@@ -20,9 +20,9 @@ from sklearn.base import clone
 from bayescal.combining.nested import WithinRange
 from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
-from bayescal.fitting.engines.importance import weighted
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.support.numerics import root_of_inverse
+from bayescal.inference.importance import weighted
+from bayescal.inference.newton import root_of_inverse
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers, as_array, check_same_length, warn_user
 

@@ -29,7 +29,7 @@ from scipy import special
 from sklearn.utils.validation import check_memory
 
 from bayescal.combining.tasks import metaclassifier as learning
-from bayescal.support.numerics import climb_within
+from bayescal.inference.newton import climb_within
 from bayescal.support.validation import Floats, Integers
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from scipy import special
 
 from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.curves import PartCurves
-from bayescal.fitting.engines.stacking import with_lapses
+from bayescal.fitting.engines.combination import with_lapses
 from bayescal.support.numerics import log_odds_of_mixture
 from bayescal.support.validation import Floats
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from bayescal.distributions import programs
 from bayescal.distributions.programs import COORDS, COVARIATES, ModelProgram, blamed_on_program
-from bayescal.fitting.engines.chains import INDEPENDENT
 from bayescal.fitting.engines.program_functions import (
     FILE,
     SHIPPED,
@@ -30,6 +29,7 @@ from bayescal.fitting.engines.program_functions import (
     symbolic,
 )
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.chains import INDEPENDENT
 from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:

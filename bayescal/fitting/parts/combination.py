@@ -12,7 +12,7 @@ from scipy import special
 from bayescal.fitting.curves.combined_draws import ModelCurves, combine
 from bayescal.fitting.curves.curves import PartCurves, check_finite
 from bayescal.fitting.curves.end_levels import read_levels
-from bayescal.fitting.engines import stacking
+from bayescal.fitting.engines import combination as engine
 from bayescal.fitting.engines.monotone.engine import (
     LaplaceFits,
     LogOddsPopulation,
@@ -42,6 +42,7 @@ from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.stacking import log_scores
 from bayescal.support.numerics import class_prior, log_odds_of_mixture, log_sum_exp
 from bayescal.support.validation import Floats
 
@@ -242,7 +243,7 @@ def fit_parts(
     groups = stored(paths, fits[first.name], options.chains, options.draws)
     if not others:
         return groups
-    documents = stacking.pick_documents(data.given_scores, rng)
+    documents = engine.pick_documents(data.given_scores, rng)
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
@@ -251,9 +252,7 @@ def fit_parts(
             groups |= stored(paths, fits[part.name], options.chains, options.draws)
         left_out[part.name] = fits[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.belief(options) for part in weighed}
-    groups[COMBINATION] = stacking.combination_dataset(
-        left_out, belief, data.given_scores, documents
-    )
+    groups[COMBINATION] = engine.combination_dataset(left_out, belief, data.given_scores, documents)
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
@@ -264,7 +263,7 @@ def _draw_lapses(
     combination: xr.Dataset,
     left_out: Mapping[str, Floats],
     data: BinaryScores,
-    documents: stacking.DocumentSample,
+    documents: engine.DocumentSample,
     options: Options,
     rng: np.random.Generator,
 ) -> Floats | None:
@@ -274,9 +273,9 @@ def _draw_lapses(
     positive, weight = data.positive[documents.index], documents.weight
     positives, negatives = data.rate_counts
     base = class_prior(positives, positives + negatives)
-    return stacking.draw_lapse(
-        stacking.log_scores(mixture, positive),
-        stacking.log_scores(special.logit(base), positive),
+    return engine.draw_lapse(
+        log_scores(mixture, positive),
+        log_scores(special.logit(base), positive),
         weight,
         options.draws * options.chains,
         rng,

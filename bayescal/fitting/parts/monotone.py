@@ -12,7 +12,6 @@ import xarray as xr
 from bayescal.families.warps import IDENTITY, unwarp
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.curves.log_odds_draws import MonotoneDraws, read_monotone
-from bayescal.fitting.engines.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import (
     LogOddsFit,
@@ -33,6 +32,7 @@ from bayescal.fitting.parts.part import (
     at_scores,
 )
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.support.numerics import rounding
 from bayescal.support.validation import Floats, check_count
 

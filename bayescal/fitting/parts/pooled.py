@@ -13,7 +13,6 @@ from bayescal.fitting.curves.combined_draws import CombinedDraws, combine
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.curves.log_odds_draws import MonotoneDraws, PopulationRecalibratedDraws
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS
-from bayescal.fitting.engines.importance import WORST_EFFICIENCY
 from bayescal.fitting.engines.pooled.hyperposterior import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
 from bayescal.fitting.parts.densities import DensitiesPart
@@ -33,6 +32,7 @@ from bayescal.fitting.parts.part import (
     paths_of,
 )
 from bayescal.fitting.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS, RecalibratedPart
+from bayescal.inference.importance import WORST_EFFICIENCY
 from bayescal.support.validation import Floats
 
 RATE_NAMES = ("rate_alpha", "rate_beta")

@@ -16,9 +16,6 @@ from bayescal.families.warps import IDENTITY
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.curves import PartCurves, check_finite
 from bayescal.fitting.curves.program_draws import ProgramClassDraws, ProgramDraws, ProgramLogOdds
-from bayescal.fitting.engines import stacking
-from bayescal.fitting.engines.chains import check_chains
-from bayescal.fitting.engines.importance import smooth
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.engines.program import CHAINS, DRAWS, PRIOR, ProgramInference
 from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, ProgramFunctions
@@ -37,6 +34,9 @@ from bayescal.fitting.parts.part import (
     Task,
 )
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference import stacking
+from bayescal.inference.chains import check_chains
+from bayescal.inference.importance import smooth
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 

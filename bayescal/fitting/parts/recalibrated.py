@@ -11,9 +11,9 @@ import xarray as xr
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.curves.log_odds_draws import RecalibratedDraws
+from bayescal.fitting.engines.combination import RECALIBRATION
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensityFit
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
-from bayescal.fitting.engines.stacking import RECALIBRATION
 from bayescal.fitting.parts.densities import DENSITIES
 from bayescal.fitting.parts.monotone import LogOddsPart, read_log_odds
 from bayescal.fitting.parts.part import Groups, Options, Part, PartPaths, Reading, Task, at_scores

@@ -11,12 +11,12 @@ from scipy import special
 
 from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import Curves, PartCurves
-from bayescal.fitting.engines import stacking
 from bayescal.fitting.parts.combination import read_curves
 from bayescal.fitting.parts.part import DRAWS, POSTERIOR, Groups, Reading, all_paths, flat
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import read_documents
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference import stacking
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 

@@ -12,7 +12,6 @@ from scipy import special
 
 from bayescal.families import FAMILIES
 from bayescal.fitting.curves.class_draws import SIDES
-from bayescal.fitting.engines.chains import check_chains
 from bayescal.fitting.engines.program import CHAINS
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes
@@ -21,6 +20,7 @@ from bayescal.fitting.parts.pooled import of_unseen
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
 from bayescal.fitting.scores import KLASS
+from bayescal.inference.chains import check_chains
 from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.linalg import blas
 
-from bayescal.support.numerics import climb
+from bayescal.inference.newton import climb
 from bayescal.support.validation import Floats, check_positive
 
 BLOCK = 2_000_000

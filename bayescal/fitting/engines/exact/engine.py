@@ -25,8 +25,8 @@ from bayescal.fitting.engines.exact.mixture import (
     draw_mixture,
     resolve,
 )
-from bayescal.fitting.engines.importance import left_out, smooth
 from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.inference.importance import left_out, smooth
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 

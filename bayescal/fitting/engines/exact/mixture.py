@@ -15,9 +15,9 @@ from bayescal.families.warps import log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
 from bayescal.fitting.engines.exact.joint_density import DensityPrior, DeviationSums
 from bayescal.fitting.engines.exact.splitting import monotone_pairs
-from bayescal.fitting.engines.importance import smooth
-from bayescal.fitting.engines.stacking import stack
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.importance import smooth
+from bayescal.inference.stacking import stack
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats, check_positive
 

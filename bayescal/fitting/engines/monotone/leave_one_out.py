@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.engines.importance import WORST_K, left_out, smooth, weigh
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import (
     Importance,
@@ -25,6 +24,7 @@ from bayescal.fitting.engines.monotone.posterior import (
     MonotonePosterior,
     draw_monotone,
 )
+from bayescal.inference.importance import WORST_K, left_out, smooth, weigh
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 

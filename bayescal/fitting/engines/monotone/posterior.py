@@ -14,15 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.engines.importance import (
-    Sample,
-    StudentT,
-    StudentTMixture,
-    improve,
-    sample,
-    smooth,
-    weigh,
-)
 from bayescal.fitting.engines.monotone.density import (
     TOLERANCE,
     Expansion,
@@ -33,7 +24,17 @@ from bayescal.fitting.engines.monotone.density import (
     ScoreSums,
     place_pieces,
 )
-from bayescal.support.numerics import climb, log_sum_exp, root_of_inverse
+from bayescal.inference.importance import (
+    Sample,
+    StudentT,
+    StudentTMixture,
+    improve,
+    sample,
+    smooth,
+    weigh,
+)
+from bayescal.inference.newton import climb, root_of_inverse
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length
 
 MOST_STEPS = 100

@@ -24,7 +24,7 @@ from bayescal.fitting.engines.multiclass.density import (
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, softmax, warp
 from bayescal.fitting.engines.multiclass.mode import FirstMap
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
-from bayescal.support.numerics import lower_root
+from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
 CHUNK_SCORES = 400_000  # documents times classes of a chunk

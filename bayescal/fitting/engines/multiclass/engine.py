@@ -30,8 +30,8 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
 )
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapPrior
-from bayescal.fitting.engines.multiclass.sampling import Chains, in_two_threads, sample, split_rhat
-from bayescal.support.numerics import lower_root
+from bayescal.inference.hamiltonian import Chains, in_two_threads, sample, split_rhat
+from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
 MOST_FOR_FIRST = 3000  # documents that the first map is fitted to

@@ -24,7 +24,7 @@ from bayescal.fitting.engines.multiclass.features import (
     warp,
 )
 from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapPrior
-from bayescal.support.numerics import lower_root
+from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
 # Where searches for the first map start: log G relative to its prior mean, and lambda.

@@ -13,6 +13,12 @@ from scipy import special
 
 from bayescal.families import Family
 from bayescal.families.warps import IDENTITY
+from bayescal.fitting.engines.combination import (
+    MOST_DOCUMENTS,
+    RECALIBRATION,
+    draw_lapse,
+    pick_documents,
+)
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.engines.pooled.engine import densities_of
@@ -23,16 +29,8 @@ from bayescal.fitting.engines.pooled.log_odds import (
     fit_log_odds,
     leave_out,
 )
-from bayescal.fitting.engines.stacking import (
-    MOST_DOCUMENTS,
-    RECALIBRATION,
-    compare,
-    draw_lapse,
-    log_scores,
-    pick_documents,
-    stack,
-)
 from bayescal.fitting.scores import BinaryScores, rows_of, together
+from bayescal.inference.stacking import compare, log_scores, stack
 from bayescal.support.numerics import class_prior, log_odds_of_mixture
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats

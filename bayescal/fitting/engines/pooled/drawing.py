@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.engines.importance import smooth, systematic
 from bayescal.fitting.engines.pooled import reweighting
 from bayescal.fitting.engines.pooled.reweighting import DrawWeights, Singles
+from bayescal.inference.importance import smooth, systematic
 from bayescal.support.parallel import blocks_of, in_parallel
 from bayescal.support.validation import Floats
 

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.fitting.engines.importance import smooth, systematic
 from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed, evenness
 from bayescal.fitting.engines.pooled.population import SEARCHING, WIDE, GaussianHyperprior
+from bayescal.inference.importance import smooth, systematic
 from bayescal.support.validation import Floats
 
 LONGEST_STEP = 1.0  # in the hyperprior's standard deviations

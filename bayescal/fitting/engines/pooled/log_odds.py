@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families.warps import standardise, warped_spread
-from bayescal.fitting.engines.importance import Sample
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior, place_pieces
 from bayescal.fitting.engines.monotone.leave_one_out import MOST_DRAWS, leave_one_out
 from bayescal.fitting.engines.monotone.posterior import (
@@ -45,6 +44,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.fitting.engines.pooled.population import LOG_ODDS_NAMES, GaussianHyperprior
 from bayescal.fitting.scores import BinaryScores, together
+from bayescal.inference.importance import Sample
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 

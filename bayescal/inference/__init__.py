@@ -1,0 +1,1 @@
+"""Bayesian computation that knows nothing of calibration: samplers, maxima, grids, stacking."""
