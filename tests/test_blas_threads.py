@@ -94,7 +94,7 @@ def test_work_spread_over_one_process_is_done_in_this_one():
     ("calibrator", "engine"),
     [
         (ScoreCalibrator(draws=100, random_state=0), (densities, "fit_densities")),
-        (TopicCalibrator("none", draws=50, random_state=0), (fitted_topics, "fit_topic_results")),
+        (TopicCalibrator("none", draws=50, random_state=0), (fitted_topics, "fit_topic_groups")),
     ],
     ids=["scores", "topics"],
 )

@@ -6,7 +6,7 @@ from scipy import special
 
 from bayescal import Densities, ScoreCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.fitting.fitted_scores import fit_results
+from bayescal.fitting.fitted_scores import FittedScores, fit_groups
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import read_settings
 
@@ -102,11 +102,10 @@ def test_a_model_of_parts_is_one_fit_in_the_units_of_the_first(parts):
     calibrator = first_fit(parts)
     units = tuple(calibrator.units_.values())
     updated(calibrator, PIECES["two"])
-    settings = read_settings(calibrator._parameters())
-    data = BinaryScores(SCORES, POSITIVE, units=units)
-    reference = ScoreCalibrator.from_results(
-        fit_results(settings, data, dict(calibrator.results_.attrs)).tree
-    )
+    parameters = calibrator._parameters()
+    groups = fit_groups(read_settings(parameters), BinaryScores(SCORES, POSITIVE, units=units))
+    fitted = FittedScores.of_groups(parameters, groups, np.unique(LABELS))
+    reference = ScoreCalibrator.from_results(fitted.tree)
     expected = reference.predict_proba(GRID)
     assert calibrator.predict_proba(GRID) == pytest.approx(expected, abs=1e-8)
     assert calibrator.units_ == reference.units_

@@ -20,6 +20,7 @@ from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_scores, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
+from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference import stacking
 from bayescal.inference.importance import smooth
@@ -102,7 +103,11 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
 
     validation.check_count("draws", draws)
     if getattr(calibrator, "several_classes", False):
-        parts = [_part_of_classes(FittedClasses.from_results(calibrator.results_), draws)]
+        parts = [
+            _part_of_classes(
+                FittedClasses.from_results(Results.of_tree(calibrator.results_)), draws
+            )
+        ]
     else:
         parts = _parts_of_scores(flat(calibrator.results_), draws)
     smoothed = [_smooth(part) for part in parts]
@@ -171,7 +176,7 @@ def compare_calibrators(
 def _labels(calibrator: AnyCalibrator) -> NDArray[Any]:
     """Return the labels that a calibrator was fitted to."""
     if getattr(calibrator, "several_classes", False):
-        fitted = FittedClasses.from_results(calibrator.results_)
+        fitted = FittedClasses.from_results(Results.of_tree(calibrator.results_))
         return np.asarray(fitted.classes[fitted.documents().label])
     return read_unweighted(flat(calibrator.results_), "leave_one_out").positive
 

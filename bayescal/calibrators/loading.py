@@ -11,7 +11,6 @@ from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting import fitted_classes, fitted_recalibration, fitted_scores, fitted_topics
 from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
 from bayescal.fitting.results import storage, tree
 
@@ -82,10 +81,8 @@ def read_saved(
 
 # Classes by the name that their files say; each has `from_results`, which takes the tree of one.
 CALIBRATORS: dict[str, Any] = {
-    fitted_scores.NAME: ScoreCalibrator,
-    fitted_topics.NAME: TopicCalibrator,
-    fitted_classes.NAME: MulticlassCalibrator,
-    fitted_recalibration.NAME: Recalibrator,
+    each._fit_type.estimator: each
+    for each in (ScoreCalibrator, TopicCalibrator, MulticlassCalibrator, Recalibrator)
 }
 
 

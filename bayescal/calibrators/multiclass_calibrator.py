@@ -4,42 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
+from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
 from bayescal.decisions import expected_cost
 from bayescal.decisions.expected_cost import Decisions
 from bayescal.fitting.curves.curves import highest_density, quantiles
 from bayescal.fitting.fitted_classes import (
-    NAME,
     ClassParameters,
     FittedClasses,
     fit_multiclass,
     warn_of_draws,
 )
-from bayescal.fitting.results import storage
-from bayescal.fitting.results import tree as provenance
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    check_choice,
-    check_fraction,
-    first_of,
-    generator,
-)
+from bayescal.support.validation import Floats, as_reals, check_choice, check_fraction, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from bayescal.fitting.results.diagnostics import Diagnostics
 
-FIELDS = fields(ClassParameters)
 POINTWISE, HDI = INTERVALS = ("pointwise", "hdi")
 MARGINAL, DOCUMENT = SETS = ("marginal", "document")
 
@@ -67,7 +54,11 @@ class TopClasses:
     probability_likeliest: Floats
 
 
-class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MulticlassCalibrator(
+    ClassifierMixin,  # type: ignore[misc]
+    FittedEstimator[FittedClasses],
+    ClassParameters,
+):
     r"""
     Calibrate the scores of several exclusive classes by one Bayesian map.
 
@@ -139,22 +130,8 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     array([[0.8, 0.1, 0.1]])
     """
 
-    def __init__(
-        self,
-        scores_are: str = "auto",
-        *,
-        exchangeable: bool = False,
-        position_bias: bool = False,
-        draws: int = 100,
-        chains: int = 4,
-        random_state: Any = None,
-    ) -> None:
-        self.scores_are = scores_are
-        self.exchangeable = exchangeable
-        self.position_bias = position_bias
-        self.draws = draws
-        self.chains = chains
-        self.random_state = random_state
+    _fit_type = FittedClasses
+    _column = "scores"
 
     def fit(
         self,
@@ -329,11 +306,8 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             If an argument is not as described.
         """
         fitted = self._fit
-        chosen, size = None, fitted.map.size
-        if draws is not None:
-            if not 1 <= draws <= size:
-                raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
-            chosen = generator(random_state).choice(size, draws, replace=False)
+        size = fitted.map.size
+        chosen = chosen_draws(draws, size, random_state)
         log_p = fitted.read(scores)
         out = np.empty((size if chosen is None else chosen.size, *log_p.shape))
         for part, p in fitted.map.blocks(log_p, self._tilt(prior), chosen):
@@ -536,129 +510,6 @@ class MulticlassCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def diagnostics_(self) -> Diagnostics:
         """Quality of the posterior draws, and what to do about it."""
         return self._fit.diagnostics_
-
-    @property
-    def results_(self) -> xr.DataTree:
-        """The tree of results."""
-        return self._fit.tree
-
-    @property
-    def posterior_(self) -> xr.DataTree:
-        """The tree of results, with posterior draws in the group posterior."""
-        return self._fit.tree
-
-    def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder of `path` does not exist.
-        """
-        return self._fit.save(path)
-
-    def report(
-        self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
-    ) -> Path:
-        """
-        Write a report: one HTML file with reliability, confusions, risk, parameters and provenance.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        test : (scores, labels), optional
-            Held-out documents, which judge the probabilities.
-        level : float
-            Posterior probability of bands.
-        title : str, optional
-            Title of the page.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report import write_report
-
-        return write_report(self, path, test=test, level=level, title=title)
-
-    def export(
-        self,
-        path: str | Path,
-        *,
-        format: str = "python",
-        level: float | None = 0.9,
-        prior: Any = None,
-        column: str = "scores",
-    ) -> Path:
-        """
-        Write the map to a file that works without bayescal; see `bayescal.report.export`.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        format : {"python", "json", "onnx"}
-            A module of Python that needs numpy alone, the posterior draws in JSON, or a graph for
-            ONNX runtimes.
-        level : float or None
-            Posterior probability of the pointwise intervals; None for none.
-        prior : array-like or mapping, optional
-            The shares of the classes among the documents predicted for; see `predict_proba`.
-        column : str
-            What the scores are called where the file is used.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report.export.writing import export
-
-        return export(self, path, format=format, level=level, prior=prior, column=column)
-
-    @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the calibrator that made a tree of results, `results_`."""
-        fitted = FittedClasses.from_results(results)
-        calibrator = cls(**vars(fitted.parameters))
-        calibrator._fitted = fitted
-        return calibrator
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """
-        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it was not written by a MulticlassCalibrator, or by a later version of bayescal.
-        """
-        results = storage.read_tree(path)
-        provenance.check_made_by(NAME, results, path)
-        return cls.from_results(results)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    def _parameters(self) -> ClassParameters:
-        return ClassParameters(**{each.name: getattr(self, each.name) for each in FIELDS})
-
-    @property
-    def _fit(self) -> FittedClasses:
-        """Return the fit; raise NotFittedError before it."""
-        check_is_fitted(self)
-        fitted: FittedClasses = self._fitted
-        return fitted
 
     def _tilt(self, prior: Any) -> Floats | None:
         """Return new over old shares of the classes; None where they stay."""

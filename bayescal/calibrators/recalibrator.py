@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
+from bayescal.calibrators.estimator import ScoreEstimator, chosen_draws
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.fitted_recalibration import (
-    AUTO,
-    COMPLETE,
-    NAME,
     FittedRecalibration,
     RecalibrationParameters,
     fit_recalibration,
     read_sites,
 )
 from bayescal.fitting.problems.problem import Problems, summary_of
-from bayescal.fitting.results import storage
-from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support.numerics import probabilities
-from bayescal.support.validation import Floats, check_choice, check_fraction, generator
+from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from bayescal.fitting.engines.maximum_likelihood import ClassFits
 
-FIELDS = fields(RecalibrationParameters)
 
-
-class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters):
     r"""
     Recalibrate another model's probabilities, with shrinkage towards no change.
 
@@ -104,20 +93,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     'shift'
     """
 
-    def __init__(
-        self,
-        pooling: str = COMPLETE,
-        *,
-        refit: str = AUTO,
-        positive: Any = None,
-        draws: int = 4000,
-        random_state: Any = None,
-    ) -> None:
-        self.pooling = pooling
-        self.refit = refit
-        self.positive = positive
-        self.draws = draws
-        self.random_state = random_state
+    _fit_type = FittedRecalibration
 
     def fit(
         self,
@@ -152,10 +128,7 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        parameters = RecalibrationParameters(
-            **{each.name: getattr(self, each.name) for each in FIELDS}
-        )
-        self._fitted = fit_recalibration(parameters, p, y, sites, sample_weight, inclusion)
+        self._fitted = fit_recalibration(self._parameters(), p, y, sites, sample_weight, inclusion)
         return self
 
     def decision_function(
@@ -263,19 +236,10 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        size = self.draws if draws is None else draws
         total = self._fit.parameters.draws
-        if not 1 <= size <= total:
-            raise ValueError(f"draws must be from 1 to {total}, got {draws}.")
-        index = np.arange(total)
-        if draws is not None:
-            index = generator(random_state).choice(total, draws, replace=False)
+        index = chosen_draws(draws, total, random_state)
+        index = np.arange(total) if index is None else index
         return self._by_site(lambda own, part: own.take(index).sample(part).T, p, sites, prior).T
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The two classes in sorted order."""
-        return np.sort(self._fit.classes)
 
     @property
     def model_probability_(self) -> dict[str, float]:
@@ -301,11 +265,6 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The counts of both classes and the class prior; there are no densities."""
         return self._fit.calibration().fits
 
-    @property
-    def posterior_(self) -> xr.DataTree:
-        """The tree of results."""
-        return self._fit.tree
-
     def summary(self, level: float = 0.9) -> pd.DataFrame:
         """Return posterior mean and interval of shift and slope, of each site if there are any."""
         check_fraction(level=level)
@@ -321,69 +280,6 @@ class Recalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If nothing was fitted yet.
         """
         return self._fit.fitted_problems()
-
-    def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted recalibrator to a netCDF file; `bayescal.load` reads it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder of `path` does not exist.
-        """
-        return self._fit.save(path)
-
-    @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the recalibrator that made a tree of results, `posterior_`."""
-        fitted = FittedRecalibration.from_results(results)
-        recalibrator = cls(**vars(fitted.parameters))
-        recalibrator._fitted = fitted
-        return recalibrator
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """
-        Read a fitted recalibrator that `save` wrote; `bayescal.load` reads any file or folder.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it was not written by a Recalibrator, or by a later version of bayescal.
-        """
-        results = storage.read_tree(path)
-        provenance.check_made_by(NAME, results, path)
-        return cls.from_results(results)
-
-    def report(self, path: str | Path, test: Any = None, **options: Any) -> Path:
-        """Write a report, one HTML file; the arguments are those of `ScoreCalibrator.report`."""
-        from bayescal.report import write_report
-
-        return write_report(self, path, test=test, **options)
-
-    def export(self, path: str | Path, **options: Any) -> Path:
-        """Write a file that needs no bayescal, as `bayescal.report.export` does."""
-        from bayescal.report.export.writing import export
-
-        return export(self, path, **options)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    @property
-    def _fit(self) -> FittedRecalibration:
-        check_is_fitted(self)
-        fitted: FittedRecalibration = self._fitted
-        return fitted
 
     def _by_site(
         self,

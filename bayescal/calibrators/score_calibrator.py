@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
+from bayescal.calibrators.estimator import ScoreEstimator, chosen_draws
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
-from bayescal.fitting.fitted_scores import (
-    NAME,
-    FittedScores,
-    draw_prior,
-    fit_scores,
-    prequential_table,
-)
+from bayescal.fitting.fitted_scores import FittedScores, draw_prior, fit_scores, prequential_table
 from bayescal.fitting.parts.combination import read_lapse
-from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import COMBINATION, flat, model_name
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.results import diagnostics, storage
-from bayescal.fitting.results import tree as provenance
+from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
-from bayescal.fitting.settings import (
-    LEARNED,
-    VAGUE,
-    Inference,
-    Parts,
-    ScoreParameters,
-    read_settings,
-)
+from bayescal.fitting.settings import VAGUE, ScoreParameters, read_settings
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
@@ -48,10 +31,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-FIELDS = fields(ScoreParameters)
 
-
-class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters):
     """
     Calibrate the raw scores of a binary classifier.
 
@@ -201,32 +182,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
            [0.31, 0.69]])
     """
 
-    def __init__(
-        self,
-        parts: Parts = AUTO,
-        inference: Inference = AUTO,
-        *,
-        scores_are: str = AUTO,
-        positive: Any = None,
-        prior_knowledge: Any = LEARNED,
-        units: Mapping[str, float] | None = None,
-        point: str | None = None,
-        lapse: str | float = AUTO,
-        draws: int = 1000,
-        chains: int = 4,
-        random_state: Any = None,
-    ) -> None:
-        self.parts = parts
-        self.inference = inference
-        self.scores_are = scores_are
-        self.positive = positive
-        self.prior_knowledge = prior_knowledge
-        self.units = units
-        self.point = point
-        self.lapse = lapse
-        self.draws = draws
-        self.chains = chains
-        self.random_state = random_state
+    _fit_type = FittedScores
 
     def fit(
         self,
@@ -508,13 +464,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         size = self._posterior_draws("sample_proba")
         calibration = self._calibration(scores, prior, covariates)
-        if draws is not None:
-            if not 1 <= draws <= size:
-                raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
-            calibration = calibration.take(
-                generator(random_state).choice(size, draws, replace=False)
-            )
-        return calibration.sample(scores)
+        index = chosen_draws(draws, size, random_state)
+        return (calibration if index is None else calibration.take(index)).sample(scores)
 
     def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
         """
@@ -575,11 +526,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return diagnostics.parameter_table(flat(fitted.tree), fitted.classes, level)
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The two classes in sorted order."""
-        return np.sort(self._fit.classes)
-
-    @property
     def inference_(self) -> str:
         """The name of the inference, "auto" resolved."""
         return self._fit.inference
@@ -598,11 +544,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def score_problems_(self) -> tuple[str, ...]:
         """Problems of the scores fitted, and what to do."""
         return self._fit.score_problems_
-
-    @property
-    def results_(self) -> xr.DataTree:
-        """The tree of results, for every inference; without posterior for "mle" and "map"."""
-        return self._fit.tree
 
     @property
     def posterior_(self) -> xr.DataTree:
@@ -742,132 +683,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         return self._fit.fitted_problems()
 
-    def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder of `path` does not exist.
-        """
-        return self._fit.save(path)
-
-    @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the calibrator that made a tree of results, `results_`."""
-        fitted = FittedScores.from_results(results)
-        calibrator = cls(**vars(fitted.parameters))
-        calibrator._fitted = fitted
-        return calibrator
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """
-        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it was not written by a ScoreCalibrator, or by a later version of bayescal.
-        """
-        results = storage.read_tree(path)
-        provenance.check_made_by(NAME, results, path)
-        return cls.from_results(results)
-
-    def report(
-        self,
-        path: str | Path,
-        test: Any = None,
-        *,
-        collection: Any = None,
-        level: float = 0.9,
-        threshold: float | None = None,
-        recall: float = 0.9,
-        likelihood_ratio: bool = False,
-        title: str | None = None,
-    ) -> Path:
-        """
-        Write a report: one HTML file with the curves, bands, decisions, model and provenance.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        test : DataFrame with columns score and label, or (scores, labels), optional
-            Held-out documents, whose reliability it shows.
-        collection : array-like, DataFrame or tuple, optional
-            Scores of documents to read from, whose labels nobody knows; see `write_report`.
-        level : float
-            Posterior probability of the bands at each score.
-        threshold, recall
-            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
-        likelihood_ratio : bool
-            Whether to add a section on the likelihood ratios of the held-out scores.
-        title : str, optional
-            Title of the page.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or a held-out label is missing.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report import write_report
-
-        return write_report(
-            self,
-            path,
-            test=test,
-            collection=collection,
-            level=level,
-            threshold=threshold,
-            recall=recall,
-            likelihood_ratio=likelihood_ratio,
-            title=title,
-        )
-
-    def export(
-        self,
-        path: str | Path,
-        *,
-        format: str = "python",
-        level: float | None = 0.9,
-        prior: Prior | None = None,
-        column: str = "score",
-    ) -> Path:
-        """
-        Write probabilities and band to a file that works without bayescal.
-
-        See `bayescal.report.export`.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        format : {"python", "json", "sql", "onnx"}
-            A module of Python, knots in JSON, expressions of SQL, or a graph for ONNX runtimes.
-        level : float or None
-            Posterior probability of the pointwise interval at each score; None for no band.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `decision_function`.
-        column : str
-            What the scores are called where the file is used.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or there is no posterior for a band.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report.export.writing import export
-
-        return export(self, path, format=format, level=level, prior=prior, column=column)
-
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy with the same prior knowledge, which stays fitted."""
         bare = copy(self)
@@ -875,26 +690,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
         clone.prior_knowledge = self.prior_knowledge
         return clone
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    def _parameters(self) -> ScoreParameters:
-        return ScoreParameters(**{each.name: getattr(self, each.name) for each in FIELDS})
-
-    @property
-    def _fit(self) -> FittedScores:
-        """Return the fit; raise NotFittedError before it."""
-        check_is_fitted(self)
-        fitted: FittedScores = self._fitted
-        return fitted
 
     def _log_odds(self, scores: ArrayLike, prior: Prior | None, covariates: Any = None) -> Floats:
         """Return log-odds of the positive class."""

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted
 
-from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.fitted_topics import NAME, FittedTopics, TopicParameters, fit_topic_scores
+from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
+from bayescal.fitting.fitted_topics import FittedTopics, TopicParameters, fit_topic_scores
 from bayescal.fitting.parts.combination import read_lapse
-from bayescal.fitting.parts.configured import AUTO, NUTS
 from bayescal.fitting.parts.part import COMBINATION
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.results import diagnostics, storage
+from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.lazy import Last, is_lazy, read_lazily
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
 from bayescal.fitting.results.parquet import predict_parquet
 from bayescal.fitting.results.topics import at_topic
-from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import Cells, read_cells, read_topics
 from bayescal.support.parallel import workers
-from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction, generator
+from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-FIELDS = tuple(each.name for each in fields(TopicParameters))
 
-
-class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters):
     """
     Calibrate the scores of many topics at once, so that topics with few positives borrow.
 
@@ -154,38 +148,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     array([0., 1.])
     """
 
-    def __init__(
-        self,
-        pooling: str = "partial",
-        parts: str = AUTO,
-        *,
-        inference: str | NUTS = "exact",
-        hyperparameters: Mapping[str, Any] | None = None,
-        new_topics: str = "population",
-        scores_are: str = AUTO,
-        positive: Any = None,
-        point: str | None = None,
-        lapse: str | float = AUTO,
-        draws: int = 1000,
-        chains: int = 4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory: Any = None,
-    ) -> None:
-        self.pooling = pooling
-        self.parts = parts
-        self.inference = inference
-        self.hyperparameters = hyperparameters
-        self.new_topics = new_topics
-        self.scores_are = scores_are
-        self.positive = positive
-        self.point = point
-        self.lapse = lapse
-        self.draws = draws
-        self.chains = chains
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory = memory
+    _fit_type = FittedTopics
+
+    # Both concern the machine that fits, and are not saved.
+    _: KW_ONLY
+    n_jobs: int | None = None
+    memory: Any = None
 
     def fit(
         self,
@@ -223,10 +191,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        parameters = TopicParameters(**{name: getattr(self, name) for name in FIELDS})
         data = scores, labels, topics, sample_weight, inclusion
         with workers(self.n_jobs, self.memory):
-            fitted = fit_topic_scores(parameters, *data)
+            fitted = fit_topic_scores(self._parameters(), *data)
         self._fitted = fitted
         fitted.warn()
         return self
@@ -403,12 +370,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If `draws` is not between 1 and the number of draws.
         """
-        fitted, index = self._fit, None
-        curves = fitted.curves
-        if draws is not None:
-            if not 1 <= draws <= curves.draws:
-                raise ValueError(f"draws must be from 1 to {curves.draws}, got {draws}.")
-            index = generator(random_state).choice(curves.draws, draws, replace=False)
+        curves = self._fit.curves
+        index = chosen_draws(draws, curves.draws, random_state)
         return curves.sample(
             read_cells(scores, topics), index, strict=self._strict, prior=self._checked(prior)
         )
@@ -482,7 +445,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self._fit
         check_fraction(level=level)
-        diagnostics.warn_of_problems(fitted.diagnostics)
+        diagnostics.warn_of_problems(fitted.diagnostics_)
         return diagnostics.topic_table(fitted.results.groups, fitted.classes, level)
 
     @property
@@ -491,24 +454,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         return self._fit.names
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The two classes in sorted order."""
-        return np.sort(self._fit.classes)
-
-    @property
-    def posterior_(self) -> xr.DataTree:
-        """The tree of results."""
-        return self._fit.results.tree
-
-    @property
     def diagnostics_(self) -> diagnostics.Diagnostics:
         """Quality of the draws of all topics, and what to do about it."""
-        return self._fit.diagnostics
+        return self._fit.diagnostics_
 
     @property
     def score_problems_(self) -> tuple[str, ...]:
         """Problems of the scores of all topics, and what to do."""
-        return self._fit.score_problems
+        return self._fit.score_problems_
 
     @property
     def flagged_(self) -> dict[Any, str]:
@@ -561,132 +514,6 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         return self._fit.fitted_problems(strict=self._strict)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
-        return storage.write_tree(self.posterior_, path)
-
-    def report(
-        self,
-        path: str | Path,
-        test: Any = None,
-        *,
-        fitted: Any = None,
-        collection: Any = None,
-        level: float = 0.9,
-        threshold: float | None = None,
-        recall: float = 0.9,
-        likelihood_ratio: bool = False,
-        title: str | None = None,
-    ) -> Path:
-        """
-        Write a report of all topics: one HTML file; see `ScoreCalibrator.report`.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        test : DataFrame with columns score, label and topic, or (scores, labels, topics), optional
-            Held-out documents; topics may lack them.
-        fitted : DataFrame or tuple, optional
-            The documents fitted, in the same form, for histograms and expected costs: the
-            calibrator does not keep them.
-        collection : array-like, DataFrame or tuple, optional
-            Scores of documents to read from, whose labels nobody knows; see `write_report`.
-        level : float
-            Posterior probability of the bands at each score.
-        threshold, recall
-            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
-        likelihood_ratio : bool
-            Whether to add a section on the likelihood ratios of the held-out scores.
-        title : str, optional
-            Title of the page.
-        """
-        from bayescal.report import write_report
-
-        return write_report(
-            self,
-            path,
-            test=test,
-            fitted=fitted,
-            collection=collection,
-            level=level,
-            threshold=threshold,
-            recall=recall,
-            likelihood_ratio=likelihood_ratio,
-            title=title,
-        )
-
-    def export(
-        self,
-        path: str | Path,
-        topic: Any,
-        *,
-        format: str = "python",
-        level: float | None = 0.9,
-        prior: Prior | None = None,
-        column: str = "score",
-    ) -> Path:
-        """
-        Write a topic's probabilities to a file that works without bayescal.
-
-        See `bayescal.report.export`.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        topic : label
-            One of `topics_`.
-        format : {"python", "json", "sql", "onnx"}
-            A module of Python, knots in JSON, expressions of SQL, or a graph for ONNX runtimes.
-        level : float or None
-            Posterior probability of the pointwise interval at each score; None for no band.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `decision_function`.
-        column : str
-            What the scores are called where the file is used.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, the topic was not fitted, or a band is asked for
-            and there is no posterior.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report.export.writing import export
-
-        return export(
-            self, path, format=format, topic=topic, level=level, prior=prior, column=column
-        )
-
-    @classmethod
-    def load(cls, path: str | Path) -> TopicCalibrator:
-        """
-        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it was not written by a TopicCalibrator, or by a later version of bayescal.
-        """
-        tree = storage.read_tree(path)
-        provenance.check_made_by(NAME, tree, path)
-        return cls.from_results(tree)
-
-    @classmethod
-    def from_results(cls, tree: xr.DataTree) -> TopicCalibrator:
-        """Return the calibrator that made a tree of results, `posterior_`."""
-        return cls._of(FittedTopics.from_results(Results.of_tree(tree)))
-
-    @classmethod
-    def _of(cls, fitted: FittedTopics) -> TopicCalibrator:
-        calibrator = cls(**vars(fitted.parameters))
-        calibrator._fitted = fitted
-        return calibrator
-
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what comes in: scores and labels, long or of documents x topics."""
         tags = super().__sklearn_tags__()
@@ -702,16 +529,6 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """Return the dimension of classes that probabilities of long scores have."""
         wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
         return None if wide else ("class", self.classes_.tolist())
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    @property
-    def _fit(self) -> FittedTopics:
-        """Return the fit; raise NotFittedError before it."""
-        check_is_fitted(self)
-        fitted: FittedTopics = self._fitted
-        return fitted
 
     @property
     def _strict(self) -> bool:
@@ -729,7 +546,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         fitted = self._fit
         return topics_html(
             fitted.results.groups,
-            (*fitted.score_problems, *fitted.diagnostics.problems),
+            (*fitted.score_problems_, *fitted.diagnostics_.problems),
             fitted.classes,
             fitted.parameters.pooling,
             len(fitted.flagged),

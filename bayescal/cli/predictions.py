@@ -303,14 +303,14 @@ def of_classes(calibrator: Any) -> bool:
 
 def _read_file(path: Path, topic: str | None) -> Calibrator:
     from bayescal.calibrators.loading import calibrator_of
-    from bayescal.fitting.fitted_scores import NAME, FittedScores
+    from bayescal.fitting.fitted_scores import FittedScores
     from bayescal.fitting.results import storage, tree
 
     # Calibrators of topics are read when they are asked for.
     with usage_errors():
         results = storage.read_tree(path, topic)
-    if results.attrs[tree.ESTIMATOR] == NAME:
-        return FittedScores.from_results(results)
+    if results.attrs[tree.ESTIMATOR] == FittedScores.estimator:
+        return FittedScores.from_results(tree.Results.of_tree(results))
     calibrator: Calibrator = calibrator_of(results, path)
     return calibrator
 

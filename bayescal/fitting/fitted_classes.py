@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -25,15 +24,14 @@ from bayescal.fitting.engines.multiclass import density
 from bayescal.fitting.engines.multiclass.density import Maps
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
+from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.part import CONSTANTS, DRAWS, POSTERIOR, Groups
-from bayescal.fitting.results import diagnostics, storage, tree
+from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.class_summary import class_findings
-from bayescal.fitting.results.tree import Results
 from bayescal.support import validation
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers
 
-NAME = "MulticlassCalibrator"  # the estimator that files name
 OBSERVED, SAMPLER = "observed_data", "sample_stats"
 GLOBALS = ("log_gain", "warp", "asymmetry")
 ROWS = ("bias", "slope", "certainty")
@@ -44,11 +42,12 @@ SHARE_ELEMENTS, SHARE_DRAWS = 10_000_000, 8
 LEAST_WEIGHT = 1e-12  # of documents that are forgotten
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ClassParameters:
-    """The parameters of a MulticlassCalibrator."""
+    """The parameters of a `MulticlassCalibrator`, which inherits them and describes them."""
 
     scores_are: str = "auto"
+    _: KW_ONLY
     exchangeable: bool = False
     position_bias: bool = False
     draws: int = 100
@@ -214,22 +213,11 @@ def groups_of(
     }
 
 
-class FittedClasses:
-    """A fit of several classes: parameters, results and classes. It does not change."""
+class FittedClasses(Fit[ClassParameters]):
+    """The fit of several classes."""
 
-    def __init__(
-        self, parameters: ClassParameters, results: Results, classes: NDArray[Any]
-    ) -> None:
-        self.parameters, self.results, self.classes = parameters, results, classes
-
-    @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the fit that made a tree of results."""
-        read = Results.of_tree(results)
-        parameters, classes = tree.read(read.attrs)
-        known = {each.name for each in fields(ClassParameters)}
-        kept = {name: value for name, value in parameters.items() if name in known}
-        return cls(ClassParameters(**kept), read, classes)
+    estimator = "MulticlassCalibrator"
+    parameter_type = ClassParameters
 
     @cached_property
     def map(self) -> BlockedMap:
@@ -240,11 +228,6 @@ class FittedClasses:
     def share(self) -> Floats:
         """Return the posterior mean share of each class among the documents, (K,)."""
         return np.asarray(self.results.groups[CONSTANTS]["share"].values)
-
-    @property
-    def tree(self) -> xr.DataTree:
-        """Return the tree of results."""
-        return self.results.tree
 
     @property
     def scores_are(self) -> str:
@@ -326,7 +309,7 @@ class FittedClasses:
         labels: ArrayLike,
         sample_weight: ArrayLike | None,
         forgetting: float,
-    ) -> Self:
+    ) -> FittedClasses:
         """Return the fit to these documents and to further ones."""
         validation.check_share(forgetting=forgetting)
         old = self.documents()
@@ -345,15 +328,7 @@ class FittedClasses:
             None if np.all(both == 1.0) else both,
         ).used()
         unit = float(self.results.groups[CONSTANTS]["unit"])
-        return type(self)(parameters, _results(parameters, data, self.classes, unit), self.classes)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the fit to a netCDF file; `bayescal.load` reads it."""
-        return storage.write_tree(self.tree, path)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The map is read from the results, and would be kept twice.
-        return {name: each for name, each in vars(self).items() if name != "map"}
+        return fit_documents(parameters, data, self.classes, unit)
 
 
 def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
@@ -407,7 +382,7 @@ def fit_multiclass(
     check_possible(read.log_p, label)
     weight = validation.effective_weights(sample_weight, inclusion, n)
     data = ClassData(read, label, weight).used()
-    fitted = FittedClasses(parameters, _results(parameters, data, named), named)
+    fitted = fit_documents(parameters, data, named)
     warn_of_draws(fitted)
     return fitted
 
@@ -437,9 +412,10 @@ def warn_of_draws(fitted: FittedClasses) -> None:
         validation.warn_user(message + "; ".join(problems) + ".", diagnostics.ConvergenceWarning)
 
 
-def _results(
+def fit_documents(
     parameters: ClassParameters, data: ClassData, classes: NDArray[Any], unit: float | None = None
-) -> Results:
+) -> FittedClasses:
+    """Return the fit to checked documents, with priors in an earlier fit's unit, if any."""
     with one_blas_thread():
         drawn = fit_map(
             data.scores.log_p,
@@ -454,10 +430,7 @@ def _results(
         )
     share = _share(BlockedMap(drawn.design, drawn.maps), data)
     groups = groups_of(drawn, data, classes, share)
-    described: Mapping[str, Any] = {
-        each.name: getattr(parameters, each.name) for each in fields(parameters)
-    }
-    return Results(groups, tree.describe(NAME, dict(sorted(described.items())), classes))
+    return FittedClasses.of_groups(parameters, groups, classes)
 
 
 def _share(drawn: BlockedMap, data: ClassData) -> Floats:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import xarray as xr
@@ -19,12 +18,13 @@ from bayescal.fitting.curves.combined_draws import ModelCurves, combine
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.engines.maximum_likelihood import without_densities
 from bayescal.fitting.engines.sites import draw_sites
+from bayescal.fitting.fit import Fit
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
-from bayescal.fitting.parts.part import COMBINATION, DRAWS, POPULATION, POSTERIOR, Groups, flat
+from bayescal.fitting.parts.part import DRAWS, POPULATION, POSTERIOR
 from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
-from bayescal.fitting.results import storage, tree
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.metrics import changes
@@ -39,22 +39,23 @@ if TYPE_CHECKING:
 
     from bayescal.fitting.formulas import Block
 
-NAME = "Recalibrator"  # the estimator that files name
 COMPLETE, PARTIAL = POOLINGS = ("complete", "partial")
 AUTO, ALWAYS, NEVER = REFITS = ("auto", "always", "never")
 # "Fit again" is compared from so many documents of the rarer class on, with these prior odds.
 FEWEST, PRIOR_ODDS, FOLDS = 20, 1.0 / 9.0, 5
 CROSS_DRAWS, CHAINS = 250, 4  # draws a chain of fits that are only compared; chains
-REFIT = "refit"  # the group of the tree that holds the fit of "fit again"
+REFIT = "refit"  # the group that holds the fit of "fit again"
+WEIGHTS = "refit_weight"  # the group of its weight and of the average's
 KEPT_PART, REFIT_PART = "change", "fit again"
 NEGLIGIBLE = 1e-3  # weight of "fit again" below which it is left out
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class RecalibrationParameters:
-    """Parameters of a `Recalibrator`."""
+    """The parameters of a `Recalibrator`, which inherits them and describes them."""
 
     pooling: str = COMPLETE
+    _: KW_ONLY
     refit: str = AUTO
     positive: Any = None
     draws: int = 4000
@@ -143,14 +144,13 @@ def fit_recalibration(
         None if code is None else code[kept],
     )
     rng = generator(parameters.random_state)
-    attrs = tree.describe(NAME, vars(parameters), classes)
     groups = _documents(data)
     if data.sites is not None:
         groups |= _pooled_groups(data, parameters.draws, rng)
-        return FittedRecalibration(parameters, groups, attrs, classes)
-    groups |= _average_groups(data, parameters.draws, rng)
-    refit, again = _compare_refit(parameters, data, rng)
-    return FittedRecalibration(parameters, groups | again, attrs, classes, refit)
+    else:
+        groups |= _average_groups(data, parameters.draws, rng)
+        groups |= _compare_refit(parameters, data, rng)
+    return FittedRecalibration.of_groups(parameters, groups, classes)
 
 
 def _documents(data: LabelledProbabilities) -> dict[str, xr.Dataset]:
@@ -230,14 +230,14 @@ def _pooled_groups(
 
 def _compare_refit(
     parameters: RecalibrationParameters, data: LabelledProbabilities, rng: np.random.Generator
-) -> tuple[FittedScores | None, dict[str, xr.Dataset]]:
-    """Return a fit from scratch and the group of weights; nothing where it is not compared."""
+) -> dict[str, xr.Dataset]:
+    """Return the groups of weights and of a fit from scratch; none where it is not compared."""
     positives = float(data.weight[data.positive].sum())
     rarer = min(positives, float(data.weight.sum()) - positives)
     constant = np.ptp(data.log_odds) == 0.0
     enough = rarer >= FEWEST and not constant
     if parameters.refit == NEVER or (parameters.refit == AUTO and not enough):
-        return None, {}
+        return {}
     if rarer < FOLDS or constant:
         raise ValueError(
             f"refit='always' needs at least {FOLDS} documents of each class and probabilities that"
@@ -253,7 +253,11 @@ def _compare_refit(
         {"weight": ("part", [1.0 - weight, weight]), "log_score_gain": gain},
         {"part": [KEPT_PART, REFIT_PART]},
     )
-    return refit, {COMBINATION: group}
+    if refit is None:
+        return {WEIGHTS: group}
+    results = refit.results
+    again = {f"{REFIT}/{path}": each for path, each in results.groups.items()}
+    return {WEIGHTS: group, REFIT: xr.Dataset(attrs=dict(results.attrs)), **again}
 
 
 def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator) -> float:
@@ -288,55 +292,28 @@ def _fit_again(data: LabelledProbabilities, draws: int, rng: np.random.Generator
 # What was fitted, read from its groups.
 
 
-class FittedRecalibration:
-    """A fitted recalibration. It does not change."""
+class FittedRecalibration(Fit[RecalibrationParameters]):
+    """The fit of given probabilities."""
+
+    estimator = "Recalibrator"
+    parameter_type = RecalibrationParameters
 
     def __init__(
-        self,
-        parameters: RecalibrationParameters,
-        groups: Groups,
-        attrs: dict[str, str],
-        classes: NDArray[Any],
-        refit: FittedScores | None = None,
+        self, parameters: RecalibrationParameters, results: Results, classes: NDArray[Any]
     ) -> None:
-        self.parameters, self.groups, self.attrs = parameters, groups, attrs
-        self.classes, self.refit = classes, refit
+        super().__init__(parameters, results, classes)
         self._kept: dict[int | None, Calibration] = {}
 
-    @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the fit that made a tree of results."""
-        groups, prefix = flat(results), f"{REFIT}/"
-        attrs = {str(name): each for name, each in results.attrs.items()}
-        parameters, classes = tree.read(attrs)
-        own = {path: each for path, each in groups.items() if not path.startswith(REFIT)}
-        again = {path[len(prefix) :]: groups[path] for path in groups if path.startswith(prefix)}
-        refit = None
-        if again:
-            nested = xr.DataTree.from_dict(again)
-            nested.attrs.update(groups[REFIT].attrs)
-            refit = FittedScores.from_results(nested)
-        return cls(RecalibrationParameters(**parameters), own, attrs, classes, refit)
-
     @cached_property
-    def tree(self) -> xr.DataTree:
-        """The tree of results."""
-        groups = dict(self.groups)
-        if self.refit is not None:
-            groups[REFIT] = xr.Dataset(attrs=dict(self.refit.results.attrs))
-            groups |= {f"{REFIT}/{path}": each for path, each in self.refit.results.groups.items()}
-        results = tree.PosteriorTree.from_dict(groups)
-        results.attrs.update(self.attrs)
-        return results
-
-    def save(self, path: str | Path) -> Path:
-        """Write the fit to a netCDF file; `bayescal.load` reads it."""
-        return storage.write_tree(self.tree, path)
-
-    @property
-    def turned(self) -> bool:
-        """Return whether the positive class is the first of the two in sorted order."""
-        return bool(self.classes[0] > self.classes[1])
+    def refit(self) -> FittedScores | None:
+        """The calibration from scratch, where it has a weight."""
+        start = f"{REFIT}/"
+        own = {
+            path.removeprefix(start): group
+            for path, group in self.groups.items()
+            if path.startswith(start)
+        }
+        return FittedScores.from_results(Results(own, self.groups[REFIT].attrs)) if own else None
 
     @property
     def frame(self) -> LogOddsFrame:
@@ -353,7 +330,7 @@ class FittedRecalibration:
     @property
     def refit_weight(self) -> float:
         """Return the weight of "fit again"."""
-        return 0.0 if self.refit is None else float(self.groups[COMBINATION]["weight"][1])
+        return 0.0 if self.refit is None else float(self.groups[WEIGHTS]["weight"][1])
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -405,7 +382,7 @@ class FittedRecalibration:
         again = self.refit.calibration.draws
         assert again is not None  # noqa: S101
         index = np.arange(kept.size) % again.size
-        weight = self.groups[COMBINATION]["weight"].values
+        weight = self.groups[WEIGHTS]["weight"].values
         return combine((kept, cast("PartCurves", again.take(index))), weight)
 
     def fitted_problems(self) -> Problems:
@@ -435,15 +412,6 @@ class FittedRecalibration:
             fitted=self,
             site=site,
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        groups = {path: each.to_dict(data="array") for path, each in self.groups.items()}
-        kept = ("parameters", "attrs", "classes", "refit")
-        return {"groups": groups} | {name: getattr(self, name) for name in kept}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        groups = {path: xr.Dataset.from_dict(each) for path, each in state["groups"].items()}
-        vars(self).update(state | {"groups": groups, "_kept": {}})
 
 
 MODEL = (
@@ -487,7 +455,7 @@ class RecalibrationProblem(FittedProblem):
     @property
     def parts(self) -> pd.DataFrame | None:
         """Return the weights of the change and of "fit again", where both were compared."""
-        group = self.fitted.groups.get(COMBINATION)
+        group = self.fitted.groups.get(WEIGHTS)
         return None if group is None else group[["weight"]].to_dataframe()
 
     def parameters(self, level: float) -> pd.DataFrame:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +16,7 @@ from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.engines.atoms import GROUP, find_levels
 from bayescal.fitting.engines.maximum_likelihood import fit_classes
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
+from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, Task, all_paths
@@ -24,9 +24,9 @@ from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import ResultsProblems
-from bayescal.fitting.results import diagnostics, storage, tree
+from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results.calibration import read_calibration
-from bayescal.fitting.results.tree import Results, build_results, read_documents
+from bayescal.fitting.results.tree import Results, problem_groups, read_documents
 from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, read_binary_scores, together
 from bayescal.fitting.settings import (
     ScoreParameters,
@@ -47,43 +47,44 @@ from bayescal.support.validation import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
-NAME = "ScoreCalibrator"  # the estimator that files name
 
+class FittedScores(Fit[ScoreParameters]):
+    """The fit of one problem."""
 
-class FittedScores:
-    """A fitted problem: parameters, results and classes. It does not change."""
+    estimator = "ScoreCalibrator"
+    parameter_type = ScoreParameters
 
     def __init__(
         self, parameters: ScoreParameters, results: Results, classes: NDArray[Any]
     ) -> None:
-        self.parameters, self.results, self.classes = parameters, results, classes
-        self.diagnostics_ = diagnostics.diagnose(results.groups) if results.has_posterior else None
-        self._read_calibration()
+        super().__init__(parameters, results, classes)
+        self.calibration = read_calibration(results.groups, stated=self._scores_stated)
+        self.mle = self.calibration.fits
+
+    @cached_property
+    def diagnostics_(self) -> diagnostics.Diagnostics | None:
+        """Quality of the posterior draws; None without draws."""
+        return diagnostics.diagnose(self.groups) if self.results.has_posterior else None
 
     @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the fit that made a tree of results."""
-        read = Results.of_tree(results)
-        parameters, classes = tree.read(read.attrs)
+    def from_results(cls, results: Results) -> Self:
+        """Return the fit that made results."""
+        fitted = super().from_results(results)
         # Of a population that was no path a file holds nothing but the population itself.
-        if parameters["prior_knowledge"] is None:
-            parameters["prior_knowledge"] = kept_population(read.groups)
-        return cls(ScoreParameters(**parameters), read, classes)
+        if fitted.parameters.prior_knowledge is None:
+            fitted.parameters.prior_knowledge = kept_population(results.groups)
+        return fitted
+
+    @classmethod
+    def saved_parameters(cls, parameters: ScoreParameters) -> dict[str, Any]:
+        """Return the parameters, without a population, whose groups are kept beside them."""
+        saved, known = super().saved_parameters(parameters), parameters.prior_knowledge
+        return saved if isinstance(known, str | Path) else saved | {"prior_knowledge": None}
 
     @property
     def inference(self) -> str:
         """Return the name of the inference, "auto" resolved."""
         return inference_name(self.parameters)
-
-    @property
-    def turned(self) -> bool:
-        """Return whether the positive class is the first of the two in sorted order."""
-        return bool(self.classes[0] > self.classes[1])
-
-    @property
-    def tree(self) -> xr.DataTree:
-        """Return the tree of results."""
-        return self.results.tree
 
     @property
     def score_problems_(self) -> tuple[str, ...]:
@@ -137,10 +138,8 @@ class FittedScores:
         before = calibration.log_odds(scores, parameters.point_estimate, MOST_DIRECT)
         record = with_row(groups, before, new, forgetting)
         data = joined(read_documents(groups), new, forgetting)
-        attrs = _attributes(parameters, self.classes)
-        refitted = fit_results(read_settings(parameters), data, attrs, kept_population(groups))
-        results = replace(refitted, groups={**refitted.groups, **record})
-        fitted = type(self)(parameters, results, self.classes)
+        refitted = fit_groups(read_settings(parameters), data, kept_population(groups))
+        fitted = self.of_groups(parameters, refitted | record, self.classes)
         diagnostics.warn_of_problems(fitted.diagnostics_)
         return fitted
 
@@ -173,28 +172,12 @@ class FittedScores:
             calibration=self.calibration,
         ).problems()
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fit to a netCDF file; `bayescal.load` reads it."""
-        return storage.write_tree(self.tree, path)
-
     @property
     def _scores_stated(self) -> bool:
         """Return whether the user, or a population, stated what the scores are."""
         parameters = self.parameters
         by_population = not names_priors_of_parts(parameters.prior_knowledge)
         return parameters.scores_are != AUTO or by_population
-
-    def _read_calibration(self) -> None:
-        self.calibration = read_calibration(self.results.groups, stated=self._scores_stated)
-        self.mle = self.calibration.fits
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The calibration is read from the results, and would be kept twice.
-        return {k: v for k, v in vars(self).items() if k not in ("calibration", "mle")}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        vars(self).update(state)
-        self._read_calibration()
 
 
 def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
@@ -238,35 +221,26 @@ def fit_scores(
         data = replace(data, covariates=Covariates.read(covariates, data.score.size))
     if population is None and asked == AUTO and settings.inference == "exact":
         data = as_probabilities(data)
-    results = fit_results(settings, data, _attributes(parameters, classes), population)
-    fitted = FittedScores(parameters, results, classes)
+    fitted = FittedScores.of_groups(parameters, fit_groups(settings, data, population), classes)
     if fitted.diagnostics_ is not None:
         diagnostics.warn_of_problems(fitted.diagnostics_)
     warn_of_scores(fitted.score_problems_)
     return fitted
 
 
-def _attributes(parameters: ScoreParameters, classes: NDArray[Any]) -> dict[str, str]:
-    """Return the provenance of a fit."""
-    return tree.describe(NAME, dict(sorted(vars(parameters).items())), classes)
-
-
 # From scores of one problem to its results.
 
 
-def fit_results(
-    settings: Settings,
-    data: BinaryScores,
-    attrs: dict[str, str],
-    population: Population | None = None,
-) -> Results:
-    """Return the results of one problem: maximum likelihood, and the posterior if one is wanted."""
+def fit_groups(
+    settings: Settings, data: BinaryScores, population: Population | None = None
+) -> dict[str, xr.Dataset]:
+    """Return the groups of one problem: maximum likelihood, and the posterior if one is wanted."""
     if population is not None:
-        return _fit_around(population, settings, data, attrs)
+        return _fit_around(population, settings, data)
     fits = fit_classes(
         settings.reference, data, candidates=settings.candidates, scale_floor=settings.scale_floor
     )
-    return build_results(data, fits, groups=_posterior(settings, data), attrs=attrs)
+    return problem_groups(data, fits, _posterior(settings, data))
 
 
 def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
@@ -286,9 +260,9 @@ def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
 
 
 def _fit_around(
-    population: Population, settings: Settings, data: BinaryScores, attrs: dict[str, str]
-) -> Results:
-    """Return the results of one more topic of a population, without changing the population."""
+    population: Population, settings: Settings, data: BinaryScores
+) -> dict[str, xr.Dataset]:
+    """Return the groups of one more topic of a population, without changing the population."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))
     fits = fit_classes(
@@ -300,7 +274,7 @@ def _fit_around(
     groups = prior_knowledge.groups_of_topic(extended.groups) | prior_knowledge.kept_groups(
         population.results
     )
-    return build_results(data, fits, groups=groups, attrs=attrs)
+    return problem_groups(data, fits, groups)
 
 
 def _as_topic(data: BinaryScores) -> TopicScores:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from bayescal.fitting.engines.pooled.combination import DENSITIES
 from bayescal.fitting.engines.pooled.engine import POOLINGS
 from bayescal.fitting.engines.pooled.hyperparameters import UNITS, read_hyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
+from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
@@ -25,24 +26,24 @@ from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, Top
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import TopicScores, check_alike, read_topics
 from bayescal.fitting.settings import REFERENCE, SCORES_ARE, read_lapse, resolve_scores
-from bayescal.fitting.topic_fitting import TopicOptions, extend_results, fit_topic_results
+from bayescal.fitting.topic_fitting import TopicOptions, extend_results, fit_topic_groups
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import check_choice, check_count, first_of, generator, warn_user
 
-NAME = "TopicCalibrator"  # the estimator that files name
 FAMILY_NAMES = ("gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
 PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name, *FAMILY_NAMES)
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(eq=False, repr=False)
 class TopicParameters:
-    """The parameters of a `TopicCalibrator` that decide its results, and their defaults."""
+    """The parameters of a `TopicCalibrator` that decide its results; it describes them."""
 
     pooling: str = "partial"
     parts: str = AUTO
+    _: KW_ONLY
     inference: str | NUTS = "exact"
     hyperparameters: Mapping[str, Any] | None = None
     new_topics: str = "population"
@@ -55,16 +56,19 @@ class TopicParameters:
     random_state: Any = None
 
 
-class FittedTopics:
-    """A fit of many topics: parameters, results and classes. It does not change."""
+class FittedTopics(Fit[TopicParameters]):
+    """The fit of many topics."""
+
+    estimator = "TopicCalibrator"
+    parameter_type = TopicParameters
 
     def __init__(
         self, parameters: TopicParameters, results: Results, classes: NDArray[Any]
     ) -> None:
-        self.parameters, self.results, self.classes = parameters, results, classes
+        super().__init__(parameters, results, classes)
         self.curves = TopicCurves(results, parameters.point or PREDICTIVE)
         stated = parameters.scores_are != AUTO
-        self.score_problems, reversed_topics = topics.read_problems(
+        self.score_problems_, reversed_topics = topics.read_problems(
             results.groups, classes, stated=stated
         )
         counts = results.groups[tree.LIKELIHOOD]["total_weight"].transpose("topic", "klass").values
@@ -77,14 +81,8 @@ class FittedTopics:
         self.flagged = reversed_topics | lacking
         self._reversed = list(reversed_topics)
 
-    @classmethod
-    def from_results(cls, results: Results) -> Self:
-        """Return the fit that made results."""
-        parameters, classes = tree.read(results.attrs)
-        return cls(TopicParameters(**parameters), results, classes)
-
     @cached_property
-    def diagnostics(self) -> diagnostics.Diagnostics:
+    def diagnostics_(self) -> diagnostics.Diagnostics:
         """Quality of the draws of all topics; computed on request."""
         return diagnostics.diagnose(self.results.groups)
 
@@ -94,11 +92,6 @@ class FittedTopics:
         return topics.names_of(self.results.groups)
 
     @property
-    def turned(self) -> bool:
-        """Return whether the positive class is the first of the two in sorted order."""
-        return bool(self.classes[0] > self.classes[1])
-
-    @property
     def families(self) -> tuple[Family, ...]:
         """Return the families of densities."""
         combined = COMBINATION in self.results.groups
@@ -106,12 +99,12 @@ class FittedTopics:
 
     def warn(self, added: slice | None = None) -> None:
         """Warn of problems of the draws (of added topics only, if any) and of the scores."""
-        diagnosed = self.diagnostics
+        diagnosed = self.diagnostics_
         if added is not None:
             # The draws of all topics would take longer to look through than to add some.
             diagnosed = diagnostics.diagnose(topics.at_topics(self.results.groups, added))
         diagnostics.warn_of_problems(diagnosed)
-        warnings = self.score_problems
+        warnings = self.score_problems_
         if self._reversed:
             warnings = (
                 f"positives lie below negatives in {len(self._reversed)} of {self.names.size}"
@@ -160,8 +153,8 @@ class FittedTopics:
             labels=self.classes,
             point=self.curves.point,
             inference=inference if isinstance(inference, str) else inference.name,
-            diagnostics=self.diagnostics,
-            score_problems=partial(getattr, self, "score_problems"),
+            diagnostics=self.diagnostics_,
+            score_problems=partial(getattr, self, "score_problems_"),
             describe=partial(
                 describe_topics, self.results.groups, families, parameters.pooling, hyperparameters
             ),
@@ -189,11 +182,10 @@ def fit_topic_scores(
         scores_are=options.scores_are,
     )
     options = for_topics(options, parameters, data.names.size)
-    attrs = tree.describe(NAME, vars(parameters), data.classes)
     # NUTS is left to PyMC, which knows how many cores it shares out.
     with one_blas_thread() if options.sampler is None else nullcontext():
-        results = fit_topic_results(data, options, attrs)
-    return FittedTopics(parameters, results, data.classes)
+        groups = fit_topic_groups(data, options)
+    return FittedTopics.of_groups(parameters, groups, data.classes)
 
 
 def read_topic_options(parameters: TopicParameters) -> TopicOptions:

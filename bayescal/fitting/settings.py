@@ -1,7 +1,7 @@
 """Checked settings of inference from an estimator's parameters; the defaults."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +51,13 @@ def part_names() -> tuple[str, ...]:
     return (AUTO, COMBINED, *PARTS, *FAMILIES, AVERAGE)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ScoreParameters:
-    """The parameters of a `ScoreCalibrator`, which describes them, and their defaults."""
+    """The parameters of a `ScoreCalibrator`, which inherits them and describes them."""
 
     parts: Parts = AUTO
     inference: Inference = AUTO
+    _: KW_ONLY
     scores_are: str = AUTO
     positive: Any = None
     prior_knowledge: Any = LEARNED

@@ -56,8 +56,8 @@ class TopicOptions:
     lapse: float | None  # the lapse rate of a combination; None learns it
 
 
-def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> Results:
-    """Return the results of all topics: of one family, or of the combination of several."""
+def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.Dataset]:
+    """Return the groups of all topics: of one family, or of the combination of several."""
     families, hyperparameters, rng = options.families, options.hyperparameters, options.rng
     units = resolve(families, data.units(), hyperparameters.own)
     scale, shape = (units.centre, units.spread), (options.chains, options.draws)
@@ -95,7 +95,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
         groups |= topic_groups.with_base_rates(
             groups, *_base_rates(data.rate_counts, units, options)
         )
-    return Results(groups, attrs)
+    return groups
 
 
 def _levels(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -387,23 +388,76 @@ CONFIGURED: dict[str, type[Configured]] = {
 }
 
 
-def as_plain(value: Configured) -> dict[str, dict[str, Any]]:
-    """Return a configured object as data for JSON: its class and the options that were changed."""
-    return {type(value).__name__: value.changed()}
+# Parameters of estimators as data for JSON. Objects become dicts of one item, by their class.
+
+UNKNOWN = "bayescal.unknown"  # stands for an object that JSON cannot hold
+# How objects become simpler ones, until only JSON's own types are left.
+SIMPLER: dict[type[Any], Callable[[Any], Any]] = {
+    Configured: lambda each: {type(each).__name__: each.changed()},
+    tuple: list,
+    Path: str,
+    np.ndarray: np.ndarray.tolist,
+    np.generic: np.generic.item,
+    np.random.SeedSequence: lambda each: {"SeedSequence": each.state},
+    np.random.Generator: lambda each: {"Generator": each.bit_generator.state},
+    np.random.RandomState: lambda each: {"RandomState": each.get_state(legacy=False)},
+}
 
 
-def from_plain(value: Any) -> Any:
-    """Decode data from JSON to configured objects, lists of them, or plain values."""
+def encode(value: Any) -> Any:
+    """Return a parameter as data for JSON; an object that JSON cannot hold is only named."""
+    if isinstance(value, Mapping):
+        return {str(key): encode(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [from_plain(each) for each in value]
-    if isinstance(value, dict) and len(value) == 1:
-        ((name, options),) = value.items()
-        if name in CONFIGURED:
-            plain = dict(options)
-            if "priors" in plain:
-                plain["priors"] = {key: from_plain(each) for key, each in plain["priors"].items()}
-            return CONFIGURED[name](**plain)
-    return value
+        return [encode(each) for each in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    simpler = next((made for kind, made in SIMPLER.items() if isinstance(value, kind)), None)
+    return {UNKNOWN: repr(value)} if simpler is None else encode(simpler(value))
+
+
+def decode(value: Any) -> Any:
+    """Return the parameter that `encode` made data of."""
+    if isinstance(value, list):
+        return [decode(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: decode(each) for key, each in value.items()}
+    name, content = next(iter(plain.items()), ("", None))
+    made = DECODERS.get(name)
+    return made(content) if made and len(plain) == 1 and isinstance(content, dict) else plain
+
+
+def _configured(kind: type[Configured], options: dict[str, Any]) -> Configured:
+    return kind(**options)
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _random_state(state: dict[str, Any]) -> np.random.RandomState:
+    source = np.random.RandomState()
+    source.set_state(state)
+    return source
+
+
+DECODERS: dict[str, Callable[[Any], Any]] = {
+    **{name: partial(_configured, kind) for name, kind in CONFIGURED.items()},
+    "SeedSequence": lambda state: np.random.SeedSequence(**state),
+    "Generator": _generator,
+    "RandomState": _random_state,
+}
+
+
+def first_unknown(value: Any) -> str | None:
+    """Return the text of the first object that `encode` could not hold; None if it held all."""
+    if isinstance(value, dict) and UNKNOWN in value:
+        return str(value[UNKNOWN])
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((found for each in inner if (found := first_unknown(each))), None)
 
 
 @contextmanager

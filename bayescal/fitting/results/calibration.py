@@ -251,7 +251,7 @@ class TopicCurves:
     A topic's draws and tables are kept for the next batch of its scores.
     """
 
-    results: Results  # what `topic_fitting.fit_topic_results` returns
+    results: Results  # of many topics
     point: str = PREDICTIVE  # the point estimate, see `ScoreCalibrator`
 
     def log_odds(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:

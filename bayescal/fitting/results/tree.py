@@ -26,7 +26,7 @@ from bayescal.fitting.covariates import GROUP as COVARIATES
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import raw_groups
-from bayescal.fitting.parts.configured import Configured, as_plain, from_plain
+from bayescal.fitting.parts.configured import decode, encode, first_unknown
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, all_paths, flat
 from bayescal.fitting.scores import KLASS, BinaryScores
 
@@ -91,18 +91,14 @@ class Results:
         return any(POSTERIOR in (paths.raw, *paths.draws) for paths in all_paths(self.groups))
 
 
-def build_results(
-    data: BinaryScores,
-    fits: ClassFits,
-    *,
-    groups: Mapping[str, xr.Dataset] | None = None,
-    attrs: Mapping[str, Any] | None = None,
-) -> Results:
-    """Return the results of a fit of one problem."""
+def problem_groups(
+    data: BinaryScores, fits: ClassFits, posterior: Mapping[str, xr.Dataset]
+) -> dict[str, xr.Dataset]:
+    """Return the groups of a fit of one problem: posterior, documents, maximum likelihood."""
     (centre, spread), (low, high) = data.centre_and_spread, data.score_range
     weight = np.ones(data.score.size) if data.weight is None else data.weight
     datasets = {
-        **(groups or {}),
+        **posterior,
         "observed_data": xr.Dataset(
             {
                 "score": ("document", data.score, {"long_name": data.name}),
@@ -128,7 +124,7 @@ def build_results(
     }
     if data.covariates is not None:
         datasets[COVARIATES] = data.covariates.dataset()
-    return Results(datasets, attrs or {})
+    return datasets
 
 
 def read_fits(groups: Groups) -> ClassFits:
@@ -141,7 +137,7 @@ def read_fits(groups: Groups) -> ClassFits:
 
 
 def read_documents(groups: Groups) -> BinaryScores:
-    """Return the documents that `build_results` stored, with their weights and units."""
+    """Return the documents that `problem_groups` stored, with their weights and units."""
     observed, constants = groups["observed_data"], groups[CONSTANTS]
     return BinaryScores(
         observed["score"].values,
@@ -211,6 +207,7 @@ def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
 # Where a tree comes from: versions, arguments, classes; enough to make the estimator again.
 
 ESTIMATOR = "bayescal_estimator"  # the attribute that says what made a tree
+PARAMETERS = "bayescal_parameters"  # the attribute of the estimator's parameters
 PACKAGES = ("bayescal", "pymc", "numpy", "scipy", "xarray")
 
 
@@ -233,7 +230,7 @@ def describe(
     return {
         ESTIMATOR: estimator,
         "bayescal_versions": json.dumps(versions()),
-        "bayescal_parameters": json.dumps({k: _plain(v) for k, v in parameters.items()}),
+        PARAMETERS: json.dumps({name: encode(value) for name, value in parameters.items()}),
         "bayescal_classes": json.dumps({"dtype": classes.dtype.str, "values": classes.tolist()}),
     }
 
@@ -244,25 +241,19 @@ def check_made_by(estimator: str, tree: xr.DataTree, path: str | Path) -> None:
         raise ValueError(f"{path} holds a {other}: bayescal.load reads it.")
 
 
+def check_parameters_saved(attrs: Mapping[Any, Any]) -> None:
+    """Raise ValueError for the first parameter that a file cannot hold."""
+    for name, value in json.loads(attrs[PARAMETERS]).items():
+        if unknown := first_unknown(value):
+            raise ValueError(
+                f"the parameter {name} of the {attrs[ESTIMATOR]} cannot be saved: no file can hold"
+                f" {unknown}. Set {name} to numbers, text, lists or dicts of these, or objects of"
+                " bayescal such as Densities, and fit again; or pickle the calibrator."
+            )
+
+
 def read(attrs: Mapping[Any, Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     """Return the estimator's parameters and classes from a tree's attributes."""
-    parameters = json.loads(attrs["bayescal_parameters"])
-    for name in {"parts", "inference"} & set(parameters):
-        parameters[name] = from_plain(parameters[name])
+    parameters = {name: decode(each) for name, each in json.loads(attrs[PARAMETERS]).items()}
     classes = json.loads(attrs["bayescal_classes"])
     return parameters, np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Configured):
-        return _plain(as_plain(value))
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Path):
-        return str(value)
-    # A generator has no value that could be written down; its draws are in the tree.
-    return value if isinstance(value, str | int | float | bool | None) else None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayescal.fitting.class_scores import PROBABILITIES
 from bayescal.fitting.engines.multiclass.features import DEEPEST, EXCLUDED, LEAST_REST, NO_WARP
 from bayescal.fitting.fitted_classes import FittedClasses, read_maps
-from bayescal.fitting.results.tree import ESTIMATOR
+from bayescal.fitting.results.tree import ESTIMATOR, Results
 from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_reals
 
 TOLERANCE = 1e-4  # of an exported map, in probability
@@ -92,7 +92,7 @@ def make_class_content(
     calibrator: Any, level: float | None, prior: Any, column: str
 ) -> ClassContent:
     """Return the map of a fitted MulticlassCalibrator, held against it."""
-    fitted = FittedClasses.from_results(calibrator.results_)
+    fitted = FittedClasses.from_results(Results.of_tree(calibrator.results_))
     design, maps = read_maps(fitted.results.groups)
     raw = design.coefficients(maps.theta)
     log_gain, power, asymmetry = maps.globals_.T
