@@ -27,7 +27,7 @@ from bayescal.fitting.learned_prior import (
 )
 from bayescal.fitting.parts.combination import VAGUE, compare_populations
 from bayescal.fitting.scores import BinaryScores
-from bayescal.fitting.settings import ScoreParameters, read_settings
+from bayescal.fitting.settings import ScoreParameters, read_options
 from bayescal.metrics import losses
 
 pytestmark = pytest.mark.one_era
@@ -55,7 +55,7 @@ def fit_to(data, *populations, draws=4000, seed=0):
 
 def likely(data, *populations):
     """Return the names of the populations that the labels favour over the vague prior."""
-    options = replace(read_settings(ScoreParameters()).options, populations=populations)
+    options = replace(read_options(ScoreParameters()), populations=populations)
     return [
         each.name for each in compare_populations(LaplaceFits(data), options).options.populations
     ]
@@ -117,7 +117,7 @@ class TestEngine:
 
     def test_its_probability_is_that_of_bayes_rule(self):
         data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
-        options = replace(read_settings(ScoreParameters()).options, populations=(near, far))
+        options = replace(read_options(ScoreParameters()), populations=(near, far))
         found = compare_populations(LaplaceFits(data), options)
         *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
         like_one = 0.1 * np.mean(around)

@@ -12,7 +12,7 @@ from bayescal.fitting.parts import monotone
 from bayescal.fitting.parts.monotone import LOGISTIC, MONOTONE
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import BinaryScores
-from bayescal.fitting.settings import ScoreParameters, read_settings
+from bayescal.fitting.settings import ScoreParameters, read_options
 from bayescal.metrics import losses
 from bayescal.support.numerics import bulk_width
 
@@ -72,14 +72,14 @@ def test_of_many_scores_some_are_looked_at():
 )
 def test_a_warp_of_its_own_is_for_scores_much_closer_than_their_spread(score, has_own):
     data = BinaryScores(score, np.arange(score.size) % 3 == 0)
-    options = read_settings(ScoreParameters()).options
+    options = read_options(ScoreParameters())
     scales = MONOTONE.asinh_scales(options, data)
     assert scales[:2] == ENDS
     assert len(scales) == 2 + has_own
     if has_own:
         assert scales[2] * data.centre_and_spread[1] == pytest.approx(bulk_width(score))
     for warp in ("none", "average", 3.0):
-        told = read_settings(ScoreParameters(parts=Monotone(warp=warp))).options
+        told = read_options(ScoreParameters(parts=Monotone(warp=warp)))
         assert len(MONOTONE.asinh_scales(told, data)) <= 2
     assert LOGISTIC.asinh_scales(options, data) == (IDENTITY,)
 

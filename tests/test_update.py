@@ -8,7 +8,7 @@ from bayescal import Densities, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.fitting.fitted_scores import FittedScores, fit_groups
 from bayescal.fitting.scores import BinaryScores
-from bayescal.fitting.settings import read_settings
+from bayescal.fitting.settings import read_options
 
 RNG = np.random.default_rng(7)
 N, FIRST = 360, 120
@@ -103,7 +103,7 @@ def test_a_model_of_parts_is_one_fit_in_the_units_of_the_first(parts):
     units = tuple(calibrator.units_.values())
     updated(calibrator, PIECES["two"])
     parameters = calibrator._parameters()
-    groups = fit_groups(read_settings(parameters), BinaryScores(SCORES, POSITIVE, units=units))
+    groups = fit_groups(read_options(parameters), BinaryScores(SCORES, POSITIVE, units=units))
     fitted = FittedScores.of_groups(parameters, groups, np.unique(LABELS))
     reference = ScoreCalibrator.from_results(fitted.tree)
     expected = reference.predict_proba(GRID)

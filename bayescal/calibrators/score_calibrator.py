@@ -22,7 +22,7 @@ from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
-from bayescal.fitting.settings import VAGUE, ScoreParameters, read_settings
+from bayescal.fitting.settings import VAGUE, ScoreParameters, read_options
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
@@ -615,9 +615,9 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
         check_count("draws", draws)
         for group in groups:
             check_choice("groups", group, (*GROUPS, PRIOR_PREDICTIVE))
-        settings = replace(read_settings(self._parameters()), rng=generator(random_state))
-        prior = partial(draw_prior, settings, flat(tree))
-        return with_arviz_groups(tree, groups, draws, settings.rng, prior)
+        options = replace(read_options(self._parameters()), rng=generator(random_state))
+        prior = partial(draw_prior, options, flat(tree))
+        return with_arviz_groups(tree, groups, draws, options.rng, prior)
 
     @property
     def units_(self) -> dict[str, float]:

@@ -120,10 +120,10 @@ class FitOptions:
 
     def _check_prior_knowledge(self) -> None:
         from bayescal.fitting.fitted_scores import read_prior_knowledge
-        from bayescal.fitting.settings import read_settings
+        from bayescal.fitting.settings import read_options
 
         parameters = self.score_parameters()
-        read_settings(parameters)
+        read_options(parameters)
         read_prior_knowledge(parameters)
 
     def score_parameters(self) -> ScoreParameters:

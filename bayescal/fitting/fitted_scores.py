@@ -19,7 +19,7 @@ from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabiliti
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
-from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, Task, all_paths
+from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
@@ -30,10 +30,9 @@ from bayescal.fitting.results.tree import Results, problem_groups, read_document
 from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, read_binary_scores, together
 from bayescal.fitting.settings import (
     ScoreParameters,
-    Settings,
     inference_name,
     names_priors_of_parts,
-    read_settings,
+    read_options,
     read_units,
     resolve_scores,
 )
@@ -138,7 +137,7 @@ class FittedScores(Fit[ScoreParameters]):
         before = calibration.log_odds(scores, parameters.point_estimate, MOST_DIRECT)
         record = with_row(groups, before, new, forgetting)
         data = joined(read_documents(groups), new, forgetting)
-        refitted = fit_groups(read_settings(parameters), data, kept_population(groups))
+        refitted = fit_groups(read_options(parameters), data, kept_population(groups))
         fitted = self.of_groups(parameters, refitted | record, self.classes)
         diagnostics.warn_of_problems(fitted.diagnostics_)
         return fitted
@@ -196,7 +195,7 @@ def fit_scores(
     covariates: Frame = None,
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
-    settings = read_settings(parameters)
+    options = read_options(parameters)
     population = read_prior_knowledge(parameters)
     units = read_units(parameters.units)
     asked = parameters.scores_are
@@ -208,20 +207,20 @@ def fit_scores(
         scores_are,
         parameters.positive,
         inclusion,
-        by_part=population is None and settings.inference in ("exact", "mle"),
+        by_part=population is None and options.inference in ("exact", "mle"),
     )
     data = replace(data, units=units)
     if covariates is not None:
-        programs = settings.options.programs
-        if len(programs) != 1 or settings.options.combined:
+        programs = options.programs
+        if len(programs) != 1 or options.combined:
             raise ValueError(
                 "covariates are for a Program alone that takes them; got"
                 f" parts={parameters.parts!r}."
             )
         data = replace(data, covariates=Covariates.read(covariates, data.score.size))
-    if population is None and asked == AUTO and settings.inference == "exact":
+    if population is None and asked == AUTO and options.inference == "exact":
         data = as_probabilities(data)
-    fitted = FittedScores.of_groups(parameters, fit_groups(settings, data, population), classes)
+    fitted = FittedScores.of_groups(parameters, fit_groups(options, data, population), classes)
     if fitted.diagnostics_ is not None:
         diagnostics.warn_of_problems(fitted.diagnostics_)
     warn_of_scores(fitted.score_problems_)
@@ -232,18 +231,18 @@ def fit_scores(
 
 
 def fit_groups(
-    settings: Settings, data: BinaryScores, population: Population | None = None
+    options: Options, data: BinaryScores, population: Population | None = None
 ) -> dict[str, xr.Dataset]:
     """Return the groups of one problem: maximum likelihood, and the posterior if one is wanted."""
     if population is not None:
-        return _fit_around(population, settings, data)
+        return _fit_around(population, options, data)
     fits = fit_classes(
-        settings.reference, data, candidates=settings.candidates, scale_floor=settings.scale_floor
+        options.reference, data, candidates=options.candidates, scale_floor=options.scale_floor
     )
-    return problem_groups(data, fits, _posterior(settings, data))
+    return problem_groups(data, fits, _posterior(options, data))
 
 
-def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
+def draw_prior(options: Options, groups: Groups, draws: int) -> xr.Dataset:
     """
     Return one chain of draws from the prior of a fitted model, of the variables of its posterior.
     """
@@ -253,24 +252,24 @@ def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
     data, posterior = read_documents(groups), groups[POSTERIOR]
     first = all_paths(groups)[0]
     curves = read_curves(groups, [first], Reading.of(groups))
-    options = replace(settings.options, draws=draws, chains=1)
-    task = Task(LaplaceFits(data), options, settings.rng, {})
+    options = replace(options, draws=draws, chains=1)
+    task = Task(LaplaceFits(data), options, options.rng, {})
     part = options.program(first.name) or part_of(first.kind)
     return part.prior(task, curves[first.name], posterior)
 
 
 def _fit_around(
-    population: Population, settings: Settings, data: BinaryScores
+    population: Population, options: Options, data: BinaryScores
 ) -> dict[str, xr.Dataset]:
     """Return the groups of one more topic of a population, without changing the population."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))
     fits = fit_classes(
-        families[0], data, candidates=settings.candidates, scale_floor=settings.scale_floor
+        families[0], data, candidates=options.candidates, scale_floor=options.scale_floor
     )
     # The one topic is done here: to send it to another process would take longer.
     with workers(1), one_blas_thread():
-        extended = extend_results(population.results, _as_topic(data), families, settings.rng)
+        extended = extend_results(population.results, _as_topic(data), families, options.rng)
     groups = prior_knowledge.groups_of_topic(extended.groups) | prior_knowledge.kept_groups(
         population.results
     )
@@ -290,19 +289,18 @@ def _as_topic(data: BinaryScores) -> TopicScores:
     return one if data.weight is None else one.take(data.weight > 0.0)
 
 
-def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
-    if settings.inference == "mle":
+def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
+    if options.inference == "mle":
         return {}
-    options = settings.options
     with one_blas_thread():
         # Draws of densities that were kept because they never fall may not step down at an end; a
         # program alone is all of the user's model.
         program = bool(options.programs) and not options.combined
         levels = None if options.monotone or data.by_score or program else find_levels(data)
         if levels is None:
-            return fit_parts(settings.parts, data, options, settings.rng)
-        groups = fit_parts(settings.parts, levels.rest, options, settings.rng)
-        drawn = levels.dataset(data, options.chains, options.draws, settings.rng)
+            return fit_parts(options.parts, data, options, options.rng)
+        groups = fit_parts(options.parts, levels.rest, options, options.rng)
+        drawn = levels.dataset(data, options.chains, options.draws, options.rng)
         return groups | {GROUP: drawn}
 
 

@@ -1,4 +1,4 @@
-"""Checked settings of inference from an estimator's parameters; the defaults."""
+"""The parameters of a `ScoreCalibrator`, their defaults, and what they mean once resolved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal.families import FAMILIES, Family, ScaleFloorOption
+from bayescal.families import FAMILIES, Family
 from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
 from bayescal.fitting.engines.program import ProgramInference
 from bayescal.fitting.engines.program_functions import SHIPPED, ProgramRecord
@@ -76,23 +76,8 @@ class ScoreParameters:
         return self.point or ("mean" if monotone else "predictive")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of inference from an estimator's parameters; see `ScoreCalibrator`."""
-
-    # Of the model, keys of `bayescal.fitting.parts.combination.PARTS`, "combined", or programs of
-    # the options
-    parts: tuple[str, ...]
-    options: Options  # what they are asked to fit
-    reference: Family  # the family that maximum likelihood fits and programs are named after
-    inference: str  # {"exact", "nuts", "map", "mle"}: how the posterior is found
-    candidates: str  # modes that maximum likelihood tries
-    scale_floor: ScaleFloorOption  # floor of its scales
-    rng: np.random.Generator  # source of randomness
-
-
-def read_settings(parameters: ScoreParameters) -> Settings:
-    """Return the settings that parameters mean."""
+def read_options(parameters: ScoreParameters) -> Options:
+    """Return the checked and resolved parameters."""
     check_choice("scores_are", parameters.scores_are, SCORES_ARE)
     if parameters.point is not None:
         check_choice("point", parameters.point, POINTS)
@@ -146,6 +131,12 @@ def read_settings(parameters: ScoreParameters) -> Settings:
     if len(set(names)) < len(names):
         raise ValueError(f"parts must have different names, got {', '.join(names)}.")
     options = Options(
+        parts=names,
+        inference=inference,
+        reference=reference,
+        candidates=densities.candidates,
+        scale_floor=densities.scale_floor,
+        rng=generator(parameters.random_state),
         families=families,
         warps={name: part.asinh_scales() for name, part in of_parts.items()},
         averaging=_averaging(densities.averaging, parts),
@@ -159,17 +150,9 @@ def read_settings(parameters: ScoreParameters) -> Settings:
         populations=_populations(parameters.prior_knowledge, names),
         programs=programs,
     )
-    _check_together(parameters, names, options)
+    _check_together(parameters, options)
     _check_identity(names, resolve_scores(parameters.scores_are))
-    return Settings(
-        parts=names,
-        options=options,
-        reference=reference,
-        inference=inference,
-        candidates=densities.candidates,
-        scale_floor=densities.scale_floor,
-        rng=generator(parameters.random_state),
-    )
+    return options
 
 
 def read_units(units: Any) -> tuple[float, float] | None:
@@ -392,7 +375,7 @@ def _check_hyperparameters(part: ConfiguredPart) -> None:
         )
 
 
-def _check_together(parameters: ScoreParameters, parts: tuple[str, ...], options: Options) -> None:
+def _check_together(parameters: ScoreParameters, options: Options) -> None:
     """Refuse options of one part that others, or their absence, make meaningless."""
     if options.lapse and not options.combined:
         raise ValueError(
@@ -400,7 +383,7 @@ def _check_together(parameters: ScoreParameters, parts: tuple[str, ...], options
             f" alone has no lapses; got parts={parameters.parts!r} and"
             f" inference={parameters.inference!r}."
         )
-    if options.monotone and RECALIBRATED.name in parts:
+    if options.monotone and RECALIBRATED.name in options.parts:
         raise ValueError(
             "Densities: monotone=True needs other parts: densities averaged over monotone curves"
             f" may fall somewhere, and log-odds that follow them; got parts={parameters.parts!r}."

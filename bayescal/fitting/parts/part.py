@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.families import Family
+from bayescal.families import Family, ScaleFloorOption
 from bayescal.fitting.curves.curves import NOT_FINITE, PartCurves
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsPopulation
@@ -26,8 +26,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of an estimator that concern all parts."""
+    """
+    An estimator's parameters, resolved.
 
+    The fields of part names hold keys of `bayescal.fitting.parts.combination.PARTS`, "combined", or
+    names of programs.
+    """
+
+    parts: tuple[str, ...]  # names of the parts of the model
+    inference: str  # {"exact", "nuts", "map", "mle"}: how the posterior is found
+    reference: Family  # the family that maximum likelihood fits and programs are named after
+    candidates: str  # modes that maximum likelihood tries
+    scale_floor: ScaleFloorOption  # floor of its scales
+    rng: np.random.Generator  # source of randomness
     families: tuple[Family, ...]  # of class densities
     # For each part, warps to choose from or to average over, by their asinh scales in spreads; None
     # leaves them to the part

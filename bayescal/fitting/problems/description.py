@@ -27,7 +27,7 @@ from bayescal.fitting.parts.recalibrated import recalibration_block
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import read_documents
-from bayescal.fitting.settings import ScoreParameters, read_settings
+from bayescal.fitting.settings import ScoreParameters, read_options
 from bayescal.support.mathml import formula, in_text, letter
 
 HOW = {
@@ -74,17 +74,18 @@ def describe_scores(
     population = kept_population(groups)
     if population is not None:
         return _describe_around(population)
-    settings, data = read_settings(parameters), read_documents(groups)
-    blocks = [Block("Inference", HOW[settings.inference])]
+    options, data = read_options(parameters), read_documents(groups)
+    blocks = [Block("Inference", HOW[options.inference])]
     scale = None if several else data.centre_and_spread
-    if settings.inference == "mle":
-        return [*blocks, *formulas.likelihood((settings.reference,), (IDENTITY,))]
-    options = compared_with_populations(settings.parts, LaplaceFits(data), settings.options).options
-    for part in with_those_followed(chosen(settings.parts, data, options), options):
+    if options.inference == "mle":
+        return [*blocks, *formulas.likelihood((options.reference,), (IDENTITY,))]
+    parts = options.parts
+    options = compared_with_populations(parts, LaplaceFits(data), options).options
+    for part in with_those_followed(chosen(parts, data, options), options):
         blocks += part.describe(options, scale)
-    if not settings.options.combined:
+    if not options.combined:
         return blocks
-    return [*blocks, *_combined(WEIGHED + DRAWN, settings.options.lapse)]
+    return [*blocks, *_combined(WEIGHED + DRAWN, options.lapse)]
 
 
 def describe_topics(
