@@ -17,11 +17,10 @@ from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.curves.log_odds_draws import MonotoneDraws
 from bayescal.fitting.engines.exact import engine as densities
 from bayescal.fitting.engines.monotone import engine as monotone
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
-from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation, MonotoneDraws
 from bayescal.fitting.learned_prior import shipped_populations
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.scores import BinaryScores

@@ -174,7 +174,7 @@ def test_the_prior_of_monotone_log_odds():
     tree = fitted.to_arviz(["prior"], draws=4000, random_state=0)
     size = tree["prior"].sizes["draw"]
     assert size == 200  # no more than the posterior has
-    constants = tree["parts/monotone/engine_constants"].to_dataset()
+    constants = tree["parts/monotone/engine_draws"].to_dataset()
     reference = float(constants["centre"] + constants["spread"] * constants["reference"])
     prior = tree["prior"]["log_odds"].values[0]
     assert (np.diff(prior, axis=1) >= 0.0).all()

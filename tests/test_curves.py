@@ -11,11 +11,10 @@ from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.averaged_draws import AveragedDraws
-from bayescal.fitting.curves.changed_draws import ChangedDraws
 from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.curves.end_levels import LevelledCurves, read_levels
-from bayescal.fitting.curves.log_odds_draws import IdentityDraws, MonotoneDraws, RecalibratedDraws
+from bayescal.fitting.curves.log_odds_draws import ChangedDraws, IdentityDraws, RecalibratedDraws
 from bayescal.fitting.curves.program_draws import (
     DocumentCurves,
     ProgramClassDraws,
@@ -24,6 +23,7 @@ from bayescal.fitting.curves.program_draws import (
 )
 from bayescal.fitting.engines.atoms import GROUP
 from bayescal.fitting.engines.monotone.density import Pieces
+from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.changes import LogOddsFrame
 

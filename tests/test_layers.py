@@ -23,6 +23,7 @@ LEVELS = [
     {"sampling"},
     {"fitting.covariates"},
     {"fitting.scores"},
+    {"fitting.posterior"},
     {"fitting.engines"},
     {"fitting.curves"},
     {"fitting.formulas"},

@@ -86,7 +86,7 @@ class TestEngine:
         evidence, curve = by_quadrature(data, own)
         assert found.log_evidence == pytest.approx([evidence], abs=0.02)
         assert log_evidence_around(LaplaceFits(data), [own]) == pytest.approx([evidence], abs=0.1)
-        drawn = special.expit(found.posterior.log_odds(GRID)).mean(axis=0)
+        drawn = special.expit(found.source.log_odds(GRID)).mean(axis=0)
         np.testing.assert_allclose(drawn, curve, atol=0.006)
         # The negative: another population has another evidence and another curve.
         assert abs(by_quadrature(data, other)[0] - evidence) > 5.0

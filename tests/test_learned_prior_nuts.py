@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayescal.fitting.curves.log_odds_draws import read_monotone
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, fit_around
 from tests.learned_prior_cases import POPULATIONS, case, quantities
@@ -23,11 +22,11 @@ def apart(name, population=None):
     made, rng = case(name), np.random.default_rng(2)
     populations = [population or made.population]
     found = fit_around(LaplaceFits(made.data), rng, draws=DRAWS, populations=populations)
-    assert not found.posterior.problem
-    curves = read_monotone(found.dataset(1, DRAWS), found.constants(), "learned")
+    assert not found.source.problem
+    curves = found.posterior
     drawn = quantities(curves.intercept, np.log(curves.slope), curves.log_odds(made.at))
     reference = stored(f"learned prior, {name}")
-    return from_independent(drawn, reference, DRAWS * found.posterior.efficiency)
+    return from_independent(drawn, reference, DRAWS * found.source.efficiency)
 
 
 @pytest.mark.parametrize("name", POPULATIONS)

@@ -41,7 +41,7 @@ def around(data, population, rng, *, change=lambda population: population, seen=
     """Return draws of the engine around a population, changed or of some documents if asked for."""
     given = change(population)
     some = replace(data, score=data.score[seen], positive=data.positive[seen])
-    found = fit_around(LaplaceFits(some), rng, draws=DRAWS, populations=[given]).posterior
+    found = fit_around(LaplaceFits(some), rng, draws=DRAWS, populations=[given]).source
     return Lines(given, found.intercept, np.log(found.slopes))
 
 

@@ -146,11 +146,11 @@ def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
     fitted = ScoreCalibrator(Monotone(n_segments=3, warp="none"), draws=50, random_state=0).fit(
         SCORE, LABEL
     )
-    constants = fitted.posterior_["parts/monotone/engine_constants"].to_dataset()
+    constants = fitted.posterior_["parts/monotone/engine_draws"].to_dataset()
     place_knots = programs.load("monotone_log_odds").model.__globals__["place_knots"]
     knots, reference = place_knots(SCORE, LABEL, 3)
     centre, spread = float(constants["centre"]), float(constants["spread"])
-    np.testing.assert_allclose(centre + spread * constants["knot"].values, knots)
+    np.testing.assert_allclose(centre + spread * constants["knots"].values, knots)
     assert centre + spread * float(constants["reference"]) == pytest.approx(reference)
     assert fitted.posterior_["parts/monotone/engine_draws"].sizes["segment"] == 3
     np.testing.assert_allclose(fitted.posterior_["posterior"]["score"][1:-1], knots)

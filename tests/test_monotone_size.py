@@ -36,4 +36,4 @@ def test_a_thousand_positives_leave_nothing_to_warn_of(seed):
     positive = np.arange(6000) < 1000
     data = BinaryScores(rng.standard_t(2, 6000) + 3.0 * positive, positive)
     found = engine.fit_monotone(LaplaceFits(data), rng, draws=1000, asinh_scales=(np.inf, 1.0))
-    assert found.posterior.problem == ""
+    assert found.source.problem == ""

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.calibrators.estimates import check_named
-from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
-from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.fitted_classes import FittedClasses, warn_of_draws
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_scores, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
@@ -215,11 +215,11 @@ def _parts_of_scores(groups: Groups, draws: int) -> list[_Part]:
     return _parts(_thin(curves, draws), data)
 
 
-def _thin(curves: ModelCurves, draws: int) -> ModelCurves:
+def _thin(curves: Posterior, draws: int) -> Posterior:
     return curves.take(np.linspace(0, curves.size - 1, min(draws, curves.size)).astype(np.intp))
 
 
-def _parts(curves: ModelCurves, data: BinaryScores) -> list[_Part]:
+def _parts(curves: Posterior, data: BinaryScores) -> list[_Part]:
     if not isinstance(curves, CombinedDraws):
         return [_part(curves, data, 1.0)]
     weighed = zip(curves.parts, curves.weight, strict=True)
@@ -232,7 +232,7 @@ def _parts(curves: ModelCurves, data: BinaryScores) -> list[_Part]:
     return parts
 
 
-def _part(curves: PartCurves, data: BinaryScores, weight: float) -> _Part:
+def _part(curves: Posterior, data: BinaryScores, weight: float) -> _Part:
     log_score = log_scores(curves, data)
     return _Part(log_score, curves.seen(data, log_score), weight)
 

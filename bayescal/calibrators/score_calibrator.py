@@ -134,7 +134,7 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
         raw score units: for one family its parameters; for warped densities and for several
         families mode, left_width and right_width, as in `summary`; for log-odds fits their values
         at some scores (log_odds). Each further part of a combination has a group of its own. The
-        groups whose names hold engine_draws and engine_constants are what predictions are made
+        groups whose names hold engine_draws are what predictions are made
         from, in the engines' own coordinates. Other groups are observed_data, constant_data,
         maximum_likelihood, evidence (for "exact") and sample_stats (for "nuts").
     log_evidence_ : dict of str to float

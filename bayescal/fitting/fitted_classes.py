@@ -25,7 +25,8 @@ from bayescal.fitting.engines.multiclass.density import Maps
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
 from bayescal.fitting.fit import Fit
-from bayescal.fitting.parts.part import CONSTANTS, DRAWS, POSTERIOR, Groups
+from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
+from bayescal.fitting.posterior import DRAWS
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.class_summary import class_findings
 from bayescal.support import validation

@@ -6,21 +6,21 @@ import math
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.fitting.curves.changed_draws import ChangedDraws
-from bayescal.fitting.curves.combined_draws import ModelCurves, combine
-from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.curves.combined_draws import combine
+from bayescal.fitting.curves.log_odds_draws import ChangedDraws
 from bayescal.fitting.engines.maximum_likelihood import without_densities
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
-from bayescal.fitting.parts.part import DRAWS, POPULATION, POSTERIOR
+from bayescal.fitting.parts.part import POPULATION, POSTERIOR
+from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
@@ -371,7 +371,7 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
             )
         return self._kept[site]
 
-    def _curves(self, drawn: xr.Dataset) -> ModelCurves:
+    def _curves(self, drawn: xr.Dataset) -> Posterior:
         columns = [drawn["shift"].values.ravel(), drawn["slope"].values.ravel() - 1.0]
         if "bend" in drawn:
             columns += list(drawn["bend"].values.reshape(len(columns[0]), -1).T)
@@ -383,7 +383,7 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
         assert again is not None  # noqa: S101
         index = np.arange(kept.size) % again.size
         weight = self.groups[WEIGHTS]["weight"].values
-        return combine((kept, cast("PartCurves", again.take(index))), weight)
+        return combine((kept, again.take(index)), weight)
 
     def fitted_problems(self) -> Problems:
         """Return the problem under the empty name, or one for each site."""

@@ -1,7 +1,7 @@
 """Prior knowledge of a problem: a population learned from a history of others."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,16 +11,9 @@ import xarray as xr
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting.curves.class_draws import read_mixture
 from bayescal.fitting.parts.densities import shapes
-from bayescal.fitting.parts.part import (
-    CONSTANTS,
-    DRAWS,
-    POSTERIOR,
-    Groups,
-    Reading,
-    all_paths,
-    paths_of,
-)
+from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, Reading, all_paths, paths_of
 from bayescal.fitting.parts.pooled import PooledDensities, of_unseen
+from bayescal.fitting.posterior import DRAWS
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.topics import at_topic, read_population, without_topics
@@ -253,7 +246,7 @@ def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
     # The problem states these itself.
     del out[CONSTANTS], out[LIKELIHOOD]
     for k, paths in enumerate(all_paths(groups)):
-        own = replace(paths_of(paths.name, paths.kind, first=k == 0), constants=paths.constants)
+        own = paths_of(paths.name, paths.kind, first=k == 0)
         out[own.draws[0]] = out.pop(paths.draws[0])
         out |= own.note()
     return out
@@ -266,5 +259,4 @@ def draw_of_population(population: Groups, draws: int) -> xr.Dataset:
     kept = np.linspace(0, one.sizes["sample"] - 1, draws).astype(np.intp)
     chain = one.isel(sample=kept).rename(sample="draw").expand_dims(chain=[0])
     chain = chain.assign_coords(draw=np.arange(draws))
-    centre = Reading.of(at_topic(population, None)).centre
-    return shapes(read_mixture(chain, centre), chain)
+    return shapes(read_mixture(chain), chain)

@@ -10,7 +10,8 @@ from scipy import special
 
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.fitting.curves.combined_draws import CombinedDraws
-from bayescal.fitting.curves.curves import Curves, quantiles_of_log_odds
+from bayescal.fitting.curves.curves import quantiles_of_log_odds
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.report.held_out import HeldOut, empirical_log_odds, histogram
 from bayescal.report.rendering import numbers, packed
@@ -76,7 +77,7 @@ class Size:
         return cls(57, 192) if topics <= 100 else cls(49, 128)
 
 
-def thinned(draws: Curves, most: int) -> Curves:
+def thinned(draws: Posterior, most: int) -> Posterior:
     """Return at most so many draws, at even places of their order."""
     index = np.linspace(0, draws.size - 1, min(most, draws.size))
     return draws.take(np.unique(np.rint(index).astype(np.intp)))
@@ -379,7 +380,7 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str) else numbers(value)
 
 
-def prior_log_odds(draws: Curves, score: float) -> Floats:
+def prior_log_odds(draws: Posterior, score: float) -> Floats:
     """
     Return logit P(+) of the population that each draw was fitted to.
 

@@ -6,20 +6,16 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.fitting.curves.curves import LogOddsCurves, check_finite
 from bayescal.fitting.parts.part import Part
+from bayescal.fitting.posterior import SAMPLE, Posterior
 
 
 @dataclass(frozen=True)
-class BaseRateCurves(LogOddsCurves):
+class BaseRateDraws(Posterior):
+    axes = {"prior": (SAMPLE,)}  # noqa: RUF012
+    drawn = ("prior",)
+
     prior: np.ndarray
-
-    @property
-    def size(self):
-        return self.prior.size
-
-    def take(self, index):
-        return replace(self, prior=self.prior[index])
 
     def with_prior(self, prior):
         return replace(self, prior=prior)
@@ -32,16 +28,7 @@ class BaseRateCurves(LogOddsCurves):
 class BaseRateFound:
     counts: tuple[float, float]
     positive: np.ndarray
-    prior: np.ndarray
-
-    def dataset(self, chains, draws):
-        return xr.Dataset(
-            {"prior": (("chain", "draw"), self.prior.reshape(chains, draws))},
-            {"chain": np.arange(chains), "draw": np.arange(draws)},
-        )
-
-    def constants(self):
-        return xr.Dataset()
+    posterior: BaseRateDraws
 
     def evidence(self):
         return xr.Dataset({"resolved": 1})
@@ -56,14 +43,10 @@ class BaseRatePart(Part):
     """The share of positives, whatever the score."""
 
     name = "base_rate"
+    kind_of_draws = BaseRateDraws
 
     def fit(self, task):
         data, options = task.data, task.options
         counts = data.total(False), data.total(True)
         draws = task.rng.beta(1.0 + counts[1], 1.0 + counts[0], options.draws * options.chains)
-        return BaseRateFound(counts, data.positive, draws)
-
-    def read(self, groups, paths, reading):
-        prior = groups[paths.draws[0]]["prior"].values.ravel()
-        check_finite(f"the part {paths.name!r}", prior)
-        return BaseRateCurves(prior)
+        return BaseRateFound(counts, data.positive, BaseRateDraws(draws))

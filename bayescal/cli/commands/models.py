@@ -105,12 +105,14 @@ def _source_in(path: str) -> str:
     """Return the text of the program that a file of results was fitted with, without running it."""
     from bayescal.fitting.engines.program_functions import RECORD, ProgramRecord
     from bayescal.fitting.parts.part import all_paths, flat
+    from bayescal.fitting.parts.program import program_path
     from bayescal.fitting.results.storage import read_tree
 
     groups = flat(read_tree(path))
     for paths in all_paths(groups):
-        if paths.constants in groups and RECORD in groups[paths.constants].attrs:
-            record = ProgramRecord.from_json(groups[paths.constants].attrs[RECORD])
+        kept = groups.get(program_path(paths))
+        if kept is not None:
+            record = ProgramRecord.from_json(kept.attrs[RECORD])
             if record.path:
                 return record.source
     raise ValueError(f"{path} was not fitted with a program of your own.")

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayescal.combining.indicators.models import Indicator, ratio
-from bayescal.fitting.curves.curves import DrawnCurves, blocks
+from bayescal.fitting.curves.curves import blocks
+from bayescal.fitting.posterior import Posterior
 from bayescal.support.validation import Floats, check_same_length
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ScorePosterior:
         return cls(mean, deviation, above, slope, _region(problem, values))
 
 
-def _moments(curves: DrawnCurves, values: Floats, spread: float) -> Floats:
+def _moments(curves: Posterior, values: Floats, spread: float) -> Floats:
     """Return mean, standard deviation, share above 0 and slope, shape (4, n)."""
     moments = np.empty((4, values.size))
     step = STEP * spread

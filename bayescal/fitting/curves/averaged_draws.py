@@ -12,13 +12,14 @@ kernel's means of sigmoid(l_k) and of sigmoid(s), so that the width blurs the de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.curves.curves import LogOddsCurves
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -28,7 +29,7 @@ LEAST_NEAR = 10
 
 
 @dataclass(frozen=True)
-class AveragedDraws(LogOddsCurves):
+class AveragedDraws(Posterior):
     """Curves that are a score, log-odds, plus a deviation in straight pieces."""
 
     knots: Floats  # (knots,): ascending scores
@@ -37,21 +38,7 @@ class AveragedDraws(LogOddsCurves):
     prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
     shift: Floats  # (draws,): what another prior adds
 
-    @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        return int(self.prior.size)
-
-    def take(self, index: NDArray[np.intp]) -> AveragedDraws:
-        """Return the draws at some positions."""
-        return AveragedDraws(
-            self.knots, self.deviation[index], self.prior[index], self.shift[index]
-        )
-
-    def with_prior(self, prior: Floats) -> AveragedDraws:
-        """Return the same draws for a class prior of shape (draws,)."""
-        moved = self.shift + special.logit(prior) - special.logit(self.prior)
-        return replace(self, prior=prior, shift=moved)
+    drawn: ClassVar = ("deviation", "prior", "shift")
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the scores and what each draw adds, shape (draws, scores)."""

@@ -6,18 +6,19 @@ Draw k gives log-odds(s) = logit(prior_k) + log p(s|+, k) - log p(s|-, k).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families import FAMILIES, Family
 from bayescal.families.draws import DensityDraws, density_draws
 from bayescal.families.warps import IDENTITY
-from bayescal.fitting.curves.curves import blocks, check_finite, quantiles
+from bayescal.fitting.curves.curves import blocks, quantiles
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.posterior import Posterior, check_finite
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
@@ -38,14 +39,15 @@ def native_densities(family: Family, draws: xr.Dataset, klass: int) -> DensityDr
     return density_draws((family,), which, sides, asinh_scale, 0.0)
 
 
-def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDraws:
+def mixture_densities(draws: xr.Dataset, klass: int) -> DensityDraws:
     """Return one class's densities by mode, sides, family and warp of each draw."""
     sides = np.stack([_column(draws, name, klass) for name in SIDES])
     if "family" not in draws:  # one family on raw scores
-        names = [draws.attrs["family"]]
+        names, centre = [draws.attrs["family"]], 0.0
         which, asinh_scale = np.zeros(sides.shape[1], np.intp), np.full(sides.shape[1], IDENTITY)
     else:
         names = draws["family"].attrs["flag_meanings"].split()
+        centre = float(draws["centre"])
         which = _column(draws, "family", klass).astype(np.intp)
         asinh_scale = draws["asinh_scale"].values.ravel()
     families = tuple(FAMILIES[name].of_class(klass == 1) for name in names)
@@ -59,26 +61,19 @@ def _column(draws: xr.Dataset, name: str, klass: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class ClassDraws:
+class ClassDraws(Posterior):
     """Draws of both classes' densities and of the class prior."""
+
+    drawn: ClassVar = ("negative", "positive", "prior")
 
     negative: DensityDraws  # the densities
     positive: DensityDraws
     prior: Floats  # (draws,): probability of the positive class
 
     @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        return int(self.prior.size)
-
-    @property
     def densities(self) -> ClassDraws:
         """Return the draws themselves."""
         return self
-
-    def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds of the documents fitted; (draws, documents)."""
-        return self.log_odds(data.score)
 
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats:
         """Return log p(s_i, y_i | k) of each document, for densities see scores and labels."""
@@ -88,13 +83,9 @@ class ClassDraws:
         positive += special.log_expit(prior)
         return np.where(data.positive, positive, negative)
 
-    def take(self, index: NDArray[np.intp]) -> ClassDraws:
-        """Return the draws at some positions."""
-        return ClassDraws(self.negative.take(index), self.positive.take(index), self.prior[index])
-
-    def with_prior(self, prior: Floats) -> ClassDraws:
+    def with_prior(self, prior: Floats) -> Self:
         """Return the same densities with another class prior, of shape (draws,)."""
-        return ClassDraws(self.negative, self.positive, prior)
+        return replace(self, prior=prior)
 
     def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return log p(s|-) and log p(s|+), shape (draws, scores)."""
@@ -130,12 +121,10 @@ def read_draws(
     return ClassDraws(negative, positive, dataset["prior"].values.ravel())
 
 
-def read_mixture(
-    dataset: xr.Dataset, centre: float, whose: str = "the part 'densities'"
-) -> ClassDraws:
+def read_mixture(dataset: xr.Dataset, whose: str = "the part 'densities'") -> ClassDraws:
     """Return the draws of mode and sides, of several families on warps about a centre or of one."""
     _check_finite(whose, dataset, SIDES)
-    negative, positive = (mixture_densities(dataset, k, centre) for k in range(len(KLASS)))
+    negative, positive = (mixture_densities(dataset, k) for k in range(len(KLASS)))
     return ClassDraws(negative, positive, dataset["prior"].values.ravel())
 
 

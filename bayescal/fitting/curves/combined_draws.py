@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.engines.combination import with_lapses
+from bayescal.fitting.posterior import Posterior
 from bayescal.support.numerics import log_odds_of_mixture
 from bayescal.support.validation import Floats
 
@@ -23,10 +24,12 @@ FARTHEST = 700.0
 
 
 @dataclass(frozen=True)
-class CombinedDraws:
+class CombinedDraws(Posterior):
     """Draws from several parts, as many of each as its weight asks for."""
 
-    parts: tuple[PartCurves, ...]  # each with all draws
+    drawn: ClassVar = ("parts", "which", "lapse", "base")
+
+    parts: tuple[Posterior, ...]  # each with all draws
     weight: Floats  # (parts,): their weights, which sum to one
     which: NDArray[np.intp]  # (draws,): the part that each draw of the combination is of
     # (draws,): share of documents whose label has nothing to do with their score; None for no
@@ -40,11 +43,6 @@ class CombinedDraws:
     reach: tuple[float, float] | None = None
 
     @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        return int(self.which.size)
-
-    @property
     def prior(self) -> Floats:
         """Return the draws of P(+) by the first part."""
         return self.parts[0].prior
@@ -53,13 +51,6 @@ class CombinedDraws:
     def densities(self) -> ClassDraws | None:
         """Return the part that has class densities; None if none has."""
         return next((part.densities for part in self.parts if part.densities is not None), None)
-
-    def take(self, index: NDArray[np.intp]) -> CombinedDraws:
-        """Return the draws at some positions."""
-        parts = tuple(part.take(index) for part in self.parts)
-        lapse = None if self.lapse is None else self.lapse[index]
-        which, base = self.which[index], self.base[index]
-        return CombinedDraws(parts, self.weight, which, lapse, base, self.reach)
 
     def with_prior(self, prior: Floats) -> CombinedDraws:
         """
@@ -97,7 +88,7 @@ class CombinedDraws:
         return out.T
 
     @cached_property
-    def _own(self) -> list[PartCurves]:
+    def _own(self) -> list[Posterior]:
         """The parts, each with the draws alone that are of it."""
         rows = (np.flatnonzero(self.which == k) for k in range(len(self.parts)))
         return [part.take(own) for own, part in zip(rows, self.parts, strict=True)]
@@ -170,12 +161,8 @@ class CombinedDraws:
         return float(self.lapse.mean()), float(np.average(self.base, weights=self.lapse))
 
 
-# The curve of a model: that of its one part, or of several.
-ModelCurves = PartCurves | CombinedDraws
-
-
 def combine(
-    parts: tuple[PartCurves, ...],
+    parts: tuple[Posterior, ...],
     weight: Floats,
     lapse: Floats | None = None,
     order: int = 0,
@@ -195,7 +182,7 @@ def combine(
     return CombinedDraws(parts, weight, which, lapse, _own_prior(parts, which), reach)
 
 
-def _own_prior(parts: tuple[PartCurves, ...], which: NDArray[np.intp]) -> Floats:
+def _own_prior(parts: tuple[Posterior, ...], which: NDArray[np.intp]) -> Floats:
     """Return P(+) of each draw as the part has it that the draw is of."""
     own: Floats = np.stack([part.prior for part in parts])[which, np.arange(which.size)]
     return own

@@ -4,14 +4,12 @@ Scores are taken in blocks, so that memory never holds draws x scores for more t
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from numpy.typing import ArrayLike
 
-from bayescal.fitting.scores import BinaryScores
-from bayescal.support.numerics import log_sum_exp, probability
+from bayescal.fitting.posterior import Posterior, log_odds_of_mean
 from bayescal.support.validation import Floats, as_reals, check_fraction, unmasked
 
 # Another class prior at prediction time: a number, a distribution, or draws of one.
@@ -116,92 +114,9 @@ def simultaneous_tail(curves: Floats, level: float) -> float:
 
 
 BLOCK_ELEMENTS = 1 << 22
-NOT_FINITE = "hold values that are not finite"
 
 
-class DrawnCurves(Protocol):
-    """Draws of log-odds as a function of one number."""
-
-    @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        ...
-
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """Return the draws at some positions."""
-        ...
-
-    def log_odds(self, scores: Floats) -> Floats:
-        """Return log-odds of shape (draws, scores)."""
-        ...
-
-
-class Curves(DrawnCurves, Protocol):
-    """Posterior draws of log-odds as a function of the raw score."""
-
-    @property
-    def prior(self) -> Floats:
-        """Return the draws of P(+) of the population fitted, shape (draws,)."""
-        ...
-
-    @property
-    def densities(self) -> Any:  # a ClassDraws, which is built on this module
-        """Return the draws of class densities among them; None where there are none."""
-        ...
-
-    def with_prior(self, prior: Floats) -> Self:
-        """Return the same draws for a class prior of shape (draws,)."""
-        ...
-
-    def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of P(+ | s, data), shape (scores,)."""
-        ...
-
-
-class PartCurves(Curves, Protocol):
-    """The curves of one part, which also says what it was fitted to."""
-
-    def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds of the documents fitted, as the part saw them; (draws, documents)."""
-        ...
-
-    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
-        """Return the log likelihood of each document under each draw's posterior."""
-        ...
-
-
-class LogOddsCurves:
-    """Base class of curves fitted to labels given scores."""
-
-    @property
-    def densities(self) -> None:
-        """Return None: there are no class densities."""
-        return
-
-    def log_odds(self, scores: Floats) -> Floats:
-        """Return log-odds of shape (draws, scores)."""
-        raise NotImplementedError
-
-    def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
-        return log_odds_of_mean(self.log_odds(scores))
-
-    def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds of the documents fitted; (draws, documents)."""
-        return self.log_odds(data.score)
-
-    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
-        """Return the log likelihood of each document's label, all that was fitted to."""
-        return log_score
-
-
-def check_finite(whose: str, *values: Floats) -> None:
-    """Refuse draws that no curve can be read from."""
-    if not all(np.isfinite(each).all() for each in values):
-        raise ValueError(f"the draws of {whose} {NOT_FINITE}: fit again.")
-
-
-def predictive_log_odds(draws: Curves, scores: Floats) -> Floats:
+def predictive_log_odds(draws: Posterior, scores: Floats) -> Floats:
     """Return the log-odds of P(+ | s, data); shape (scores,)."""
     out = np.empty_like(scores)
     for part in blocks(draws.size, scores.size):
@@ -209,7 +124,7 @@ def predictive_log_odds(draws: Curves, scores: Floats) -> Floats:
     return out
 
 
-def mean_log_odds(draws: Curves, scores: Floats) -> Floats:
+def mean_log_odds(draws: Posterior, scores: Floats) -> Floats:
     """Return the log-odds of the mean over draws of P_k(+|s); shape (scores,)."""
     out = np.empty_like(scores)
     for part in blocks(draws.size, scores.size):
@@ -217,28 +132,7 @@ def mean_log_odds(draws: Curves, scores: Floats) -> Floats:
     return out
 
 
-def log_odds_of_mean(curves: Floats) -> Floats:
-    """
-    Return the log-odds of the mean over draws of the probability; shape (scores,).
-
-    Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
-    """
-    positive = probability(curves).mean(axis=0)
-    negative = 1.0 - positive
-    # Where the difference cancels, the other mean by itself.
-    near_one = np.flatnonzero(negative < 0.1)
-    negative[near_one] = probability(-curves[:, near_one]).mean(axis=0)
-    # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.
-    far = np.flatnonzero(np.minimum(positive, negative) < 1e-290)
-    with np.errstate(divide="ignore"):
-        out: Floats = np.log(positive) - np.log(negative)
-    if far.size:
-        log_p = special.log_expit(curves[:, far]), special.log_expit(-curves[:, far])
-        out[far] = log_sum_exp(log_p[0], axis=0) - log_sum_exp(log_p[1], axis=0)
-    return out
-
-
-def quantiles_of_log_odds(draws: Curves, scores: Floats, levels: Floats) -> Floats:
+def quantiles_of_log_odds(draws: Posterior, scores: Floats, levels: Floats) -> Floats:
     """Return pointwise quantiles over draws of the log-odds, shape (levels, scores)."""
     out = np.empty((levels.size, scores.size))
     for part in blocks(draws.size, scores.size):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.curves.curves import PartCurves, check_finite, log_odds_of_mean
 from bayescal.fitting.engines.atoms import GROUP
+from bayescal.fitting.posterior import Posterior, check_finite, log_odds_of_mean
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -21,10 +21,12 @@ SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
-class LevelledCurves:
+class LevelledCurves(Posterior):
     """A part's curves between ends of the scores that have levels of their own."""
 
-    part: PartCurves  # fitted to the documents that are at no such end
+    drawn: ClassVar = ("part", "level", "prior")
+
+    part: Posterior  # fitted to the documents that are at no such end
     end: Floats  # (ends,): scores, at one end or both
     # (ends,): whether documents lie above the end, so that it is the smallest score
     lowest: NDArray[np.bool_]
@@ -32,19 +34,9 @@ class LevelledCurves:
     prior: Floats  # (draws,): P(+) of all documents
 
     @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        return self.part.size
-
-    @property
     def densities(self) -> Any:
         """Return the draws of the part's class densities, if it has any."""
         return self.part.densities
-
-    def take(self, index: NDArray[np.intp]) -> LevelledCurves:
-        """Return the draws at some positions."""
-        part, level, prior = self.part.take(index), self.level[index], self.prior[index]
-        return replace(self, part=part, level=level, prior=prior)
 
     def with_prior(self, prior: Floats) -> LevelledCurves:
         """Return the same draws for a class prior: the part's own moves by as much as that."""
@@ -89,8 +81,8 @@ class LevelledCurves:
 
 
 def read_levels(
-    groups: Mapping[str, xr.Dataset], curves: tuple[PartCurves, ...], lapse: Floats | None
-) -> tuple[PartCurves, ...]:
+    groups: Mapping[str, xr.Dataset], curves: tuple[Posterior, ...], lapse: Floats | None
+) -> tuple[Posterior, ...]:
     """Return the parts' curves with the levels that a tree holds, if it holds any."""
     if GROUP not in groups:
         return curves

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.curves.curves import Curves, LogOddsCurves, PartCurves
 from bayescal.fitting.engines.program import log_likelihood, simulate_scores
 from bayescal.fitting.engines.program_functions import ProgramFunctions
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
@@ -51,26 +50,14 @@ class ProgramDraws:
 
 
 @dataclass(frozen=True)
-class ProgramLogOdds(LogOddsCurves):
+class ProgramLogOdds(Posterior):
     """Draws of log-odds by a program of labels given scores."""
+
+    drawn: ClassVar = ("draws", "prior", "shift")
 
     draws: ProgramDraws
     prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
     shift: Floats  # (draws,): what another prior adds
-
-    @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        return int(self.prior.size)
-
-    def take(self, index: NDArray[np.intp]) -> ProgramLogOdds:
-        """Return the draws at some positions."""
-        return ProgramLogOdds(self.draws.take(index), self.prior[index], self.shift[index])
-
-    def with_prior(self, prior: Floats) -> ProgramLogOdds:
-        """Return the same draws for a class prior of shape (draws,)."""
-        moved = self.shift + special.logit(prior) - special.logit(self.prior)
-        return replace(self, prior=prior, shift=moved)
 
     def of(self, covariates: Covariates) -> ProgramLogOdds:
         """Return the same draws for documents with other columns."""
@@ -152,10 +139,6 @@ class ProgramClassDraws(ClassDraws):
         """Return the draws at some positions."""
         return self.of_draws(self.draws.take(index), self.prior[index])
 
-    def with_prior(self, prior: Floats) -> ProgramClassDraws:
-        """Return the same densities with another class prior, of shape (draws,)."""
-        return replace(self, prior=prior)
-
     def of(self, covariates: Covariates) -> ProgramClassDraws:
         """Return the same draws for documents with other columns."""
         return self.of_draws(replace(self.draws, covariates=covariates), self.prior)
@@ -189,17 +172,14 @@ def _comparable(positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class DocumentCurves:
+class DocumentCurves(Posterior):
     """Curves as functions of a document's position, which stands in the place of a score."""
 
-    curves: PartCurves
+    drawn: ClassVar = ("curves",)
+
+    curves: Posterior
     score: Floats  # (n,): of the documents
     covariates: Covariates
-
-    @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        return self.curves.size
 
     @property
     def prior(self) -> Floats:
@@ -210,10 +190,6 @@ class DocumentCurves:
     def densities(self) -> Any:
         """Return the draws of class densities of typical documents."""
         return self.curves.densities
-
-    def take(self, index: NDArray[np.intp]) -> DocumentCurves:
-        """Return the draws at some positions."""
-        return replace(self, curves=self.curves.take(index))
 
     def with_prior(self, prior: Floats) -> DocumentCurves:
         """Return the same draws for a class prior of shape (draws,)."""
@@ -229,7 +205,7 @@ class DocumentCurves:
         own, rows = self._at(scores)
         return own.predictive(self.score[rows])
 
-    def _at(self, scores: Floats) -> tuple[Curves, NDArray[np.intp]]:
+    def _at(self, scores: Floats) -> tuple[Posterior, NDArray[np.intp]]:
         rows = scores.astype(np.intp)
         curves: Any = self.curves
         return curves.of(self.covariates.take(rows)), rows

@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import ModelCurves, combine
-from bayescal.fitting.curves.curves import PartCurves, check_finite
+from bayescal.fitting.curves.combined_draws import combine
 from bayescal.fitting.curves.end_levels import read_levels
 from bayescal.fitting.engines import combination as engine
 from bayescal.fitting.engines.monotone.engine import (
@@ -25,7 +24,6 @@ from bayescal.fitting.parts.identity import IDENTITY
 from bayescal.fitting.parts.monotone import LEARNED, LOGISTIC, MONOTONE
 from bayescal.fitting.parts.part import (
     COMBINATION,
-    DRAWS,
     LAPSE,
     Finding,
     Groups,
@@ -41,6 +39,7 @@ from bayescal.fitting.parts.part import (
 from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
+from bayescal.fitting.posterior import DRAWS, Posterior, check_finite
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.stacking import log_scores
 from bayescal.support.numerics import class_prior, log_odds_of_mixture, log_sum_exp
@@ -135,7 +134,7 @@ def _with_likeliest(options: Options, population: LogOddsPopulation, probability
 
 
 def without_populations(options: Options) -> Options:
-    """Return the same, of scores of which nothing is known."""
+    """Return the options without learned populations."""
     return replace(options, populations=(), like_populations=0.0)
 
 
@@ -239,8 +238,8 @@ def fit_parts(
         fits[part.name] = part.fit(Task(own, options, rng, fits))
 
     fit(first)
-    paths = first.paths(fits[first.name], first=True)
-    groups = stored(paths, fits[first.name], options.chains, options.draws)
+    shape = options.chains, options.draws
+    groups = first.store(fits[first.name], first=True, shape=shape)
     if not others:
         return groups
     documents = engine.pick_documents(data.given_scores, rng)
@@ -248,14 +247,13 @@ def fit_parts(
     for part in (first, *others):
         if part is not first:
             fit(part)
-            paths = part.paths(fits[part.name], first=False)
-            groups |= stored(paths, fits[part.name], options.chains, options.draws)
+            groups |= part.store(fits[part.name], first=False, shape=shape)
         left_out[part.name] = fits[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.belief(options) for part in weighed}
     groups[COMBINATION] = engine.combination_dataset(left_out, belief, data.given_scores, documents)
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
-    groups |= lapse_groups(lapses, (options.chains, options.draws))
+    groups |= lapse_groups(lapses, shape)
     return groups | compared.groups
 
 
@@ -267,7 +265,7 @@ def _draw_lapses(
     options: Options,
     rng: np.random.Generator,
 ) -> Floats | None:
-    """Return the draws of lambda, of what the mixture of all parts says of labels left out."""
+    """Return draws of the lapse rate given the mixture's leave-one-out predictions."""
     log_odds = np.stack([left_out[name] for name in combination["part"].values])
     mixture = log_odds_of_mixture(log_odds, combination["weight"].values)
     positive, weight = data.positive[documents.index], documents.weight
@@ -291,18 +289,6 @@ def with_those_followed(parts: Iterable[Part], options: Options) -> list[Part]:
     return [part for part in all_parts(options) if part.name in wanted]
 
 
-def stored(paths: PartPaths, fit: PartFit, chains: int, draws: int) -> dict[str, xr.Dataset]:
-    """Return an engine's results as groups of a tree, and the group that names them."""
-    groups = paths.note()
-    if paths.draws:
-        groups[paths.draws[0]] = fit.dataset(chains, draws)
-    if paths.draws and paths.evidence:
-        groups[paths.evidence] = fit.evidence()
-    if paths.constants:
-        groups[paths.constants] = fit.constants()
-    return groups
-
-
 def raw_groups(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the groups of draws in raw score units that results leave to be derived."""
     parts = all_paths(groups)
@@ -319,16 +305,16 @@ def raw_groups(groups: Groups) -> dict[str, xr.Dataset]:
 
 def read_curves(
     groups: Groups, parts: Sequence[PartPaths], reading: Reading
-) -> dict[str, PartCurves]:
+) -> dict[str, Posterior]:
     """Return the curves of all parts, by name."""
-    curves: dict[str, PartCurves] = {}
+    curves: dict[str, Posterior] = {}
     for paths in parts:
         own = replace(reading, before=curves)
         curves[paths.name] = part_of(paths.kind).read(groups, paths, own)
     return curves
 
 
-def read_stack(groups: Groups, reading: Reading) -> ModelCurves:
+def read_stack(groups: Groups, reading: Reading) -> Posterior:
     """Return the curve of a model, of its one part or of the mixture of all."""
     lapse = read_lapse(groups)
     curves = tuple(read_curves(groups, all_paths(groups), reading).values())

@@ -13,7 +13,6 @@ from bayescal.families import FAMILIES, Family, Fit
 from bayescal.families.draws import density_draws, raw_shapes
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.class_draws import ClassDraws, read_draws, read_mixture
-from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.engines.exact.engine import (
     EFFICIENCY_LIMIT,
     DensityFit,
@@ -24,7 +23,7 @@ from bayescal.fitting.engines.exact.mixture import Hyperparameters
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import (
-    DRAWS,
+    POSTERIOR,
     UNITS,
     Finding,
     Groups,
@@ -38,6 +37,7 @@ from bayescal.fitting.parts.part import (
     own_paths,
     paths_of,
 )
+from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.scores import KLASS, BinaryScores
 
 if TYPE_CHECKING:
@@ -85,17 +85,21 @@ class DensitiesPart(Part):
             return own_paths(self.name, self.name)
         return paths_of(self.name, self.name, first=first)
 
+    def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+        """Return the groups of their draws and diagnostics."""
+        paths = self.paths(fit, first=first)
+        return paths.note() | {paths.draws[0]: fit.dataset(*shape), paths.evidence: fit.evidence()}
+
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> ClassDraws:
         """Return their draws."""
         draws = groups[paths.draws[0]]
-        if paths.constants:
-            centre = float(groups[paths.constants]["centre"])
-            return read_mixture(draws, centre, reading.whose(paths.name))
+        if "family" in {*draws.variables, *draws.attrs}:
+            return read_mixture(draws, reading.whose(paths.name))
         # Of one family on raw scores, that of maximum likelihood.
         family = FAMILIES[groups["maximum_likelihood"].attrs["family"]]
         return read_draws(family, draws, reading.whose(paths.name))
 
-    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+    def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return mode, left_width and right_width of every draw; see `density_shapes`."""
         assert curves.densities is not None  # noqa: S101
         return shapes(curves.densities, draws)
@@ -104,7 +108,7 @@ class DensitiesPart(Part):
         self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
     ) -> Iterator[Row]:
         """Yield mode and widths, or the parameters of one family on raw scores, by class."""
-        return rows_of_classes(fits, posterior, labels, mixed=bool(paths.constants))
+        return rows_of_classes(fits, posterior, labels, mixed=paths.draws != (POSTERIOR,))
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the grid and with the proposals."""
@@ -131,7 +135,7 @@ class DensitiesPart(Part):
             options.families, asinh_scales_of(options), scale, self.hyperparameters_of(options)
         )
 
-    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the prior, of the variables of the posterior."""
         options = task.options
         parameters = draw_prior(
@@ -144,7 +148,7 @@ class DensitiesPart(Part):
             monotone=options.monotone,
         )
         drawn = parameters.dataset(1, options.draws)
-        return drawn if parameters.plain else shapes(read_mixture(drawn, parameters.centre), drawn)
+        return drawn if parameters.plain else shapes(read_mixture(drawn), drawn)
 
 
 def asinh_scales_of(options: Options) -> tuple[float, ...]:

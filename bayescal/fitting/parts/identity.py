@@ -1,13 +1,14 @@
 """Scores that are log-odds already, taken at their word: do not calibrate."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.fitting.curves.log_odds_draws import IdentityDraws
-from bayescal.fitting.parts.part import Groups, Options, Part, PartFit, PartPaths, Reading, Task
+from bayescal.fitting.parts.part import Groups, Options, Part, PartPaths, Reading, Task
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -17,14 +18,6 @@ class Untouched:
     """The result of a part without parameters."""
 
     score: Floats  # (n,): log-odds
-
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return nothing."""
-        return xr.Dataset()
-
-    def constants(self) -> xr.Dataset:
-        """Return nothing."""
-        return xr.Dataset()
 
     def evidence(self) -> xr.Dataset:
         """Return nothing."""
@@ -48,9 +41,9 @@ class IdentityPart(Part):
         """Return the scores: there is nothing to fit."""
         return Untouched(task.data.score)
 
-    def paths(self, fit: PartFit, *, first: bool) -> PartPaths:
-        """Return no paths: there are no draws to keep."""
-        return PartPaths(self.name, self.name, ())
+    def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+        """Return the part's name alone: there are no draws to keep."""
+        return PartPaths(self.name, self.name, ()).note()
 
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> IdentityDraws:
         """Return as many draws as another part has, and its class prior."""

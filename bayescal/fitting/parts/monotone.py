@@ -10,27 +10,17 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families.warps import IDENTITY, unwarp
-from bayescal.fitting.curves.curves import PartCurves
-from bayescal.fitting.curves.log_odds_draws import MonotoneDraws, read_monotone
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import (
     LogOddsFit,
+    MonotoneDraws,
     draw_prior,
     fit_around,
     fit_monotone,
 )
 from bayescal.fitting.parts.configured import ASINH_SCALES
-from bayescal.fitting.parts.part import (
-    DRAWS,
-    Finding,
-    Groups,
-    Options,
-    Part,
-    PartPaths,
-    Reading,
-    Task,
-    at_scores,
-)
+from bayescal.fitting.parts.part import Finding, Options, Part, Reading, Task, at_scores
+from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.support.numerics import rounding
@@ -51,6 +41,7 @@ class LogOddsPart(Part):
     """Log-odds that rise with the score, fitted to the labels directly."""
 
     hyperparameters = OF_PRIOR
+    kind_of_draws = MonotoneDraws
 
     def __init__(self, name: str, title: str, text: str) -> None:
         self.name, self.title, self.text = name, title, text
@@ -85,11 +76,7 @@ class LogOddsPart(Part):
         asked = options.warps.get(self.name)
         return ENDS if asked is None or asked == ASINH_SCALES else asked
 
-    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> PartCurves:
-        """Return its draws."""
-        return read_log_odds(groups, paths, reading.whose(paths.name))
-
-    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+    def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where their slope changes and at the ends of the scores fitted."""
         assert isinstance(curves, MonotoneDraws)  # noqa: S101
         return at_scores(curves, draws, _nodes(curves, reading.score_range))
@@ -114,7 +101,7 @@ class LogOddsPart(Part):
         hyperparameters.pop(SEGMENTS, None)
         return [block(self.title, self.text, hyperparameters, scale, straight=self.segments == 1)]
 
-    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of the prior's log-odds, at the posterior's scores and on its warp."""
         assert isinstance(curves, MonotoneDraws)  # noqa: S101
         options = task.options
@@ -173,18 +160,6 @@ class LogisticPart(LogOddsPart):
     def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
         """Return the warps to choose from, in units of the scores' spread; by default none."""
         return options.warps.get(self.name) or (IDENTITY,)
-
-
-def read_log_odds(
-    groups: Groups, paths: PartPaths, whose: str | None = None, prior: Floats | None = None
-) -> MonotoneDraws:
-    """
-    Return the draws of log-odds in straight pieces; raise ValueError if they are not finite.
-
-    The prior is that of another part, where the group of draws holds none.
-    """
-    draws, constants = groups[paths.draws[0]], groups[paths.constants]
-    return read_monotone(draws, constants, whose or f"the part {paths.name!r}", prior)
 
 
 def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import Family, ScaleFloorOption
-from bayescal.fitting.curves.curves import NOT_FINITE, PartCurves
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsPopulation
+from bayescal.fitting.posterior import DRAWS, NOT_FINITE, Posterior, check_finite, pack, unpack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -71,15 +71,7 @@ class Options:
 
 
 class PartFit(Protocol):
-    """The posterior of a part, as its engine returns it."""
-
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws, with the dimensions chain and draw."""
-        ...
-
-    def constants(self) -> xr.Dataset:
-        """Return the constants that convert the draws to raw score units."""
-        ...
+    """What the engine of a part returns, beside draws that `Part.store` keeps."""
 
     def evidence(self) -> xr.Dataset:
         """Return the diagnostics of the draws."""
@@ -105,13 +97,11 @@ class Task:
         return self.laplace_fits.data
 
 
-# Where a tree of results keeps each part: groups below parts/<name>, which names its kind.
-#
-# A tree is read as a flat mapping from the paths of its groups to their datasets.
+# A tree of results keeps each part in groups below parts/<name>, whose own attributes say where. It
+# is read as a flat mapping from the paths of its groups to their datasets.
 
 Groups = Mapping[str, xr.Dataset]
 
-DRAWS = ("chain", "draw")  # dimensions of every group of draws
 FOLDER = "parts"
 POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
 MODE = "mode"  # the same of one posterior mode, without draws
@@ -123,49 +113,28 @@ LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do
 
 @dataclass(frozen=True)
 class PartPaths:
-    """Where a part is kept."""
+    """The groups of a part."""
 
     name: str  # of the part, as tables say it
     # What reads it: a key of `bayescal.fitting.parts.combination.PARTS`, or of those of many topics
     kind: str
-    # The groups that hold its draws as the engine made them, which curves are read from; none for a
-    # part without any
-    draws: tuple[str, ...]
-    # The group of the constants that turn them into raw score units; empty if they are in them
-    constants: str = ""
-    # The group of the same draws in raw score units, for people; empty for draws that are in them
-    # and for those of many topics, which would take twice the memory
+    draws: tuple[str, ...]  # the engine's draws, which curves are read from; may be empty
+    # The same draws in raw score units, for people; empty if the engine's draws are in these, and
+    # for draws of many topics, which would take twice the memory
     raw: str = ""
-    evidence: str = ""  # the group that says how well the draws were made; it may be absent
-
-    @property
-    def folder(self) -> str:
-        """Return the group that names the part's kind and where the rest of it is."""
-        return f"{FOLDER}/{self.name}"
+    evidence: str = ""  # diagnostics of the draws; the group may be absent
 
     def note(self) -> dict[str, xr.Dataset]:
-        """Return that group."""
-        attrs = {
-            "kind": self.kind,
-            "draws": ",".join(self.draws),
-            "constants": self.constants,
-            "raw": self.raw,
-            "evidence": self.evidence,
-        }
-        return {self.folder: xr.Dataset(attrs=attrs)}
+        """Return the group whose attributes are these paths."""
+        attrs = {name: each for name, each in vars(self).items() if name != "name"}
+        return {f"{FOLDER}/{self.name}": xr.Dataset(attrs=attrs | {"draws": ",".join(self.draws)})}
 
 
 def paths_of(name: str, kind: str, *, first: bool) -> PartPaths:
     """Return the paths of a part whose engine draws in coordinates of its own."""
     folder = f"{FOLDER}/{name}"
-    return PartPaths(
-        name=name,
-        kind=kind,
-        draws=(f"{folder}/engine_draws",),
-        constants=f"{folder}/engine_constants",
-        raw=POSTERIOR if first else f"{folder}/draws",
-        evidence=f"{folder}/evidence",
-    )
+    raw = POSTERIOR if first else f"{folder}/draws"
+    return PartPaths(name, kind, (f"{folder}/engine_draws",), raw, f"{folder}/evidence")
 
 
 def own_paths(name: str, kind: str, group: str = POSTERIOR) -> PartPaths:
@@ -174,23 +143,22 @@ def own_paths(name: str, kind: str, group: str = POSTERIOR) -> PartPaths:
 
 
 def all_paths(groups: Groups) -> list[PartPaths]:
-    """Return where the parts are of which a tree holds draws, in their order."""
+    """Return the paths of all parts that a tree holds, in their order."""
     stored = {}
     for path, group in groups.items():
         folder, _, name = path.partition("/")
         if folder == FOLDER and name and "/" not in name:
-            note = dict(group.attrs)
-            draws = tuple(path for path in note.pop("draws").split(",") if path)
-            stored[name] = PartPaths(name=name, draws=draws, **note)
+            draws = tuple(each for each in group.attrs["draws"].split(",") if each)
+            stored[name] = PartPaths(**(dict(group.attrs) | {"name": name, "draws": draws}))
     if COMBINATION not in groups:
         return list(stored.values())
     return [stored[name] for name in groups[COMBINATION]["part"].values.tolist()]
 
 
 def model_name(groups: Groups) -> str:
-    """Return the parts of a model by their names; of one family on raw scores its name."""
+    """Return the names of a model's parts; of one family on raw scores the family's."""
     parts = all_paths(groups)
-    if any(paths.constants for paths in parts) or len(parts) > 1:
+    if parts and (len(parts) > 1 or parts[0] != own_paths(parts[0].name, "densities")):
         return ", ".join(paths.name for paths in parts)
     return str(groups["maximum_likelihood"].attrs["family"])
 
@@ -276,7 +244,7 @@ def any_of(wrong: xr.Variable) -> NDArray[np.bool_]:
 
 
 def unresolved(part: str, evidence: xr.Dataset) -> Iterator[Finding]:
-    """Find evidence that says of itself that the posterior was not resolved."""
+    """Report parts whose posterior grid was not resolved."""
     if "resolved" in evidence and not evidence["resolved"].all():
         yield Finding("the posterior of {whose} was not resolved", AGAIN, part)
 
@@ -303,7 +271,7 @@ class Reading:
     score_range: tuple[float, float]  # the smallest and the largest score fitted
     topic: str = ""  # the topic, for messages; empty for a problem without topics
     # The parts read before it, by name
-    before: Mapping[str, PartCurves] = field(default_factory=dict)
+    before: Mapping[str, Posterior] = field(default_factory=dict)
 
     @classmethod
     def of(cls, groups: Groups, topic: str = "") -> Self:
@@ -339,6 +307,7 @@ class Part(ABC):
     # given the score
     models_scores: bool = False
     constant_draws: tuple[str, ...] = ()  # variables whose draws may be all the same
+    kind_of_draws: ClassVar[type[Posterior]]  # what `fit` draws, if `pack` and `unpack` store it
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether it is part of the combination; False for those to be asked for by name."""
@@ -360,11 +329,24 @@ class Part(ABC):
         """Return where a tree keeps it."""
         return paths_of(self.name, self.name, first=first)
 
-    @abstractmethod
-    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> PartCurves:
-        """Return its curves."""
+    def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+        """Return the groups that keep its posterior of that many chains and draws."""
+        paths = self.paths(fit, first=first)
+        draws = pack(fit.posterior, shape)
+        return paths.note() | {paths.draws[0]: draws, paths.evidence: fit.evidence()}
 
-    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> Posterior:
+        """Return the draws that a tree keeps; raise ValueError if they are not finite."""
+        drawn: Posterior = self.unpacked(groups[paths.draws[0]], reading.whose(paths.name))
+        return drawn
+
+    def unpacked(self, draws: xr.Dataset, whose: str, **known: Floats) -> Any:
+        """Return the draws of a group."""
+        read = unpack(self.kind_of_draws, draws, **known)
+        check_finite(whose, *(getattr(read, name) for name in read.drawn))
+        return read
+
+    def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return the draws in raw score units, for people: by default log-odds at some scores."""
         low, high = reading.score_range
         return at_scores(curves, draws, np.linspace(low, high, NODES))
@@ -388,12 +370,12 @@ class Part(ABC):
 
         return [Block(self.name, (type(self).__doc__ or "").strip().partition("\n")[0])]
 
-    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from its prior, of the variables of `raw`."""
         raise ValueError(f"the part {self.name!r} does not draw from its prior.")
 
 
-def at_scores(curves: PartCurves, draws: xr.Dataset, at: Floats, dim: str = "score") -> xr.Dataset:
+def at_scores(curves: Posterior, draws: xr.Dataset, at: Floats, dim: str = "score") -> xr.Dataset:
     """Return the log-odds of every draw at some scores, or along another dimension."""
     shape = tuple(draws.sizes[name] for name in DRAWS)
     log_odds = (*DRAWS, dim), curves.log_odds(at).reshape(*shape, at.size)

@@ -10,15 +10,14 @@ import xarray as xr
 from bayescal.families import Family
 from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.combined_draws import CombinedDraws, combine
-from bayescal.fitting.curves.curves import PartCurves
-from bayescal.fitting.curves.log_odds_draws import MonotoneDraws, PopulationRecalibratedDraws
+from bayescal.fitting.curves.log_odds_draws import PopulationRecalibratedDraws
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS
+from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.pooled.hyperposterior import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
 from bayescal.fitting.parts.densities import DensitiesPart
-from bayescal.fitting.parts.monotone import MONOTONE, LogOddsPart, read_log_odds
+from bayescal.fitting.parts.monotone import MONOTONE, LogOddsPart
 from bayescal.fitting.parts.part import (
-    CONSTANTS,
     FOLDER,
     POPULATION,
     POSTERIOR,
@@ -32,6 +31,7 @@ from bayescal.fitting.parts.part import (
     paths_of,
 )
 from bayescal.fitting.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS, RecalibratedPart
+from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.inference.importance import WORST_EFFICIENCY
 from bayescal.support.validation import Floats
 
@@ -90,7 +90,9 @@ class PooledMonotone(Pooled, LogOddsPart):
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> MonotoneDraws:
         """Return the draws; P(+) is that of the densities, which all parts share."""
         prior = next(iter(reading.before.values())).prior
-        return read_log_odds(groups, paths, reading.whose(paths.name), prior)
+        draws = groups[paths.draws[0]]
+        curves: MonotoneDraws = self.unpacked(draws, reading.whose(paths.name), prior=prior)
+        return curves
 
 
 class PooledRecalibrated(RecalibratedPart):
@@ -100,12 +102,12 @@ class PooledRecalibrated(RecalibratedPart):
         self, groups: Groups, paths: PartPaths, reading: Reading
     ) -> PopulationRecalibratedDraws:
         """Return the draws, along the log-odds of the densities' mixture."""
-        constants = groups[paths.constants]
-        alpha, beta = constants["base"].values.tolist()
-        densities = [_densities(reading.before[name]) for name in constants["density"].values]
-        base = mixture(densities, constants["base_weight"].values)
+        draws = groups[paths.draws[0]]
+        alpha, beta = draws["base"].values.tolist()
+        densities = [_densities(reading.before[name]) for name in draws["density"].values]
+        base = mixture(densities, draws["base_weight"].values)
         # The topic's own P(+), not that of all topics, to whose labels the curve was fitted.
-        own = read_log_odds(groups, paths, reading.whose(paths.name))
+        own = self.unpacked(draws, reading.whose(paths.name))
         along = replace(own, prior=densities[0].prior)
         return PopulationRecalibratedDraws(base, along, (alpha, beta))
 
@@ -117,7 +119,7 @@ def mixture(densities: Sequence[ClassDraws], base_weight: Floats) -> CombinedDra
     return combine(tuple(each.take(kept) for each in densities), base_weight)
 
 
-def _densities(curves: PartCurves) -> ClassDraws:
+def _densities(curves: Posterior) -> ClassDraws:
     densities: ClassDraws | None = curves.densities
     assert densities is not None  # noqa: S101
     return densities
@@ -152,7 +154,6 @@ def densities_paths(family: Family, families: Sequence[Family]) -> PartPaths:
         name=family.name,
         kind=PooledDensities.name,
         draws=(draws, of_unseen(draws), hyperparameters_path(family.name)),
-        constants=CONSTANTS,
         evidence=f"{folder}/evidence",
     )
 
@@ -171,7 +172,7 @@ RECALIBRATED_PATHS = paths_of(RECALIBRATED.name, "pooled recalibrated", first=Fa
 
 def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the group of the recalibrated curve in log-odds of the densities, for people."""
-    (draws,) = RECALIBRATED_PATHS.draws
-    along = read_log_odds(groups, RECALIBRATED_PATHS)
-    shown = at_scores(along, groups[draws], SHOWN_LOG_ODDS, "density_log_odds")
+    draws = groups[RECALIBRATED_PATHS.draws[0]]
+    along = unpack(MonotoneDraws, draws)
+    shown = at_scores(along, draws, SHOWN_LOG_ODDS, "density_log_odds")
     return {RECALIBRATED_PATHS.raw: shown}

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from bayescal.families import FAMILIES
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.covariates import Covariates
-from bayescal.fitting.curves.curves import PartCurves, check_finite
 from bayescal.fitting.curves.program_draws import ProgramClassDraws, ProgramDraws, ProgramLogOdds
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.engines.program import CHAINS, DRAWS, PRIOR, ProgramInference
@@ -33,6 +32,7 @@ from bayescal.fitting.parts.part import (
     Row,
     Task,
 )
+from bayescal.fitting.posterior import Posterior, check_finite
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference import stacking
 from bayescal.inference.chains import check_chains
@@ -59,14 +59,10 @@ class ProgramFit:
     alone: bool  # whether the model is this part
     data: BinaryScores
 
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws as the sampler made them."""
-        shown = [n for n in self.functions.parameters if n in self.draws]
-        return self.draws.assign_attrs({PARAMETERS: " ".join(shown)})
-
-    def constants(self) -> xr.Dataset:
-        """Return the data that rebuild the program."""
-        return self.functions.dataset()
+    @cached_property
+    def posterior(self) -> ProgramClassDraws | ProgramLogOdds:
+        """The curves of the draws."""
+        return curves_of(self.functions, self.draws, None)
 
     def evidence(self) -> xr.Dataset:
         """Return the statistics of the chains; beside other parts with what is wrong with them."""
@@ -86,7 +82,7 @@ class ProgramFit:
     @cached_property
     def _left_out(self) -> tuple[Floats, Floats]:
         """Return log-odds of documents left out by Pareto-smoothed importance sampling, and k."""
-        curves = curves_of(self.functions, self.draws, None)
+        curves = self.posterior
         log_odds = curves.label_log_odds(self.data)
         weight = 1.0 if self.data.weight is None else self.data.weight
         log_weight, k = smooth(-(weight * curves.seen(self.data, log_odds)).T)
@@ -137,20 +133,30 @@ class ProgramPart(Part):
             name=self.name,
             kind=PROGRAM,
             draws=(own if first else f"{folder}/draws",),
-            constants=f"{folder}/{PROGRAM}",
             evidence="" if mode else of_chains,
         )
 
-    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> PartCurves:
+    def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+        """Return the draws as the sampler made them, its statistics, and the program."""
+        paths, functions = self.paths(fit, first=first), fit.functions
+        shown = " ".join(name for name in functions.parameters if name in fit.draws)
+        groups = {
+            **paths.note(),
+            paths.draws[0]: fit.draws.assign_attrs({PARAMETERS: shown}),
+            program_path(paths): functions.dataset(),
+        }
+        return groups | ({paths.evidence: fit.evidence()} if paths.evidence else {})
+
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> Posterior:
         """Return its curves."""
-        functions = ProgramFunctions.of(groups[paths.constants])
+        functions = ProgramFunctions.of(groups[program_path(paths)])
         draws = groups[paths.draws[0]]
         for name in functions.parameters:
             if name in draws:
                 check_finite(reading.whose(paths.name), draws[name].values)
         return curves_of(functions, draws, Covariates.of(groups))
 
-    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+    def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return the draws, which are what people read."""
         return draws
 
@@ -201,9 +207,14 @@ class ProgramPart(Part):
             text = f"The model program {record.path or record.name}: {text}"
         return [Block(self.name, text)]
 
-    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the program's prior, of the posterior's variables."""
         return self.run.prior(task.data, posterior, task.options.draws, task.rng)
+
+
+def program_path(paths: PartPaths) -> str:
+    """Return the path of the group that keeps a part's program."""
+    return f"{FOLDER}/{paths.name}/{PROGRAM}"
 
 
 def curves_of(

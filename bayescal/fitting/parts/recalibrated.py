@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families.warps import IDENTITY
-from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.curves.log_odds_draws import RecalibratedDraws
 from bayescal.fitting.engines.combination import RECALIBRATION
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensityFit
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.monotone import LogOddsPart, read_log_odds
+from bayescal.fitting.parts.monotone import LogOddsPart
 from bayescal.fitting.parts.part import Groups, Options, Part, PartPaths, Reading, Task, at_scores
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ class RecalibratedPart(LogOddsPart):
         densities = reading.before[DENSITIES.name]
         # As many draws as the log-odds had that it was fitted to.
         thinned = densities.take(np.arange(min(MOST_DRAWS, densities.size)))
-        return RecalibratedDraws(thinned, read_log_odds(groups, paths, reading.whose(paths.name)))
+        along = self.unpacked(groups[paths.draws[0]], reading.whose(paths.name))
+        return RecalibratedDraws(thinned, along)
 
-    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+    def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where the densities say some log-odds."""
         assert isinstance(curves, RecalibratedDraws)  # noqa: S101
         return at_scores(curves.along, draws, SHOWN_LOG_ODDS, "density_log_odds")
@@ -67,7 +68,7 @@ class RecalibratedPart(LogOddsPart):
         """Return its formula and its priors."""
         return [recalibration_block()]
 
-    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Raise ValueError: its scores are a posterior's."""
         return Part.prior(self, task, curves, posterior)
 

@@ -15,7 +15,8 @@ from scipy import special
 
 from bayescal.fitting.covariates import Frame
 from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.curves.curves import Curves, Prior
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support.score_checks import read_scores
@@ -152,7 +153,7 @@ class FittedProblem(ABC):
         return bool(np.isfinite(both).all())
 
     @property
-    def draws(self) -> Curves | None:
+    def draws(self) -> Posterior | None:
         """Return posterior draws of the log-odds; None without a posterior."""
         return self.calibration.draws if self.has_posterior else None
 
@@ -201,7 +202,7 @@ class FittedProblem(ABC):
         margin = MARGIN * (high - low) or self.calibration.spread
         return np.linspace(low - margin, high + margin, points)
 
-    def sample(self, draws: int, rng: np.random.Generator) -> Curves:
+    def sample(self, draws: int, rng: np.random.Generator) -> Posterior:
         """Return posterior draws of the curve, chosen at random with replacement."""
         if self.draws is None:
             raise ValueError("draws need a posterior: fit with inference='exact'.")

@@ -9,10 +9,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
-from bayescal.fitting.curves.curves import Curves, PartCurves
+from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.parts.combination import read_curves
-from bayescal.fitting.parts.part import DRAWS, POSTERIOR, Groups, Reading, all_paths, flat
+from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, all_paths, flat
+from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import read_documents
 from bayescal.fitting.scores import BinaryScores
@@ -36,12 +36,12 @@ def read_unweighted(groups: Groups, what: str) -> BinaryScores:
     return replace(documents, weight=None)
 
 
-def log_scores(curves: PartCurves, data: BinaryScores) -> Floats:
+def log_scores(curves: Posterior, data: BinaryScores) -> Floats:
     """Return natural logs of P_k(y_i | s_i), shape (draws, documents)."""
     return stacking.log_scores(curves.label_log_odds(data), data.positive)
 
 
-def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
+def log_likelihood(curves: Posterior, data: BinaryScores) -> Floats:
     r"""
     Return log likelihoods by which ArviZ's leave-one-out is that of the label, (draws, documents).
 
@@ -122,7 +122,7 @@ def with_arviz_groups(
     return extended
 
 
-def _prior_curves(groups: Groups, prior: xr.Dataset) -> PartCurves:
+def _prior_curves(groups: Groups, prior: xr.Dataset) -> Posterior:
     """Return the curves of draws of the prior, where these are all that a curve is read from."""
     parts = all_paths(groups)
     if len(parts) > 1 or parts[0].draws != (POSTERIOR,):
@@ -149,7 +149,7 @@ def _of_documents(values: dict[str, NDArray[Any]], coords: dict[str, xr.Variable
 
 
 def _replicates(
-    curves: Curves, observed: xr.Dataset, rng: np.random.Generator
+    curves: Posterior, observed: xr.Dataset, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
     """Return labels given the scores, and of densities scores given the labels, of every draw."""
     score, positive = observed["score"].values, observed["label"].values == 1

@@ -16,7 +16,7 @@ from scipy.special import log_expit
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves import curves
 from bayescal.fitting.curves.class_draws import ClassDraws, density_dataset
-from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
+from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, simultaneous_tail
 from bayescal.fitting.curves.program_draws import DocumentCurves
 from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
@@ -25,6 +25,7 @@ from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
 from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.part import CONSTANTS, Groups, Reading, all_paths
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
 from bayescal.fitting.results.tree import (
     Results,
@@ -59,7 +60,7 @@ class Calibration:
 
     fits: ClassFits  # maximum likelihood
     # Posterior draws, or the one posterior mode; None for maximum likelihood alone
-    draws: ModelCurves | None
+    draws: Posterior | None
     centre: float  # of the scores fitted
     spread: float
     score_range: tuple[float, float]  # smallest and largest score fitted
@@ -159,7 +160,7 @@ class Calibration:
         raise ValueError("class densities need a family of densities; monotone log-odds have none.")
 
     @property
-    def _posterior(self) -> ModelCurves:
+    def _posterior(self) -> Posterior:
         if self.draws is None:
             raise ValueError("maximum likelihood has no draws: fit with inference='exact'.")
         return self.draws
@@ -179,7 +180,7 @@ class Calibration:
         return self._tables.read(tuple(levels), curve, values, band_error(draws.size), direct)
 
     @cached_property
-    def _in_any_order(self) -> ModelCurves:
+    def _in_any_order(self) -> Posterior:
         """The draws in the order in which they are evaluated fastest."""
         draws = self._posterior
         return draws.by_part() if isinstance(draws, CombinedDraws) else draws

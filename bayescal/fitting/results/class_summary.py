@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.fitting.parts.part import DRAWS, POSTERIOR, Groups
+from bayescal.fitting.parts.part import POSTERIOR, Groups
+from bayescal.fitting.posterior import DRAWS
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:

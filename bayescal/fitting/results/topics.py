@@ -14,22 +14,18 @@ from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.fitting.curves.class_draws import SIDES
-from bayescal.fitting.curves.log_odds_draws import MonotoneDraws
 from bayescal.fitting.engines.atoms import GROUP as LEVELS
-from bayescal.fitting.engines.monotone.density import Pieces
-from bayescal.fitting.engines.monotone.engine import DESCRIPTION, constants_of
+from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
 from bayescal.fitting.engines.pooled.drawing import Health
 from bayescal.fitting.engines.pooled.end_levels import TopicEnds, TopicLevels
 from bayescal.fitting.engines.pooled.engine import AddedTopics, PopulationDraws, TopicPosterior
 from bayescal.fitting.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
-from bayescal.fitting.parts.combination import lapse_groups, stored
-from bayescal.fitting.parts.monotone import read_log_odds
+from bayescal.fitting.parts.combination import lapse_groups
 from bayescal.fitting.parts.part import (
     COMBINATION,
     CONSTANTS,
-    DRAWS,
     POPULATION,
     Groups,
     PartPaths,
@@ -43,6 +39,7 @@ from bayescal.fitting.parts.pooled import (
     of_unseen,
     shown_of_topics,
 )
+from bayescal.fitting.posterior import DRAWS, pack, unpack
 from bayescal.fitting.results.tree import LIKELIHOOD, Results
 from bayescal.fitting.scores import KLASS, TopicScores
 from bayescal.support.numerics import class_prior
@@ -356,10 +353,10 @@ def combination_groups(
     weights = combination.weights
     scores = {"elpd": ("part", weights.elpd), "se": ("part", weights.se)}
     parts = {"part": list(WEIGHT_NAMES)}
-    recalibrated = stored(RECALIBRATED_PATHS, combination.recalibration, *shape)
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
-    constants = recalibrated[RECALIBRATED_PATHS.constants].assign(along)
-    recalibrated[RECALIBRATED_PATHS.constants] = constants.assign_coords(density=list(DENSITIES))
+    curve, paths = combination.recalibration, RECALIBRATED_PATHS
+    draws = pack(curve.posterior, shape).assign(along).assign_coords(density=list(DENSITIES))
+    recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
     weight = {"weight": (("topic", "part"), weights.own)}
     unseen = {"weight": ("part", weights.population)}
     return {
@@ -383,16 +380,10 @@ def log_odds_groups(
     return {
         **paths.note(),
         **drawn,
-        unseen: _curve(posterior.new_values[:, None], [""], shape).isel(topic=0, drop=True),
+        unseen: _curves(posterior, posterior.new_values, shape),
         hyperparameters: xr.Dataset(
             {name: (DRAWS, values.reshape(shape)) for name, values in population},
             _draw_coords(shape),
-        ),
-        paths.constants: constants_of(
-            posterior.pieces,
-            centre=posterior.centre,
-            spread=posterior.spread,
-            asinh_scale=posterior.asinh_scale,
         ),
         paths.evidence: drawn[paths.evidence].assign(
             pareto_k=posterior.pareto_k, population_efficiency=posterior.population_efficiency
@@ -405,7 +396,7 @@ def added_log_odds_groups(
 ) -> dict[str, xr.Dataset]:
     """Return the groups of monotone log-odds that depend on topics."""
     return {
-        MONOTONE_PATHS.draws[0]: _curve(posterior.values, names, shape),
+        MONOTONE_PATHS.draws[0]: _curves(posterior, posterior.values, shape, names),
         MONOTONE_PATHS.evidence: _diagnostics(
             posterior.health, posterior.efficiency, ("topic",), names
         ),
@@ -417,33 +408,33 @@ def weight_groups(weights: Floats, names: NDArray[Any]) -> dict[str, xr.Dataset]
     return {COMBINATION: xr.Dataset({"weight": (("topic", "part"), weights)}, {"topic": names})}
 
 
-def _curve(values: Floats, names: Sequence[Any] | NDArray[Any], shape: Shape) -> xr.Dataset:
-    """Return intercepts and slopes, (1 + segments, topics, draws), as variables."""
-    folded = values.reshape(*values.shape[:-1], *shape)
-    variables = {
-        "intercept": (("topic", *DRAWS), folded[0]),
-        "slope": (("topic", *DRAWS, "segment"), np.moveaxis(folded[1:], 0, -1)),
-    }
-    coords = {"topic": names, "segment": np.arange(len(values) - 1), **_draw_coords(shape)}
-    return xr.Dataset(variables, coords, {"description": DESCRIPTION})
+def _curves(
+    posterior: LogOddsOfTopics, values: Floats, shape: Shape, names: NDArray[Any] | None = None
+) -> xr.Dataset:
+    """Return curves by intercepts and slopes, (1 + segments, topics, draws); P(+) is not theirs."""
+    units = posterior.centre, posterior.spread, posterior.asinh_scale
+    slope = np.moveaxis(values[1:], 0, -1)
+    curves = MonotoneDraws(posterior.pieces, values[0], slope, np.empty(0), *units)
+    return pack(curves, shape, names, without=("prior",))
 
 
 def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
     """Return the population for further topics, without the draws of fitted topics."""
     paths = MONOTONE_PATHS
-    constants, evidence = (groups[path].variables for path in (paths.constants, paths.evidence))
-    unseen, hyperparameters = (groups[path].variables for path in paths.draws[1:])
+    evidence, hyperparameters = (
+        groups[path].variables for path in (paths.evidence, paths.draws[2])
+    )
     population = [hyperparameters[name].values.ravel() for name in LOG_ODDS_NAMES]
-    slope = unseen["slope"].transpose("segment", *DRAWS).values
-    new = [unseen["intercept"].values.ravel(), *slope.reshape(len(slope), -1)]
+    unseen = unpack(MonotoneDraws, groups[paths.draws[1]], prior=np.empty(0))
+    new = np.vstack([unseen.intercept, unseen.slope.T])
     return LogOddsOfTopics(
-        pieces=Pieces(constants["knot"].values, float(constants["reference"])),
-        centre=float(constants["centre"]),
-        spread=float(constants["spread"]),
-        asinh_scale=float(constants["asinh_scale"]),
+        pieces=unseen.pieces,
+        centre=unseen.centre,
+        spread=unseen.spread,
+        asinh_scale=unseen.asinh_scale,
         population=np.stack(population, axis=-1),
         values=np.empty((len(new), 0, len(population[0]))),
-        new_values=np.stack(new),
+        new_values=new,
         pareto_k=float(evidence["pareto_k"]),
         population_efficiency=float(evidence["population_efficiency"]),
         efficiency=np.empty(0),
@@ -453,11 +444,11 @@ def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
 
 def read_recalibration(groups: Groups) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return read_log_odds(groups, RECALIBRATED_PATHS)
+    return unpack(MonotoneDraws, groups[RECALIBRATED_PATHS.draws[0]])
 
 
 def weights_of_population(groups: Groups) -> tuple[Floats, Floats]:
     """Return the weights of the recalibrated densities, and the weights of the parts."""
-    base: Floats = groups[RECALIBRATED_PATHS.constants]["base_weight"].values
+    base: Floats = groups[RECALIBRATED_PATHS.draws[0]]["base_weight"].values
     parts: Floats = groups[of_unseen(COMBINATION)]["weight"].values
     return base, parts

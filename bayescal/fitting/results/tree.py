@@ -4,8 +4,8 @@ Groups: posterior and sample_stats (chain, draw, klass), observed_data and const
 (document), maximum_likelihood and, for inference "map", mode (klass). Each part of the model has a
 group parts/<name>, whose attributes name its kind and the groups that hold its draws: those of the
 first part are in the group posterior, in raw score units; those of others in parts/<name>/draws.
-Where an engine draws in coordinates of its own these are in parts/<name>/engine_draws, what they
-need in engine_constants beside them, and how well they were made in evidence.
+Where an engine draws in coordinates of its own these are in parts/<name>/engine_draws; diagnostics
+are in parts/<name>/evidence.
 """
 
 import json

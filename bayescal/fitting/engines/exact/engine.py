@@ -204,11 +204,8 @@ class DensityFit:
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws of a family's program, or of a mixture (chain, draw, klass)."""
-        return draws_dataset(self.components, self.mixture, self.prior, (chains, draws))
-
-    def constants(self) -> xr.Dataset:
-        """Return the constants that convert draws of a mixture to raw score units."""
-        return xr.Dataset({"centre": self.centre})
+        dataset = draws_dataset(self.components, self.mixture, self.prior, (chains, draws))
+        return dataset if self.plain else dataset.assign(centre=self.centre)
 
     def evidence(self) -> xr.Dataset:
         """Return evidence, weights and diagnostics (klass, family, asinh_scale)."""

@@ -1,4 +1,4 @@
-"""The monotone engine on raw scores: warps compared by evidence, draws as a dataset.
+"""The monotone engine on raw scores: warps compared by evidence, and draws of log-odds.
 
 `fit_around` fits around a population of earlier problems, the likeliest of several.
 """
@@ -6,6 +6,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -20,7 +21,9 @@ from bayescal.fitting.engines.monotone.posterior import (
     draw_within,
     fit_laplace,
 )
+from bayescal.fitting.posterior import SAMPLE, Posterior
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, as_scores_of, probability_ends
 
 
@@ -55,88 +58,94 @@ class LaplaceFits:
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
-DESCRIPTION = (
-    "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
-    " scores that are warped and standardised by the constants beside them."
-)
+
+BLOCK = 8  # rows of a matrix that all kernels of OpenBLAS take at once, or a part of these
+
+
+@dataclass(frozen=True)
+class MonotoneDraws(Posterior):
+    """Draws of log-odds that never fall with the raw score."""
+
+    axes: ClassVar = {
+        "knots": ("knot",),
+        "intercept": (SAMPLE,),
+        "slope": (SAMPLE, "segment"),
+        "prior": (SAMPLE,),
+    }
+    drawn: ClassVar = ("intercept", "slope", "prior")
+    shifted: ClassVar = "intercept"
+    description: ClassVar = (
+        "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
+        " scores that are warped and standardised by the constants beside them."
+    )
+
+    pieces: Pieces  # knots and reference, in standardised (warped) scores
+    intercept: Floats  # (draws,): log-odds at the reference
+    slope: Floats  # (draws, segments): in log-odds a standardised unit
+    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    centre: float  # of the standardisation, and of the warp in score units
+    spread: float
+    asinh_scale: float
+
+    @one_blas_thread()
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds at raw scores, shape (draws, scores)."""
+        x = standardise(scores, self.centre, self.spread, self.asinh_scale)
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        product = _whole_blocks(self.pieces.basis(x)) @ _whole_blocks(self.slope).T
+        curves: Floats = product[: x.size, : self.size] + self.intercept
+        return curves.T
+
+
+def _whole_blocks(rows: Floats) -> Floats:
+    """
+    Return rows padded with zeros to whole blocks.
+
+    Matrix products add the rest of a block in another order: a draw's last digit would depend on
+    the number of scores and draws in the same call.
+    """
+    size, columns = rows.shape
+    if size % BLOCK == 0:
+        return rows
+    whole = np.zeros((size + -size % BLOCK, columns))
+    whole[:size] = rows
+    return whole
 
 
 @dataclass(frozen=True)
 class LogOddsFit:
     """The posterior of monotone log-odds on the warp of the largest evidence."""
 
-    posterior: MonotonePosterior  # in standardised warped scores
+    posterior: MonotoneDraws
+    source: MonotonePosterior  # the same draws in standardised warped scores, with diagnostics
     prior: Prior
     data: BinaryScores
-    asinh_scale: float  # the warp, in score units, and the standardisation
-    centre: float
-    spread: float
     log_evidence: Floats  # log p(labels | scores, warp), (warps,)
     asinh_scales: Floats  # the warps compared, in score units, (warps,)
-    base: Floats  # draws of the class prior, (draws,)
 
     def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return the log-odds of + of some documents, each given all others."""
-        x = standardise(self.data.score, self.centre, self.spread, self.asinh_scale)
+        drawn, data = self.posterior, self.data
+        x = standardise(data.score, drawn.centre, drawn.spread, drawn.asinh_scale)
+        source = self.source
         left_out = leave_one_out(
-            self.posterior,
-            x,
-            self.data.positive,
-            self.data.weight,
-            self.prior,
-            rng,
-            self.posterior.importance,
-            index,
+            source, x, data.positive, data.weight, self.prior, rng, source.importance, index
         )
-        return left_out.log_odds(self.data.positive[index])
-
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws (chain, draw, segment)."""
-        posterior, shape = self.posterior, (chains, draws)
-        variables = {
-            "intercept": (("chain", "draw"), posterior.intercept.reshape(shape)),
-            "slope": (("chain", "draw", "segment"), posterior.slopes.reshape(*shape, -1)),
-            "prior": (("chain", "draw"), self.base.reshape(shape)),
-        }
-        sizes = {"chain": chains, "draw": draws, "segment": posterior.slopes.shape[1]}
-        coords = {name: np.arange(size) for name, size in sizes.items()}
-        return xr.Dataset(variables, coords, {"description": DESCRIPTION})
-
-    def constants(self) -> xr.Dataset:
-        """Return the pieces, in warped and standardised scores, that the draws refer to."""
-        return constants_of(
-            self.posterior.pieces,
-            asinh_scale=self.asinh_scale,
-            centre=self.centre,
-            spread=self.spread,
-        )
+        return left_out.log_odds(data.positive[index])
 
     def evidence(self) -> xr.Dataset:
         """Return the evidence of every warp, and how well the draws were made."""
-        posterior = self.posterior
+        source, chosen = self.source, self.asinh_scales == self.posterior.asinh_scale
         variables = {
             "log_evidence": ("asinh_scale", self.log_evidence),
-            "warp_weight": ("asinh_scale", (self.asinh_scales == self.asinh_scale).astype(float)),
-            "pareto_k": posterior.pareto_k,
-            "efficiency": posterior.efficiency,
-            "likelihood_error": posterior.likelihood_error,
-            "resolved": int(not posterior.problem),
+            "warp_weight": ("asinh_scale", chosen.astype(float)),
+            "pareto_k": source.pareto_k,
+            "efficiency": source.efficiency,
+            "likelihood_error": source.likelihood_error,
+            "resolved": int(not source.problem),
             "monotone": 1.0,
         }
         return xr.Dataset(variables, {"asinh_scale": self.asinh_scales})
-
-
-def constants_of(pieces: Pieces, *, centre: float, spread: float, asinh_scale: float) -> xr.Dataset:
-    """Return the constants of log-odds in straight pieces of warped and standardised scores."""
-    return xr.Dataset(
-        {
-            "knot": ("knot", pieces.knots),
-            "reference": pieces.reference,
-            "centre": centre,
-            "spread": spread,
-            "asinh_scale": asinh_scale,
-        }
-    )
 
 
 def number_of_segments(data: BinaryScores) -> int:
@@ -213,23 +222,25 @@ def fit_monotone(
         best, posterior, evidence = draw_likeliest(of_warps, draws, rng)
         if not posterior.problem:
             break
-    return LogOddsFit(
-        posterior=posterior,
-        prior=prior,
-        data=data,
-        asinh_scale=warps[best][1],
-        centre=centre,
-        spread=warps[best][0],
-        log_evidence=evidence,
-        asinh_scales=np.array([asinh_scale for _, asinh_scale in warps]),
-        base=draw_base(data, rng, draws),
-    )
+    scales = np.array([asinh_scale for _, asinh_scale in warps])
+    drawn = _in_raw_scores(posterior, data, rng, centre, *warps[best])
+    return LogOddsFit(drawn, posterior, prior, data, evidence, scales)
 
 
-def draw_base(data: BinaryScores, rng: np.random.Generator, draws: int) -> Floats:
-    """Return draws of P(+), uniform before the labels."""
+def _in_raw_scores(
+    source: MonotonePosterior,
+    data: BinaryScores,
+    rng: np.random.Generator,
+    centre: float,
+    spread: float,
+    asinh_scale: float,
+) -> MonotoneDraws:
+    """Return draws as functions of the raw score, with draws of P(+), uniform before the labels."""
     positives, negatives = data.rate_counts
-    return rng.beta(1 + positives, 1 + negatives, draws)
+    prior = rng.beta(1 + positives, 1 + negatives, source.intercept.size)
+    return MonotoneDraws(
+        source.pieces, source.intercept, source.slopes, prior, centre, spread, asinh_scale
+    )
 
 
 def draw_prior(
@@ -332,17 +343,15 @@ def fit_around(
     """Draw from the posterior of monotone log-odds around the likeliest population."""
     of_each = [_around(each, laplace_fits) for each in populations]
     best, posterior, evidence = draw_likeliest(of_each, draws, rng)
-    likeliest = populations[best]
+    likeliest, data = populations[best], laplace_fits.data
+    warp = likeliest.centre, likeliest.spread, likeliest.asinh_scale
     return LogOddsFit(
-        posterior=posterior,
+        posterior=_in_raw_scores(posterior, data, rng, *warp),
+        source=posterior,
         prior=likeliest.prior,
-        data=laplace_fits.data,
-        asinh_scale=likeliest.asinh_scale,
-        centre=likeliest.centre,
-        spread=likeliest.spread,
+        data=data,
         log_evidence=evidence[best : best + 1],
         asinh_scales=np.array([likeliest.asinh_scale]),
-        base=draw_base(laplace_fits.data, rng, draws),
     )
 
 

@@ -1,0 +1,206 @@
+"""Posterior draws of one curve of log-odds: frozen dataclasses of arrays, which datasets store.
+
+An engine returns a `Posterior`; estimators evaluate it, and `pack` and `unpack` turn its arrays
+into the variables of a dataset and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_type_hints
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.numerics import log_sum_exp, probability
+from bayescal.support.validation import Floats
+
+DRAWS = ("chain", "draw")  # dimensions of every group of draws
+TOPIC = "topic"
+SAMPLE = "sample"  # in `axes`, the axis of draws, which datasets store as chain and draw
+NOT_FINITE = "hold values that are not finite"
+
+
+class Posterior:
+    """
+    Posterior draws of log-odds as a function of the score.
+
+    Subclasses are frozen dataclasses. Those that datasets store name the axes of their arrays in
+    `axes`; of many topics all arrays of draws have one more axis, the first.
+    """
+
+    axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    # Fields that `take` selects from: arrays with draws along the first axis, and other posteriors
+    drawn: ClassVar[tuple[str, ...]] = ("prior", "shift")
+    shifted: ClassVar[str] = "shift"  # the field of log-odds that another prior moves
+
+    if TYPE_CHECKING:
+
+        @property
+        def prior(self) -> Floats:
+            """Return the draws of P(+) of the population fitted, shape (draws,)."""
+            ...
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.prior.size)
+
+    @property
+    def densities(self) -> Any:
+        """Return the draws of class densities, a `ClassDraws`; None where there are none."""
+        return None
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """Return the draws at some positions."""
+        taken = {name: _take(getattr(self, name), index) for name in self.drawn}
+        return replace(self, **taken)  # type: ignore[type-var]
+
+    def with_prior(self, prior: Floats) -> Self:
+        """Return the same draws for a class prior of shape (draws,)."""
+        moved = getattr(self, self.shifted) + special.logit(prior) - special.logit(self.prior)
+        return replace(self, **{self.shifted: moved, "prior": prior})  # type: ignore[type-var]
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return log-odds of shape (draws, scores)."""
+        raise NotImplementedError
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data), by default of the mean over draws; (scores,)."""
+        return log_odds_of_mean(self.log_odds(scores))
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted, as the part saw them; (draws, documents)."""
+        return self.log_odds(data.score)
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
+        """
+        Return the log likelihood of each document under each draw's posterior.
+
+        By default that of the labels given the scores; None of a curve that no label informed.
+        """
+        return log_score
+
+
+def _take(value: Any, index: NDArray[np.intp]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_take(each, index) for each in value)
+    if value is None:
+        return None
+    return value[index] if isinstance(value, np.ndarray) else value.take(index)
+
+
+def check_finite(whose: str, *values: Floats) -> None:
+    """Refuse draws that no curve can be read from."""
+    if not all(np.isfinite(each).all() for each in values):
+        raise ValueError(f"the draws of {whose} {NOT_FINITE}: fit again.")
+
+
+def log_odds_of_mean(curves: Floats) -> Floats:
+    """
+    Return the log-odds of the mean over draws of the probability; shape (scores,).
+
+    Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
+    """
+    positive = probability(curves).mean(axis=0)
+    negative = 1.0 - positive
+    # Where the difference cancels, the other mean by itself.
+    near_one = np.flatnonzero(negative < 0.1)
+    negative[near_one] = probability(-curves[:, near_one]).mean(axis=0)
+    # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.
+    far = np.flatnonzero(np.minimum(positive, negative) < 1e-290)
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(positive) - np.log(negative)
+    if far.size:
+        log_p = special.log_expit(curves[:, far]), special.log_expit(-curves[:, far])
+        out[far] = log_sum_exp(log_p[0], axis=0) - log_sum_exp(log_p[1], axis=0)
+    return out
+
+
+# From dataclasses of arrays to datasets and back.
+
+Record = TypeVar("Record")
+
+
+def pack(
+    record: Any,
+    shape: tuple[int, int],
+    topics: NDArray[Any] | None = None,
+    *,
+    without: tuple[str, ...] = (),
+) -> xr.Dataset:
+    """
+    Return the fields of a dataclass as variables; axes of draws become chain and draw.
+
+    An array with one axis more than `axes` names is of many topics, whose names are given. Nested
+    dataclasses add their own fields.
+    """
+    axes = getattr(type(record), "axes", {})
+    variables = dict(_variables(record, axes, shape, without))
+    coords: dict[str, Any] = dict(zip(DRAWS, map(np.arange, shape), strict=True))
+    if topics is not None:
+        coords[TOPIC] = topics
+    used = {name for dims, _ in variables.values() for name in dims}
+    text = getattr(record, "description", "")
+    attrs = {"description": text} if text else {}
+    return xr.Dataset(variables, {k: v for k, v in coords.items() if k in used}, attrs)
+
+
+def _variables(
+    record: Any,
+    axes: Mapping[str, tuple[str, ...]],
+    shape: tuple[int, int],
+    without: tuple[str, ...] = (),
+) -> Iterator[tuple[str, tuple[tuple[str, ...], NDArray[Any]]]]:
+    for each in fields(record):
+        value = getattr(record, each.name)
+        if is_dataclass(value):
+            yield from _variables(value, axes, shape)
+        elif each.name not in without:
+            dims, values = axes.get(each.name, ()), np.asarray(value)
+            if values.ndim > len(dims):
+                dims = (TOPIC, *dims)
+            if SAMPLE in dims:
+                at = dims.index(SAMPLE)
+                values = values.reshape(*values.shape[:at], *shape, *values.shape[at + 1 :])
+                dims = (*dims[:at], *DRAWS, *dims[at + 1 :])
+            yield each.name, (dims, values)
+
+
+def unpack(kind: type[Record], dataset: xr.Dataset, **known: Any) -> Record:
+    """Return a dataclass whose arrays `pack` stored, of one topic; `known` fields are given."""
+    return kind(**_values(kind, getattr(kind, "axes", {}), dataset, known))
+
+
+def _values(
+    kind: Any, axes: Mapping[str, tuple[str, ...]], dataset: xr.Dataset, known: dict[str, Any]
+) -> dict[str, Any]:
+    out = dict(known)
+    for name, hint in _hints(kind).items():
+        if name in out:
+            continue
+        if is_dataclass(hint) and isinstance(hint, type):
+            out[name] = hint(**_values(hint, axes, dataset, {}))
+        # Variables, not arrays with coordinates: thousands of topics are read one by one.
+        elif not (dims := axes.get(name, ())):
+            out[name] = float(dataset.variables[name])
+        else:
+            folded = [d for dim in dims for d in (DRAWS if dim == SAMPLE else (dim,))]
+            values = dataset.variables[name].transpose(*folded).values
+            if SAMPLE in dims:
+                at = dims.index(SAMPLE)
+                values = values.reshape(*values.shape[:at], -1, *values.shape[at + 2 :])
+            out[name] = values
+    return out
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass by name."""
+    hints = get_type_hints(kind)
+    return {each.name: hints[each.name] for each in fields(kind)}
