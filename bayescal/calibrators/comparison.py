@@ -12,11 +12,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.calibrators.estimates import check_named
 from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.fitted_classes import FittedClasses, warn_of_draws
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.posterior import Posterior
+from bayescal.fitting.problems.problem import check_named
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_scores, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.fitting.engines.program import ProgramInference
 from bayescal.fitting.parts.configured import OwnPart
-from bayescal.fitting.problems.problem import problems_of
+from bayescal.fitting.problems.problem import check_named, problems_of
 from bayescal.fitting.scores import read_binary_scores
 from bayescal.support import validation
 from bayescal.support.validation import Floats
@@ -151,12 +151,3 @@ def compare_with_closed_form(
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(rows, names=["class", "parameter"])
     return table.assign(difference=table["map"] - table["closed_form"])
-
-
-def check_named(calibrators: Any) -> None:
-    """Raise TypeError unless calibrators come by name."""
-    if not isinstance(calibrators, Mapping):
-        raise TypeError(
-            "calibrators must be a dict of fitted calibrators by name, got an object of type"
-            f" {type(calibrators).__name__}."
-        )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 ALL_TRIED, STEP = 1000, 1e-3
 # Of more documents, those between neighbouring thresholds are counted together.
 COUNTED_ALONE = 10_000
-
-
-class HasFittedProblems(Protocol):
-    """Anything fitted that has problems, see `bayescal.fitting.problems.problem`."""
-
-    def fitted_problems(self) -> Any:
-        """Return the problems fitted, by topic."""
-        ...
 
 
 def scores_for(calibrator: Any, documents: Any) -> NDArray[Any]:
@@ -95,7 +87,7 @@ class Collection:
 
 
 def rates_by_topic(
-    calibrator: HasFittedProblems,
+    calibrator: Any,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -176,7 +168,7 @@ def rates_by_topic(
 
 
 def thresholds_by_topic(
-    calibrator: HasFittedProblems,
+    calibrator: Any,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -308,7 +300,7 @@ def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _collections(
-    calibrator: HasFittedProblems,
+    calibrator: Any,
     scores: ArrayLike,
     topics: ArrayLike | None,
     prior: Any,

@@ -6,10 +6,10 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from bayescal.monitoring.running_evidence import CHANGES, Change, Changed, Label
@@ -18,6 +18,8 @@ from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
 
 
 class History:
@@ -45,21 +47,6 @@ FARTHEST = 36.0
 ANY, IMPOSSIBLE = "any", "impossible"
 BLOCK = 256  # documents whose curves are in memory at once
 LATEST = 2000  # documents
-
-
-class Monitored(Protocol):
-    """A fitted calibrator with a posterior, such as `ScoreCalibrator`."""
-
-    classes_: NDArray[Any]
-
-    @property
-    def mle_(self) -> Any:
-        """The maximum-likelihood fits, with their `prior`."""
-        ...
-
-    def sample_proba(self, scores: Any) -> Floats:
-        """Return posterior draws of the probabilities, shape (draws, n)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -168,7 +155,7 @@ class DriftMonitor:
 
     def __init__(
         self,
-        calibrator: Monitored,
+        calibrator: ScoreCalibrator,
         alpha: float = 0.05,
         *,
         draws: int = 200,

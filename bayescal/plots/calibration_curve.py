@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import Calibrator
 from bayescal.plots import curve, display
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR
@@ -54,97 +51,30 @@ class ProbabilityDisplay(curve.CurveDisplay):
     'P(1 | score)'
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        band: str = "pointwise",
-        bins: int | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        mle: bool = True,
-        ticks: bool = True,
-        legend: bool = True,
-    ) -> Self:
+    # Below the ticks of the positives and what they are.
+    _corner = (0.0, 0.87)
+
+    def _draw(
+        self, ax: Axes, *, name: str | None = None, mle: bool = True, ticks: bool = True
+    ) -> None:
         """
-        Plot P(+ | score) of a fitted calibrator.
+        Draw the curves, and in axes without another display the documents.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep; of a classifier X and y.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator, or the class or label.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        grid, level, band, bins, pos_label
-            See `compute`.
-        name, mle, ticks, legend
-            See `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        topic = curve.topic_of(calibrator, topic, pos_label)
-        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(
-            problem, grid=grid, level=level, band=band, bins=bins, pos_label=pos_label
-        )
-        return cls(data).plot(ax=ax, name=name, mle=mle, ticks=ticks, legend=legend)
-
-    def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        name: str | None = None,
-        mle: bool = True,
-        ticks: bool = True,
-        legend: bool = True,
-    ) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure. In axes of another display of this
-            kind, for one picture of several models, the curve has another look, and documents and
-            maximum likelihood are not drawn again.
         name : str, optional
             Name of the model in the legend.
         mle : bool
-            Whether to draw the maximum-likelihood curve too.
+            Whether to draw the maximum-likelihood curve too, unless another display is there.
         ticks : bool
-            Whether to mark the documents: positives above the curves, negatives below.
-        legend : bool
-            Whether to draw a legend.
+            Whether to mark the documents, unless another display is there: positives above the
+            curves, negatives below.
         """
-        ax, data = self._begin(ax, mle=mle, ticks=ticks, legend=legend), self.data
-        self.band_, self.line_, self.mle_line_ = self._draw_curve(probability, name, mle=mle)
+        self._draw_curve(probability, name, mle=mle)
         self.rugs_ = self._draw_ticks(ax) if ticks and not self.before_ else []
-        curve.label_scores(ax, data, widen=bool(self.before_))
+        curve.label_scores(ax, self.data, widen=bool(self.before_))
         ax.set_ylim(-0.1, 1.1)
-        ax.set_ylabel(f"P({curve.class_name(data)} | score)")
-        # Below the ticks of the positives and what they are.
-        display.finish(ax, legend="upper left" if legend else None, corner=(0.0, 0.87))
-        return self
+        ax.set_ylabel(f"P({curve.class_name(self.data)} | score)")
 
     def _draw_ticks(self, ax: Axes) -> list[Any]:
         """Draw ticks with text beside them where the curve is at the other end."""
@@ -205,88 +135,22 @@ class LogOddsDisplay(curve.CurveDisplay):
     'log-odds of 1'
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        band: str = "pointwise",
-        bins: int | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        mle: bool = True,
-        legend: bool = True,
-    ) -> Self:
+    _legend = "lower right"
+
+    def _draw(self, ax: Axes, *, name: str | None = None, mle: bool = True) -> None:
         """
-        Plot the log-odds of a fitted calibrator.
+        Draw the curves, and in axes without another display the documents.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep; of a classifier X and y.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator, or the class or label.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        grid, level, band, bins, pos_label
-            See `compute`.
-        name, mle, legend
-            See `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        topic = curve.topic_of(calibrator, topic, pos_label)
-        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(
-            problem, grid=grid, level=level, band=band, bins=bins, pos_label=pos_label
-        )
-        return cls(data).plot(ax=ax, name=name, mle=mle, legend=legend)
-
-    def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        name: str | None = None,
-        mle: bool = True,
-        legend: bool = True,
-    ) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure. In axes of another display of this
-            kind, for one picture of several models, the curve has another look, and documents and
-            maximum likelihood are not drawn again.
         name : str, optional
             Name of the model in the legend.
         mle : bool
-            Whether to draw the maximum-likelihood curve too.
-        legend : bool
-            Whether to draw a legend.
+            Whether to draw the maximum-likelihood curve too, unless another display is there.
         """
-        ax, data = self._begin(ax, mle=mle, legend=legend), self.data
-        self.band_, self.line_, self.mle_line_ = self._draw_curve(np.asarray, name, mle=mle)
+        self._draw_curve(np.asarray, name, mle=mle)
         ax.axhline(0.0, zorder=0, **display.REFERENCE)
-        curve.label_scores(ax, data, widen=bool(self.before_))
+        curve.label_scores(ax, self.data, widen=bool(self.before_))
         ranges = [each._range() for each in (self, *self.before_)]
         low, high = min(each[0] for each in ranges), max(each[1] for each in ranges)
         ax.set_ylim(low, high)
@@ -294,25 +158,13 @@ class LogOddsDisplay(curve.CurveDisplay):
         self.open_bins_: list[Any] = []
         if not self.before_:
             self._draw_bins(ax, low, high)
-        ax.set_ylabel(f"log-odds of {curve.class_name(data)}")
-        display.finish(ax, legend="lower right" if legend else None)
-        return self
+        ax.set_ylabel(f"log-odds of {curve.class_name(self.data)}")
 
     def _range(self) -> tuple[float, float]:
-        """Return the range of curve and points, extended by the others by as much at most."""
         data = self.data
         inner = np.concatenate([data["log_odds"].values, data["bin_log_odds"].values])
-        outer = np.concatenate(
-            [data[name].values for name in ("lower", "upper", "mle") if name in data]
-        )
-        low, high = inner.min(), inner.max()
-        reach = (high - low) or 1.0
-        low, high = (
-            max(min(low, outer.min()), low - reach),
-            min(max(high, outer.max()), high + reach),
-        )
-        margin = MARGIN * (high - low)
-        return float(low - margin), float(high + margin)
+        outer = [data[name].values for name in ("lower", "upper", "mle") if name in data]
+        return display.with_reach(inner, np.concatenate([*outer, inner]), MARGIN)
 
     def _draw_bins(self, ax: Axes, low: float, high: float) -> None:
         x, value, lower, upper = (
@@ -320,13 +172,10 @@ class LogOddsDisplay(curve.CurveDisplay):
             for name in ("bin_score", "bin_log_odds", "bin_lower", "bin_upper")
         )
         closed = np.isfinite(lower) & np.isfinite(upper)
-        level, whose = (
-            100 * self.data.attrs["level"],
-            "held-out" if self.data.attrs["held_out"] else "fitted",
-        )
+        whose = "held-out" if self.data.attrs["held_out"] else "fitted"
         if closed.any():
             bars = np.stack([value - lower, upper - value])[:, closed]
-            label = f"{whose} documents, {level:g} % interval"
+            label = f"{whose} documents, {self._level} interval"
             self.bins_ = ax.errorbar(x[closed], value[closed], bars, label=label, **display.DATA)
         self.open_bins_ = [
             *self._draw_open(ax, x, upper, np.isinf(lower) & np.isfinite(upper), low, "v"),

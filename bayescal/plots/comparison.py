@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
-from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem
+from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.plots import display
 from bayescal.plots.curve import class_name
 from bayescal.support.palette import CLASS_COLOURS
@@ -30,7 +28,7 @@ TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 WIDE = 6.0
 
 
-class ComparisonDisplay(display.Display):
+class ComparisonDisplay(display.ProblemDisplay):
     """
     P(+ | score) by the posterior, with its interval, against P(+ | score) by maximum likelihood.
 
@@ -61,52 +59,6 @@ class ComparisonDisplay(display.Display):
     >>> display.data.sizes["document"]
     6
     """
-
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        level: float = 0.9,
-        most: int = 120,
-        legend: bool = True,
-    ) -> Self:
-        """
-        Plot both estimates of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        level, most
-            See `compute`.
-        legend
-            See `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(problem, level=level, most=most)
-        return cls(data).plot(ax=ax, legend=legend)
 
     @staticmethod
     def compute(problem: FittedProblem, *, level: float = 0.9, most: int = 120) -> xr.Dataset:
@@ -150,18 +102,11 @@ class ComparisonDisplay(display.Display):
         variables = {name: ("document", values) for name, values in columns.items()}
         return xr.Dataset(variables, attrs=problem.attrs | {"level": level})
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
+    def _size(self) -> tuple[float, float]:
+        return SIZE
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
-        """
-        ax, data = self._begin(ax, SIZE, legend=legend), self.data
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
         self.diagonal_ = ax.axline((0.0, 0.0), slope=1.0, zorder=0, **display.REFERENCE)
         self.points_: list[Line2D] = []
         self.intervals_: list[LineCollection] = []
@@ -189,8 +134,6 @@ class ComparisonDisplay(display.Display):
                 label=f"class {data.attrs[name]}",
             )
         self._label(ax, 1.05 * reach)
-        display.finish(ax, legend="upper left" if legend else None)
-        return self
 
     def _reach(self) -> float:
         values = np.abs([self.data["mle"].values, self.data["log_odds"].values])
@@ -206,8 +149,7 @@ class ComparisonDisplay(display.Display):
         ax.set_ylim(-reach, reach)
         ax.set_aspect("equal")
         ax.set_xlabel(f"P({class_name(self.data)} | score), maximum likelihood")
-        level = f"{100 * self.data.attrs['level']:g} % interval"
-        ax.set_ylabel(f"P({class_name(self.data)} | score), posterior, {level}")
+        ax.set_ylabel(f"P({class_name(self.data)} | score), posterior, {self._level} interval")
 
 
 def _thinned(documents: Documents, most: int) -> tuple[Any, Any]:

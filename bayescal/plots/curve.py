@@ -11,9 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from bayescal.fitting.problems.problem import FittedProblem, problems_of
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import EQUAL_TAILED
-from bayescal.plots.display import MLE, Display
+from bayescal.plots.display import MLE, ProblemDisplay
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
@@ -108,7 +108,29 @@ def curve_data(
     bins: int | None = None,
     pos_label: Any = None,
 ) -> xr.Dataset:
-    """Compute log-odds, their band, maximum-likelihood log-odds, and the documents."""
+    """
+    Compute log-odds, their band, maximum-likelihood log-odds, and the documents.
+
+    Parameters
+    ----------
+    problem : FittedProblem
+        The problem to draw.
+    grid : array-like, optional
+        Raw scores; by default 400 over all scores and a little beyond.
+    level : float
+        Posterior probability of the band, and of the intervals of the bins.
+    band : {"pointwise", "simultaneous"}
+        A band for each score, or for the whole curve.
+    bins : int, optional
+        Number of bins of the documents; by default the more, the more the rarer class has.
+    pos_label : optional
+        The class whose probability to show; by default the positive one.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+    """
     check_fraction(level=level)
     check_choice("band", band, EQUAL_TAILED)
     if bins is not None:
@@ -132,13 +154,6 @@ def curve_data(
     attrs = problem.attrs | {"level": level, "band": band, "held_out": int(documents.held_out)}
     data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs).merge(empirical)
     return _turned(data) if turns(problem, pos_label) else data
-
-
-def topic_of(calibrator: Any, topic: Any, pos_label: Any) -> Any:
-    """Return the topic to show: of several classes, if none is asked for, `pos_label`."""
-    if topic is not None or pos_label is None or not problems_of(calibrator).by_topic:
-        return topic
-    return pos_label
 
 
 def turns(problem: FittedProblem, pos_label: Any) -> bool:
@@ -169,29 +184,30 @@ def _turned(data: xr.Dataset) -> xr.Dataset:
 BAND_NAMES = {"pointwise": "band", "simultaneous": "band of the whole curve"}
 
 
-class CurveDisplay(Display):
+class CurveDisplay(ProblemDisplay):
     """Base of the displays of one curve over the scores."""
 
     compute = staticmethod(curve_data)
+    band_: PolyCollection | None
+    line_: Line2D | None
+    mle_line_: Line2D | None
 
-    def _draw_curve(
-        self, scale: Callable[[Any], Floats], name: str | None, *, mle: bool
-    ) -> tuple[PolyCollection | None, Line2D | None, Line2D | None]:
+    def _draw_curve(self, scale: Callable[[Any], Floats], name: str | None, *, mle: bool) -> None:
         """Draw the band and the posterior's curve, where they exist, and maximum likelihood."""
         ax, data, (look, band_look) = self.ax_, self.data, self._looks()
-        x, band, line, mle_line = data["score"].values, None, None, None
-        own = f"{name}, " if name else ""
+        self.band_ = self.line_ = self.mle_line_ = None
+        x, own = data["score"].values, f"{name}, " if name else ""
         if "lower" in data:
-            label = f"{own}{100 * data.attrs['level']:g} % {BAND_NAMES[data.attrs['band']]}"
+            label = f"{own}{self._level} {BAND_NAMES[data.attrs['band']]}"
             lower, upper = scale(data["lower"].values), scale(data["upper"].values)
-            band = ax.fill_between(x, lower, upper, label=label, **band_look)
+            self.band_ = ax.fill_between(x, lower, upper, label=label, **band_look)
         if curve := data.attrs["curve"]:
-            (line,) = ax.plot(x, scale(data["log_odds"].values), label=f"{own}{curve}", **look)
+            values = scale(data["log_odds"].values)
+            (self.line_,) = ax.plot(x, values, label=f"{own}{curve}", **look)
         if "mle" in data and ((mle and not self.before_) or not curve):
             mle_look = look if self.before_ else MLE
             label = f"{own}maximum likelihood"
-            (mle_line,) = ax.plot(x, scale(data["mle"].values), label=label, **mle_look)
-        return band, line, mle_line
+            (self.mle_line_,) = ax.plot(x, scale(data["mle"].values), label=label, **mle_look)
 
 
 def label_scores(ax: Axes, data: xr.Dataset, *, widen: bool = False) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.fitting.curves.curves import Prior, blocks
-from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.fitting.curves.curves import blocks
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.plots import display
 from bayescal.plots.curve import class_name, label_scores
 from bayescal.support.palette import CLASS_COLOURS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RATIOS, SCORES = 161, 257
 
 
-class DecisionDisplay(display.Display):
+class DecisionDisplay(display.ProblemDisplay):
     """
     Regions of the score where deciding for the positive class costs less, by the ratio of costs.
 
@@ -55,53 +55,6 @@ class DecisionDisplay(display.Display):
     >>> display.data["agreement"].sel(cost_ratio=1.0, score=-2.0, method="nearest").item()
     0.0
     """
-
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        grid: ArrayLike | None = None,
-        cost_ratio: tuple[float, float] = (0.01, 100.0),
-        level: float = 0.9,
-        legend: bool = True,
-    ) -> Self:
-        """
-        Plot the decisions of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        grid, cost_ratio, level
-            See `compute`.
-        legend
-            See `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(problem, grid=grid, cost_ratio=cost_ratio, level=level)
-        return cls(data).plot(ax=ax, legend=legend)
 
     @staticmethod
     def compute(
@@ -148,18 +101,8 @@ class DecisionDisplay(display.Display):
             problem.attrs | {"level": level},
         )
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
-        """
-        ax, data = self._begin(ax, legend=legend), self.data
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
         x, ratio, level = data["score"].values, data["cost_ratio"].values, data.attrs["level"]
         ax.set_yscale("log")
         negative, positive = CLASS_COLOURS
@@ -182,12 +125,11 @@ class DecisionDisplay(display.Display):
         label_scores(ax, data)
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylabel("cost of a false positive / of a false negative")
-        display.finish(ax, legend=None)
-        if legend:
-            self._draw_legend(ax)
-        return self
 
-    def _draw_legend(self, ax: Axes) -> None:
+    def _finish(self, ax: Axes, *, legend: bool) -> None:
+        super()._finish(ax, legend=False)
+        if not legend:
+            return
         patch = display.require("matplotlib.patches").Patch
         data, (negative, positive) = self.data, CLASS_COLOURS
         looks = {
@@ -195,8 +137,10 @@ class DecisionDisplay(display.Display):
             "decide against": {"facecolor": negative},
         }
         if data.attrs["curve"] == "posterior":
-            share = f"{100 * data.attrs['level']:g} %"
-            looks[f"fewer than {share} of draws agree"] = {"facecolor": "white", "hatch": "////"}
+            looks[f"fewer than {self._level} of draws agree"] = {
+                "facecolor": "white",
+                "hatch": "////",
+            }
         patches = [
             patch(label=text, alpha=0.45, edgecolor="black", **look) for text, look in looks.items()
         ]

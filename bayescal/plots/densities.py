@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.fitting.curves.class_draws import density_dataset
-from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.plots.curve import label_scores
@@ -27,7 +26,7 @@ MOST_DRAWS = 1000
 HEADROOM, MOST_OVER = 1.08, 1.6
 
 
-class ClassDensityDisplay(display.Display):
+class ClassDensityDisplay(display.ProblemDisplay):
     """
     p(score | class) of both classes, each of area 1, over histograms of the scores.
 
@@ -66,58 +65,7 @@ class ClassDensityDisplay(display.Display):
     True
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        draws: int = 30,
-        bins: int | None = None,
-        random_state: Any = 0,
-        mle: bool = True,
-        histogram: bool = True,
-        legend: bool = True,
-    ) -> Self:
-        """
-        Plot the class-conditional densities of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        grid, level, draws, bins, random_state
-            See `compute`.
-        mle, histogram, legend
-            See `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(
-            problem, grid=grid, level=level, draws=draws, bins=bins, random_state=random_state
-        )
-        return cls(data).plot(ax=ax, mle=mle, histogram=histogram, legend=legend)
+    _legend = "upper right"
 
     @staticmethod
     def compute(
@@ -164,29 +112,18 @@ class ClassDensityDisplay(display.Display):
         )
         return data.assign_coords(score=problem.shown(x)).assign_attrs(problem.attrs, level=level)
 
-    def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        mle: bool = True,
-        histogram: bool = True,
-        legend: bool = True,
-    ) -> Self:
+    def _draw(self, ax: Axes, *, mle: bool = True, histogram: bool = True) -> None:
         """
-        Draw.
+        Draw the densities.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
         mle : bool
             Whether to draw the maximum-likelihood densities too.
         histogram : bool
             Whether to draw the histograms.
-        legend : bool
-            Whether to draw a legend.
         """
-        ax, data = self._begin(ax, mle=mle, histogram=histogram, legend=legend), self.data
+        data = self.data
         self.histograms_: list[Any] = []
         self.draws_: list[Any] = []
         self.lines_: list[Any] = []
@@ -206,8 +143,6 @@ class ClassDensityDisplay(display.Display):
         ax.set_ylim(0.0, HEADROOM * self._height(mle=mle, histogram=histogram))
         unit = " per unit of log-odds" if data.attrs["scores_are"] == "probabilities" else ""
         ax.set_ylabel(f"density p(score | class){unit}")
-        display.finish(ax, legend="upper right" if legend else None)
-        return self
 
     def _draw_histogram(self, ax: Axes, one: xr.Dataset, k: int, name: str) -> None:
         bins = one[["bin_low", "bin_high", "height"]].dropna("bin")

@@ -1,11 +1,13 @@
-"""Base of all displays, their looks, and the problem of a calibrator that they draw."""
+"""Bases of all displays, their looks, and the problem of a calibrator that they draw."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import xarray as xr
 from numpy.typing import ArrayLike
@@ -21,7 +23,14 @@ from bayescal.support.palette import (
     OKABE_ITO,
     POSTERIOR_COLOUR,
 )
-from bayescal.support.validation import as_weights, check_flag, check_same_length, match_labels
+from bayescal.support.signatures import with_options
+from bayescal.support.validation import (
+    Floats,
+    as_weights,
+    check_flag,
+    check_same_length,
+    match_labels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,6 +198,16 @@ def note(ax: Axes, text: str, position: tuple[float, float], align: tuple[str, s
     )
 
 
+def with_reach(inner: Floats, outer: Floats, margin: float) -> tuple[float, float]:
+    """Return the range of curves, extended by their bands by as much at most, with a margin."""
+    low, high = inner.min(), inner.max()
+    reach = (high - low) or 1.0
+    low = max(outer.min(initial=low), low - reach)
+    high = min(outer.max(initial=high), high + reach)
+    gap = margin * (high - low)
+    return float(low - gap), float(high + gap)
+
+
 class Display:
     """
     A plot and what it shows, after scikit-learn's displays.
@@ -196,7 +215,7 @@ class Display:
     Parameters
     ----------
     data : xarray.Dataset
-        All that is drawn; `from_estimator` and `from_predictions` compute it.
+        All that is drawn, as `compute` returns it.
 
     Attributes
     ----------
@@ -210,14 +229,77 @@ class Display:
     Notes
     -----
     Curves of several models go into one picture by `ax=display.ax_`: each has a look of its own.
+
+    A display writes two functions: `compute` returns the numbers as a Dataset, `_draw` draws them.
+    `plot` and the constructors `from_...` take the keyword arguments of both.
     """
 
+    compute: ClassVar[Callable[..., xr.Dataset]]
     ax_: Axes
     figure_: Figure
     before_: list[Any]
+    # The corner of the legend, and a point of the axes that it touches in place of their corner.
+    _legend: str = "upper left"
+    _corner: tuple[float, float] | None = None
+    # Arguments of `compute` that `from_estimator` finds itself.
+    _filled: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "compute"):
+            return
+        if "plot" not in vars(cls):
+            cls.plot = with_options(cls.plot, [cls._draw])  # type: ignore[method-assign]
+        for name in ("from_estimator", "from_estimators", "from_predictions", "from_audit"):
+            if own := getattr(cls, name, None):
+                filled = cls._filled if name.startswith("from_estimator") else ()
+                made = with_options(own.__func__, [cls.compute, cls.plot], filled)
+                setattr(cls, name, classmethod(made))
 
     def __init__(self, data: xr.Dataset) -> None:
         self.data = data
+
+    @classmethod
+    def _made(cls, *given: Any, **options: Any) -> Self:
+        """Return the plotted display of what `compute` is given."""
+        drawn = inspect.signature(cls.plot).parameters
+        own = {name: options.pop(name) for name in drawn if name in options}
+        require("matplotlib")
+        return cls(cls.compute(*given, **options)).plot(**own)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True, **options: Any) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure. In axes of another display of this
+            kind, for one picture of several models, the curve has another look.
+        legend : bool
+            Whether to draw a legend.
+        """
+        defaults = inspect.signature(self._draw).parameters
+        flags = [name for name in options if isinstance(defaults[name].default, bool)]
+        ax = self._begin(ax, legend=legend, **{name: options[name] for name in flags})
+        self._draw(ax, **options)
+        self._finish(ax, legend=legend)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        """Return the size of a new figure in inches."""
+        return SIZE
+
+    def _new_axes(self) -> Axes:
+        return new_axes(self._size())
+
+    def _draw(self, ax: Axes) -> None:
+        """Draw the data into axes; keyword arguments become options of `plot`."""
+        raise NotImplementedError
+
+    def _finish(self, ax: Axes, *, legend: bool) -> None:
+        """Remove the upper and right spines and draw the legend."""
+        finish(ax, legend=self._legend if legend else None, corner=self._corner)
 
     def save(self, path: str | Path, **options: Any) -> Path:
         """
@@ -245,10 +327,10 @@ class Display:
             self.figure_.savefig(temporary, **{"dpi": DPI} | options)
         return Path(path)
 
-    def _begin(self, ax: Axes | None, size: tuple[float, float] = SIZE, **flags: bool) -> Axes:
+    def _begin(self, ax: Axes | None, **flags: bool) -> Axes:
         """Return the axes to draw on, new ones if there are none, after checking the flags."""
         check_flag(**flags)
-        self.ax_ = new_axes(size) if ax is None else ax
+        self.ax_ = self._new_axes() if ax is None else ax
         figure: Any = self.ax_.figure
         self.figure_ = figure
         # Displays of the same kind in these axes before: the next one has another look.
@@ -257,6 +339,11 @@ class Display:
         drawn.append(self)
         return self.ax_
 
+    @property
+    def _level(self) -> str:
+        """Return the probability of intervals and bands in words."""
+        return f"{100 * self.data.attrs['level']:g} %"
+
     def _looks(self) -> tuple[Look, Look]:
         """Return the looks of the line and of its band, others than those drawn before."""
         if not self.before_:
@@ -264,3 +351,99 @@ class Display:
         # The second of these looks has the colour of maximum likelihood.
         look = MANY_LINES[2:][(len(self.before_) - 1) % len(MANY_LINES[2:])]
         return look | {"marker": None}, BAND | {"color": look["color"], "alpha": 0.15}
+
+
+class EstimatorDisplay(Display):
+    """A display of a fitted estimator; see its subclasses."""
+
+    @classmethod
+    def from_estimator(cls, *given: Any, **options: Any) -> Self:
+        """
+        Compute and plot.
+
+        Parameters
+        ----------
+        *given, **options
+            Arguments of `compute` and `plot`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If an argument is not as described.
+        """
+        return cls._made(*given, **options)
+
+
+class PredictionsDisplay(Display):
+    """A display of labels and predictions; see its subclasses."""
+
+    @classmethod
+    def from_predictions(cls, *given: Any, **options: Any) -> Self:
+        """
+        Compute and plot.
+
+        Parameters
+        ----------
+        *given, **options
+            Arguments of `compute` and `plot`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If an argument is not as described.
+        """
+        return cls._made(*given, **options)
+
+
+class ProblemDisplay(Display):
+    """A display of a problem of a fitted calibrator; see its subclasses."""
+
+    _filled = ("problem",)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: Calibrator,
+        scores: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
+            Fitted.
+        scores, y : array-like of shape (n,), optional
+            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
+            keep; of a classifier X and y.
+        topic : str or int, optional
+            The topic to show, if the calibrator is a TopicCalibrator, or the class or label.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described.
+        """
+        pos_label = options.get("pos_label")
+        if topic is None and pos_label is not None and problems_of(calibrator).by_topic:
+            topic = pos_label
+        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        return cls._made(problem, ax=ax, **options)

@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.calibrators.estimates import check_named
-from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem, check_named
 from bayescal.plots import display
 from bayescal.plots.curve import class_name, label_scores
 from bayescal.support.validation import Floats, check_fraction
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
-
-    from bayescal.calibrators.score_calibrator import ScoreCalibrator
 
 MARGIN = 0.06
 
@@ -58,16 +55,11 @@ class EstimatesDisplay(display.Display):
     (['MLE', 'exact'], ['exact'])
     """
 
+    _legend = "lower right"
+    _filled = ("problems",)
+
     @classmethod
-    def from_estimators(
-        cls,
-        calibrators: Mapping[str, ScoreCalibrator],
-        *,
-        ax: Axes | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        legend: bool = True,
-    ) -> Self:
+    def from_estimators(cls, calibrators: Mapping[str, Calibrator], **options: Any) -> Self:
         """
         Plot the curves of fitted calibrators.
 
@@ -75,15 +67,11 @@ class EstimatesDisplay(display.Display):
         ----------
         calibrators : mapping of str to ScoreCalibrator
             Fitted, by any inference, with the same two classes and scores of the same kind.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        grid, level
-            See `compute`.
-        legend
-            See `plot`.
 
         Raises
         ------
+        ImportError
+            If matplotlib is not installed.
         sklearn.exceptions.NotFittedError
             If a calibrator is not fitted.
         TypeError
@@ -93,7 +81,7 @@ class EstimatesDisplay(display.Display):
         """
         check_named(calibrators)
         problems = {str(name): display.read_problem(each) for name, each in calibrators.items()}
-        return cls(cls.compute(problems, grid=grid, level=level)).plot(ax=ax, legend=legend)
+        return cls._made(problems, **options)
 
     @staticmethod
     def compute(
@@ -144,18 +132,8 @@ class EstimatesDisplay(display.Display):
         coords = {"fit": list(problems), "score": first.shown(x)}
         return xr.Dataset(variables, coords, first.attrs | {"level": level})
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
-        """
-        ax, data = self._begin(ax, legend=legend), self.data
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
         x = data["score"].values
         self.lines_: dict[str, Line2D] = {}
         self.bands_: dict[str, PolyCollection] = {}
@@ -165,30 +143,15 @@ class EstimatesDisplay(display.Display):
             if np.isfinite(lower).all():
                 band = display.BAND | {"color": look["color"], "alpha": 0.15}
                 self.bands_[name] = ax.fill_between(x, lower, upper, **band)
-                label = f"{name}, {100 * data.attrs['level']:g} % band"
+                label = f"{name}, {self._level} band"
             marks: Any = {"markevery": (k * x.size // 40, max(x.size // 8, 1))}
             (self.lines_[name],) = ax.plot(x, one["log_odds"].values, label=label, **(look | marks))
         ax.axhline(0.0, zorder=0, **display.REFERENCE)
         label_scores(ax, data)
-        ax.set_ylim(*self._range())
+        log_odds, finite = data["log_odds"].values, data.fillna(data["log_odds"])
+        ends = np.stack([finite["lower"].values, finite["upper"].values])
+        ax.set_ylim(*display.with_reach(log_odds, ends, MARGIN))
         ax.set_ylabel(f"log-odds of {class_name(data)}")
-        display.finish(ax, legend="lower right" if legend else None)
-        return self
-
-    def _range(self) -> tuple[float, float]:
-        """Return the range of the curves, extended by the bands by as much at most."""
-        inner = self.data["log_odds"].values
-        low, high = inner.min(), inner.max()
-        reach = (high - low) or 1.0
-        low = max(min(low, self._ends("lower").min()), low - reach)
-        high = min(max(high, self._ends("upper").max()), high + reach)
-        margin = MARGIN * (high - low)
-        return float(low - margin), float(high + margin)
-
-    def _ends(self, name: str) -> Floats:
-        """Return an end of the bands, or the curve where there is no band."""
-        ends = self.data[name].fillna(self.data["log_odds"])
-        return np.asarray(ends.values, dtype=np.float64)
 
 
 def _curve(problem: FittedProblem, x: Floats, level: float) -> Floats:

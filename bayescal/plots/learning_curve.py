@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.metrics import losses
 from bayescal.plots import display
 from bayescal.support import validation
@@ -26,7 +25,7 @@ ERRORS = 2.0  # standard errors that bars reach
 COLOURS = {"posterior": {"color": POSTERIOR_COLOUR}, "maximum likelihood": {"color": MLE_COLOUR}}
 
 
-class LearningCurveDisplay(display.Display):
+class LearningCurveDisplay(display.EstimatorDisplay):
     """
     Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
 
@@ -63,10 +62,11 @@ class LearningCurveDisplay(display.Display):
     True
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrators: ScoreCalibrator | Mapping[str, ScoreCalibrator],
+    _legend = "upper right"
+
+    @staticmethod
+    def compute(
+        calibrators: Any,
         scores: ArrayLike,
         y: ArrayLike,
         *,
@@ -74,11 +74,9 @@ class LearningCurveDisplay(display.Display):
         sizes: Sequence[int] | None = None,
         repeats: int = 5,
         random_state: Any = 0,
-        ax: Axes | None = None,
-        legend: bool = True,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Fit calibrators to random subsets and plot their losses.
+        Fit calibrators to random subsets and return their losses.
 
         Parameters
         ----------
@@ -96,25 +94,18 @@ class LearningCurveDisplay(display.Display):
             Number of subsets of each size.
         random_state : int, numpy Generator, RandomState or None
             Chooses the subsets.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed: before any fit.
         ValueError
             If an argument is not as described, or a size exceeds the positives there are.
         """
-        display.require("matplotlib")
         validation.check_count("repeats", repeats)
         named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
         rng, values = validation.generator(random_state), validation.as_scores(scores)
         # Other objects with fit and predict_proba may mean something else by that name.
-        ours = [each for each in named.values() if isinstance(each, ScoreCalibrator)]
-        asked = [each.positive for each in ours if each.positive is not None]
+        asked = [each.positive for each in named.values() if _has_positive(each)]
+        asked = [label for label in asked if label is not None]
         classes, positive = validation.encode_labels(y, positive=asked[0] if asked else None)
         validation.check_same_length("scores", values.size, "y", positive.size)
         if test is None:
@@ -143,20 +134,10 @@ class LearningCurveDisplay(display.Display):
         dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}
         data = xr.Dataset({"log_loss": (dims, out)}, coords | {"positives": list(sizes)})
         attrs = {"positive_class": str(classes[1]), "score_name": validation.name_of(scores)}
-        return cls(data.assign_attrs(attrs)).plot(ax=ax, legend=legend)
+        return data.assign_attrs(attrs)
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend, where the calibrators have names.
-        """
-        ax, loss = self._begin(ax, legend=legend), self.data["log_loss"]
+    def _draw(self, ax: Axes) -> None:
+        loss = self.data["log_loss"]
         mean = loss.mean("repeat")
         repeats = loss.sizes["repeat"]
         error = loss.std("repeat", ddof=1) / repeats**0.5 if repeats > 1 else 0.0 * mean
@@ -174,15 +155,21 @@ class LearningCurveDisplay(display.Display):
         ax.set_xlabel(f"documents of class {self.data.attrs['positive_class']} fitted")
         bars = f"\n(mean of {repeats} subsets; bars: ± {ERRORS:g} standard errors)"
         ax.set_ylabel(f"held-out log-loss, bits per document{bars if repeats > 1 else ''}")
-        named = any(loss["calibrator"].values.tolist())
-        display.finish(ax, legend="upper right" if legend and named else None)
-        return self
+
+    def _finish(self, ax: Axes, *, legend: bool) -> None:
+        named = any(self.data["calibrator"].values.tolist())
+        super()._finish(ax, legend=legend and named)
 
 
 def _of(calibrator: Any) -> Any:
     """Return an unfitted copy for labels that are true of the positive class."""
     copy = clone(calibrator)
-    return copy.set_params(positive=None) if isinstance(copy, ScoreCalibrator) else copy
+    return copy.set_params(positive=None) if _has_positive(copy) else copy
+
+
+def _has_positive(calibrator: Any) -> bool:
+    """Return whether a calibrator is one of ours, with a parameter `positive`."""
+    return hasattr(calibrator, "fitted_problems") and hasattr(calibrator, "positive")
 
 
 def _half(positive: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:

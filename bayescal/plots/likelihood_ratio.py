@@ -1,4 +1,4 @@
-"""Likelihood ratios against scores, with band and bounds."""
+"""Likelihood ratios: against scores, and pictures of their validation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from bayescal.fitting.problems.problem import Calibrator, FittedProblem
 from bayescal.fitting.results.calibration import PREDICTIVE
+from bayescal.likelihood_ratio import curves
 from bayescal.likelihood_ratio.bounds import elub, invariance_bounds
-from bayescal.likelihood_ratio.measures import LN10
+from bayescal.likelihood_ratio.measures import LN10, read_comparisons
 from bayescal.likelihood_ratio.ratios import EQUAL_PRIORS, ratios_of
 from bayescal.plots import curve, display
-from bayescal.support.palette import MLE_COLOUR
+from bayescal.support.palette import CLASS_COLOURS, DATA_COLOUR, MLE_COLOUR
 from bayescal.support.validation import check_fraction
 
 if TYPE_CHECKING:
@@ -59,19 +60,10 @@ class LikelihoodRatioDisplay(display.Display):
     'log10 LR for True'
     """
 
+    _filled = ("problem",)
+
     @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        *,
-        topic: Any = None,
-        ax: Axes | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        bounds: bool = True,
-        ticks: bool = True,
-        legend: bool = True,
-    ) -> Self:
+    def from_estimator(cls, calibrator: Calibrator, *, topic: Any = None, **options: Any) -> Self:
         """
         Plot the likelihood ratio of a fitted calibrator.
 
@@ -81,23 +73,17 @@ class LikelihoodRatioDisplay(display.Display):
             Fitted.
         topic : str or int, optional
             The topic to show, if the calibrator has several.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        grid, level
-            See `compute`.
-        bounds, ticks, legend
-            See `plot`.
 
         Raises
         ------
+        ImportError
+            If matplotlib is not installed.
         sklearn.exceptions.NotFittedError
             If the calibrator is not fitted.
         ValueError
             If an argument is not as described, or the fit has a single part.
         """
-        problem = display.read_problem(calibrator, topic=topic)
-        data = cls.compute(problem, grid=grid, level=level)
-        return cls(data).plot(ax=ax, bounds=bounds, ticks=ticks, legend=legend)
+        return cls._made(display.read_problem(calibrator, topic=topic), **options)
 
     @staticmethod
     def compute(
@@ -135,33 +121,22 @@ class LikelihoodRatioDisplay(display.Display):
             }
         return xr.Dataset(variables, {"score": x}, problem.attrs | {"level": level})
 
-    def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        bounds: bool = True,
-        ticks: bool = True,
-        legend: bool = True,
-    ) -> Self:
+    def _draw(self, ax: Axes, *, bounds: bool = True, ticks: bool = True) -> None:
         """
-        Draw.
+        Draw the curve, and in axes without another display bounds and comparisons.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
         bounds : bool
             Whether to draw the bounds of the comparisons fitted, which are not applied.
         ticks : bool
             Whether to mark the comparisons fitted.
-        legend : bool
-            Whether to draw a legend.
         """
-        ax, data = self._begin(ax, bounds=bounds, ticks=ticks, legend=legend), self.data
+        data = self.data
         look, band_look = self._looks()
         x, self.band_ = data["score"].values, None
         if "lower" in data:
-            label = f"{100 * data.attrs['level']:g} % band"
+            label = f"{self._level} band"
             self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=label, **band_look)
         (self.line_,) = ax.plot(x, data["log10_lr"], label="LR", **look)
         ax.axhline(0.0, zorder=0, **display.REFERENCE)
@@ -184,11 +159,304 @@ class LikelihoodRatioDisplay(display.Display):
         ax.set_ylim(low - margin, high + margin)
         curve.label_scores(ax, data, widen=bool(self.before_))
         ax.set_ylabel(f"log10 LR for {curve.class_name(data)}")
-        display.finish(ax, legend="upper left" if legend else None)
-        return self
 
     def _draw_bounds(self, ax: Axes, name: str, dashes: Any) -> list[Any]:
         look = display.REFERENCE | {"color": MLE_COLOUR, "linestyle": dashes}
         lines = [ax.axhline(value, **look) for value in self.data[name].values.tolist()]
         lines[0].set_label(BOUND_NAMES[name])
         return lines
+
+
+LOG10_LR = r"$\log_{10}$ LR"
+EDGE = 0.06  # of the axis, beyond which infinite values are drawn
+
+
+class TippettDisplay(display.PredictionsDisplay):
+    """
+    Tippett plot: shares of LRs beyond each value, by class, with bands by source.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        positive, negative, and their _lower and _upper (log10_lr).
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        The curve of the negatives and that of the positives.
+    bands_ : list of matplotlib.collections.PolyCollection
+        Their bands.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = TippettDisplay.from_predictions(
+    ...     [0, 0, 1, 1], [-1.0, 0.3, 0.2, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.ax_.get_ylabel()
+    'share of larger LRs'
+    """
+
+    @staticmethod
+    def compute(
+        y_true: ArrayLike,
+        log10_lr: ArrayLike,
+        *,
+        sources: tuple[ArrayLike, ArrayLike] | None = None,
+        kind: int = 1,
+        level: float = 0.9,
+        random_state: Any = 0,
+    ) -> xr.Dataset:
+        """
+        Compute shares of LRs.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        sources : tuple of two array-likes, optional
+            The sources of the two items of each comparison, which widen the bands.
+        kind : {1, 2}
+            1 draws shares of larger LRs for both classes; 2, for positives, that of smaller ones:
+            then both curves show misleading LRs.
+        level : float
+            Probability of the band at each value.
+        random_state : int, numpy Generator, RandomState or None
+            Deals more than 200 sources to groups; see `bayescal.likelihood_ratio.validate`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        compared = read_comparisons(y_true, log10_lr)
+        return curves.tippett(compared, sources, kind=kind, level=level, rng=random_state)
+
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
+        x = data["log10_lr"].values
+        self.lines_, self.bands_ = [], []
+        for k, name in enumerate(("negative", "positive")):
+            look: display.Look = {"color": CLASS_COLOURS[k], "linestyle": display.CLASS_DASHES[k]}
+            ends = data[f"{name}_lower"], data[f"{name}_upper"]
+            band = ax.fill_between(x, *ends, color=CLASS_COLOURS[k], alpha=0.18, linewidth=0)
+            self.bands_.append(band)
+            self.lines_ += ax.plot(x, data[name], label=f"{name}s", linewidth=1.6, **look)
+        ax.axvline(0.0, zorder=0, **display.REFERENCE)
+        ax.set_xlabel(LOG10_LR)
+        both = data.attrs["kind"] == 1
+        ax.set_ylabel("share of larger LRs" if both else "share of more misleading LRs")
+        ax.set_ylim(-0.02, 1.02)
+        self._legend = "lower left" if both else "upper center"
+
+
+class PavDisplay(display.PredictionsDisplay):
+    """
+    LRs after isotonic regression (PAV) against stated LRs; infinite ones at the edges.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        pav, negatives, positives (log10_lr).
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The PAV curve where it is finite.
+    edges_ : list of matplotlib.lines.Line2D
+        Comparisons whose PAV value is infinite.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = PavDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> len(display.edges_)
+    2
+    """
+
+    _corner = (0.0, 0.93)
+
+    @staticmethod
+    def compute(y_true: ArrayLike, log10_lr: ArrayLike) -> xr.Dataset:
+        """
+        Compute recalibrated LRs.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        """
+        return curves.pav(read_comparisons(y_true, log10_lr))
+
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
+        x, y = data["log10_lr"].values, data["pav"].values
+        shown_x, shown_y = x[np.isfinite(x)], y[np.isfinite(y)]
+        ends = np.concatenate([shown_x, shown_y, [0.0]])
+        low, high = float(ends.min()), float(ends.max())
+        margin = EDGE * (high - low) or 0.5
+        ax.plot([low, high], [low, high], label="stated = PAV", **display.REFERENCE)
+        finite = np.isfinite(x) & np.isfinite(y)
+        label = f"PAV, devPAV {data.attrs['devpav']:.2f}"
+        (self.line_,) = ax.plot(x[finite], y[finite], label=label, **self._looks()[0])
+        self.edges_: list[Any] = []
+        for sign, marker in ((-1.0, "v"), (1.0, "^")):
+            beyond = np.isinf(y) & (np.sign(y) == sign)
+            if beyond.any():
+                height = high + margin if sign > 0.0 else low - margin
+                where = np.clip(x[beyond], low - margin, high + margin)
+                self.edges_ += ax.plot(where, np.full(where.size, height), marker, **EDGE_LOOK)
+        if self.edges_:
+            self.edges_[0].set_label("infinite after PAV")
+        limits = low - 2 * margin, high + 2 * margin
+        ax.set(xlim=limits, ylim=limits)
+        ax.set_xlabel(f"stated {LOG10_LR}")
+        ax.set_ylabel(f"{LOG10_LR} after PAV")
+
+
+EDGE_LOOK: display.Look = {
+    "color": DATA_COLOUR,
+    "markersize": 4.0,
+    "markerfacecolor": "none",
+    "linestyle": "none",
+}
+
+
+class CrossEntropyDisplay(display.PredictionsDisplay):
+    """
+    Empirical cross-entropy by prior odds: of stated LRs, after PAV, and of LR = 1.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        stated, recalibrated, neutral (log10_prior_odds), in bits.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        The curves of stated LRs, after PAV, and of LR = 1.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = CrossEntropyDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.ax_.get_ylabel()
+    'empirical cross-entropy (bits)'
+    """
+
+    @staticmethod
+    def compute(
+        y_true: ArrayLike, log10_lr: ArrayLike, *, log10_prior_odds: ArrayLike = curves.PRIORS
+    ) -> xr.Dataset:
+        """
+        Compute the empirical cross-entropy.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        log10_prior_odds : array-like
+            Base-10 logarithms of prior odds; by default from -3 to 3.
+        """
+        return curves.cross_entropies(read_comparisons(y_true, log10_lr), log10_prior_odds)
+
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
+        x, attrs = data["log10_prior_odds"].values, data.attrs
+        looks = (
+            ("stated", f"stated LRs, Cllr {attrs['cllr']:.3f}", self._looks()[0]),
+            ("recalibrated", f"after PAV, {attrs['min_cllr']:.3f}", display.MLE),
+            ("neutral", "LR = 1", display.REFERENCE | {"linewidth": 1.6}),
+        )
+        self.lines_ = []
+        for name, label, look in looks:
+            self.lines_ += ax.plot(x, data[name], label=label, **look)
+        ax.axvline(0.0, zorder=0, **display.REFERENCE)
+        stated = data["stated"].values
+        top = float(stated[np.isfinite(stated)].max(initial=1.0))
+        ax.set_ylim(0.0, min(1.08 * top, 2.5))
+        ax.set_xlim(x.min(), x.max())
+        ax.set_xlabel(r"$\log_{10}$ prior odds")
+        ax.set_ylabel("empirical cross-entropy (bits)")
+
+
+class ConsistencyDisplay(display.PredictionsDisplay):
+    """
+    Observed against stated log10 LRs in bins, with intervals by source.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        stated, observed, lower, upper, comparisons (bin).
+
+    Attributes
+    ----------
+    bars_ : matplotlib.container.ErrorbarContainer
+        The bins.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = ConsistencyDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
+    ... )
+    >>> display.data.sizes["bin"]
+    2
+    """
+
+    @staticmethod
+    def compute(
+        y_true: ArrayLike,
+        log10_lr: ArrayLike,
+        *,
+        sources: tuple[ArrayLike, ArrayLike] | None = None,
+        bins: int | None = None,
+        level: float = 0.9,
+        random_state: Any = 0,
+    ) -> xr.Dataset:
+        """
+        Compute observed LRs of bins.
+
+        Parameters
+        ----------
+        y_true, log10_lr
+            See `bayescal.likelihood_ratio.cllr`.
+        sources : tuple of two array-likes, optional
+            The sources of the two items of each comparison, which widen the intervals.
+        bins : int, optional
+            Number of bins, which hold equal shares of both classes together; by default up to ten.
+        level : float
+            Probability of the intervals.
+        random_state : int, numpy Generator, RandomState or None
+            Seeds the draws behind intervals.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        compared = read_comparisons(y_true, log10_lr)
+        return curves.consistency(compared, sources, bins=bins, level=level, rng=random_state)
+
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
+        x, y, low, high = (data[k].values for k in ("stated", "observed", "lower", "upper"))
+        ends = np.concatenate([x, y])
+        ax.plot([ends.min(), ends.max()], [ends.min(), ends.max()], **display.REFERENCE)
+        label = f"bins, {self._level} interval"
+        look = display.DATA | {"color": self._looks()[0]["color"]}
+        self.bars_ = ax.errorbar(x, y, [y - low, high - y], label=label, **look)
+        ax.set_xlabel(f"stated {LOG10_LR}")
+        ax.set_ylabel(f"observed {LOG10_LR}")

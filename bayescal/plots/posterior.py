@@ -12,28 +12,25 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.plots.display import MANY_LINES, require
 
-WithDraws = ScoreCalibrator | TopicCalibrator
 # The default layout of arviz-plots lets titles overlap.
 FIGURE = {"backend": "matplotlib", "figure_kwargs": {"layout": "constrained"}}
 CHAIN_COLOURS = [look["color"] for look in MANY_LINES]
 SAMPLE = ("chain", "draw")
 
 
-def plot_trace(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
+def plot_trace(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
     """Plot the draws of each parameter in their order, by chain; see `arviz_plots.plot_trace`."""
     return _plot("plot_trace", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
-def plot_rank(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
+def plot_rank(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
     """Plot the ranks of each chain's draws, whose curves stay within the band where chains mix."""
     return _plot("plot_rank", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
-def plot_pair(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
+def plot_pair(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
     """Plot the draws of every two parameters against each other; see `arviz_plots.plot_pair`."""
     return _plot("plot_pair", calibrator, var_names, options)
 
@@ -62,7 +59,7 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
     return function(tree, **FIGURE | {"sample_dims": list(SAMPLE)} | options)
 
 
-def _plot(name: str, calibrator: WithDraws, var_names: Any, options: Mapping[str, Any]) -> Any:
+def _plot(name: str, calibrator: Any, var_names: Any, options: Mapping[str, Any]) -> Any:
     check_is_fitted(calibrator)
     plots = require("arviz_plots")
     tree = calibrator.posterior_

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
-from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.plots.curve import label_scores
@@ -27,7 +25,7 @@ NODES = 1000
 CURVES = ("observed", "lower", "upper")
 
 
-class PredictiveCheckDisplay(display.Display):
+class PredictiveCheckDisplay(display.ProblemDisplay):
     """
     A cumulative curve of the documents over the same curve of replicates drawn from the posterior.
 
@@ -64,57 +62,6 @@ class PredictiveCheckDisplay(display.Display):
     >>> float(display.data["observed"].max())
     2.0
     """
-
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        check: str = LABELS,
-        level: float = 0.9,
-        draws: int = 400,
-        random_state: Any = 0,
-        difference: bool = False,
-        legend: bool = True,
-    ) -> Self:
-        """
-        Plot a posterior predictive check of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        check, level, draws, random_state
-            See `compute`.
-        difference, legend
-            See `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(
-            problem, check=check, level=level, draws=draws, random_state=random_state
-        )
-        return cls(data).plot(ax=ax, difference=difference, legend=legend)
 
     @staticmethod
     def compute(
@@ -168,27 +115,21 @@ class PredictiveCheckDisplay(display.Display):
         data = xr.Dataset(values, {"klass": list(klasses), "score": problem.shown(x)})
         return data.assign_attrs(problem.attrs, level=level, check=check)
 
-    def plot(
-        self, *, ax: Axes | None = None, difference: bool = False, legend: bool = True
-    ) -> Self:
+    def _draw(self, ax: Axes, *, difference: bool = False) -> None:
         """
-        Draw.
+        Draw the curves of documents over the bands of replicates.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
         difference : bool
             Whether to draw all curves less the median of the replicates: for many documents, whose
             bands are narrow.
-        legend : bool
-            Whether to draw a legend.
         """
-        ax, data = self._begin(ax, difference=difference, legend=legend), self.data
+        data = self.data
         if difference:
             data = data.assign({name: data[name] - data["median"] for name in CURVES})
         labels = data.attrs["check"] == LABELS
-        x, band = data["score"].values, f"{100 * data.attrs['level']:g} % of replicates"
+        x, band = data["score"].values, f"{self._level} of replicates"
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
         for k, klass in enumerate(data["klass"].values.tolist()):
@@ -215,9 +156,7 @@ class PredictiveCheckDisplay(display.Display):
             else "share of the class's scores up to the score"
         )
         ax.set_ylabel(f"{label},\nless the replicates' median" if difference else label)
-        corner = "best" if difference else "lower left" if labels else "upper left"
-        display.finish(ax, legend=corner if legend else None)
-        return self
+        self._legend = "best" if difference else "lower left" if labels else "upper left"
 
 
 def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:

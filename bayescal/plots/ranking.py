@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ABOVE = 1.05
 
 
-class RankingDisplay(display.Display):
+class RankingDisplay(display.EstimatorDisplay):
     """
     P(relevant) of one query's documents, the best one first, and after how many to stop.
 
@@ -55,9 +55,10 @@ class RankingDisplay(display.Display):
     'rank'
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
+    _legend, _corner = "upper right", (1.0, 0.95)
+
+    @staticmethod
+    def compute(
         calibrator: Any,
         scores: ArrayLike,
         *,
@@ -65,11 +66,9 @@ class RankingDisplay(display.Display):
         recall: float = 0.8,
         probability: float = 0.9,
         level: float = 0.9,
-        ax: Axes | None = None,
-        legend: bool = True,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Plot the ranking of one query.
+        Compute the ranking of one query.
 
         Parameters
         ----------
@@ -84,19 +83,12 @@ class RankingDisplay(display.Display):
             `RelevanceCalibrator.when_to_stop`.
         level : float
             Posterior probability of the band at each rank.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If an argument is not as described.
         """
-        display.require("matplotlib")
         if not hasattr(calibrator, "when_to_stop"):
             raise ValueError(
                 f"calibrator must be a fitted RelevanceCalibrator, got {type(calibrator).__name__}."
@@ -114,7 +106,7 @@ class RankingDisplay(display.Display):
             check_same_length("scores", values.size, "y", relevant.size)
             variables["relevant"] = relevant[order]
         stops = calibrator.when_to_stop(values, recall=recall, probability=probability)
-        data = xr.Dataset(
+        return xr.Dataset(
             {name: ("rank", each) for name, each in variables.items()},
             {"rank": np.arange(1, values.size + 1)},
             {
@@ -124,22 +116,11 @@ class RankingDisplay(display.Display):
                 "level": level,
             },
         )
-        return cls(data).plot(ax=ax, legend=legend)
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
-        """
-        ax, data, attrs = self._begin(ax, legend=legend), self.data, self.data.attrs
+    def _draw(self, ax: Axes) -> None:
+        data, attrs = self.data, self.data.attrs
         rank = data["rank"].values
-        band = f"{100 * attrs['level']:g} % band"
+        band = f"{self._level} band"
         self.band_ = ax.fill_between(rank, data["lower"], data["upper"], label=band, **display.BAND)
         (self.line_,) = ax.plot(rank, data["probability"], label="P(relevant)", **display.POSTERIOR)
         stop = f"{100 * attrs['recall']:g} % read, with probability {attrs['probability']:g}"
@@ -149,5 +130,3 @@ class RankingDisplay(display.Display):
         )
         ax.set(xlabel="rank", ylabel="P(relevant)", ylim=(-0.02, 1.1))
         ax.set_xlim(0.5, rank.size + 0.5)
-        display.finish(ax, legend="upper right" if legend else None, corner=(1.0, 0.95))
-        return self

@@ -34,7 +34,7 @@ BAND_NAMES = {
 }
 
 
-class ReliabilityDisplay(display.Display):
+class ReliabilityDisplay(display.PredictionsDisplay):
     """
     P(+) among documents by their probability, with a band and the number of documents.
 
@@ -76,6 +76,9 @@ class ReliabilityDisplay(display.Display):
     [0.0, 0.5, 1.0]
     """
 
+    _legend = "lower right"
+    _filled = ("y_true", "y_prob", "positive_class")
+
     @classmethod
     def from_estimator(
         cls,
@@ -89,15 +92,7 @@ class ReliabilityDisplay(display.Display):
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
         covariates: Frame | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        method: str = "corp",
-        n_bins: int = 10,
-        band: str | None = "consistency",
-        level: float = 0.9,
-        random_state: Any = 0,
-        counts: bool = True,
-        legend: bool = True,
+        **options: Any,
     ) -> Self:
         """
         Plot the reliability of a fitted calibrator or classifier on held-out documents.
@@ -119,17 +114,11 @@ class ReliabilityDisplay(display.Display):
             How many documents each counts for, or the probability that it was labelled.
         covariates : table or mapping, optional
             Further columns of the documents, for a calibrator of a `Program` that takes them.
-        name : str, optional
-            Name of the model in the legend.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        method, n_bins, band, level, random_state
-            See `from_predictions`.
-        counts, legend
-            See `plot`.
 
         Raises
         ------
+        ImportError
+            If matplotlib is not installed.
         sklearn.exceptions.NotFittedError
             If the calibrator is not fitted.
         ValueError
@@ -152,26 +141,11 @@ class ReliabilityDisplay(display.Display):
                 raise ValueError("covariates are for a calibrator: leave them out.")
             label = topic if pos_label is None else pos_label
             p, truth, positive_class = _predicted(calibrator, scores, y, label, prior)
-        return cls.from_predictions(
-            truth,
-            p,
-            positive_class=positive_class,
-            name=name,
-            method=method,
-            n_bins=n_bins,
-            band=band,
-            level=level,
-            sample_weight=sample_weight,
-            inclusion=inclusion,
-            random_state=random_state,
-            ax=ax,
-            counts=counts,
-            legend=legend,
-        )
+        weights = {"sample_weight": sample_weight, "inclusion": inclusion}
+        return cls._made(truth, p, positive_class=positive_class, **weights, **options)
 
-    @classmethod
-    def from_predictions(
-        cls,
+    @staticmethod
+    def compute(
         y_true: ArrayLike,
         y_prob: ArrayLike,
         *,
@@ -185,12 +159,9 @@ class ReliabilityDisplay(display.Display):
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
         random_state: Any = 0,
-        ax: Axes | None = None,
-        counts: bool = True,
-        legend: bool = True,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Plot the reliability of predicted probabilities.
+        Compute the curve, its band and the number of documents by probability.
 
         Parameters
         ----------
@@ -216,12 +187,6 @@ class ReliabilityDisplay(display.Display):
             How many documents each counts for, or the probability that it was labelled.
         random_state : int, numpy Generator, RandomState or None
             Seeds the band.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        counts : bool
-            Whether to draw the number of documents above.
-        legend : bool
-            Whether to draw a legend.
 
         Raises
         ------
@@ -265,28 +230,26 @@ class ReliabilityDisplay(display.Display):
             "method": method,
             "name": name or "",
         }
-        data = xr.Dataset(variables, {"prob_pred": diagram.prob_pred}, attrs)
-        return cls(data).plot(ax=ax, counts=counts, legend=legend)
+        return xr.Dataset(variables, {"prob_pred": diagram.prob_pred}, attrs)
 
-    def plot(self, *, ax: Axes | None = None, counts: bool = True, legend: bool = True) -> Self:
+    def _size(self) -> tuple[float, float]:
+        return SIZE
+
+    def _draw(self, ax: Axes, *, counts: bool = True) -> None:
         """
-        Draw.
+        Draw the diagram.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
         counts : bool
             Whether to draw the number of documents above.
-        legend : bool
-            Whether to draw a legend.
         """
-        ax, data = self._begin(ax, SIZE, counts=counts, legend=legend), self.data
+        data = self.data
         x, positive, (own, band_look) = data["prob_pred"].values, class_name(data), self._looks()
         name = f"{data.attrs['name']}, " if data.attrs["name"] else ""
         self.band_ = None
         if "lower" in data:
-            text = f"{name}{100 * data.attrs['level']:g} %, {BAND_NAMES[data.attrs['band']]}"
+            text = f"{name}{self._level}, {BAND_NAMES[data.attrs['band']]}"
             grey: display.Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
             look = band_look if self.before_ else grey
             self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **look)
@@ -307,8 +270,6 @@ class ReliabilityDisplay(display.Display):
         self.bars_: Any = None
         if counts:
             self.counts_ax_, self.bars_ = self._draw_counts(ax)
-        display.finish(ax, legend="lower right" if legend else None)
-        return self
 
     def _draw_counts(self, ax: Axes) -> tuple[Axes, Any]:
         count = self.data["count"].values.astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -17,8 +17,6 @@ from bayescal.support.validation import check_choice, check_fraction, negative_a
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.calibrators.topic_calibrator import TopicCalibrator
 
 DRAWS = ("chain", "draw")
 # Parameters to show, and their labels with the class's name.
@@ -35,7 +33,7 @@ ROW, LEAST_HEIGHT, WIDTH = 0.24, 2.4, 5.6
 LEGEND_HEIGHT = 0.62
 
 
-class TopicForestDisplay(display.Display):
+class TopicForestDisplay(display.EstimatorDisplay):
     """
     One parameter of every topic: pooled posterior, the topic by itself, and the population.
 
@@ -75,20 +73,19 @@ class TopicForestDisplay(display.Display):
     'mode of the scores of class 1'
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: TopicCalibrator,
+    _legend = "upper right"
+
+    @staticmethod
+    def compute(
+        calibrator: Any,
         *,
         parameter: str = "theta",
         klass: str = "positive",
         topics: Sequence[Any] | None = None,
         level: float = 0.9,
-        ax: Axes | None = None,
-        legend: bool = True,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Plot a parameter of all topics.
+        Compute a parameter of all topics.
 
         Parameters
         ----------
@@ -102,10 +99,6 @@ class TopicForestDisplay(display.Display):
             Only these.
         level : float
             Posterior probability of the intervals and of the strip.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure, as high as the topics need.
-        legend : bool
-            Whether to draw a legend.
 
         Raises
         ------
@@ -136,24 +129,16 @@ class TopicForestDisplay(display.Display):
             "parameter": parameter,
             "label": PARAMETERS[parameter].format(whose),
         }
-        return cls(data.assign_attrs(attrs)).plot(ax=ax, legend=legend)
+        return data.assign_attrs(attrs)
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
+    def _size(self) -> tuple[float, float]:
+        """Return a size as high as the topics need."""
+        return WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * self.data.sizes["topic"])
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure, as high as the topics need.
-        legend : bool
-            Whether to draw a legend.
-        """
+    def _draw(self, ax: Axes) -> None:
         order = np.argsort(-self.data["documents"].values, kind="stable")
         data = self.data.isel(topic=order)
         rows = np.arange(data.sizes["topic"])
-        size = (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size))
-        ax = self._begin(ax, size, legend=legend)
         if data.attrs["parameter"] not in ("theta", "prior"):
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(
@@ -161,20 +146,25 @@ class TopicForestDisplay(display.Display):
             )
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter("")
-        level = f"{100 * data.attrs['level']:g} %"
         low, middle, high = data["population"].values
-        strip = {**display.BAND, "color": FAINT_COLOUR, "zorder": 0, "label": f"new topic, {level}"}
+        strip = {
+            **display.BAND,
+            "color": FAINT_COLOUR,
+            "zorder": 0,
+            "label": f"new topic, {self._level}",
+        }
         self.population_ = ax.axvspan(low, high, **strip)
         ax.axvline(middle, zorder=0, **display.REFERENCE)
-        self._draw_topics(ax, data, rows, level)
+        self._draw_topics(ax, data, rows)
         ax.set_yticks(rows, _row_names(data), fontsize="small")
-        head = _rows_of_legend(ax, rows.size) if legend else 0.0
-        ax.set_ylim(rows.size - 0.4, -0.6 - head)
         ax.set_xlabel(data.attrs["label"])
-        display.finish(ax, legend="upper right" if legend else None)
-        return self
 
-    def _draw_topics(self, ax: Axes, data: xr.Dataset, rows: Any, level: str) -> None:
+    def _finish(self, ax: Axes, *, legend: bool) -> None:
+        rows = self.data.sizes["topic"]
+        ax.set_ylim(rows - 0.4, -0.6 - (_rows_of_legend(ax, rows) if legend else 0.0))
+        super()._finish(ax, legend=legend)
+
+    def _draw_topics(self, ax: Axes, data: xr.Dataset, rows: Any) -> None:
         mean = data["mean"].values
         low, high = self._reach()
         unpooled = np.clip(data["unpooled"].values, low, high)
@@ -192,7 +182,7 @@ class TopicForestDisplay(display.Display):
             "markeredgecolor": "white",
             "markersize": 6.0,
         }
-        text = f"pooled: mean, 50 % and {level}"
+        text = f"pooled: mean, 50 % and {self._level}"
         (self.points_,) = ax.plot(mean, rows, "o", label=text, **dots)
         inside = unpooled == data["unpooled"].values
         diamond: display.Look = {"color": MLE_COLOUR, "markerfacecolor": "white", "markersize": 5.0}

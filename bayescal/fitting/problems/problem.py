@@ -280,6 +280,15 @@ def problems_of(calibrator: Any) -> Problems:
     )
 
 
+def check_named(calibrators: Any) -> None:
+    """Raise TypeError unless calibrators come by name."""
+    if not isinstance(calibrators, Mapping):
+        raise TypeError(
+            "calibrators must be a dict of fitted calibrators by name, got an object of type"
+            f" {type(calibrators).__name__}."
+        )
+
+
 def summary_of(problems: Problems, level: float) -> pd.DataFrame:
     """Return the parameters of all problems; of more than the unnamed one, by name first."""
     import pandas as pd

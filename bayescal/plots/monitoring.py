@@ -1,4 +1,4 @@
-"""Displays of an audit: calibration curve, net benefit, explanations and sites."""
+"""Displays of probabilities in use: of an audit, and of a drift monitor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import xarray as xr
 
-from bayescal.monitoring import Audit
+from bayescal.metrics.changes import PRIOR
 from bayescal.plots import display
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class AuditDisplay(display.Display):
     """A display of an `Audit`; see its subclasses."""
 
     @classmethod
-    def from_audit(cls, audit: Audit, *, ax: Axes | None = None, legend: bool = True) -> Self:
+    def from_audit(cls, audit: Any, **options: Any) -> Self:
         """
         Plot an audit.
 
@@ -31,10 +31,6 @@ class AuditDisplay(display.Display):
         ----------
         audit : Audit
             What `bayescal.monitoring.audit` returns.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
 
         Raises
         ------
@@ -43,31 +39,12 @@ class AuditDisplay(display.Display):
         ValueError
             If it is no audit, or an audit without what is to be shown.
         """
-        display.require("matplotlib")
-        if not isinstance(audit, Audit):
+        if not hasattr(audit, "model_probability"):
             raise ValueError(
                 f"audit must be an Audit, got {type(audit).__name__}: pass what"
                 " bayescal.monitoring.audit returns."
             )
-        return cls(cls._data(audit)).plot(ax=ax, legend=legend)
-
-    @classmethod
-    def _data(cls, audit: Audit) -> xr.Dataset:
-        """Return the numbers shown."""
-        raise NotImplementedError
-
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """
-        Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
-        """
-        raise NotImplementedError
+        return cls._made(audit, **options)
 
 
 class CalibrationCurveDisplay(AuditDisplay):
@@ -101,26 +78,29 @@ class CalibrationCurveDisplay(AuditDisplay):
     'true probability'
     """
 
-    @classmethod
-    def _data(cls, audit: Audit) -> xr.Dataset:
+    _corner = (0.0, 0.95)
+
+    @staticmethod
+    def compute(audit: Any) -> xr.Dataset:
+        """Return the numbers shown of an `Audit`."""
         p, truth = audit.outcomes.p, audit.outcomes.truth
         ticks = {name: np.sort(p[truth == side]) for name, side in _CLASSES}
         kept = {
             name: each[np.linspace(0, each.size - 1, min(each.size, MOST_TICKS)).astype(int)]
             for name, each in ticks.items()
         }
-        return audit.curve.assign({name: (f"{name}s", each) for name, each in kept.items()})
+        curve: xr.Dataset = audit.curve
+        return curve.assign({name: (f"{name}s", each) for name, each in kept.items()})
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """Draw; see `AuditDisplay.plot`."""
-        ax, data = self._begin(ax, legend=legend), self.data
-        p, level = data["probability"].values, 100.0 * data.attrs["level"]
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
+        p = data["probability"].values
         top = float(max(data["upper"].max(), p[-1]))
         ax.plot([0.0, top], [0.0, top], label="right probabilities", **display.REFERENCE)
         line, band = self._looks()
         names = {
-            "simultaneous": f"{level:g} % band of the whole curve",
-            "pointwise": f"{level:g} % band",
+            "simultaneous": f"{self._level} band of the whole curve",
+            "pointwise": f"{self._level} band",
         }
         self.bands_ = []
         for kind, label in names.items():
@@ -132,8 +112,6 @@ class CalibrationCurveDisplay(AuditDisplay):
             display.rug(ax, data[name].values, height)
         ax.set(xlabel="given probability", ylabel="true probability")
         ax.set(xlim=(0.0, top), ylim=(0.0, top))
-        display.finish(ax, legend="upper left" if legend else None, corner=(0.0, 0.95))
-        return self
 
 
 _CLASSES = (("positive", True), ("negative", False))
@@ -172,19 +150,21 @@ class NetBenefitDisplay(AuditDisplay):
     ['all', 'as is', 'recalibrated']
     """
 
-    @classmethod
-    def _data(cls, audit: Audit) -> xr.Dataset:
-        return audit.net_benefit
+    _legend = "upper right"
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """Draw; see `AuditDisplay.plot`."""
-        ax, data = self._begin(ax, legend=legend), self.data
-        t, level = data["threshold"].values, 100.0 * data.attrs["level"]
+    @staticmethod
+    def compute(audit: Any) -> xr.Dataset:
+        """Return the numbers shown of an `Audit`."""
+        shown: xr.Dataset = audit.net_benefit
+        return shown
+
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
+        t = data["threshold"].values
         names = {"as is": "given probabilities", "recalibrated": "recalibrated", "all": "treat all"}
         as_is = data.sel(strategy="as is")
-        self.band_ = ax.fill_between(
-            t, as_is["lower"], as_is["upper"], label=f"{level:g} % band of these", **display.BAND
-        )
+        text = f"{self._level} band of these"
+        self.band_ = ax.fill_between(t, as_is["lower"], as_is["upper"], label=text, **display.BAND)
         self.lines_: dict[str, Any] = {}
         for look, (strategy, label) in zip(display.MANY_LINES, names.items(), strict=False):
             own = {key: look[key] for key in ("color", "linestyle", "linewidth")}
@@ -198,8 +178,6 @@ class NetBenefitDisplay(AuditDisplay):
         most = float(data["upper"].sel(strategy=["as is", "recalibrated"]).max())
         ax.set(xlabel="threshold", ylabel="net benefit (true positives per document)")
         ax.set(xlim=(0.0, 1.0), ylim=(-0.25 * most, 1.08 * most) if most > 0.0 else None)
-        display.finish(ax, legend="upper right" if legend else None)
-        return self
 
 
 class ModelProbabilityDisplay(AuditDisplay):
@@ -229,10 +207,11 @@ class ModelProbabilityDisplay(AuditDisplay):
     4
     """
 
-    @classmethod
-    def _data(cls, audit: Audit) -> xr.Dataset:
-        from bayescal.metrics.changes import PRIOR
+    _legend = "upper right"
 
+    @staticmethod
+    def compute(audit: Any) -> xr.Dataset:
+        """Return the numbers shown of an `Audit`."""
         names = list(audit.model_probability)
         values = list(audit.model_probability.values())
         prior = [PRIOR[name] for name in names]
@@ -241,9 +220,8 @@ class ModelProbabilityDisplay(AuditDisplay):
             {"explanation": names},
         )
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
-        """Draw; see `AuditDisplay.plot`."""
-        ax, data = self._begin(ax, legend=legend), self.data
+    def _draw(self, ax: Axes) -> None:
+        data = self.data
         names = [_WORDS.get(name, name) for name in data["explanation"].values.tolist()]
         look = {"color": display.POSTERIOR["color"], "alpha": 0.6, "width": 0.6}
         self.bars_ = ax.bar(names, data["probability"].values, label="given the outcomes", **look)
@@ -257,8 +235,6 @@ class ModelProbabilityDisplay(AuditDisplay):
             color=display.MLE["color"],
         )
         ax.set(ylabel="probability", ylim=(0.0, 1.0))
-        display.finish(ax, legend="upper right" if legend else None)
-        return self
 
 
 _WORDS = {"as is": "right\nas is", "slope": "shift\nand slope", "full": "bent"}
@@ -293,40 +269,38 @@ class SitesDisplay(AuditDisplay):
     ['hungarian', 'switzerland', 'va', 'a new site']
     """
 
-    @classmethod
-    def _data(cls, audit: Audit) -> xr.Dataset:
+    _legend = "best"
+
+    @staticmethod
+    def compute(audit: Any) -> xr.Dataset:
+        """Return the numbers shown of an `Audit`."""
         if audit.sites is None:
             raise ValueError("audit has no sites: pass sites= to bayescal.monitoring.audit.")
-        return audit.sites
+        shown: xr.Dataset = audit.sites
+        return shown
 
-    def plot(self, *, ax: Axes | None = None, legend: bool = True, number: str = "shift") -> Self:
+    def _size(self) -> tuple[float, float]:
+        return display.SIZE[0], max(1.6, SITE_HEIGHT * (self.data.sizes["site"] + 4))
+
+    def _draw(self, ax: Axes, *, number: str = "shift") -> None:
         """
-        Draw.
+        Draw the sites.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        legend : bool
-            Whether to draw a legend.
         number : {"shift", "slope"}
             What to show.
         """
         own = self.data.sel(number=number)
         names = [str(name) for name in self.data["site"].values]
-        height = max(1.6, SITE_HEIGHT * (len(names) + 4))
-        ax = self._begin(ax, size=(display.SIZE[0], height), legend=legend)
-        level = 100.0 * self.data.attrs["level"]
         right = 0.0 if number == "shift" else 1.0
         ax.axvline(right, label="right probabilities", **display.REFERENCE)
         rows = np.arange(len(names))
-        self.points_ = _interval(ax, own, "", rows, f"site, {level:g} % interval", "o")
+        self.points_ = _interval(ax, own, "", rows, f"site, {self._level} interval", "o")
         self.new_ = _interval(ax, own, "new_", np.array([len(names)]), "a new site", "D")
         ax.set_yticks([*rows, len(names)], [*names, "a new site"])
         ax.invert_yaxis()
         ax.set_xlabel(f"{number} of the log-odds")
-        display.finish(ax, legend="best" if legend else None)
-        return self
 
 
 def _interval(ax: Axes, own: xr.Dataset, prefix: str, rows: Any, label: str, marker: str) -> Any:
@@ -338,3 +312,96 @@ def _interval(ax: Axes, own: xr.Dataset, prefix: str, rows: Any, label: str, mar
     return ax.errorbar(
         mean, rows, xerr=[mean - lower, upper - mean], fmt=marker, color=colour, label=label
     )
+
+
+class DriftDisplay(display.EstimatorDisplay):
+    """
+    Evidence of each kind of change after every document, beside the limit of the alarm.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        log_bayes_factor (change, document), natural logarithms; in its attributes the limit, and
+        after an alarm its document and the estimated change.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        One for each kind of change.
+    limit_ : matplotlib.lines.Line2D
+        Limit that the evidence of any change must reach for an alarm.
+    alarm_ : matplotlib.lines.Line2D or None
+        The document of the alarm.
+    since_ : matplotlib.patches.Rectangle or None
+        Two standard deviations on either side of the first document after the change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(300) < 0.3
+    >>> s = rng.normal(2.0 * y)
+    >>> calibrator = ScoreCalibrator("gaussian", draws=50, random_state=0).fit(s[:200], y[:200])
+    >>> monitor = DriftMonitor(calibrator).update(s[200:], y[200:])
+    >>> display = DriftDisplay.from_estimator(monitor, ax=Figure().subplots())
+    >>> [line.get_label() for line in display.lines_]
+    ['base rate', 'slope', 'any']
+    """
+
+    @staticmethod
+    def compute(monitor: Any) -> xr.Dataset:
+        """
+        Compute the evidence of a monitor so far.
+
+        Parameters
+        ----------
+        monitor : DriftMonitor
+            After at least one document.
+
+        Raises
+        ------
+        ValueError
+            If it is no monitor, or has seen no document.
+        """
+        if not hasattr(monitor, "bayes_factors_"):
+            raise ValueError(
+                f"monitor must be a DriftMonitor, got {type(monitor).__name__}: make one of a"
+                " calibrator, DriftMonitor(calibrator), and update it with the labels that come."
+            )
+        if not monitor.documents_:
+            raise ValueError("the monitor has seen no document yet: call its update first.")
+        table, alarm = monitor.log_bayes_factors_, monitor.alarm_
+        attrs = {"limit": -math.log(monitor.alpha)}
+        if alarm is not None:
+            attrs |= {"alarm": alarm.document, "since": alarm.since, "since_sd": alarm.since_sd}
+        return xr.Dataset(
+            {"log_bayes_factor": (("change", "document"), table.to_numpy().T)},
+            {"change": list(table.columns), "document": table.index.to_numpy()},
+            attrs,
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        attrs = self.data.attrs
+        evidence = self.data["log_bayes_factor"]
+        document = self.data["document"].values
+        self.lines_ = []
+        for name, look in zip(evidence["change"].values, display.MANY_LINES, strict=False):
+            own = {key: look[key] for key in ("color", "linestyle", "linewidth")}
+            self.lines_ += ax.plot(document, evidence.sel(change=name), label=str(name), **own)
+        self.limit_ = ax.axhline(attrs["limit"], label="limit of the alarm", **display.REFERENCE)
+        self.alarm_ = self.since_ = None
+        if "alarm" in attrs:
+            self.alarm_ = ax.axvline(attrs["alarm"], color="0.3", linewidth=1.0, label="alarm")
+            reach = 2.0 * attrs["since_sd"]
+            self.since_ = ax.axvspan(
+                max(attrs["since"] - reach, 1.0),
+                attrs["since"] + reach,
+                label="change",
+                **display.BAND,
+            )
+        ax.set(xlabel="document", ylabel="log Bayes factor against “as before”")
+        ax.set_xlim(1, max(document[-1], 2))
