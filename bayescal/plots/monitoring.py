@@ -342,6 +342,7 @@ class DriftDisplay(display.EstimatorDisplay):
     >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
+    >>> from bayescal.monitoring import DriftMonitor
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(300) < 0.3
     >>> s = rng.normal(2.0 * y)
