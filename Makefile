@@ -7,13 +7,14 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test test-fast test-slow test-docs test-marked test-times every-size references \
-  mutations lint types docs bench validate lock clean
+.PHONY: help demo test test-fast test-slow test-studies test-docs test-marked test-times every-size \
+  references mutations lint types docs bench validate lock clean
 
 help:
 	@echo "make demo    calibrate real Reuters scores, print the comparison, draw the figure"
 	@echo "make test    lint, types, and the tests of every part: minutes"
 	@echo "make test-slow   tests of one second and more, samplings, clusters, large data, packaging"
+	@echo "make test-studies  studies, published experiments and tools"
 	@echo "make test-docs   notebooks, code in pages, the site, the report in a browser"
 	@echo "make test-marked MARKED=\"slow or docs\"  tests with markers, in one run"
 	@echo "make every-size SEED=1  scores and weights of every size, once a release with a new seed"
@@ -54,11 +55,15 @@ test: lint types test-fast
 
 test-fast: $(STAMP)
 	@$(PYTHON) tools/machine.py
-	$(PYTEST) $(RECORD) -m "not slow and not docs"
+	$(PYTEST) $(RECORD) -m "not slow and not docs and not studies"
 
 test-slow: $(STAMP)
 	@$(PYTHON) tools/machine.py
-	$(PYTEST) $(RECORD) -m "slow"
+	$(PYTEST) $(RECORD) -m "slow and not studies"
+
+test-studies: $(STAMP)
+	@$(PYTHON) tools/machine.py
+	$(PYTEST) $(RECORD) -m "studies"
 
 test-docs: $(STAMP)
 	@$(PYTHON) tools/machine.py browser

@@ -1,9 +1,6 @@
 """Helpers that the tests of the command line share."""
 
 import json
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +9,6 @@ from typer.testing import CliRunner
 
 from bayescal import ScoreCalibrator
 from bayescal.cli.app import app
-from studies.papers import __main__ as papers
 
 MLE = ("--inference", "mle")
 NUTS = ("--inference", "nuts", "--draws", "200")
@@ -23,19 +19,6 @@ def run(*arguments, code=0, app=app):
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, (result.output, result.exception)
     return result
-
-
-def run_paper(*arguments, code=0):
-    """Repeat a published experiment and return its printed output, and check its exit code."""
-    out, err = StringIO(), StringIO()
-    found = 0
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            papers.main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            found = end.code
-    assert found == code, (out.getvalue(), err.getvalue())
-    return SimpleNamespace(stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def make_frame(n=40, seed=0, **columns):

@@ -16,6 +16,7 @@ from tools.mutations.sample import ROOMS, draw_faults, room_of
 from tools.mutations.trial import FOUND, SLOW, Verdict
 
 COLUMNS = ("room", "path", "function", "line", "before", "after", "ended", "by", "tests", "seconds")
+MARKS = "not slow and not docs and not studies"
 
 
 def main() -> None:
@@ -44,7 +45,7 @@ def _options() -> argparse.Namespace:
     add("--each", type=int, default=24, help="faults in each room (default 24)")
     add("--seed", default="", help="any text: other faults than those of other seeds")
     add("--room", default="", choices=["", *ROOMS], help="one room only")
-    add("--marks", default="not slow and not docs", help="the tests tried, as for pytest -m")
+    add("--marks", default=MARKS, help="the tests tried, as for pytest -m")
     add("--at-most", type=float, default=300.0, help="seconds of tests a fault (default 300)")
     add("--jobs", type=int, default=2, help="processes (default 2)")
     add("--root", type=Path, default=Path(), help="the project, if it is another checkout")

@@ -14,6 +14,7 @@ from studies import unseen
 from studies.command import Options, main
 from studies.peers import DEFAULT, PEERS, PLAIN, POOLED
 from studies.problems.library import EmptyLibraryError
+from studies.tests.unseen_data import CLASSES, documents, problem, write_library
 from studies.unseen_report import (
     COVERAGES,
     LATER,
@@ -34,9 +35,6 @@ from studies.unseen_topics import (
     measure,
     run,
 )
-from tests.unseen_data import CLASSES, documents, problem, write_library
-
-pytestmark = pytest.mark.one_era
 
 
 def collection(shifts=(0.0, 0.5, 1.0), n=400):

@@ -17,9 +17,7 @@ from studies.problems.folds import deal
 from studies.problems.fresh import Source
 from studies.problems.library import problems
 from studies.problems.page import area, write
-from tests.problems_data import STORIES, write_all
-
-pytestmark = pytest.mark.one_era
+from studies.tests.problems_data import STORIES, write_all
 
 NEW_TEXTS = (["corn up"], ["corn up", "gold", "gold gold", "corn corn"])
 QUICK = ("linear_svm", "nearest_neighbours")

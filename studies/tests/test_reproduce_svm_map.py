@@ -23,10 +23,8 @@ from studies.papers.svm_map.experiment import (
     spam,
     table_of,
 )
-from tests.cli_tools import run_paper
+from studies.tests.tools import run_paper
 from tests.ranking_data import linear_queries
-
-pytestmark = pytest.mark.one_era
 
 X, Y, QID = linear_queries(n_queries=12, noise=2.0)
 SMALL = Collection("small", X, Y, QID, functions=True)

@@ -14,10 +14,9 @@ from studies.command import Options
 from studies.learning import KINDS
 from studies.populations import GROUPINGS, SHIPPED, VAGUE, log_score, measure, run, sharing
 from studies.problems.library import EmptyLibraryError, problems
+from studies.tests.unseen_data import problem, write_library
 from studies.unseen_samples import draw_sample
-from tests.unseen_data import problem, write_library
 
-pytestmark = pytest.mark.one_era
 MARGINS, LOG_ODDS, _, SHARES = shipped_populations()
 
 

@@ -8,7 +8,6 @@ from studies import history, topics_coverage, topics_diagnostics
 from studies.topics_coverage import LARGEST_COST, PAIRS, POSITIVES
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
 CASES = size(3, 5)
 
 GOOD = {"divergences": 0, "rhat": 1.005, "ess_bulk": 900.0, "ess_tail": 500.0}

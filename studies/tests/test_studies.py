@@ -23,9 +23,7 @@ from studies.reporting import index, write_index
 from studies.scale_floor import FACTORS, held_out_bits
 from studies.truths import TRUTHS
 
-pytestmark = pytest.mark.one_era
-
-DOCS = Path(__file__).parents[1] / "docs/validation"
+DOCS = Path(__file__).parents[2] / "docs/validation"
 LONGEST = 60
 RNG = np.random.default_rng(3)
 SCORES, POSITIVE = TRUTHS["Gaussian, equal variances"].draw(60, RNG)

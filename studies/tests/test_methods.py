@@ -22,8 +22,6 @@ from studies.papers.methods import (
     platt,
 )
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(6)
 LABELS = (RNG.random(150) < 0.3).astype(int)
 SCORES = RNG.normal(np.where(LABELS == 1, 1.5, -1.0), 1.0)

@@ -18,8 +18,6 @@ from studies.papers.svm_map.baselines import (
 )
 from tests.ranking_data import linear_queries
 
-pytestmark = pytest.mark.one_era
-
 X, Y, QID = linear_queries()
 ONE_CLASS = "the labels of this check are all relevant, and rank nothing"
 NEEDS_LIGHTGBM = pytest.mark.skipif(find_spec("lightgbm") is None, reason="needs lightgbm")

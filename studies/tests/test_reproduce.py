@@ -26,10 +26,8 @@ from studies.papers.sigir2003.scores import (
     score_topics,
 )
 from studies.papers.sigir2003.table import MEASURES, PUBLISHED, marks, sign_tests, totals_table
+from studies.tests.tools import run_paper
 from tests import corpus as reuters
-from tests.cli_tools import run_paper
-
-pytestmark = pytest.mark.one_era
 
 PAPER = ("Gauss", "A.Gauss", "Laplace", "A.Laplace", "LogReg", "LR+Noise", "raw")
 NAMES = ["corn", "oil", "gold"]

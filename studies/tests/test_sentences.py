@@ -24,8 +24,6 @@ from studies.papers.action_items.sentences import (
     split_sentences,
 )
 
-pytestmark = pytest.mark.one_era
-
 MAIL = "Hi Ann! The draft is 2.1 pages long. Can you read it by 5 p.m.?\n\nthanks"
 
 

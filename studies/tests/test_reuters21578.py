@@ -13,8 +13,6 @@ from studies.papers.corpora import CorpusError, DownloadError, fetch_reuters2157
 from tests import corpus as reuters
 from tests.corpus import TOPIC_COUNTS
 
-pytestmark = pytest.mark.one_era
-
 STORY = (
     '<REUTERS TOPICS="{marked}" LEWISSPLIT="{split}" CGISPLIT="x" OLDID="9" NEWID="{number}">\n'
     "<TOPICS>{topics}</TOPICS><TEXT>{text}</TEXT></REUTERS>\n"

@@ -7,8 +7,6 @@ from sklearn.metrics import roc_auc_score
 from bayescal.text.classifiers import linear_svm, nearest_neighbours
 from studies.papers.strive.methods import nested_inputs
 
-pytestmark = pytest.mark.one_era
-
 # Each of six words out of twelve.
 CLASSIFIERS = {"SVM": linear_svm(words=6), "kNN": nearest_neighbours(words=2)}
 

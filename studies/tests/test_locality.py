@@ -21,8 +21,6 @@ from studies.papers.locality import (
     stochastic_map,
 )
 
-pytestmark = pytest.mark.one_era
-
 
 class Gaussians:
     """Log-odds of one feature with Gaussian classes, of a share of positives of a half."""

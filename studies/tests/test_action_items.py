@@ -33,9 +33,7 @@ from studies.papers.action_items.trials import (
     without_repetitions,
 )
 from studies.papers.strive.methods import Decided
-from tests.cli_tools import run_paper
-
-pytestmark = pytest.mark.one_era
+from studies.tests.tools import run_paper
 
 FILLERS = [f"{c}{v}{d}" for c in "bdfgklmnpr" for v in "aeiou" for d in "bdgklmnst"]
 

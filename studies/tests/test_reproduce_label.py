@@ -23,10 +23,8 @@ from studies.papers.label.methods import (
     reuters,
     tasks_of,
 )
-from tests.cli_tools import run_paper
-from tests.problems_data import STORY
-
-pytestmark = pytest.mark.one_era
+from studies.tests.problems_data import STORY
+from studies.tests.tools import run_paper
 
 XML = '<labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'
 LABEL = '<label name="{}"></label>'

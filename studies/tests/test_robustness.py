@@ -22,10 +22,8 @@ from studies.robustness import (
 )
 from studies.truths import GAUSSIAN, MOST_DOCUMENTS, SHAPES, Rounded, with_positives
 
-pytestmark = pytest.mark.one_era
-
 LARGEST_Z = 4.5
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def largest_z(truth, shown, n):

@@ -12,6 +12,7 @@ from studies import fresh, unseen
 from studies.command import Options, main
 from studies.peers import DEFAULT, OURS, PEERS, PLAIN, VAGUE, ours_for, peers_for
 from studies.problems.library import EmptyLibraryError
+from studies.tests.unseen_data import CLASSES, documents, problem, write_library
 from studies.unseen import (
     ALL,
     BIG,
@@ -43,9 +44,6 @@ from studies.unseen_samples import (
     plain_random,
     rarer_share,
 )
-from tests.unseen_data import CLASSES, documents, problem, write_library
-
-pytestmark = pytest.mark.one_era
 
 
 class TestSamples:

@@ -27,8 +27,6 @@ from studies.papers.strive.methods import (
     topic_inputs,
 )
 
-pytestmark = pytest.mark.one_era
-
 
 def made_topic(seed, n=150, m=200):
     """Return five classifiers of varying quality, and two indicators, of which one tells."""

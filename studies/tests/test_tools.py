@@ -14,8 +14,7 @@ from tools.mutations import table
 from tools.mutations.faults import faults_of
 from tools.mutations.sample import ROOMS, draw_faults, room_of
 
-pytestmark = pytest.mark.one_era
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCE = '''"""A module."""
 
 LIMIT = 0.5

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from studies.learning import GROUPS, KINDS, groups_of, populations_of
-from tests.unseen_data import write_library
+from studies.tests.unseen_data import write_library
 
-pytestmark = pytest.mark.one_era
 SETS = ("one", "two", "three")
 
 

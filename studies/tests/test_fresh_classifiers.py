@@ -13,8 +13,6 @@ from studies.fresh_classifiers import OURS, TRAIN, bars, comparison, documents, 
 from studies.problems import fresh
 from studies.problems.fresh import Source
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture
 def tables(monkeypatch):

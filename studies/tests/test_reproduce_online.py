@@ -20,11 +20,9 @@ from studies.papers.online.experiment import (
 )
 from studies.papers.strive.experiment import MEASURES, strive_table
 from studies.papers.strive.methods import BASE, decide_all
-from tests.cli_tools import run_paper
-from tests.test_reproduce import make_corpus
-from tests.test_strive import made_topic
-
-pytestmark = pytest.mark.one_era
+from studies.tests.test_reproduce import make_corpus
+from studies.tests.test_strive import made_topic
+from studies.tests.tools import run_paper
 
 TOPICS = [made_topic(0), made_topic(1)]
 
