@@ -48,7 +48,7 @@ PARAMETERS = {
     "mirrored hybrid": ("theta", "rate", "sigma"),
 }
 ASYMMETRIC = tuple(name for name in PARAMETERS if len(PARAMETERS[name]) == 3)
-RECORDS = FAMILIES | {"mirrored hybrid": FAMILIES["hybrid"].of_class(True)}
+RECORDS = {**FAMILIES, "mirrored hybrid": FAMILIES["hybrid"].of_class(True)}
 # What the densities of -x are of.
 MIRRORED = {name: name for name in PARAMETERS} | {
     "hybrid": "mirrored hybrid",

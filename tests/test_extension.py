@@ -1,20 +1,24 @@
-"""A part, a family and a kind of calibrator of one file each: everything takes them as they are.
+"""A part, a family, a density and a kind of calibrator: everything takes them as they are.
 
 They would not be fitted, saved, loaded, summarised, drawn, reported, compared and chosen on the
 command line if a list somewhere else had to name them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize, stats
 
-from bayescal import Densities, ScoreCalibrator, load
+from bayescal import NUTS, Densities, Density, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators import compare_calibrators, leave_one_out, loading
 from bayescal.families import FAMILIES
 from bayescal.fitting.parts.combination import PARTS
 from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.plots import ClassDensityDisplay, LogOddsDisplay
+from bayescal.support.numerics import centre_and_spread
 from tests.cli_tools import run
 from tests.report_data import data_of
 from tests.spoiling import all_the_same, reread, with_spoilt_draws
@@ -50,6 +54,86 @@ def registered(monkeypatch):
 def fit(model, **more):
     settings = {"draws": 100, "chains": 2, "random_state": 0} | more
     return ScoreCalibrator(**settings, **MODELS[model]).fit(SCORES, LABELS)
+
+
+# Shapes that no family has: the density, its logarithm by scipy, and how many parameters are free.
+POSITIVE = Density("InverseGamma", alpha=2.0, beta=0.5)
+SHAPES = {
+    "logistic": (Density("Logistic", priors={"s": POSITIVE}), stats.logistic.logpdf, 2),
+    "t": (Density("StudentT", nu=4.0), lambda x, mu, s: stats.t.logpdf(x, 4.0, mu, s), 2),
+    "ex-Gaussian": (
+        Density("ExGaussian", priors={"nu": POSITIVE}),
+        lambda x, mu, s, nu: stats.exponnorm.logpdf(x, nu / s, mu, s),
+        3,
+    ),
+}
+CENTRE, SPREAD = centre_and_spread(SCORES)
+AT = np.array([-1.5, 0.5, 1.0, 2.5])
+
+
+def log_posterior(of, positive, mode, *scales):
+    """Return a class's log posterior up to a constant, of scores in units of the spread."""
+    prior = stats.norm.logpdf(mode, 0.0, 2.0)
+    prior = prior + sum(stats.invgamma.logpdf(scale, 2.0, scale=0.5) for scale in scales)
+    own = (SCORES[positive == LABELS, None] - CENTRE) / SPREAD
+    return prior + of(own, mode, *scales).sum(axis=0)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [name if name == "t" else pytest.param(name, marks=pytest.mark.slow) for name in SHAPES],
+)
+def test_a_density_of_another_shape_has_the_mode_that_a_search_finds(shape):
+    density, of, free = SHAPES[shape]
+    fitted = ScoreCalibrator(density, "map", random_state=0).fit(SCORES, LABELS)
+    found = []
+    for positive in (0, 1):
+        best = optimize.minimize(
+            lambda p, k=positive: -log_posterior(of, k, p[0], *np.exp(p[1:])).item(),
+            np.zeros(free),
+            method="Nelder-Mead",
+            options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000},
+        ).x
+        found.append(np.exp(of((AT - CENTRE) / SPREAD, best[0], *np.exp(best[1:]))))
+    expected = 15 * found[1] / (15 * found[1] + 45 * found[0])
+    assert fitted.predict_proba(AT)[:, 1] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
+def test_a_density_of_another_shape_has_the_posterior_that_sums_give():
+    density, of, _ = SHAPES["logistic"]
+    nuts = NUTS(sampler_options={"tune": 500})
+    settings = {"draws": 1000, "chains": 2, "random_state": 0}
+    fitted = ScoreCalibrator(density, nuts, **settings).fit(SCORES, LABELS)
+    drawn = fitted.class_densities(AT)["predictive"].values
+    grid = np.meshgrid(np.linspace(-2.0, 2.0, 200), np.linspace(-4.0, 1.0, 200))
+    mode, log_scale = (each.ravel() for each in grid)
+    for positive in (0, 1):
+        log = log_posterior(of, positive, mode, np.exp(log_scale)) + log_scale
+        weight = np.exp(log - log.max())
+        density_at = np.exp(of((AT[:, None] - CENTRE) / SPREAD, mode, np.exp(log_scale))) / SPREAD
+        expected = density_at @ weight / weight.sum()
+        assert drawn[positive] == pytest.approx(expected, rel=0.05)
+
+
+def test_a_density_of_another_shape_is_refused_where_no_engine_fits_it():
+    density = SHAPES["t"][0]
+    with pytest.raises(ValueError, match=r"inference='exact' has no engine for Density\('Student"):
+        ScoreCalibrator(density, "exact").fit(SCORES, LABELS)
+    with pytest.raises(ValueError, match=r"inference='mle' would ignore Density\('Student"):
+        ScoreCalibrator(density, "mle").fit(SCORES, LABELS)
+    with pytest.raises(ValueError, match=r"has no engine for many topics.* ScoreCalibrator"):
+        TopicCalibrator(parts=density).fit(SCORES, LABELS, LABELS)
+
+
+def test_nuts_samples_a_family_by_its_own_program_alone(monkeypatch):
+    with pytest.raises(ValueError, match="there is no program 'tent'"):
+        ScoreCalibrator(FAMILY.name, "nuts").fit(SCORES, LABELS)
+    # The program of this name is another model.
+    monkeypatch.setitem(FAMILIES, "noisy_logistic", replace(FAMILY, name="noisy_logistic"))
+    with pytest.raises(ValueError, match=r"log_density\(score, klass, peak, steepness\) to sample"):
+        ScoreCalibrator("noisy_logistic", "nuts").fit(SCORES, LABELS)
 
 
 def test_the_part_says_what_it_should():

@@ -1,18 +1,97 @@
-"""Families of score densities: numpy functions and exact maximum likelihood.
+r"""Families of score densities: numpy functions and exact maximum likelihood.
 
-Every family offers the same functions with its parameters in the same order; `FAMILIES` maps
-names to records of them, so that the rest of the package loops over families as data.
+A family is a record, `Family`; its methods take its parameters in its own order. In all formulas
+theta (mu for the Gaussian) is the mode in raw score units, D_l and D_r are the summed deviations
+|x - theta| of the scores left and right of it, D_l2 and D_r2 the summed squares, N is the number of
+scores, or the sum of their weights, and c = sqrt(pi/2).
+
+**gaussian** (mu, sigma): the normal density.
+
+.. math:: p(x) = \frac{1}{\sigma\sqrt{2\pi}} e^{-(x-\mu)^2/(2\sigma^2)}
+
+The fit: mu is the mean, sigma^2 = sum (x - mu)^2/N. Source: Bennett, SIGIR 2003, section 5 (the
+symmetric baselines).
+
+**laplace** (theta, beta): the same exponential to both sides of the mode.
+
+.. math:: p(x) = \tfrac{\beta}{2} e^{-\beta|x-\theta|}
+
+The variance is 2/beta^2. The fit: theta is the median, beta = N/sum |x - theta|. Source: as for
+the Gaussian.
+
+**asymmetric_laplace** (theta, beta, gamma): an exponential of its own to each side of the mode.
+
+.. math:: p(x) = \frac{\beta\gamma}{\beta+\gamma}
+          \begin{cases} e^{-\beta(\theta-x)} & x \le \theta \\
+                        e^{-\gamma(x-\theta)} & x > \theta \end{cases}
+
+The mean is theta + 1/gamma - 1/beta, the variance 1/beta^2 + 1/gamma^2, and gamma/(beta + gamma)
+of the scores lie below the mode. The fit: beta = N/(D_l + sqrt(D_l D_r)), gamma =
+N/(D_r + sqrt(D_l D_r)), and the log-likelihood is N log N - N - 2 N log(sqrt(D_l) + sqrt(D_r)).
+Between neighbouring scores the sum of roots is concave in theta, so the global maximum is at a
+score: one pass over the sorted scores finds it. The floor under the scales keeps the profile
+concave there: it is a minimum over scales of functions linear in theta. Source: Bennett, SIGIR
+2003, section 4.1 and dissertation, section 3.2.3, eq. 3.13.
+
+**asymmetric_gaussian** (theta, sigma_left, sigma_right): the two-piece normal, half a Gaussian of
+its own to each side of the mode.
+
+.. math:: p(x) = \frac{2}{\sqrt{2\pi}(\sigma_l+\sigma_r)}
+          \exp\left(-\frac{(x-\theta)^2}{2\sigma^2}\right),
+          \quad \sigma = \sigma_l \text{ if } x \le \theta \text{ else } \sigma_r
+
+The mean is theta + sqrt(2/pi) (sigma_right - sigma_left), the variance
+(1 - 2/pi) (sigma_right - sigma_left)^2 + sigma_left sigma_right, and
+sigma_left/(sigma_left + sigma_right) of the scores lie below the mode. The fit: sigma_left^2 =
+(D_l2 + D_l2^(2/3) D_r2^(1/3))/N and sigma_right alike; the log-likelihood falls with cbrt(D_l2) +
+cbrt(D_r2). Its optimum is usually between two scores, and there can be several local ones: bounds
+discard intervals until the global one is left, to machine precision, in O(n log n). Source:
+Bennett, SIGIR 2003, section 4.2; dissertation, section 3.2.3, eqs. 3.21-3.22.
+
+**hybrid** (theta, rate, sigma): half a Gaussian outside, an exponential on the side that faces the
+other class.
+
+.. math:: p(x) = \frac{1}{Z}
+          \begin{cases} e^{-(x-\theta)^2/(2\sigma^2)} & x \le \theta \\
+                        e^{-\lambda(x-\theta)} & x > \theta \end{cases},
+          \quad Z = \frac{1}{\lambda} + \sigma\sqrt{\pi/2}
+
+rate is lambda. Negatives lie below positives: these are the densities of negatives; those of
+positives, `hybrid.of_class(True)`, are their mirror images. The mean is theta + (1/rate^2 -
+sigma^2)/Z, the variance (2/rate^3 + c sigma^3)/Z - (mean - theta)^2, and c sigma/Z of the scores
+lie below the mode. The fit: 1/rate^2 = Z D_r/N and c sigma^3 = Z D_l2/N, where y = Z^(1/6) is the
+positive root of y^4 = sqrt(D_r/N) y + c cbrt(D_l2/(c N)); the optimum may be a score or lie between
+two, and is found as that of the asymmetric Gaussian. Source: future work of Bennett, SIGIR 2003.
 
 Examples
 --------
->>> from bayescal.families import FAMILIES
->>> sorted(FAMILIES)
-['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'hybrid', 'laplace']
->>> FAMILIES["laplace"].fit([1.0, 2.0, 4.0]).parameters["theta"]
-2.0
+>>> gaussian.logpdf([-1.0, 0.0, 1.0], 0.0, 1.0).round(4)
+array([-1.4189, -0.9189, -1.4189])
+>>> gaussian.fit([0.0, 2.0, 4.0], scale_floor=None).parameters
+{'mu': 2.0, 'sigma': 1.632993161855452}
+>>> float(laplace.cdf(3.0, 3.0, 1.0)), float(laplace.ppf(0.5, 3.0, 1.0))
+(0.5, 3.0)
+>>> laplace.fit([0.0, 2.0, 4.0], scale_floor=None).parameters
+{'theta': 2.0, 'beta': 0.75}
+>>> asymmetric_laplace.logpdf([-1.0, 0.0, 1.0], 0.0, beta=1.0, gamma=3.0).round(4)
+array([-1.2877, -0.2877, -3.2877])
+>>> result = asymmetric_laplace.fit([0.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
+>>> result.parameters["theta"], result.scale_floor.acted
+(0.0, ('beta',))
+>>> round(float(asymmetric_gaussian.mean(0.0, 1.0, 2.0)), 6)
+0.797885
+>>> result = asymmetric_gaussian.fit([-1.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
+>>> list(result.parameters), result.scale_floor.acted
+(['theta', 'sigma_left', 'sigma_right'], ('sigma_left',))
+>>> hybrid.rvs(0.0, 1.0, 2.0, size=3, rng=1).shape
+(3,)
+>>> positives = hybrid.of_class(True)
+>>> bool(positives.logsf(3.0, 0.5, 1.0, 2.0) == hybrid.logcdf(-3.0, -0.5, 1.0, 2.0))
+True
 """
 
-from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, hybrid, laplace
+from collections import UserDict
+
 from bayescal.families._family import (
     Family,
     Fit,
@@ -22,10 +101,50 @@ from bayescal.families._family import (
     side_units,
 )
 
-FAMILIES: dict[str, Family] = {
-    module.FAMILY.name: module.FAMILY
-    for module in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian, hybrid)
-}
+# Negatives' powers; the engines and the text of the model know these shapes, and no others.
+SHAPES = {(1, 1), (2, 2), (2, 1)}
+
+
+class Registry(UserDict[str, Family]):
+    """
+    Families by name; `parts` takes each name.
+
+    Adding anything that engines would fit as another density raises an error. A family with the
+    sides of one of the five, under another name, is fitted by all engines; NUTS needs its program,
+    models/<name>.py. For another shape use `bayescal.Density`.
+
+    Examples
+    --------
+    >>> FAMILIES["tent"] = Family("tent", ("peak", "steepness"), powers=(1, 1))
+    >>> FAMILIES.pop("tent").symmetric
+    True
+    """
+
+    def __setitem__(self, name: str, family: Family) -> None:
+        if type(family) is not Family:
+            raise TypeError(
+                f"FAMILIES[{name!r}] must be a bayescal.families.Family, got"
+                f" {type(family).__name__}: maximum likelihood and the exact and the pooled engine"
+                " read nothing but its powers. For a density of another shape use bayescal.Density."
+            )
+        if family.name != name or family.powers not in SHAPES:
+            raise ValueError(
+                f"FAMILIES[{name!r}] must be a family of this name with powers (1, 1), (2, 2) or"
+                f" (2, 1), the densities of negatives; got {family.name!r} with {family.powers}."
+            )
+        super().__setitem__(name, family)
+
+
+gaussian = Family("gaussian", ("mu", "sigma"), powers=(2, 2))
+laplace = Family("laplace", ("theta", "beta"), powers=(1, 1))
+asymmetric_laplace = Family("asymmetric_laplace", ("theta", "beta", "gamma"), powers=(1, 1))
+asymmetric_gaussian = Family(
+    "asymmetric_gaussian", ("theta", "sigma_left", "sigma_right"), powers=(2, 2)
+)
+hybrid = Family("hybrid", ("theta", "rate", "sigma"), powers=(2, 1))
+FAMILIES = Registry(
+    {f.name: f for f in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian, hybrid)}
+)
 
 __all__ = [
     "FAMILIES",

@@ -97,29 +97,28 @@ class Fit:
 @dataclass(frozen=True)
 class Family:
     """
-    A family of densities: its methods take scores in raw score units; logarithms are natural.
+    A family of densities with one mode: its methods take scores in raw score units.
+
+    Its methods' formulas are those of `bayescal.families`, in natural logarithms. Engines fit a
+    family by its powers alone, so it cannot be subclassed: for another shape use
+    `bayescal.Density`, which takes any PyMC distribution.
 
     Attributes
     ----------
     name : str
         The name in the registry, also of its program in models/.
     parameters : tuple of str
-        Parameter names, in the order in which every method takes them.
+        The mode, then one parameter if both sides are the same, or one for each side; in the order
+        in which every method takes them.
     powers : tuple of int
-        p of exp(-(distance / side)^p) left and right of the mode, up to factors: 1 for an
-        exponential side, 2 for a Gaussian one.
-    symmetric : bool
-        Whether both sides are the same.
-    mirrored : Family or None
-        The positive class's densities where they are the negative class's mirror images; None
-        where both classes have the same family.
+        p of exp(-(distance/side)^p) left and right of the mode, up to factors: 1 for an exponential
+        side, whose parameter is the rate 1/side, 2 for a Gaussian one, whose parameter is sigma.
+        If they differ, the positive class has the mirror images of the negatives' densities.
     """
 
     name: str
     parameters: tuple[str, ...]
     powers: tuple[int, int]
-    symmetric: bool
-    mirrored: Family | None = None
 
     def __post_init__(self) -> None:
         if not set(self.powers) <= set(HALF_WIDTH):
@@ -127,10 +126,32 @@ class Family:
                 "powers must be 1 for an exponential side and 2 for a Gaussian one, got"
                 f" {self.powers}: only these powers are implemented."
             )
+        if len(self.parameters) != 3 and (len(self.parameters) != 2 or self.mirrored):
+            raise ValueError(
+                "parameters must be a mode and one for each side, or one for two sides of the same"
+                f" power, got {self.parameters} for powers {self.powers}."
+            )
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError(
+            f"{cls.__name__} cannot be a subclass of Family: maximum likelihood and the exact and"
+            " the pooled engine read powers, not methods, and would fit another density. Use"
+            " bayescal.Density, which NUTS and inference='map' fit."
+        )
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both sides are the same."""
+        return len(self.parameters) == 2
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the positive class has the mirror images of the negatives' densities."""
+        return self.powers[0] != self.powers[1]
 
     def of_class(self, positive: bool) -> Family:
         """Return the family of one class's densities."""
-        return self.mirrored if positive and self.mirrored is not None else self
+        return replace(self, powers=self.powers[::-1]) if positive and self.mirrored else self
 
     def density(self, *parameters: ArrayLike, **named: ArrayLike) -> TwoSided:
         """
@@ -206,7 +227,33 @@ class Family:
         candidates: str = "exact",
         scale_floor: ScaleFloorOption = "auto",
     ) -> Fit:
-        """Return the exact maximum of the likelihood; each family's module states its own."""
+        """
+        Return the exact maximum of the likelihood; `bayescal.families` has each family's formulas.
+
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+            Scores.
+        sample_weight : array-like of shape (n,), optional
+            How often each score counts; 1 by default.
+        candidates : {"exact", "bennett"}
+            "bennett" is the paper's search, which tries the scores and nine points in each interval
+            between them and is never better. Symmetric fits are closed forms.
+        scale_floor : "auto", float or None
+            The floor under each side's scale, in score units. "auto" is 1.5 spreads of `x` over
+            sqrt(N); None is 1e-12 of the spread, which only keeps the density of equal scores
+            finite.
+
+        Returns
+        -------
+        Fit
+            Parameters, log-likelihood and the floor.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
         check_choice("candidates", candidates, CANDIDATES)
         raw = as_scores(x, "x")
         weight = as_weights(sample_weight, raw.size)

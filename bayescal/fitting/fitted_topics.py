@@ -15,7 +15,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import UNITS, read_hyperpar
 from bayescal.fitting.engines.pooled.nuts import Sampler
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import COMBINED
-from bayescal.fitting.parts.configured import AUTO, NUTS
+from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
 from bayescal.fitting.parts.part import COMBINATION, CONSTANTS
 from bayescal.fitting.problems.description import describe_topics
@@ -193,6 +193,11 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     parts, pooling = parameters.parts, parameters.pooling
     inference, sampler = _read_inference(parameters.inference)
     check_choice("pooling", pooling, POOLINGS)
+    if isinstance(parts, OwnPart):
+        raise ValueError(
+            f"parts={parts!r} has no engine for many topics, which share families of densities: fit"
+            f" a ScoreCalibrator of it to each topic, or choose one of {', '.join(PART_NAMES)}."
+        )
     check_choice("parts", parts, PART_NAMES)
     check_choice("new_topics", parameters.new_topics, NEW_TOPICS)
     check_choice("scores_are", parameters.scores_are, SCORES_ARE)

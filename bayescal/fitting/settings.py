@@ -103,7 +103,7 @@ def read_options(parameters: ScoreParameters) -> Options:
     records = [(each.record(), each.given_hyperparameters()) for each in own]
     if inference in SAMPLED and not own:
         given = densities.given_hyperparameters()
-        records, parts = [(ProgramRecord(SHIPPED, reference.name), given)], ()
+        records, parts = [(_program_of(reference), given)], ()
     elif records and records[0][0].kind == SHIPPED and not parts:
         reference = FAMILIES.get(records[0][0].name, reference)
     programs = tuple(
@@ -328,6 +328,18 @@ def _families(family: str, inference: str, *, monotone: bool) -> tuple[Family, .
     return tuple(each for each in several if not monotone or _why_never_monotone(each) is None)
 
 
+def _program_of(family: Family) -> ProgramRecord:
+    """Return the program that samples a family, which has its name and its parameters."""
+    record = ProgramRecord(SHIPPED, family.name)
+    program = record.program()
+    if program.log_density is None or program.answer_parameters() != list(family.parameters):
+        raise ValueError(
+            f"models/{family.name}.py must define log_density(score, klass,"
+            f" {', '.join(family.parameters)}) to sample the family {family.name!r}."
+        )
+    return record
+
+
 def _why_never_monotone(family: Family) -> str | None:
     """Return why log-odds of a family's densities always fall somewhere; None if they need not."""
     if family.symmetric:
@@ -335,7 +347,7 @@ def _why_never_monotone(family: Family) -> str | None:
             "an asymmetric family: log-odds of two symmetric densities always fall somewhere unless"
             " their scales are equal"
         )
-    if family.mirrored is not None:
+    if family.mirrored:
         return (
             "another family: far out on its outer side a Gaussian lies below the other class's"
             " exponential, so that log-odds always fall there"

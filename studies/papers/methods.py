@@ -129,7 +129,7 @@ def maximum_likelihood(
     family : str
         A name in `bayescal.families.FAMILIES`.
     candidates, scale_floor
-        Of the fit: see `bayescal.families.asymmetric_laplace.fit`. The paper's are "bennett" and
+        Of the fit: see `bayescal.families.Family.fit`. The paper's are "bennett" and
         None. For the paper's ten topics, which are large, neither changes its table.
     """
     data = BinaryScores(scores, np.asarray(labels) == 1)

@@ -1,7 +1,5 @@
-"""A family under a name of its own: Laplace sides, of one width."""
+"""A family under a name and parameters of its own: exponential sides of one width."""
 
-from dataclasses import replace
+from bayescal.families import Family
 
-from bayescal.families import laplace
-
-FAMILY = replace(laplace.FAMILY, name="tent")
+FAMILY = Family("tent", ("peak", "steepness"), powers=(1, 1))

@@ -97,6 +97,7 @@ class Densities(ConfiguredPart):
         The shape of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture
         of all but the hybrid, with weights for each class; or "auto", which is a mixture of
         Gaussian and asymmetric Laplace densities for inference "exact", else "asymmetric_laplace".
+        For another shape use `Density` in place of `Densities`.
     warp : "auto", "none", "average" or float
         Whether to transform the scores s to x = m + c asinh((s - m)/c), which shortens heavy tails
         (m is their centre). "none" does not, "average" averages over c = inf, 10, 3 and 1 times

@@ -232,7 +232,7 @@ def _split(
         i: monotone_pairs(source.classes, draws, rng)
         for i, source in enumerate(components)
         # Log-odds of classes of two families, or of symmetric ones, always fall somewhere.
-        if both[i] > 0.0 and not source.family.symmetric and source.family.mirrored is None
+        if both[i] > 0.0 and not source.family.symmetric and not source.family.mirrored
     }
     log_share = np.array([np.log(both[i]) + each.log_share for i, each in by_source.items()])
     which = rng.choice(list(by_source), draws, p=special.softmax(log_share))
