@@ -105,7 +105,7 @@ from bayescal.families._family import (
 SHAPES = {(1, 1), (2, 2), (2, 1)}
 
 
-class Registry(UserDict[str, Family]):
+class _Registry(UserDict[str, Family]):
     """
     Families by name; `parts` takes each name.
 
@@ -142,7 +142,7 @@ asymmetric_gaussian = Family(
     "asymmetric_gaussian", ("theta", "sigma_left", "sigma_right"), powers=(2, 2)
 )
 hybrid = Family("hybrid", ("theta", "rate", "sigma"), powers=(2, 1))
-FAMILIES = Registry(
+FAMILIES = _Registry(
     {f.name: f for f in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian, hybrid)}
 )
 
