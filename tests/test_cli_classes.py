@@ -175,11 +175,11 @@ def test_export(folder, tmp_path):
         (None, ["--classes", "ant"], "must name at least two classes"),
         (None, ["--classes", "ant,ant"], "every class once, got 'ant' twice"),
         (None, ["--classes", "ant,bee,cat"], "it lacks 'cat'"),
-        (None, ["--classes", "ant,bee"], "must hold classes, 'ant', 'bee'; got 'wasp'"),
+        (None, ["--classes", "ant,bee"], "classes, 'ant', 'bee', in every row, got 'wasp'"),
         (None, ["--classes", "ant,bee,wasp", "--pool"], "--pool is for one score"),
         (None, ["--classes", "ant,bee,wasp", "--label-column", "ant"], "must be no class"),
         (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "not excluded, row 6 of"),
-        (("bee", "x"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class, got 'x'"),
+        (("bee", "x"), ["--classes", "ant,bee,wasp"], "excluded class, in every row, got 'x'"),
         (("bee", "inf"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
         (("bee", None), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
         (

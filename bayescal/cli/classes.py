@@ -1,29 +1,22 @@
-"""Commands for several exclusive classes: a column of scores for each class."""
+"""Several exclusive classes, each with a column of scores: fits, comparisons, predictions."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Group
 
 from bayescal.cli import tables, writing
-from bayescal.cli.class_scores import (
-    ClassTable,
-    read_class_table,
-    refuse_options_of_one_score,
-    split_names,
-)
-from bayescal.cli.columns import ColumnReader, split_column
+from bayescal.cli.columns import ColumnReader, Rows
 from bayescal.cli.files import as_numbers, read_frame, write_frame
 from bayescal.cli.fitting import SINGLE
-from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors, warning_categories
-from bayescal.support.validation import Floats, first_of
+from bayescal.cli.scores import ScoreTable, read_scores
+from bayescal.cli.terminal import Screen, UsageError, usage_errors, warning_categories
+from bayescal.support.validation import Floats, check_choice, check_fraction, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +24,21 @@ if TYPE_CHECKING:
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
     from bayescal.metrics import ClassVerdict
 
-DECISION, ABSTAIN = "decision", "abstain"
+# Options that mean something for one score only.
+OF_ONE_SCORE = (
+    "score_column", "topic_column", "positive", "lower_is_positive", "family", "parts",
+    "prior_knowledge", "inference", "model", "covariate_columns", "pool", "jobs", "tune",
+    "target_accept", "resume", "prior", "likelihood_ratio", "support", "at", "at_score", "recall",
+    "assurance", "collection",
+)  # fmt: skip
+
+
+def refuse_options_of_one_score(chosen: set[str], *further: str) -> None:
+    """Raise UsageError if an option on the command line would be ignored."""
+    if strange := [name for name in (*OF_ONE_SCORE, *further) if name in chosen]:
+        option = f"--{strange[0].replace('_', '-')}"
+        raise UsageError(f"{option} is for one score, and means nothing for several classes.")
+
 
 # bayescal fit --classes, bayescal compare --classes
 
@@ -43,145 +50,98 @@ def advice(category: type[Warning]) -> str:
     return f"Option for this: {option}." if issubclass(category, warning_categories()) else ""
 
 
-def read_to_fit(
-    path: Path, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
-) -> ClassTable:
-    """Read a file with the arguments of a call; `chosen` are those on the command line."""
-    from bayescal.fitting.class_scores import read_class_scores
-    from bayescal.support.validation import check_choice, check_fraction
+def read_to_fit(arguments: Mapping[str, Any], chosen: set[str]) -> ScoreTable:
+    """Read the file of scores of a call; `chosen` are the options on the command line."""
+    from bayescal.fitting.class_scores import SCORES_ARE
 
     refuse_options_of_one_score(chosen)
-    classes = split_names(arguments["classes"])
     with usage_errors():
         check_fraction(**{"--level": arguments["level"]})
-        check_choice("--scores-are", arguments["scores_are"], ("auto", "scores", "probabilities"))
-    if arguments["weight_column"] is not None and arguments["inclusion_column"] is not None:
-        raise UsageError("--weight-column and --inclusion-column: leave out one of them.")
-    table = read_class_table(ColumnReader(path), classes, arguments["label_column"])
-    writing.check_columns_free(table.frame, path, *_added(classes))
-    split = split_column(table.frame, arguments["split_column"])
-    table = replace(table, test=table.reader.test_rows(split, table.labelled))
-    table.check_possible()
-    with screen.warnings(advice), usage_errors(f"{path}: "):
-        # All rows, before a fit of some: of the others none may be refused after it.
-        read = read_class_scores(table.scores, arguments["scores_are"], naming=table.reader.row)
-    table = replace(table, scores_are=read.scores_are)
+        check_choice("--scores-are", arguments["scores_are"], SCORES_ARE)
+    path = arguments["scores"]
+    table = read_scores(path, arguments)
+    writing.check_columns_free(table.frame, path, *_added(table.classes))
+    reader = ColumnReader(path, table.frame)
+    excluded = np.isneginf(table.score[np.arange(table.label.size), table.label]) & table.labelled
+    reader.refuse_rows(excluded, "give the class of a label a score above -inf")
     if not table.fit_rows.size:
         raise UsageError(f"{path} must hold labelled rows to fit, got none.")
+    tested = table.weights(table.test_rows).get("sample_weight")
+    if tested is not None and (tested != np.round(tested)).any():
+        raise UsageError(
+            f"{reader.name(arguments['weight_column'])} must hold whole numbers in rows to test"
+            " on, how many documents each counts for: round them."
+        )
     return table
 
 
-def fit_map(
-    table: ClassTable, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
+def fit(
+    table: ScoreTable, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
 ) -> MulticlassCalibrator:
-    """Fit a map to the rows to fit, and show what it finds."""
+    """Fit one map for all classes to the rows to fit, and show its parameters and findings."""
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+    from bayescal.fitting.class_scores import read_class_scores
 
-    rows, level = table.fit_rows, arguments["level"]
-    tested = table.weights(arguments, table.test_rows).get("sample_weight", np.zeros(0))
-    if (tested != np.round(tested)).any():
-        raise UsageError(
-            f"{table.reader.name(arguments['weight_column'])} must hold whole numbers in rows to"
-            " test on, how many documents each counts for: round them."
-        )
+    path, rows, level = arguments["scores"], table.fit_rows, arguments["level"]
+    with screen.warnings(advice), usage_errors(f"{path}: "):
+        # The rows to test on too: none of them may be refused after the fit.
+        naming = ColumnReader(path, table.frame).row
+        read = read_class_scores(table.score, arguments["scores_are"], naming=naming)
     sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
-    calibrator = MulticlassCalibrator(table.scores_are, random_state=arguments["seed"], **sampling)
+    calibrator = MulticlassCalibrator(read.scores_are, random_state=arguments["seed"], **sampling)
+    labels = table.labels(rows)
     with screen.warnings(advice), usage_errors():
-        weights = table.weights(arguments, rows)
-        calibrator.fit(table.scores[rows], table.labels[rows], classes=table.classes, **weights)
-    if arguments.get("parameters"):
-        screen.show(_parameters(calibrator, level))
-    screen.show(_classes_table(calibrator, table.labels[rows], level))
+        calibrator.fit(table.score[rows], labels, classes=table.classes, **table.weights(rows))
+    if "parameters" in chosen:
+        summary = calibrator.summary(level)
+        shown = tables.new_table("parameter", "class", "other class", *map(str, summary.columns))
+        for names, row in zip(summary.index.tolist(), summary.to_numpy(), strict=True):
+            shown.add_row(*map(str, names), *(f"{value:.3g}" for value in row))
+        screen.show(tables.titled(f"Parameters, with {100 * level:g} % intervals", shown))
+    shown = tables.new_table("class", "rows fitted", "share, posterior mean")
+    for name, share in zip(table.classes, calibrator.share_, strict=True):
+        shown.add_row(name, f"{np.count_nonzero(labels == name):,}", f"{share:.3g}")
+    notes = calibrator.findings(level)
+    screen.show(tables.titled("Calibrated together by one map", shown, *notes))
     return calibrator
 
 
 def test_and_write(
     calibrator: MulticlassCalibrator,
-    table: ClassTable,
+    table: ScoreTable,
     arguments: Mapping[str, Any],
     screen: Screen,
     out: Path | None,
 ) -> None:
-    """Judge the probabilities of the rows to test on, and write what the map says of all rows."""
-    from bayescal.metrics import class_verdict
-
+    """Test the probabilities of the test rows, and write the probabilities of all rows."""
     held_out, verdict = table.test_rows, None
     if held_out.size:
         with usage_errors():
-            verdict = class_verdict(
-                table.labels[held_out],
-                calibrator.predict_proba(table.scores[held_out]),
-                table.classes,
-                draws=calibrator.sample_proba(table.scores[held_out]),
-                **table.weights(arguments, held_out),
-            )
+            labels, weights = table.labels(held_out), table.weights(held_out)
+            verdict = verdict_on(calibrator, table.score[held_out], labels, **weights)
         screen.show(verdict_table(verdict))
-    if out is None:
-        screen.say("Nothing is written; --out FOLDER keeps the calibrator and probabilities.")
-        return
-    with writing.staged_folder(out) as stage:
-        calibrator.save(stage / SINGLE)
-        frame = with_probabilities(calibrator, table, arguments["level"])
-        write_frame(frame, stage / f"probabilities.{arguments['table_format']}")
-        writing.write_record(_record(calibrator, arguments, table, verdict), stage)
-    screen.say(f"Written to {out}: posterior.nc, probabilities, summary.json. Next:")
-    folder = shlex.quote(str(out))
-    screen.say(f"  bayescal predict {folder} new.csv --out probabilities.csv")
-    screen.say(f"  bayescal report {folder} --test held_out.csv")
 
+    def write(folder: Path) -> None:
+        calibrator.save(folder / SINGLE)
+        frame = with_probabilities(calibrator, table.frame, table.score, arguments["level"])
+        write_frame(frame, folder / f"probabilities.{arguments['table_format']}")
+        writing.write_record(_record(calibrator, arguments, table, verdict), folder)
 
-def compare(
-    table: ClassTable,
-    calibrator: MulticlassCalibrator,
-    arguments: Mapping[str, Any],
-    screen: Screen,
-) -> None:
-    """Show the losses of the map and of other methods on the rows to test on."""
-    from bayescal.cli import class_comparison
-    from bayescal.fitting.class_scores import read_class_scores
-
-    rows, new = table.fit_rows, table.test_rows
-    if not new.size:
-        screen.warn(
-            "no row is left to test on, so there are no losses: classes of one row are kept."
-        )
-        return
-    known = read_class_scores(table.scores[rows], table.scores_are)
-    asked = read_class_scores(table.scores[new], table.scores_are, floor=known.floor)
-    labels, seed = table.labels, arguments["seed"]
-    with screen.warnings(), usage_errors():
-        weights = table.weights(arguments, rows)
-        found = class_comparison.others(
-            known.log_p, labels[rows], asked.log_p, table.classes, weights, seed
-        )
-        shown = class_comparison.comparison_table(
-            {class_comparison.MAP: calibrator.predict_proba(table.scores[new]), **found},
-            labels[new],
-            table.classes,
-            table.weights(arguments, new),
-            arguments["level"],
-            seed,
-        )
-    screen.show(shown)
+    writing.save(out, write, arguments, screen)
 
 
 def _record(
     calibrator: MulticlassCalibrator,
     arguments: Mapping[str, Any],
-    table: ClassTable,
+    table: ScoreTable,
     verdict: ClassVerdict | None,
 ) -> dict[str, Any]:
-    from bayescal.fitting.results.tree import versions
-
-    names, counts = np.unique(table.labels[table.fit_rows], return_counts=True)
+    names, counts = np.unique(table.labels(table.fit_rows), return_counts=True)
     said = None
     if verdict is not None:
         plain = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in asdict(verdict).items()}
         said = {**plain, "outcome": verdict.outcome, "text": verdict.text}
-    return {
-        "versions": versions(),
-        "seed": arguments["seed"],
-        "arguments": dict(arguments),
+    return writing.run_record(arguments) | {
         "classes": calibrator.classes_.tolist(),
         "rows": dict(zip(names.tolist(), counts.tolist(), strict=True)),
         "topics": [{"topic": None, "file": SINGLE}],
@@ -190,70 +150,154 @@ def _record(
     }
 
 
-def _added(classes: Sequence[str]) -> list[str]:
-    return [
-        "predicted",
-        *(f"{what}({name})" for what in ("P", "lower", "upper") for name in classes),
-    ]
+# bayescal compare --classes: methods side by side, on the rows to test on
+
+MAP, RAW = "one map", "scores as given"
+OTHERS = {"one against the rest": "one_vs_rest", "temperature": "temperature"}
+NOTES = (
+    f"{MAP}: MulticlassCalibrator. one against the rest: a ScoreCalibrator of each class,"
+    " normalised.",
+    f"temperature: one factor for all log-probabilities. {RAW}: no calibration.",
+)
+
+
+def compare(
+    table: ScoreTable, calibrator: MulticlassCalibrator, arguments: Mapping[str, Any]
+) -> Group:
+    """Return the losses of one map and of other methods on the rows to test on."""
+    from sklearn.frozen import FrozenEstimator
+
+    from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
+    from bayescal.calibrators.classifier.score_maps import LogProbabilities
+    from bayescal.fitting.class_scores import read_class_scores
+
+    rows, new, scores_are = table.fit_rows, table.test_rows, calibrator.scores_are
+    known = read_class_scores(table.score[rows], scores_are)
+    asked = read_class_scores(table.score[new], scores_are, floor=known.floor).log_p
+    order = np.argsort(table.classes)  # as scikit-learn has classes
+    log_probabilities = FrozenEstimator(LogProbabilities(np.array(table.classes)[order]))
+    by_method = {MAP: calibrator.predict_proba(table.score[new])}
+    for name, kind in OTHERS.items():
+        other = CalibratedClassifier(log_probabilities, kind, random_state=arguments["seed"])
+        other.fit(known.log_p[:, order], table.labels(rows), **table.weights(rows))
+        by_method[name] = other.predict_proba(asked[:, order])[:, np.argsort(order)]
+    return _losses_table(table, new, by_method | {RAW: np.exp(asked)}, arguments)
+
+
+def _losses_table(
+    table: ScoreTable, rows: Rows, by_method: Mapping[str, Floats], arguments: Mapping[str, Any]
+) -> Group:
+    from bayescal.calibrators.comparison import paired_bootstrap
+    from bayescal.metrics import Losses, pointwise_losses
+    from bayescal.support.validation import either_weights
+
+    level, classes, weights = arguments["level"], np.array(table.classes), table.weights(rows)
+    both = (weights.get("sample_weight"), weights.get("inclusion"))
+    weight = either_weights(*both, rows.size)
+    weight = np.ones(rows.size) if weight is None else weight
+    shown = tables.new_table()
+    tables.add_columns(shown, ["method"], text=True)
+    more = f"more per row than {MAP}, {tables.percent(level)} interval"
+    tables.add_columns(shown, [*tables.LOSS_COLUMNS, more])
+    first: Floats | None = None
+    for name, p in by_method.items():
+        log, *others = (
+            pointwise_losses(table.labels(rows), p, kind, classes=classes)
+            for kind in ("log", "brier", "error")
+        )
+        sums = [float(weight @ loss) for loss in (log, *others)]
+        cells = [*tables.loss_cells(Losses(float(weight.sum()), *sums)), ""]
+        if first is None:
+            first = log
+        elif np.isfinite(log).all() and np.isfinite(first).all() and rows.size > 1:
+            found = paired_bootstrap(log, first, level=level, rng=arguments["seed"], **weights)
+            cells[-1] = f"{found.difference:+.4f} [{found.lower:+.4f}, {found.upper:+.4f}]"
+        shown.add_row(name, *cells)
+    return tables.titled(tables.LOSSES, shown, *NOTES)
+
+
+# bayescal predict, decide and report: what a fitted calibrator answers
+
+
+def _added(classes: tuple[str, ...]) -> list[str]:
+    names = [f"{what}({name})" for what in ("P", "lower", "upper") for name in classes]
+    return ["predicted", *names]
 
 
 def with_probabilities(
-    calibrator: MulticlassCalibrator, table: ClassTable, level: float, shares: Any = None
+    calibrator: MulticlassCalibrator,
+    frame: pd.DataFrame,
+    scores: Floats,
+    level: float,
+    shares: list[float] | None = None,
 ) -> pd.DataFrame:
     """Return the rows with the likeliest class and its band, and with the bands of all classes."""
-    classes = calibrator.classes_.tolist()
-    p = calibrator.predict_proba(table.scores, shares)
-    ends = calibrator.predict_interval(table.scores, level, prior=shares)
-    top = p.argmax(axis=1)
-    at = np.arange(top.size)
-    added: dict[str, Any] = {
-        "predicted": calibrator.classes_[top],
-        "probability": p[at, top],
-        "lower": ends[at, top, 0],
-        "upper": ends[at, top, 1],
-    }
-    added |= {f"P({name})": p[:, k] for k, name in enumerate(classes)}
-    for end, what in enumerate(("lower", "upper")):
-        added |= {f"{what}({name})": ends[:, k, end] for k, name in enumerate(classes)}
-    return table.frame.assign(**added)
+    p = calibrator.predict_proba(scores, shares)
+    lower, upper = np.moveaxis(calibrator.predict_interval(scores, level, prior=shares), -1, 0)
+    classes, top = calibrator.classes_, p.argmax(axis=1)
+    at = np.arange(top.size), top
+    bands = np.hstack([p, lower, upper]).T
+    return frame.assign(
+        predicted=classes[top], probability=p[at], lower=lower[at], upper=upper[at]
+    ).assign(**dict(zip(_added(tuple(classes.tolist()))[1:], bands, strict=True)))
 
 
-# bayescal predict, decide
+def verdict_on(
+    calibrator: MulticlassCalibrator,
+    scores: Floats,
+    labels: Any,
+    shares: list[float] | None = None,
+    **weights: Any,
+) -> ClassVerdict:
+    """Return the verdict of held-out labels on a calibrator's probabilities."""
+    from bayescal.metrics import class_verdict
+
+    p, draws = (
+        calibrator.predict_proba(scores, shares),
+        calibrator.sample_proba(scores, prior=shares),
+    )
+    return class_verdict(labels, p, calibrator.classes_, draws=draws, **weights)
+
+
+def verdict_table(verdict: ClassVerdict) -> Group:
+    """Return a verdict as a table."""
+    shown = tables.new_table("class", "rows", "expected", "if right", "smooth error")
+    for k, name in enumerate(verdict.classes.tolist()):
+        shown.add_row(
+            str(name),
+            f"{verdict.observed[k]:,.0f}",
+            f"{verdict.expected[k]:,.4g}",
+            f"{verdict.lower[k]:,.0f} to {verdict.upper[k]:,.0f}",
+            f"{verdict.class_errors[k]:.2g}",
+        )
+    notes = [part for part in (verdict.test, verdict.finding, verdict.advice) if part]
+    return tables.titled("Are the probabilities right?", shown, *notes)
 
 
 def predict(
-    calibrator: Any,
+    calibrator: MulticlassCalibrator,
     reader: ColumnReader,
     screen: Screen,
     out: Path | None,
-    *,
     level: float,
     shares: str | None,
     label_column: str | None,
-) -> pd.DataFrame | None:
-    """Write probabilities of a file's rows, or return them; with labels, say if they are right."""
-    from bayescal.metrics import class_verdict
-
-    classes = calibrator.classes_.tolist()
-    table = read_class_table(reader, classes, label_column)
-    writing.check_columns_free(table.frame, reader.path, *_added(classes))
-    with screen.warnings(), usage_errors():
-        new = None if shares is None else _shares(shares)
-        frame = with_probabilities(calibrator, table, level, new)
-    if out is not None:
-        with writing.staged_file(out) as target:
-            write_frame(frame, target)
-        screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+) -> None:
+    """Write a file's rows with probabilities, and with labels say whether they are right."""
+    classes = tuple(calibrator.classes_.tolist())
+    scores = reader.class_scores(classes)
+    labels, labelled = None, np.zeros(len(scores), dtype=bool)
     if label_column is not None:
-        rows = np.flatnonzero(table.labelled)
-        verdict = class_verdict(
-            table.labels[rows],
-            calibrator.predict_proba(table.scores[rows], new),
-            classes,
-            draws=calibrator.sample_proba(table.scores[rows], prior=new),
-        )
+        positions, labelled = reader.class_positions(label_column, classes)
+        labels = calibrator.classes_[positions[labelled]]
+    writing.check_columns_free(reader.frame, reader.path, *_added(classes))
+    new = None if shares is None else _shares(shares)
+    with screen.warnings(), usage_errors():
+        frame = with_probabilities(calibrator, reader.frame, scores, level, new)
+    writing.write_table(frame, out, screen)
+    if labels is not None:
+        verdict = verdict_on(calibrator, scores[labelled], labels, new)
         screen.show(verdict_table(verdict), stderr=out is None)
-    return frame if out is None else None
 
 
 def _shares(text: str) -> list[float]:
@@ -263,44 +307,39 @@ def _shares(text: str) -> list[float]:
     return [float(value) for value in values]
 
 
+DECISION, ABSTAIN = "decision", "abstain"
+
+
 def decide(
     calibrator: MulticlassCalibrator,
     path: Path,
     screen: Screen,
-    out: Path | None,
     *,
     level: float,
     costs: Path | None,
     abstain_cost: float | None,
-) -> None:
+) -> pd.DataFrame:
     """Choose the decision of the least expected cost for each row of a file."""
-    import pandas as pd
-
-    classes = calibrator.classes_.tolist()
-    table = read_class_table(ColumnReader(path), classes, None)
+    reader, classes = ColumnReader(path), calibrator.classes_.tolist()
+    scores = reader.class_scores(classes)
     names, prices = _costs(costs, classes, abstain_cost)
     with screen.warnings(), usage_errors():
-        result = calibrator.decide(table.scores, prices, level=level)
-    names_of = np.array(names, dtype=object)
-    frame = table.frame.assign(
-        decision=names_of[result.decision],
+        result = calibrator.decide(scores, prices, level=level)
+    shown = tables.new_table("decision", "rows", "mean expected cost", "P(best), mean")
+    for k, name in enumerate(names):
+        mine = result.decision == k
+        if mine.any():
+            means = (result.expected_cost[mine].mean(), result.probability_optimal[mine].mean())
+            shown.add_row(name, f"{int(mine.sum()):,}", *(f"{mean:.3g}" for mean in means))
+    shown.add_row("all", f"{len(scores):,}", f"{result.expected_cost.mean():.3g}", "")
+    screen.show(tables.titled("Decisions of the least expected cost", shown))
+    return reader.frame.assign(
+        decision=np.array(names, dtype=object)[result.decision],
         expected_cost=result.expected_cost,
         cost_lower=result.cost_interval[:, 0],
         cost_upper=result.cost_interval[:, 1],
         probability_optimal=result.probability_optimal,
     )
-    shown = tables.new_table("decision", "rows", "mean expected cost", "P(best), mean")
-    for name in names:
-        mine = result.decision == names.index(name)
-        if mine.any():
-            means = (result.expected_cost[mine].mean(), result.probability_optimal[mine].mean())
-            shown.add_row(name, f"{int(mine.sum()):,}", *(f"{mean:.3g}" for mean in means))
-    shown.add_row("all", f"{len(frame):,}", f"{result.expected_cost.mean():.3g}", "")
-    screen.show(tables.titled("Decisions of the least expected cost", shown))
-    if out is not None:
-        with writing.staged_file(out) as target:
-            write_frame(pd.DataFrame(frame), target)
-        screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
 
 
 def _costs(
@@ -331,53 +370,20 @@ def _costs(
 
 
 def report(
-    calibrator: Any,
+    calibrator: MulticlassCalibrator,
     test: Path | None,
     out: Path,
-    *,
     level: float,
     title: str | None,
     label_column: str,
     split_column: str | None,
 ) -> None:
-    """Write the page of several classes."""
+    """Write the report, with the labelled rows to test on of a file."""
     held_out = None
     if test is not None:
-        table = read_class_table(ColumnReader(test), calibrator.classes_.tolist(), label_column)
-        rows = np.flatnonzero(table.reader.held_out_rows(split_column, table.labelled))
-        held_out = (table.scores[rows], table.labels[rows])
+        reader, classes = ColumnReader(test), calibrator.classes_.tolist()
+        scores = reader.class_scores(classes)
+        positions, labelled = reader.class_positions(label_column, classes)
+        rows = np.flatnonzero(reader.held_out_rows(split_column, labelled))
+        held_out = (scores[rows], calibrator.classes_[positions[rows]])
     calibrator.report(out, held_out, level=level, title=title)
-
-
-# Tables.
-
-
-def _classes_table(calibrator: MulticlassCalibrator, labels: NDArray[Any], level: float) -> Group:
-    shown = tables.new_table("class", "rows fitted", "share, posterior mean")
-    for name, share in zip(calibrator.classes_.tolist(), calibrator.share_, strict=True):
-        shown.add_row(str(name), f"{int((labels == str(name)).sum()):,}", f"{share:.3g}")
-    notes = calibrator.findings(level)
-    return tables.titled("Calibrated together by one map", shown, *notes)
-
-
-def _parameters(calibrator: MulticlassCalibrator, level: float) -> Group:
-    table = calibrator.summary(level)
-    shown = tables.new_table("parameter", "class", "other class", *map(str, table.columns))
-    for names, row in zip(table.index.tolist(), table.to_numpy(), strict=True):
-        shown.add_row(*map(str, names), *(f"{value:.3g}" for value in row))
-    return tables.titled(f"Parameters, with {100 * level:g} % intervals", shown)
-
-
-def verdict_table(verdict: ClassVerdict) -> Group:
-    """Return the verdict of held-out labels on the probabilities."""
-    shown = tables.new_table("class", "rows", "expected", "if right", "smooth error")
-    for k, name in enumerate(verdict.classes.tolist()):
-        shown.add_row(
-            str(name),
-            f"{verdict.observed[k]:,.0f}",
-            f"{verdict.expected[k]:,.4g}",
-            f"{verdict.lower[k]:,.0f} to {verdict.upper[k]:,.0f}",
-            f"{verdict.class_errors[k]:.2g}",
-        )
-    notes = [part for part in (verdict.test, verdict.finding, verdict.advice) if part]
-    return tables.titled("Are the probabilities right?", shown, *notes)

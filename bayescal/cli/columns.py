@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 
 FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
 DEFAULT_SPLIT_COLUMN = "split"
@@ -49,6 +50,25 @@ class ColumnReader:
         self.frame[column] = values
         return values
 
+    def class_scores(self, classes: Sequence[str]) -> validation.Floats:
+        """Return the columns named by classes: numbers, or -inf for classes that are excluded."""
+        missing = [name for name in classes if name not in self.frame.columns]
+        if missing:
+            known = ", ".join(repr(str(name)) for name in self.frame.columns)
+            raise UsageError(
+                f"{self.path} must have a column of scores for each class, it lacks"
+                f" {validation.first_of(missing)}; its columns are {known}."
+            )
+        columns = []
+        for name in classes:
+            values, advice = files.as_numbers(self.frame[name].tolist())
+            strange = np.isnan(values) | np.isposinf(values)
+            self._refuse(name, strange, "a number, or -inf for an excluded class,", advice)
+            columns.append(values)
+        scores = np.stack(columns, axis=1)
+        self.refuse_rows(np.isneginf(scores.max(axis=1)), "leave some class that is not excluded")
+        return scores
+
     def covariate(self, column: str, *, text: bool | None = None) -> NDArray[Any]:
         """Return a column of finite numbers or of text; by default of what its cells are."""
         cells = self._complete(column, "--covariate-columns", "a number or text").astype(str)
@@ -78,7 +98,7 @@ class ColumnReader:
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
         """Return the negative and the positive label, and masks: rows positive, and labelled."""
-        values, labelled = self._labelled(column)
+        values, labelled = self.class_labels(column)
         try:
             classes, is_second = validation.encode_labels(values, name=self.name(column))
         except ValueError as err:
@@ -110,7 +130,7 @@ class ColumnReader:
             own, is_positive, labelled = self.labels(column, positive)
             spelling = _renamed(dict(zip(own, (False, True), strict=True)), classes, name)
             return is_positive, labelled, spelling
-        values, labelled = self._labelled(column)
+        values, labelled = self.class_labels(column)
         is_positive, meanings = np.zeros(labelled.size, dtype=bool), None
         try:
             is_positive[labelled] = validation.match_labels(values, classes, name)
@@ -126,12 +146,20 @@ class ColumnReader:
             is_positive[labelled] = [meanings[value] for value in values.tolist()]
         return is_positive, labelled, _renamed(meanings or {}, classes, name)
 
+    def class_positions(self, column: str, classes: Sequence[str]) -> tuple[Rows, Mask]:
+        """Return the position of each row's label among classes, and the mask of labelled rows."""
+        if column in classes:
+            raise UsageError(f"--label-column must be no class, got {column!r}.")
+        values, labelled = self.class_labels(column)
+        positions = np.zeros(labelled.size, dtype=np.intp)
+        strange = np.zeros(labelled.size, dtype=bool)
+        members = values.astype(str) == np.array(classes)[:, None]
+        positions[labelled], strange[labelled] = members.argmax(axis=0), ~members.any(axis=0)
+        self._refuse(column, strange, f"classes, {validation.first_of(list(classes))},")
+        return positions, labelled
+
     def class_labels(self, column: str) -> tuple[NDArray[Any], Mask]:
         """Return the labels of the rows that have one, of any number of classes, and their mask."""
-        return self._labelled(column)
-
-    def _labelled(self, column: str) -> tuple[NDArray[Any], Mask]:
-        """Return the labels of the rows that have one, and their mask."""
         labelled = self.present(column, "--label-column")
         if not labelled.any():
             raise UsageError(f"{self.name(column)} must hold labels to learn from, got none.")
@@ -197,6 +225,15 @@ class ColumnReader:
         bad = several | cells.isna().to_numpy(dtype=bool)
         self._refuse(column, bad if rows is None else bad & rows, what)
         return values if rows is None else values[rows]
+
+    def refuse_rows(self, bad: Mask, expected: str) -> None:
+        """Raise UsageError, with the first of them, if some rows are bad."""
+        if bad.any():
+            row = self.row(int(np.flatnonzero(bad)[0]))
+            raise UsageError(
+                f"{self.path} must {expected}, {row} does not ({int(bad.sum())} of {bad.size}"
+                " rows): correct or leave them out."
+            )
 
     def _refuse(self, column: str, bad: Mask, expected: str, advice: str = "") -> None:
         if bad.any():

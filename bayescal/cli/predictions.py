@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import scores
-from bayescal.cli.columns import ColumnReader, Mask
+from bayescal.cli.columns import ColumnReader, Mask, Rows
 from bayescal.cli.files import WRITTEN
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import Columns, Floats
@@ -85,7 +85,7 @@ SCALES = ("enfsi", "none")
 
 
 def ratio_columns(
-    ratios: Sequence[LikelihoodRatios], rows: Sequence[scores.Rows], n: int
+    ratios: Sequence[LikelihoodRatios], rows: Sequence[Rows], n: int
 ) -> dict[str, NDArray[Any]]:
     """Return the likelihood-ratio columns of a table of n rows, computed part by part."""
     columns: dict[str, NDArray[Any]] = {name: np.full(n, np.nan) for name in RATIO_COLUMNS[:3]}
@@ -113,7 +113,7 @@ def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:
     return calibration.fits.log_odds(calibration.read(fitted.read(score)))
 
 
-def merge_curves(rows: Sequence[scores.Rows], curves: Sequence[RowCurve], n: int) -> RowCurve:
+def merge_curves(rows: Sequence[Rows], curves: Sequence[RowCurve], n: int) -> RowCurve:
     """Return the curve of a table of n rows, computed part by part."""
     log_odds, band = np.full(n, np.nan), np.full((n, 2), np.nan)
     banded = all(curve.band is not None for curve in curves)
@@ -274,18 +274,19 @@ class SavedCalibrator:
     sign: int
 
     @property
-    def answered(self) -> scores.Rows:
+    def answered(self) -> Rows:
         """Return the positions of rows that a problem answers for."""
         return np.flatnonzero(~self.left_out)
 
-    def topics_of(self, rows: scores.Rows) -> NDArray[np.str_] | None:
-        """Return the topics of some rows, if there are topics."""
-        return None if self.topics is None else self.topics[rows]
+    def documents(self, score: Floats, rows: Rows) -> tuple[Floats, NDArray[np.str_] | None]:
+        """Return the scores of some rows as they were fitted, and their topics if there are any."""
+        return self.sign * score[rows], None if self.topics is None else self.topics[rows]
 
-    def rows(self) -> list[tuple[str, scores.Rows]]:
+    def rows(self) -> list[tuple[str, Rows]]:
         """Return each topic, the empty string without topics, and its rows."""
         answered = self.answered
-        grouped = scores.rows_by_topic(self.topics_of(answered), answered.size)
+        topics = None if self.topics is None else self.topics[answered]
+        grouped = scores.rows_by_topic(topics, answered.size)
         return [(topic or "", answered[rows]) for topic, rows in grouped]
 
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli.columns import ColumnReader, Mask, split_column
+from bayescal.cli.columns import ColumnReader, Mask, Rows, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, counted
 from bayescal.support.validation import Columns, Floats, first_of, take_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Rows = NDArray[np.intp]
 
 # The column that marks rows that were held out at random.
 HELD_OUT = "held_out"
@@ -30,14 +28,15 @@ COLUMNS = ("score", "label", "topic", "weight", "inclusion", "split")
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A file of scores, checked."""
+    """A file of scores, checked: of two classes one a row, of several one for each class."""
 
     # All rows and columns; score, label and weight typed, the rest of a CSV file as text
     frame: pd.DataFrame
-    # (n,): raw scores, finite; with their sign turned if lower ones stand for positives
+    # (n,): raw scores, finite; with their sign turned if lower ones stand for positives;
+    # of several classes (n, K): -inf for excluded ones
     score: Floats
-    positive: Mask  # (n,): whether the label is the positive one
-    classes: tuple[Any, Any]  # the negative and the positive label
+    label: Rows  # (n,): positions of labels in `classes`; 0 without a label
+    classes: tuple[Any, ...]  # the negative and the positive label, or several
     test: Mask  # (n,): rows to test on; the others are fitted, if they have a label
     labelled: Mask  # (n,): rows with a label; the others get a probability only
     topic: NDArray[np.str_] | None = None  # (n,): topic of each row
@@ -52,7 +51,7 @@ class ScoreTable:
             self,
             frame=self.frame.iloc[:0, :0],
             score=self.score[rows],
-            positive=self.positive[rows],
+            label=self.label[rows],
             test=self.test[rows],
             labelled=self.labelled[rows],
             topic=None if self.topic is None else self.topic[rows],
@@ -61,9 +60,20 @@ class ScoreTable:
         )
 
     @property
+    def positive(self) -> Mask:
+        """Return the mask of rows whose label is the positive one of two."""
+        positive: Mask = self.label == 1
+        return positive
+
+    @property
     def fit_rows(self) -> Rows:
         """Return the positions of the rows to fit."""
         return np.flatnonzero(self.labelled & ~self.test)
+
+    @property
+    def test_rows(self) -> Rows:
+        """Return the positions of the rows to test on."""
+        return np.flatnonzero(self.labelled & self.test)
 
     @property
     def note(self) -> str:
@@ -78,9 +88,9 @@ class ScoreTable:
 
     def labels(self, rows: Rows) -> NDArray[Any]:
         """Return the labels of some rows, as the file has them."""
-        return np.array(self.classes)[self.positive[rows].astype(np.intp)]
+        return np.array(self.classes)[self.label[rows]]
 
-    def weights(self, rows: Rows) -> dict[str, Floats | None]:
+    def weights(self, rows: Rows) -> dict[str, Any]:
         """Return the weights of some rows, by the name of the argument of a fit."""
         kind = "inclusion" if self.sampled else "sample_weight"
         return {kind: None if self.weight is None else self.weight[rows]}
@@ -97,12 +107,14 @@ class ScoreTable:
 
 def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
     """Read a file of labelled scores; the arguments of the call name its columns."""
-    names = {kind: arguments[f"{kind}_column"] for kind in COLUMNS}
-    if names["score"] == names["label"]:
+    names: dict[str, Any] = {kind: arguments.get(f"{kind}_column") for kind in COLUMNS}
+    several = arguments.get("classes")
+    if several is None and names["score"] == names["label"]:
         raise UsageError(
             "--score-column and --label-column must name different columns, got"
             f" {names['score']!r} for both."
         )
+    classes: tuple[Any, ...] = () if several is None else split_names(several)
     sampled = names["inclusion"] is not None
     if sampled and names["weight"] is not None:
         raise UsageError(
@@ -111,13 +123,18 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
         )
     sign, weight = sign_of(arguments), names["inclusion" if sampled else "weight"]
     reader = ColumnReader(path)
-    values = reader.scores(names["score"])
-    classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
+    if several is None:
+        score = sign * reader.scores(names["score"])
+        classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
+        label = is_positive.astype(np.intp)
+    else:
+        score = reader.class_scores(classes)
+        label, labelled = reader.class_positions(names["label"], classes)
     split = split_column(reader.frame, names["split"])
     return ScoreTable(
         frame=reader.frame,
-        score=sign * values,
-        positive=is_positive,
+        score=score,
+        label=label,
         classes=classes,
         test=reader.test_rows(split, labelled),
         labelled=labelled,
@@ -129,8 +146,18 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
     )
 
 
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the names of several classes, which --classes separates by commas."""
+    names = tuple(name.strip() for name in text.split(","))
+    if len(names) < 2 or not all(names):
+        raise UsageError(f"--classes must name at least two classes, as a,b,c; got {text!r}.")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"--classes must name every class once, got {twice[0]!r} twice.")
+    return names
+
+
 def _covariates(
-    reader: ColumnReader, asked: str | None, names: Mapping[str, str | None]
+    reader: ColumnReader, asked: str | None, names: Mapping[str, Any]
 ) -> Columns | None:
     """Return the columns that --covariate-columns names."""
     if asked is None:
@@ -165,7 +192,7 @@ def read_documents(
     table = ScoreTable(
         frame=frame.drop(columns=text),
         score=np.full(len(frame), np.nan),
-        positive=is_positive,
+        label=is_positive.astype(np.intp),
         classes=classes,
         test=reader.test_rows(split_column(frame, split), labelled),
         labelled=labelled,
@@ -253,7 +280,7 @@ class TopicRows:
 
 def split_by_topic(table: ScoreTable) -> list[TopicRows]:
     """Return the rows of each topic, in the order in which topics first appear."""
-    grouped = rows_by_topic(table.topic, table.score.size)
+    grouped = rows_by_topic(table.topic, table.label.size)
     return [TopicRows(table, topic, rows) for topic, rows in grouped]
 
 
@@ -269,8 +296,8 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
 
 def rows_by_class(table: ScoreTable) -> list[Rows]:
     """Return the labelled rows of each class of each topic."""
-    members = [table.labelled & (table.positive == label) for label in (False, True)]
-    by_topic = [rows for _, rows in rows_by_topic(table.topic, table.score.size)]
+    members = [table.labelled & (table.label == k) for k in range(len(table.classes))]
+    by_topic = [rows for _, rows in rows_by_topic(table.topic, table.label.size)]
     return [rows[each[rows]] for rows in by_topic for each in members]
 
 

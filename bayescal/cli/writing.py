@@ -7,8 +7,9 @@ import json
 import math
 import shlex
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 from bayescal.cli import predictions, scores
 from bayescal.cli.files import WRITTEN, write_frame
 from bayescal.cli.predictions import Calibrated, RowCurve
-from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import files as run_files
 from bayescal.support import parallel
 
@@ -39,12 +40,17 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
+def run_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every summary holds: versions and arguments."""
+    from bayescal.fitting.results.tree import versions
+
+    return {"versions": versions(), "seed": arguments["seed"], "arguments": dict(arguments)}
+
+
 def describe(
     results: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: scores.LeftOut
 ) -> dict[str, Any]:
     """Return versions, arguments and results, by topic and of all together."""
-    from bayescal.fitting.results.tree import versions
-
     first, files = results[0], {each.file for each in results}
     own_calibrators = len(files) == len(results)
     flags = predictions.flags(results)
@@ -54,10 +60,7 @@ def describe(
         for each, flag in zip(results, flags, strict=True)
     ]
     tested = predictions.with_test_rows(results)
-    return {
-        "versions": versions(),
-        "seed": arguments["seed"],
-        "arguments": dict(arguments),
+    return run_record(arguments) | {
         "family": first.fitted.model,
         "classes": dict(zip(("negative", "positive"), first.problem.table.classes, strict=True)),
         "topics": topics,
@@ -203,18 +206,14 @@ def staged_file(out: Path) -> Iterator[Path]:
 
 
 def save(
-    out: Path | None,
-    results: Sequence[Calibrated],
-    arguments: Mapping[str, Any],
-    screen: Screen,
-    left_out: scores.LeftOut = scores.NONE,
+    out: Path | None, write: Callable[[Path], object], arguments: Mapping[str, Any], screen: Screen
 ) -> None:
     """Write results into a folder and say so; without one say how to get them."""
     if out is None:
         screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
         return
     with staged_folder(out) as stage:
-        write_results(stage, results, arguments, left_out)
+        write(stage)
         names = [path.name for path in sorted(stage.iterdir())]
     screen.say(f"Written to {out}: {', '.join(_listed(names))}. Next:")
     for line in _next_steps(shlex.quote(str(out)), arguments):
@@ -230,20 +229,23 @@ def _listed(names: list[str]) -> list[str]:
 
 
 def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
-    topic = arguments.get("topic_column")
-    column = f" --topic-column {shlex.quote(topic)}" if topic else ""
-    steps = [f"predict {out} new.csv{column} --out probabilities.csv", f"report {out}"]
-    if arguments.get("covariate_columns"):
-        return steps[:1]  # a report has one curve
+    given = {
+        "--score-column": arguments.get("probability_column"),
+        "--topic-column": arguments.get("topic_column") or arguments.get("site_column"),
+    }
+    columns = "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
+    steps = [f"predict {out} new.csv{columns} --out probabilities.csv", f"report {out}"]
+    if arguments.get("covariate_columns") or "probability_column" in arguments:
+        return steps[:1]  # there is no curve of one score to report
     # New texts have no scores: their classifier is not kept.
     return steps if "score_column" in arguments else steps[1:]
 
 
 def write_results(
-    folder: Path,
     results: Sequence[Calibrated],
     arguments: Mapping[str, Any],
-    left_out: scores.LeftOut = scores.NONE,
+    left_out: scores.LeftOut,
+    folder: Path,
 ) -> None:
     """Write calibrators, probabilities and a summary."""
     for name, calibrator in {each.file: each.calibrator for each in results}.items():
@@ -254,6 +256,16 @@ def write_results(
     suffix = arguments.get("table_format", "csv")
     write_frame(with_curve(frame, curve), folder / f"probabilities.{suffix}")
     write_record(describe(results, arguments, left_out), folder)
+
+
+def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
+    """Write a table to a file and say so, or print it as CSV, which may be piped on."""
+    if out is None:
+        write_frame(frame, sys.stdout)
+        return
+    with staged_file(out) as path:
+        write_frame(frame, path)
+    screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path, *names: str) -> None:

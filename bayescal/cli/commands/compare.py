@@ -1,18 +1,26 @@
 """`bayescal compare`: maximum likelihood and the posterior side by side."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.columns import Mask
-from bayescal.cli.scores import HELD_OUT, Rows, hold_out, read_scores, rows_by_class, split_by_topic
+from bayescal.cli.scores import (
+    HELD_OUT,
+    ScoreTable,
+    hold_out,
+    read_scores,
+    rows_by_class,
+    split_by_topic,
+)
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
+NO_TEST_ROWS = "no row is left to test on, so there are no losses: classes of one row are kept."
 
 HOLDOUT = (
     "Share of rows of each class to test on at random, in a file without test rows. By default"
@@ -75,12 +83,14 @@ def compare(
     if classes is not None:
         writing.check_folder(out)
         given = options.given(context)
-        own = class_files.read_to_fit(scores, arguments, given, screen)
-        test = _test_rows(own.test, own.rows_by_class(), holdout, seed, screen)
-        own = own if test is None else own.with_test_rows(test)
-        calibrator = class_files.fit_map(own, arguments, given, screen)
-        class_files.compare(own, calibrator, arguments, screen)
-        class_files.test_and_write(calibrator, own, arguments, screen, out)
+        table = _with_test_rows(class_files.read_to_fit(arguments, given), holdout, seed, screen)
+        calibrator = class_files.fit(table, arguments, given, screen)
+        if table.test_rows.size:
+            with screen.warnings(), usage_errors():
+                screen.show(class_files.compare(table, calibrator, arguments))
+        else:
+            screen.warn(NO_TEST_ROWS)
+        class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
     if inference is options.InferenceName.MLE:
         raise UsageError(
@@ -94,9 +104,7 @@ def compare(
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
-    test = _test_rows(table.test, rows_by_class(table), holdout, seed, screen)
-    if test is not None:
-        table = replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))
+    table = _with_test_rows(table, holdout, seed, screen)
     results, left_out = fitting.calibrate(split_by_topic(table), settings, screen)
     for result in results:
         screen.show(tables.parameter_table(result, level), tables.curve_table(result, level))
@@ -104,29 +112,28 @@ def compare(
     if tested:
         screen.show(tables.losses_table([tables.by_method(result) for result in tested]))
     else:
-        screen.warn(
-            "no row is left to test on, so there are no losses: classes of one row are kept."
-        )
+        screen.warn(NO_TEST_ROWS)
     screen.show(*tables.left_out_tables(left_out))
-    writing.save(out, results, arguments, screen, left_out)
+    write = partial(writing.write_results, results, arguments, left_out)
+    writing.save(out, write, arguments, screen)
     predictions.warn_of_topics(screen, table.frame, scores, topic_column, predictions.FIT_TOPICS)
 
 
-def _test_rows(
-    test: Mask, groups: list[Rows], holdout: float | None, seed: int, screen: Screen
-) -> Mask | None:
-    """Return random rows of each group to test on; None if the file has test rows."""
-    if test.any():
+def _with_test_rows(
+    table: ScoreTable, holdout: float | None, seed: int, screen: Screen
+) -> ScoreTable:
+    """Return the table, with random rows of each class to test on if the file has none."""
+    if table.test.any():
         if holdout is not None:
             raise UsageError(
                 f"--holdout is for files without test rows, got {holdout:g} and"
-                f" {int(test.sum())} rows of split 'test': leave one of them out."
+                f" {int(table.test.sum())} rows of split 'test': leave one of them out."
             )
-        return None
+        return table
     share = DEFAULT_HOLDOUT if holdout is None else holdout
-    test = hold_out(test.size, groups, share, seed)
+    test = hold_out(table.test.size, rows_by_class(table), share, seed)
     screen.show(
         f"No test rows: {int(test.sum())} of {test.size} rows held out at random,"
         f" {100 * share:g} % of each class (--holdout {share:g} --seed {seed})."
     )
-    return test
+    return replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))

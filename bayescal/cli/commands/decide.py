@@ -10,11 +10,9 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
-from bayescal.cli.class_scores import refuse_options_of_one_score
 from bayescal.cli.columns import ColumnReader, Mask
-from bayescal.cli.files import write_frame
 from bayescal.cli.scores import rows_by_topic
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, counted, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
 from bayescal.support.validation import Floats, check_fraction
 
 QUESTION = "Question, one of the first three"
@@ -91,18 +89,15 @@ def decide(
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
-        refuse_options_of_one_score(options.given(context))
+        class_files.refuse_options_of_one_score(options.given(context))
         with usage_errors():
             check_fraction(**{"--level": level})
-        class_files.decide(
-            source,
-            scores,
-            Screen(quiet=quiet),
-            out,
-            level=level,
-            costs=costs,
-            abstain_cost=abstain_cost,
+        screen = Screen(quiet=quiet)
+        frame = class_files.decide(
+            source, scores, screen, level=level, costs=costs, abstain_cost=abstain_cost
         )
+        if out is not None:
+            writing.write_table(frame, out, screen)
         return
     if costs is not None or abstain_cost is not None:
         raise UsageError("--costs and --abstain-cost are for a calibrator of several classes.")
@@ -118,9 +113,9 @@ def decide(
         calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
     _check_direction(saved, calibrator, by_score=at is None)
-    rows, name = saved.answered, str(next(iter(saved.problems.values())).labels[1])
+    name = str(next(iter(saved.problems.values())).labels[1])
     common: dict[str, Any] = {"level": level, "prior": prior, "random_state": seed}
-    documents = (saved.source, saved.sign * values[rows], saved.topics_of(rows))
+    documents = (saved.source, *saved.documents(values, saved.answered))
     with screen.warnings(), usage_errors():
         if recall is not None:
             table = thresholds_by_topic(*documents, recall=recall, assurance=assurance, **common)
@@ -133,12 +128,10 @@ def decide(
             table = rates_by_topic(*documents, probability=at, threshold=threshold, **common)
             table["score"] *= saved.sign
             shown = tables.rates_table(table, name, at, at_score, level, saved.sign)
-    if out is not None:
-        with writing.staged_file(out) as path:
-            write_frame(table.reset_index() if saved.problems.by_topic else table, path)
     screen.show(shown)
     if out is not None:
-        screen.say(f"Written to {out}: {counted(len(table), 'row')}")
+        table = table.reset_index() if saved.problems.by_topic else table
+        writing.write_table(table, out, screen)
     why = f"{calibrator} is one calibrator for all rows."
     predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
     if saved.left_out_note:

@@ -12,7 +12,7 @@ import typer
 from bayescal.cli import fitting, options, predictions, tables, writing
 from bayescal.cli.files import write_frame
 from bayescal.cli.predictions import Calibrated
-from bayescal.cli.scores import ScoreTable, TopicRows, split_by_topic
+from bayescal.cli.scores import NONE, ScoreTable, TopicRows, split_by_topic
 from bayescal.cli.terminal import Screen, check_at_least, usage_errors
 from bayescal.support.validation import Floats
 
@@ -133,7 +133,7 @@ def demo(
     screen.show(tables.losses_table(ten, total=False))
     with writing.staged_folder(out) as stage:
         arguments = options.arguments_of(context, "demo") | {"level": LEVEL}
-        writing.write_results(stage, results, arguments)
+        writing.write_results(results, arguments, NONE, stage)
         write_frame(table.frame, stage / SCORES)
         draw(results, stage / FIGURE)
         report(results, table, stage / REPORT)
@@ -154,7 +154,7 @@ def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
     return ScoreTable(
         frame=frame,
         score=frame["score"].to_numpy(),
-        positive=frame["label"].to_numpy() == 1,
+        label=frame["label"].to_numpy(dtype=np.intp),
         classes=(0, 1),
         test=(frame["split"] == "test").to_numpy(),
         labelled=np.ones(len(frame), dtype=bool),

@@ -1,5 +1,7 @@
 """`bayescal fit`: calibrate the scores of a file."""
 
+from functools import partial
+
 import typer
 from rich.console import Group
 
@@ -81,10 +83,10 @@ def fit(
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "fit")
     if classes is not None:
         writing.check_folder(out)
-        given, every = options.given(context), arguments | {"parameters": parameters}
-        rows = class_files.read_to_fit(scores, every, given, screen)
-        calibrator = class_files.fit_map(rows, every, given, screen)
-        class_files.test_and_write(calibrator, rows, every, screen, out)
+        given = options.given(context)
+        table = class_files.read_to_fit(arguments, given)
+        calibrator = class_files.fit(table, arguments, given, screen)
+        class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
     settings = fitting.FitOptions.of(arguments)
     arguments["inference"] = settings.inference_name
@@ -111,7 +113,8 @@ def fit(
         if parameters:
             screen.show(*(tables.parameter_table(result, level) for result in results))
         screen.show(*losses, *tables.left_out_tables(left_out, POOL_ADVICE))
-        writing.save(out, results, arguments, screen, left_out)
+        write = partial(writing.write_results, results, arguments, left_out)
+        writing.save(out, write, arguments, screen)
         predictions.warn_of_topics(
             screen, table.frame, scores, topic_column, predictions.FIT_TOPICS
         )

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
-from bayescal.cli.class_scores import refuse_options_of_one_score
-from bayescal.cli.columns import ColumnReader, Mask
-from bayescal.cli.files import write_frame
-from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
+from bayescal.cli.columns import ColumnReader
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support import validation
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from rich.console import Group
 
-    import pandas as pd
-
-    from bayescal.report.held_out import HeldOut
+    from bayescal.cli.columns import Mask
     from bayescal.support.validation import Floats
 
 Test = Annotated[
@@ -83,26 +78,28 @@ def predict(
     writing.check_file(out, read=scores)
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     with usage_errors():
-        source = predictions.load(calibrator)
-    _check_kind(predictions.of_classes(source), prior, shares)
+        source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
-        refuse_options_of_one_score(options.given(context), "band")
-        own: Any = {"level": level, "shares": shares}
-        own["label_column"] = label_column if test else None
-        _print_table(class_files.predict(source, reader, screen, out, **own))
+        if prior is not None:
+            raise UsageError("--prior is for two classes: give the shares of all with --shares.")
+        class_files.refuse_options_of_one_score(options.given(context), "band")
+        labels = label_column if test else None
+        class_files.predict(source, reader, screen, out, level, shares, labels)
         return
+    if shares is not None:
+        raise UsageError("--shares is for several classes: give --prior.")
     added = predictions.RATIO_COLUMNS if likelihood_ratio else ()
     writing.check_columns_free(reader.frame, scores, *added)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
         calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
-    values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
-    labels = next(iter(saved.problems.values())).labels
-    is_positive, labelled, renamed = None, saved.left_out, ""
     if test:
-        is_positive, labelled, renamed = reader.known_labels(label_column, labels, positive)
+        classes = next(iter(saved.problems.values())).labels
+        is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
+    values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
     topics, curves, ratios = saved.rows(), [], []
+    positions = [rows for _, rows in topics]
     with screen.warnings(), screen.progress("predict", len(topics)) as update:
         for topic, rows in topics:
             update(description=f"predict {topic}")
@@ -118,33 +115,34 @@ def predict(
                 with usage_errors("--likelihood-ratio: "):
                     ratios.append(predictions.ratios_at(fitted, values[rows], level, support))
             update(advance=1)
-    curve = predictions.merge_curves([rows for _, rows in topics], curves, values.size)
-    frame = writing.with_curve(reader.frame, curve)
+    frame = writing.with_curve(
+        reader.frame, predictions.merge_curves(positions, curves, values.size)
+    )
     if likelihood_ratio:
-        positions = [rows for _, rows in topics]
         frame = frame.assign(**predictions.ratio_columns(ratios, positions, values.size))
-    _write(frame, out, screen)
+    writing.write_table(frame, out, screen)
     why = f"{calibrator} is one calibrator for all rows."
     predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
     if saved.left_out_note:
         screen.warn(f"{saved.left_out_note} They get no probability.")
-    if renamed:
+    if test:
         screen.say(renamed, stderr=True)
-    if is_positive is not None:
-        tested = _tested(saved, labelled, values, is_positive, prior, columns)
         # The table on the screen may be piped on: the verdict stands apart from it.
-        _show_verdicts(tested, screen, stderr=out is None)
+        shown = _verdicts(saved, labelled, values, is_positive, prior, columns)
+        screen.show(*shown, stderr=out is None)
+        if not shown:
+            screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
 
 
-def _tested(
+def _verdicts(
     saved: predictions.SavedCalibrator,
     labelled: Mask,
     values: Floats,
     is_positive: Mask,
     prior: float | None,
     columns: validation.Columns | None,
-) -> list[tuple[str, HeldOut]]:
-    """Return the predictions of each topic for rows whose labels are known."""
+) -> list[Group]:
+    """Return a table of verdicts on the topics that have labelled rows, if there are any."""
     tested = []
     for topic, rows in saved.rows():
         known = rows[labelled[rows]]
@@ -154,37 +152,8 @@ def _tested(
             one = predictions.held_out(
                 fitted, values[known], is_positive[known], prior, covariates=own
             )
-            tested.append((topic or "", one))
-    return tested
-
-
-def _show_verdicts(tested: list[tuple[str, HeldOut]], screen: Screen, *, stderr: bool) -> None:
-    if not tested:
-        screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
-        return
-    screen.show(tables.verdicts_table(predictions.verdicts_by_topic(tested)), stderr=stderr)
-
-
-def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
-    if out is None:
-        _print_table(frame)
-        return
-    with writing.staged_file(out) as path:
-        write_frame(frame, path)
-    screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
-
-
-def _check_kind(of_classes: bool, prior: float | None, shares: str | None) -> None:
-    if of_classes and prior is not None:
-        raise UsageError("--prior is for two classes: give the shares of all with --shares.")
-    if shares is not None and not of_classes:
-        raise UsageError("--shares is for several classes: give --prior.")
-
-
-def _print_table(frame: pd.DataFrame | None) -> None:
-    """Print CSV, if any, which may be piped on."""
-    if frame is not None:
-        write_frame(frame, sys.stdout)
+            tested.append((topic, one))
+    return [tables.verdicts_table(predictions.verdicts_by_topic(tested))] if tested else []
 
 
 def _check_options(level: float, band: str, prior: float | None, support: str) -> None:

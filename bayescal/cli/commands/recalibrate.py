@@ -1,8 +1,7 @@
-"""`bayescal recalibrate`: mend probabilities that somebody else made, by labelled outcomes."""
+"""`bayescal recalibrate`: correct probabilities of another model by outcomes."""
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,14 +39,14 @@ def recalibrate(
 ) -> None:
     """Recalibrate probabilities that somebody else made, by outcomes.
 
-    [bold]bayescal recalibrate outcomes.csv --out mended[/bold]
+    [bold]bayescal recalibrate outcomes.csv --out recalibrated[/bold]
 
     fits a Recalibrator to the columns p and y, which changes the probabilities
-    as far as the outcomes ask for it, and writes it into the folder mended,
+    as far as the outcomes ask for it, and writes it into the folder recalibrated,
     with probabilities.csv (every row with its new probability and band). New
     rows get theirs by
 
-    [bold]bayescal predict mended new.csv --score-column p --out mended.csv[/bold]
+    [bold]bayescal predict recalibrated new.csv --score-column p --out new_p.csv[/bold]
 
     With --site-column each site has a shift and a slope of its own; a site
     that is new is answered by the population of the others.
@@ -63,7 +62,6 @@ def recalibrate(
     writing.check_columns_free(frame, file)
     from bayescal.calibrators.loading import TOPICS_FILE
     from bayescal.calibrators.recalibrator import Recalibrator
-    from bayescal.fitting.results.tree import versions
 
     pooling = "complete" if data.sites is None else "partial"
     with screen.warnings(), usage_errors(f"{file}: "):
@@ -78,19 +76,18 @@ def recalibrate(
         curve = RowCurve(log_odds, again.predict_interval(p, level, sites=everywhere))
     name = "posterior.nc" if data.sites is None else TOPICS_FILE
     topics: list[Any] = [None] if again.sites_ is None else again.sites_
-    record = {
-        "versions": versions(),
-        "seed": seed,
-        "arguments": arguments,
+    record = writing.run_record(arguments) | {
         "classes": {"negative": data.classes[0], "positive": data.classes[1]},
         "topics": [{"topic": topic, "file": name} for topic in topics],
         "left_out": {},
         "model_probability": None if data.sites is not None else again.model_probability_,
     }
-    with writing.staged_folder(out) as stage:
-        again.save(stage / name)
-        write_frame(writing.with_curve(frame, curve), stage / "probabilities.csv")
-        writing.write_record(record, stage)
+
+    def write(folder: Path) -> None:
+        again.save(folder / name)
+        write_frame(writing.with_curve(frame, curve), folder / "probabilities.csv")
+        writing.write_record(record, folder)
+
     moved = float(np.abs(curve.probability - p).mean())
     screen.say(
         f"Fitted to {counted(int(data.labelled.sum()), 'outcome')}. Probabilities moved by"
@@ -99,9 +96,4 @@ def recalibrate(
     if data.sites is None:
         shares = ", ".join(f"{kind} {each:.2f}" for kind, each in again.model_probability_.items())
         screen.say(f"Probability of each explanation: {shares}.")
-    column = "" if site_column is None else f" --topic-column {shlex.quote(site_column)}"
-    screen.say(f"Written to {out}: {name}, probabilities.csv, summary.json. Next:")
-    screen.say(
-        f"  bayescal predict {shlex.quote(str(out))} new.csv --score-column"
-        f" {shlex.quote(probability_column)}{column} --out probabilities.csv"
-    )
+    writing.save(out, write, arguments, screen)

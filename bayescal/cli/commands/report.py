@@ -1,5 +1,6 @@
 """`bayescal report`: one HTML file on what `bayescal fit` has written."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,9 +9,7 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, scores, writing
-from bayescal.cli.class_scores import refuse_options_of_one_score
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.scores import Rows
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import check_fraction
 
@@ -67,54 +66,48 @@ def report(
     writing.check_file(out, PAGES)
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors():
-        source = predictions.load(calibrator)
+        source: Any = predictions.load(calibrator)
         if predictions.of_classes(source):
-            refuse_options_of_one_score(options.given(context))
-            own: Any = {"label_column": label_column, "split_column": split_column}
-            class_files.report(source, test, out, level=level, title=title, **own)
+            class_files.refuse_options_of_one_score(options.given(context))
+            class_files.report(source, test, out, level, title, label_column, split_column)
             _say_written(out, screen)
             return
-        held_out: predictions.Examples | None = None
-        unlabelled: Any = None
         problems = source.fitted_problems()
         topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
+        answering = partial(
+            predictions.read_calibrator,
+            calibrator,
+            topic_column=topic_column,
+            source=source,
+            lower_is_positive=lower_is_positive,
+        )
+        held_out: predictions.Examples | None = None
+        unlabelled: Any = None
         if collection is not None:
             reader = ColumnReader(collection)
             score = reader.scores(score_column)
-            saved = predictions.read_calibrator(
-                calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
-            )
-            rows = np.flatnonzero(~saved.left_out)
-            topics = saved.topics_of(rows)
-            unlabelled = saved.sign * score[rows]
+            saved = answering(reader)
+            unlabelled, topics = saved.documents(score, saved.answered)
             unlabelled = unlabelled if topics is None else (unlabelled, topics)
             if saved.left_out_note:
                 screen.warn(f"{saved.left_out_note} The collection leaves them out.")
         if test is not None:
             reader = ColumnReader(test)
             score = reader.scores(score_column)
-            saved = predictions.read_calibrator(
-                calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
-            )
-            score = saved.sign * score
+            saved = answering(reader)
             classes = next(iter(problems.values())).labels
             is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
             rows = np.flatnonzero(reader.held_out_rows(split_column, labelled) & ~saved.left_out)
-            _check_some(rows, test)
-            topics = saved.topics_of(rows)
+            if not rows.size:
+                raise UsageError(f"{test} must hold a labelled row of a topic that was fitted.")
+            score, topics = saved.documents(score, rows)
             labels = classes[is_positive.astype(np.intp)][rows]
-            held_out = (score[rows], labels, *(() if topics is None else (topics,)))
+            held_out = (score, labels) if topics is None else (score, labels, topics)
             if saved.left_out_note:
                 screen.warn(f"{saved.left_out_note} The report leaves them out.")
-            if renamed:
-                screen.say(renamed, stderr=True)
-            predictions.warn_of_topics(
-                screen,
-                reader.frame,
-                test,
-                topic_column,
-                f"{calibrator} is one calibrator for all rows.",
-            )
+            screen.say(renamed, stderr=True)
+            why = f"{calibrator} is one calibrator for all rows."
+            predictions.warn_of_topics(screen, reader.frame, test, topic_column, why)
         record = predictions.read_record(calibrator)
         sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
         if sign < 0:
@@ -132,11 +125,6 @@ def report(
             title=title,
         )
     _say_written(out, screen)
-
-
-def _check_some(rows: Rows, test: Path) -> None:
-    if not rows.size:
-        raise UsageError(f"{test} must hold a labelled row of a topic that was fitted.")
 
 
 def _say_written(out: Path, screen: Screen) -> None:

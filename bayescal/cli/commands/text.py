@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.scores import TopicRows, missing_class, read_documents
+from bayescal.cli.scores import NONE, TopicRows, missing_class, read_documents
 from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
 
 CLASSIFIER = "Classifier"
@@ -105,7 +106,8 @@ def fit_text(
     (fitted,) = calibrator.fitted_problems().values()
     result = predictions.calibrated(problem, calibrator, fitted, fitting.SINGLE, level)
     screen.show(tables.answer_table(result, level), *tables.held_out_tables([result]))
-    writing.save(out, [result], options.arguments_of(context, "text fit"), screen)
+    arguments = options.arguments_of(context, "text fit")
+    writing.save(out, partial(writing.write_results, [result], arguments, NONE), arguments, screen)
     why = "all documents are one question; fit a file of each topic by itself."
     predictions.warn_of_topics(screen, frame, documents, None, why)
 
