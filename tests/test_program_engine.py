@@ -20,8 +20,9 @@ from bayescal.fitting.engines.program import build_model, draw_prior
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.chains import INDEPENDENT
-from tests.same_numbers.distributions import PLAIN
 
+# Python's operations without rewriting: there is nothing to compile.
+PLAIN = pytensor.compile.mode.Mode(linker="py", optimizer=None)
 SCORE = np.array([0.3, -1.2, 2.5, 0.8])
 LABEL = np.array([False, False, True, True])
 UNITS = (0.5, 2.0)
