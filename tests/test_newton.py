@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from bayescal.inference.newton import climb, climb_within
+from bayescal.inference.newton import climb, climb_within, laplace
 
 pytestmark = pytest.mark.one_era
 
@@ -98,3 +98,17 @@ def test_a_mode_beyond_its_bracket_is_the_bracket_end():
         tolerance=1e-12,
     )
     assert mode == pytest.approx([3.0], abs=1e-6)
+
+
+def test_laplace_of_a_normal_density_is_that_density():
+    precision = np.array([[2.0, 0.6], [0.6, 1.0]])
+    mean = np.array([0.7, -1.2])
+
+    def log_density(points):
+        return -0.5 * np.einsum("ij,jk,ik->i", points - mean, precision, points - mean)
+
+    mode, root = laplace(log_density, np.zeros(2), flattest=0.01)
+    np.testing.assert_allclose(mode, mean, atol=1e-4)
+    np.testing.assert_allclose(root @ root.T, np.linalg.inv(precision), rtol=1e-4)
+    _, root = laplace(log_density, np.zeros(2), flattest=4.0)
+    np.testing.assert_allclose(root, 0.5 * np.eye(2), atol=1e-8)

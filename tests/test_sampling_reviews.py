@@ -20,7 +20,6 @@ from bayescal.sampling import (
 )
 from bayescal.sampling.design import StratifiedDraw, design_limits, simultaneous_limits
 from bayescal.sampling.draws import draw_of_plans
-from bayescal.sampling.elliptical import draw
 from bayescal.sampling.four_intervals import _note_of_ties
 from bayescal.sampling.hidden import (
     KNOTS,
@@ -510,18 +509,23 @@ def test_shared_limits_hold_in_both_posteriors():
 # The sampler and its model.
 
 
-def test_draws_are_those_of_a_known_posterior():
-    # y ~ N(A x, s^2): the posterior of standard normal x is normal, with a closed form.
-    a, s = np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), 0.3
-    y = np.array([0.7, -1.2])
-    precision = np.eye(3) + a.T @ a / s**2
-    mean = np.linalg.solve(precision, a.T @ y / s**2)
-    x = np.concatenate(
-        [draw(lambda x: -0.5 * ((y - x @ a.T) ** 2).sum(axis=1) / s**2, 3, k) for k in range(3)]
-    )
-    deviation = np.sqrt(np.diag(np.linalg.inv(precision)))
-    assert np.abs((x.mean(axis=0) - mean) / deviation).max() < 0.15
-    np.testing.assert_allclose(x.std(axis=0), deviation, rtol=0.12)
+def test_draws_are_the_prior_weighted_by_the_likelihood():
+    scores, positive = collection(n=300, share=0.2)
+    labels = np.where(np.random.default_rng(1).random(300) < 0.1, positive, np.nan)
+    found = fit_posterior(RankedCollection.of(scores), labels, "vague", 0)
+    assert found.pareto_k < 0.7
+    x = np.random.default_rng(2).normal(size=(100_000, found.model.dimension))
+    weight = special.softmax(found.model.log_likelihood(x))
+    assert 1.0 / (weight @ weight) > 1_000
+    for drawn, of_prior in (
+        (found.probabilities() @ found.model.size, found.model.probabilities(x) @ found.model.size),
+        (found.share_hidden(), found.model.share_hidden(x)),
+        (found.drawn[:, 2], x[:, 2]),
+    ):
+        mean = weight @ of_prior
+        deviation = np.sqrt(weight @ (of_prior - mean) ** 2)
+        assert drawn.mean() == pytest.approx(mean, abs=0.15 * deviation)
+        assert drawn.std() == pytest.approx(deviation, rel=0.15)
 
 
 @pytest.mark.parametrize("error", [(0.0, 0.0), (0.2, 0.03)])
@@ -532,7 +536,7 @@ def test_the_curve_is_the_integral_of_its_slopes_and_a_floor_of_hidden_positives
     units = RankedCollection.of(scores)
     model = fit_posterior(units, labels, (2.0, 3.0), 0, error).model
     x = rng.normal(size=model.dimension)
-    walk = 0.5 * abs(x[2]) * np.cumsum(x[4:12])
+    walk = 0.5 * stats.halfnorm.ppf(stats.norm.cdf(x[2])) * np.cumsum(x[4:12])
     slopes = np.exp(np.log(2.0) + 0.7 * x[1] + walk - walk[4])
     slopes[-3:] *= 1.0 + 1.5 * x[12:]
     # Trapezoids between the knots, from the anchor: the normal score of 99 % of the documents.

@@ -275,15 +275,18 @@ def weighted(points: Floats, log_ratio: Floats) -> Sample:
 
 
 def improve(
-    log_density: Callable[[Floats], Floats], proposal: StudentTMixture, rng: np.random.Generator
+    log_density: Callable[[Floats], Floats],
+    proposal: StudentTMixture,
+    rng: np.random.Generator,
+    size: int = PILOT,
 ) -> tuple[StudentTMixture, Sample]:
     """Return a proposal improved by pilot draws until their weights are even, and the last ones."""
-    pilot = weigh(log_density, proposal, PILOT, rng)
+    pilot = weigh(log_density, proposal, size, rng)
     for _ in range(PILOTS):
         if pilot.efficiency > GOOD_EFFICIENCY:
             break
         proposal = proposal.matched(pilot.points, pilot.log_weight)
-        pilot = weigh(log_density, proposal, PILOT, rng)
+        pilot = weigh(log_density, proposal, size, rng)
     return proposal, pilot
 
 

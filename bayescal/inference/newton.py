@@ -1,9 +1,10 @@
-"""Newton's method for maxima, and roots of precision matrices."""
+"""Newton's method for maxima, Laplace's approximation, and roots of precision matrices."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
 from bayescal.support.validation import Floats
 
@@ -107,3 +108,36 @@ def climb_within(
         if (np.abs(step) <= tolerance * np.where(inside, sd, 1.0)).all():
             break
     return at, sd
+
+
+# Steps of central differences, for gradients and for second derivatives.
+DIFFERENCE, WIDE_DIFFERENCE = 1e-4, 3e-3
+
+
+def laplace(
+    log_density: Callable[[Floats], Floats], start: Floats, *, flattest: float
+) -> tuple[Floats, Floats]:
+    """
+    Return the mode of a density without derivatives, and the root of its normal approximation.
+
+    The density takes points of shape (m, d). The root R is lower triangular, R R^T the inverse of
+    the curvature, whose eigenvalues are taken to be at least `flattest`.
+    """
+    axes = np.eye(start.size)
+
+    def gradient(point: Floats) -> Floats:
+        steps = DIFFERENCE * np.concatenate([axes, -axes])
+        ahead, behind = np.split(log_density(point + steps), 2)
+        return np.asarray((behind - ahead) / (2.0 * DIFFERENCE))
+
+    def loss(point: Floats) -> float:
+        return -float(log_density(point[None])[0])
+
+    found = optimize.minimize(loss, start, jac=gradient, method="BFGS", options={"maxiter": 80})
+    mode = found.x
+    steps = WIDE_DIFFERENCE * axes
+    curvature = np.stack([gradient(mode + step) - gradient(mode - step) for step in steps])
+    curvature /= 2.0 * WIDE_DIFFERENCE
+    size, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
+    root: Floats = np.linalg.cholesky((vectors / np.maximum(size, flattest)) @ vectors.T)
+    return mode, root
