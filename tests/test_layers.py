@@ -26,7 +26,6 @@ LEVELS = [
     {"fitting.posterior"},
     {"fitting.engines"},
     {"fitting.curves"},
-    {"fitting.formulas"},
     {"fitting.parts"},
     {"fitting.learned_prior"},
     {"fitting.results"},

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -11,17 +10,25 @@ import pytest
 from scipy import special
 from sklearn.exceptions import NotFittedError
 
-from bayescal import Densities, Program, ScoreCalibrator, TopicCalibrator
+from bayescal import Program, ScoreCalibrator, TopicCalibrator
 from bayescal.distributions import programs
-from bayescal.families import FAMILIES
 from bayescal.report import write_report
 from bayescal.report.rendering import unpacked
 from bayescal.report.topic import prior_log_odds
-from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
+from tests.report_data import (
+    CALIBRATORS,
+    FAST,
+    HOSTILE,
+    NAMES,
+    data_of,
+    fitted_with,
+    make_problem,
+    make_topics,
+    model_of,
+    shown,
+)
 
 pytestmark = pytest.mark.one_era
-
-FAST = {"draws": 100, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +53,10 @@ class Tags(HTMLParser):
         self.text.append(data)
 
 
-CALIBRATORS = {
-    "combined": {},
-    "probabilities": {"scores_are": "probabilities"},
-    "average": {"parts": "average"},
-    "monotone": {"parts": "monotone"},
-    "logistic": {"parts": "logistic"},
-    "recalibrated": {"parts": "recalibrated"},
-    "never falling": {"parts": Densities("asymmetric_laplace", monotone=True)},
-    "mle": {"inference": "mle"},
-    "other priors": {"parts": Densities("hybrid", hyperparameters={"theta_scale": 3.5})},
-} | {name: {"parts": name} for name in FAMILIES}
-
-
-@pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
-def test_curves_are_those_of_the_calibrator(options, tmp_path):
-    scores, labels = make_problem(80, seed=0)
-    are_probabilities = options.get("scores_are") == "probabilities"
-    given = special.expit(scores) if are_probabilities else scores
-    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_curves_are_those_of_the_calibrator(name, tmp_path):
+    calibrator, given, labels = fitted_with(name)
+    options, are_probabilities = CALIBRATORS[name], name == "probabilities"
     path = calibrator.report(tmp_path / "report.html", (given, labels))
     (topic,) = data_of(path)["topics"]
     x = np.array(topic["x"])
@@ -84,28 +76,19 @@ def test_curves_are_those_of_the_calibrator(options, tmp_path):
 
 def test_independent_draws_have_no_smallest_effective_sample_size(tmp_path):
     # Beside the table's estimates of it, which scatter, their number would contradict the table.
-    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(80, seed=0))
+    calibrator, *_ = fitted_with("combined")
     (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
     assert topic["diagnostics"]["independent_draws"] == calibrator.diagnostics_.draws
     assert not {"ess_bulk", "draws", "divergences"} & set(topic["diagnostics"])
 
 
-def describe_model(calibrator, *, several=False):
-    return next(iter(calibrator.fitted_problems().values())).describe(several=several)
-
-
-@pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
-def test_the_model_is_told_in_formulas_that_parse(options):
-    scores, labels = make_problem(40, seed=0)
-    given = special.expit(scores) if "scores_are" in options else scores
-    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
-    blocks = describe_model(calibrator)
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_the_model_has_formulas_that_parse(name):
+    options, blocks = CALIBRATORS[name], model_of(fitted_with(name)[0])
     formulas = [line for block in blocks for line in block.formulas]
     assert formulas
-    for line in formulas:
-        assert ElementTree.fromstring(str(line)).tag == "math"
-    text = " ".join("".join(ElementTree.fromstring(str(line)).itertext()) for line in formulas)
-    assert ("3.5S" in text) == ("theta_scale" in str(options))
+    text = " ".join(map(shown, formulas))
+    assert ("3.5 S" in text) == ("theta_scale" in str(options))
     assert ("InverseGamma" in text) == (
         options.get("parts") not in ("monotone", "logistic") and options.get("inference") != "mle"
     )
@@ -121,8 +104,7 @@ def spelled(text):
 
 
 def test_the_formulas_are_those_of_the_default_model():
-    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(40, seed=0))
-    blocks = describe_model(calibrator)
+    blocks = model_of(fitted_with("combined")[0])
     assert [block.title for block in blocks] == [
         "Inference",
         "Class densities",
@@ -139,8 +121,7 @@ def test_the_formulas_are_those_of_the_default_model():
     ]
     assert blocks[0].text == "Independent draws from the posterior, without Markov chains."
     lines = [line for block in blocks for line in block.formulas]
-    told = [" ".join(ElementTree.fromstring(str(line)).itertext()) for line in lines]
-    assert [" ".join(spelled(line).split()) for line in told] == [
+    assert [" ".join(spelled(shown(line)).split()) for line in lines] == [
         "log P ( + | s ) P ( - | s ) = log P ( + ) 1 - P ( + ) + log p ( s | + ) p ( s | - )",
         "x = m + c asinh ( s - m c )",
         "p ( s ) = 1 sigma 2 pi exp ( - ( s - mu ) 2 2 sigma 2 )",
@@ -169,9 +150,9 @@ def test_the_formulas_are_those_of_the_default_model():
 
 
 def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
-    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(40, seed=0))
+    calibrator, *_ = fitted_with("combined")
     one, many = (
-        " ".join(block.text for block in describe_model(calibrator, several=several))
+        " ".join(block.text for block in model_of(calibrator, several=several))
         for several in (False, True)
     )
     centre = f"{float(calibrator.results_['constant_data']['centre']):.4g}"
@@ -221,7 +202,7 @@ def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
         found = {row[0]: row[1] for row in topic["parts"]["rows"]}
         expected = weights.sel(topic=topic["name"]).to_series().to_dict()
         assert found == pytest.approx(expected, abs=1e-3)
-    assert [each.title for each in describe_model(calibrator)[-2:]] == ["Combination", "Lapses"]
+    assert [each.title for each in model_of(calibrator)[-2:]] == ["Combination", "Lapses"]
 
 
 def said_by_part(topic):
@@ -233,7 +214,7 @@ def said_by_part(topic):
 
 @pytest.mark.slow
 def test_a_table_has_what_each_part_says(tmp_path):
-    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(80, seed=0))
+    calibrator, *_ = fitted_with("combined")
     (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
     at, rows = said_by_part(topic)
     weight = calibrator.combination_["weight"]
@@ -242,7 +223,7 @@ def test_a_table_has_what_each_part_says(tmp_path):
     drawn = dict(zip(weight.index, calibrator._fitted.calibration.draws.parts, strict=True))
     for name, part in drawn.items():
         assert rows[name] == pytest.approx(special.expit(part.predictive(at)), abs=0.01), name
-    alone = ScoreCalibrator("gaussian", **FAST).fit(*make_problem(80, seed=0))
+    alone, *_ = fitted_with("gaussian")
     (topic,) = data_of(alone.report(tmp_path / "alone.html"))["topics"]
     assert topic["byPart"] is None
 
@@ -292,7 +273,7 @@ def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
     lacking = pd.DataFrame({"score": [0.0, -1.0, 0.3], "label": [0, 0, 0], "topic": "none"})
     frame = pd.concat([frame, lacking])
     calibrator = TopicCalibrator(pooling, **FAST).fit(frame)
-    assert not describe_model(calibrator)[-1].title.startswith("Comb")
+    assert not model_of(calibrator)[-1].title.startswith("Comb")
     path = calibrator.report(tmp_path / "report.html", fitted=frame)
     found = {topic["name"]: topic for topic in data_of(path)["topics"]}
     assert "no documents of class 1" in found["none"]["problems"][0]

@@ -10,7 +10,7 @@ from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.report import write_report
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from tests.browser import opened
-from tests.report_data import as_number, data_of, make_problem, make_topics
+from tests.report_data import as_number, make_problem, make_topics
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 800}
@@ -147,28 +147,6 @@ def test_precision_and_recall_are_those_of_the_decisions(chromium, single):
         # Scores of so few documents are apart.
         assert found == pytest.approx([wanted.threshold, wanted.lower, wanted.upper], abs=0.35)
         assert recall_at(found[0], scores, p, of="population").mean == pytest.approx(0.8, abs=0.06)
-
-
-def test_the_page_computes_what_the_report_says_of_thresholds(chromium, single):
-    path = single[-1]
-    (topic,) = data_of(path)["topics"]
-    at, wanted = topic["selection"]["at"], topic["selection"]["wanted"]
-    with opened(chromium, path, viewport=DESKTOP) as page:
-        for name in ("precision", "recall"):
-            assert shown(page, f"own-{name}") == pytest.approx(at[name], abs=0.01)
-        assert shown(page, "wanted-precision") == pytest.approx(wanted["precision"], abs=0.01)
-        reach = topic["x"][-1] - topic["x"][0]
-        found = shown(page, "wanted-threshold")
-        assert found == pytest.approx(wanted["threshold"], abs=0.01 * reach)
-
-
-def test_precision_answers_to_the_base_rate_and_recall_does_not(chromium, single):
-    with opened(chromium, single[-1], viewport=DESKTOP) as page:
-        before = shown(page, "own-precision"), shown(page, "own-recall")
-        page.set_checked("#prior-own", False)
-        fill(page, "prior", 0.01)
-        assert shown(page, "own-precision")[0] < before[0][0] / 2
-        assert shown(page, "own-recall") == pytest.approx(before[1], abs=1e-3)
 
 
 @pytest.mark.parametrize("which", ["single", "topics"])

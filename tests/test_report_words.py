@@ -2,7 +2,6 @@
 
 import unicodedata
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -11,19 +10,26 @@ from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
-from bayescal.families import FAMILIES
 from bayescal.fitting.problems.problem import Documents
 from bayescal.report import write_report
 from bayescal.report.answer import Cell, TopicRow, answer_of, ranked
-from bayescal.report.document import COLUMNS, PARAMETERS, PARTS, gather
+from bayescal.report.document import gather
 from bayescal.report.held_out import cells_of
-from bayescal.report.rendering import decimals
+from bayescal.report.rendering import decimals, mark_formula, page_words
 from bayescal.report.topic import CELLS, WIDEST, half_way, shares, smooth_shares, typical_scores
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
-from tests.report_data import data_of, make_problem, make_topics
+from tests.report_data import (
+    CALIBRATORS,
+    FAST,
+    data_of,
+    fitted_with,
+    make_problem,
+    make_topics,
+    model_of,
+    shown,
+)
 
 pytestmark = pytest.mark.one_era
-FAST = {"draws": 100, "random_state": 0}
 RIGHT = {
     "verdict": "Right.",
     "advice": "",
@@ -87,12 +93,12 @@ def test_few_held_out_documents_are_no_answer(single, tmp_path):
 def test_topics_are_ranked_by_how_uncertain_their_recall_is(pooled):
     calibrator, frame = pooled
     contents = gather(calibrator, test=None, fitted=frame, level=0.9)
-    widths = [row.choices[4].value for row in contents.rows]
+    widths = [row.choices[4].value for row in contents["rows"]]
     assert widths == sorted(widths, reverse=True)
-    assert contents.choice_columns[4].startswith("Uncertainty")
-    names = [topic["name"] for topic in contents.data["topics"]]
-    assert [row.name for row in contents.rows] != names
-    assert [names[row.index] for row in contents.rows] == [row.name for row in contents.rows]
+    assert contents["choice_columns"][4].startswith("Uncertainty")
+    names = [topic["name"] for topic in contents["data"]["topics"]]
+    assert [row.name for row in contents["rows"]] != names
+    assert [names[row.index] for row in contents["rows"]] == [row.name for row in contents["rows"]]
 
 
 def test_without_intervals_the_fewest_positives_come_first():
@@ -176,7 +182,7 @@ def test_the_facts_of_a_report_are_counts_of_its_data(which, request):
     else:
         parts = [(each["score"], each["label"]) for _, each in data.groupby("topic")]
         test, fitted, held_out = data.iloc[::7], data, len(data.iloc[::7])
-    facts = gather(calibrator, test=test, fitted=fitted, level=0.9).facts
+    facts = gather(calibrator, test=test, fitted=fitted, level=0.9)["facts"]
     score, label = (np.concatenate(each) for each in zip(*parts, strict=True))
     expected = {"Topics": f"{len(parts)}"} if which == "pooled" else {}
     positives = int(label.sum())
@@ -244,31 +250,22 @@ def test_documents_are_spread_out_alike_in_any_units(single):
     np.testing.assert_allclose(tiny, usual, atol=1e-12)
 
 
-FITTED = {
-    "combined": {},
-    "probabilities": {"scores_are": "probabilities"},
-    "monotone": {"parts": "monotone"},
-    "mle": {"inference": "mle"},
-} | {name: {"parts": name} for name in FAMILIES}
-
-
-@pytest.mark.parametrize("options", FITTED.values(), ids=FITTED)
-def test_every_name_in_a_table_has_words(options):
-    scores, labels = make_problem(60, seed=0)
-    given = special.expit(scores) if "scores_are" in options else scores
-    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_names_in_tables_have_words_and_letters_are_explained_before_formulas(name):
+    calibrator, *_ = fitted_with(name)
     (problem,) = calibrator.fitted_problems().values()
     check_words(problem)
+    check_letters(model_of(calibrator))
 
 
 def check_words(problem):
-    table = problem.parameters(0.9)
+    table, words = problem.parameters(0.9), page_words()
     names = [name for _, name in table.index if not name.startswith("at ")]
-    assert set(names) <= PARAMETERS.keys()
-    assert set(table.columns) <= COLUMNS.keys() | {"documents"}
+    assert set(names) <= words["parameters"].keys()
+    assert set(table.columns) <= words["columns"].keys() | {"documents"}
     if problem.parts is not None:
-        assert set(problem.parts.index) <= PARTS.keys()
-        assert set(problem.parts.columns) <= COLUMNS.keys()
+        assert set(problem.parts.index) <= words["parts"].keys()
+        assert set(problem.parts.columns) <= words["columns"].keys()
 
 
 def test_every_name_of_topics_has_words(pooled):
@@ -286,16 +283,8 @@ def check_letters(blocks):
     for block in blocks:
         told |= greek(block.text)
         for line in block.formulas:
-            letters = greek("".join(ElementTree.fromstring(str(line)).itertext()))
+            letters = greek(shown(line))
             assert letters - {"\N{GREEK SMALL LETTER PI}"} <= told, block.title
-
-
-@pytest.mark.parametrize("options", FITTED.values(), ids=FITTED)
-def test_letters_of_formulas_are_explained_before(options):
-    scores, labels = make_problem(60, seed=0)
-    given = special.expit(scores) if "scores_are" in options else scores
-    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
-    check_letters(next(iter(calibrator.fitted_problems().values())).describe(several=False))
 
 
 @pytest.mark.parametrize("pooling", ["partial", "none"])
@@ -303,7 +292,7 @@ def test_letters_of_the_model_of_topics_are_explained_before(pooling, pooled):
     calibrator, frame = pooled
     if pooling != "partial":
         calibrator = TopicCalibrator(pooling, **FAST).fit(pd.DataFrame(frame))
-    check_letters(next(iter(calibrator.fitted_problems().values())).describe(several=True))
+    check_letters(model_of(calibrator, several=True))
 
 
 def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(single, tmp_path):
@@ -343,3 +332,19 @@ def test_impossible_documents_of_many_cells_are_counted_not_numbered():
 
 def test_numbers_of_one_column_have_one_format():
     assert [decimals(each) for each in (1.0, 0.9231, None)] == ["1.000", "0.923", "\N{EN DASH}"]
+
+
+MARKED = {
+    "x + 12.5": "<mi>x</mi><mo>+</mo><mn>12.5</mn>",
+    "β -3 2e-05": "<mi>β</mi><mn>\N{MINUS SIGN}3</mn><mn>2e\N{MINUS SIGN}05</mn>",
+    "- &lt; ∑ ,": "<mo>\N{MINUS SIGN}</mo><mo>&lt;</mo><mo>∑</mo><mo>,</mo>",
+    "log s": "{0}<mi>log</mi>{0}<mi>s</mi>".format('<mspace width="0.17em"></mspace>'),
+    "<mtext> if a - b </mtext> y": "<mtext> if a - b </mtext><mi>y</mi>",
+    '<mo stretchy="false">(</mo><msqrt>2 π</msqrt>': '<mo stretchy="false">(</mo>'
+    "<msqrt><mn>2</mn><mi>π</mi></msqrt>",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), MARKED.items())
+def test_formulas_are_marked_as_letters_numbers_and_signs(text, expected):
+    assert mark_formula(text) == expected

@@ -18,7 +18,7 @@ from bayescal.fitting.engines.pooled.population import (
     LOGIT_RATE,
     draw_base_rates,
 )
-from bayescal.support.mathml import distributed, short
+from tests.report_data import model_of, shown
 from tests.test_topic_weights import ALL, FEW, LABELS, SCORES, TOPICS
 
 pytestmark = pytest.mark.one_era
@@ -97,10 +97,10 @@ def test_they_are_kept_in_files_and_shown_in_reports(fitted, tmp_path):
     assert json.dumps(again.hyperparameters) == json.dumps(fitted.hyperparameters)
     np.testing.assert_array_equal(again.predict_proba(*ALL[::2]), fitted.predict_proba(*ALL[::2]))
     assert again.diagnostics_ == fitted.diagnostics_
-    (model, *_) = (problem.describe(several=True) for problem in again.fitted_problems().values())
-    told = str(model)
+    formulas = [shown(line) for block in model_of(again, several=True) for line in block.formulas]
     for value, _ in GIVEN.values():
-        assert distributed("x", "Normal", short(value), short(SURE)).partition("</mi>")[2] in told
+        prior = f"Normal ( {value:.3g} , {SURE:.3g} )".replace("-", "\N{MINUS SIGN}")
+        assert any(line.endswith(prior) for line in formulas)
 
 
 def test_arrays_are_kept_as_numbers(tmp_path):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayescal.combining.combiners.bayes import Bayesian
 from bayescal.fitting.engines.maximum_likelihood import without_densities
+from bayescal.fitting.parts.part import Block
 from bayescal.fitting.problems.problem import Documents, FittedProblem, numbers_of
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
@@ -20,14 +21,6 @@ from bayescal.fitting.scores import BinaryScores
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.fitting.formulas import Block
-
-INFERENCE = "Independent draws from the posterior, without Markov chains."
-SCORE = (
-    "The score is the combined log-odds, whose curve is a straight line. The band at a score is"
-    " that of the share of positives among documents of this score; one document is less certain:"
-    " see predict_interval."
-)
 SCORE_NAME = "combined log-odds"
 
 
@@ -178,11 +171,7 @@ class CombinationProblem(FittedProblem):
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
-        from bayescal.fitting.formulas import Block, classifier_weight_blocks
-
         posterior = self.combination.posterior
         indicators, moderators = posterior.shifts.axes.shape
-        weights = classifier_weight_blocks(
-            posterior.prior, indicators=indicators, moderators=moderators
-        )
-        return [Block("Inference", INFERENCE), Block("Score", SCORE), *weights]
+        values = {"prior": posterior.prior, "indicators": indicators, "moderators": moderators}
+        return [Block("inference", {"method": "exact"}), Block("classifier_weights", values)]

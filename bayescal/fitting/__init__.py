@@ -1,1 +1,1 @@
-"""The formulas of models, in MathML."""
+"""From scores and labels to posterior curves."""

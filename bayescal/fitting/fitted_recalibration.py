@@ -19,7 +19,7 @@ from bayescal.fitting.engines.maximum_likelihood import without_densities
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
-from bayescal.fitting.parts.part import POPULATION, POSTERIOR
+from bayescal.fitting.parts.part import POPULATION, POSTERIOR, Block
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
 from bayescal.fitting.results.calibration import Calibration
@@ -36,8 +36,6 @@ from bayescal.support.validation import Floats, Integers, check_choice, check_co
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bayescal.fitting.formulas import Block
 
 COMPLETE, PARTIAL = POOLINGS = ("complete", "partial")
 AUTO, ALWAYS, NEVER = REFITS = ("auto", "always", "never")
@@ -414,22 +412,6 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
         )
 
 
-MODEL = (
-    "Log-odds l of a given probability become l + a + (b - 1)(l - m) + g(l): a shift a, a slope b"
-    " around the pivot m, and a bend g, a Gaussian process. Four models are averaged by their"
-    " evidence: the probabilities are right as is (prior probability .4), shifted (.3), shifted and"
-    " stretched (.2), or bent too (.1)."
-)
-AGAIN = (
-    "A calibration from scratch of the log-odds is weighed against this average by the log score of"
-    " labels left out, with prior odds of 1 : 9."
-)
-SITES = (
-    "Each site has a shift a and a slope b, log-odds l + a + (b - 1)(l - m), which are normally"
-    " distributed over sites. A new site has a draw from this population."
-)
-
-
 @dataclass(frozen=True)
 class RecalibrationProblem(FittedProblem):
     """The fitted problem of a recalibration, or a site of one."""
@@ -479,10 +461,5 @@ class RecalibrationProblem(FittedProblem):
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words."""
-        from bayescal.fitting.formulas import Block
-
-        blocks = [Block("Inference", "Independent draws from normal approximations (Laplace).")]
-        if self.fitted.sites is not None:
-            return [*blocks, Block("Sites", SITES)]
-        blocks.append(Block("Change of given probabilities", MODEL))
-        return [*blocks, *([Block("Fit again", AGAIN)] if self.fitted.refit else [])]
+        values = {"sites": self.fitted.sites is not None, "refit": bool(self.fitted.refit)}
+        return [Block("inference", {"method": "laplace"}), Block("recalibration", values)]

@@ -13,17 +13,14 @@ from scipy.stats import binom
 
 from bayescal.decisions.ranks import enough_read, recall_by_rank
 from bayescal.ranking import drawn_relevance
-from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
-from bayescal.report.answer import BY_CHANCE, Answer, Cell
-from bayescal.report.provenance import describe_run
-from bayescal.report.rendering import count, numbers, percent, render, short, write_page
+from bayescal.ranking.drawn_relevance import RankingSummary, Wanted
+from bayescal.report.answer import BY_CHANCE, Answer, Cell, Row
+from bayescal.report.rendering import count, describe_run, numbers, percent, short, write_page
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import xarray as xr
 
-SCRIPTS = ("numbers", "svg", "tables", "figure_element", "chooser", "appearance", "ranking")
-TITLE = "Reading report"
 COLUMNS = (
     "Documents",
     "To read",
@@ -68,16 +65,6 @@ class Judged:
         return 0.0 if self.relevant.any() else 1.0
 
 
-@dataclass(frozen=True)
-class QueryRow:
-    """A query in the table of queries."""
-
-    index: int
-    name: str
-    cells: tuple[Cell, ...]
-    verdict: str = ""
-
-
 def write_relevance_report(
     path: Path,
     readings: dict[Hashable, RankingSummary],
@@ -93,25 +80,21 @@ def write_relevance_report(
     if relevant is not None:
         judged = {name: judge(relevant[reading.document]) for name, reading in readings.items()}
     described = [_described(name, readings[name], judged.get(name)) for name in readings]
-    rows = [
-        QueryRow(index, str(name), _cells(reading, judged.get(name)))
-        for index, (name, reading) in enumerate(readings.items())
-    ]
-    text = render(
+    rows = [Row(str(name), _cells(reading, judged.get(name))) for name, reading in readings.items()]
+    return write_page(
+        path,
         "ranking",
-        SCRIPTS,
         {"queries": described, **{key: numbers(value) for key, value in asdict(wanted).items()}},
-        title=title or TITLE,
-        percent=f"{100.0 * wanted.level:g}",
+        title=title,
+        level=wanted.level,
+        run=describe_run(posterior),
         recall=f"{100.0 * wanted.recall:g}",
         probability=f"{wanted.probability:g}",
         columns=COLUMNS + (JUDGED_COLUMNS if judged else ()),
         rows=rows,
         facts=_facts(readings, fitted),
         answer=_answer(readings, judged, wanted),
-        run=describe_run(posterior),
     )
-    return write_page(path, text)
 
 
 def judge(relevant: NDArray[np.bool_]) -> Judged:
@@ -140,9 +123,9 @@ def _cells(reading: RankingSummary, judged: Judged | None) -> tuple[Cell, ...]:
         Cell(documents),
         Cell(reading.stop),
         Cell(reading.stop / documents, shown="percent"),
-        _cell(reading.relevant, "count"),
-        _cell(reading.missed, "count"),
-        _cell(reading.average_precision, "decimals"),
+        Cell.of(reading.relevant, "count"),
+        Cell.of(reading.missed, "count"),
+        Cell.of(reading.average_precision, "decimals"),
     )
     if judged is None:
         return cells
@@ -152,14 +135,6 @@ def _cells(reading: RankingSummary, judged: Judged | None) -> tuple[Cell, ...]:
         Cell(int(judged.relevant.sum())),
         Cell(judged.recall_after(reading.stop), shown="percent"),
         Cell(None if np.isnan(precision) else precision, shown="decimals"),
-    )
-
-
-def _cell(estimate: Estimate, shown: str) -> Cell:
-    return (
-        Cell(None, shown=shown)
-        if np.isnan(estimate.value)
-        else Cell(estimate.value, estimate.lower, estimate.upper, shown)
     )
 
 

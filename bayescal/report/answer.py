@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from bayescal import decisions
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.report.rendering import numbers
 from bayescal.report.topic import Asked
@@ -128,6 +128,8 @@ def read_collection(
     problems: Problems, collection: Any, threshold: float | None, recall: float, level: float
 ) -> list[CollectionRow]:
     """Return the positives that a threshold, and the one for a recall, find in a collection."""
+    from bayescal import decisions
+
     scores, topics = _scores_and_topics(collection, problems)
     source = SimpleNamespace(fitted_problems=lambda: problems)
     common: dict[str, Any] = {"level": level, "random_state": 0}
@@ -189,6 +191,23 @@ class Cell:
     lower: float | None = None
     upper: float | None = None
     shown: str = "short"  # how it is shown: a key of `rendering.SHOWN`
+
+    @classmethod
+    def of(cls, each: Any, shown: str = "short") -> Cell:
+        """Return the cell of a number with `value`, `lower` and `upper`, which may be nan."""
+        value = None if math.isnan(each.value) else each.value
+        if not math.isfinite(each.lower):
+            return cls(value, shown=shown)
+        return cls(value, each.lower, each.upper, shown)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: its name, its cells, and whether it is marked."""
+
+    name: str
+    cells: Sequence[Cell | str]
+    marked: bool = False
 
 
 @dataclass(frozen=True)

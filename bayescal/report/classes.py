@@ -13,15 +13,12 @@ from scipy import special
 
 from bayescal.decisions.selective import risk_coverage
 from bayescal.metrics import ClassVerdict, class_verdict, top_label
-from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell, of_outcome
+from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell, Row, of_outcome
 from bayescal.report.held_out import reliability
-from bayescal.report.provenance import describe_run
-from bayescal.report.rendering import numbers, percent, render, short, write_page
+from bayescal.report.rendering import describe_run, numbers, percent, short, write_page
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats, check_fraction
 
-SCRIPTS = ("numbers", "svg", "tables", "figure_element", "appearance", "classes")
-TITLE = "Calibration report of several classes"
 DRAWS = 200  # of the posterior, that a verdict is given
 MOST_FIGURES, MOST_PAIRS = 24, 40
 FARTHEST = 36.0  # log-odds of probabilities that round to 0 or 1
@@ -50,14 +47,13 @@ def write_class_report(
     if test is not None:
         verdict, data = _tested(calibrator, test, level)
     problems = _problems(calibrator.diagnostics_)
-    text = render(
+    return write_page(
+        target,
         "classes",
-        SCRIPTS,
         data,
-        title=title or TITLE,
-        percent=f"{100.0 * level:g}",
-        short=short,
-        share=percent,
+        title=title,
+        level=level,
+        run=_run(calibrator.posterior_),
         answer=_answer(verdict),
         problems=problems,
         findings=calibrator.findings(level),
@@ -72,10 +68,8 @@ def write_class_report(
             ([str(part) for part in (index if isinstance(index, tuple) else (index,))], row)
             for index, row in zip(summary.index.tolist(), _cells(summary), strict=True)
         ],
-        run=_run(calibrator.posterior_),
         hashes={} if test is None else {"Held-out labels and probabilities": data.pop("hash")},
     )
-    return write_page(target, text)
 
 
 def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dict[str, Any]]:
@@ -103,12 +97,8 @@ def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dic
     ]
     risk = risk_coverage(draws, label, level=level)
     curve = {
-        "coverage": numbers(risk.coverage),
-        "probability": numbers(risk.probability),
-        "risk": numbers(risk.risk),
-        "lower": numbers(risk.lower),
-        "upper": numbers(risk.upper),
-        "observed": numbers(risk.observed),
+        name: numbers(getattr(risk, name))
+        for name in ("coverage", "probability", "risk", "lower", "upper", "observed")
     }
     digest = hashlib.sha256(p.astype("<f8").tobytes() + label.astype("<i8").tobytes()).hexdigest()
     return verdict, {"level": level, "figures": figures, "risk": curve, "hash": digest}
@@ -147,36 +137,41 @@ def _facts(classes: list[str], verdict: ClassVerdict | None) -> dict[str, str]:
     }
 
 
-def _class_rows(verdict: ClassVerdict) -> list[tuple[str, list[Cell], bool]]:
-    """Return each class's name and cells, and whether its number is outside the interval."""
+def _class_rows(verdict: ClassVerdict) -> list[Row]:
+    """Return the row of each class; it is marked if its number is outside the interval."""
+    numbers_of = (verdict.observed, verdict.expected, verdict.lower, verdict.upper)
     rows = []
-    for k, name in enumerate(verdict.classes.tolist()):
-        ends = float(verdict.lower[k]), float(verdict.upper[k])
-        cells = [
-            Cell(float(verdict.observed[k]), shown="count"),
-            Cell(float(verdict.expected[k]), *ends, "count"),
-            Cell(float(verdict.class_errors[k]), shown="short"),
-        ]
-        rows.append((str(name), cells, not ends[0] <= verdict.observed[k] <= ends[1]))
+    for name, error, *counts in zip(
+        verdict.classes.tolist(), verdict.class_errors, *numbers_of, strict=True
+    ):
+        cells, outside = _compared(*map(float, counts))
+        rows.append(Row(str(name), [*cells, Cell(float(error))], outside))
     return rows
 
 
-def _pairs(verdict: ClassVerdict) -> list[tuple[str, str, list[Cell], bool]]:
-    """Return the most frequent confusions: likeliest class, class, cells, whether outside."""
+def _pairs(verdict: ClassVerdict) -> list[Row]:
+    """Return the rows of the most frequent confusions: likeliest class, class, documents."""
     off = ~np.eye(verdict.classes.size, dtype=bool)
     at = np.argwhere(off & ((verdict.confusion > 0.0) | (verdict.confusion_expected >= 0.5)))
     order = sorted(at.tolist(), key=lambda jk: -verdict.confusion_expected[jk[0], jk[1]])
     rows = []
     for j, k in order[:MOST_PAIRS]:
-        ends = float(verdict.confusion_lower[j, k]), float(verdict.confusion_upper[j, k])
-        observed = float(verdict.confusion[j, k])
-        cells = [
-            Cell(observed, shown="count"),
-            Cell(float(verdict.confusion_expected[j, k]), *ends, "count"),
-        ]
-        names = [str(verdict.classes[each]) for each in (j, k)]
-        rows.append((names[0], names[1], cells, not ends[0] <= observed <= ends[1]))
+        cells, outside = _compared(
+            float(verdict.confusion[j, k]),
+            float(verdict.confusion_expected[j, k]),
+            float(verdict.confusion_lower[j, k]),
+            float(verdict.confusion_upper[j, k]),
+        )
+        rows.append(Row(str(verdict.classes[j]), [str(verdict.classes[k]), *cells], outside))
     return rows
+
+
+def _compared(
+    observed: float, expected: float, lower: float, upper: float
+) -> tuple[list[Cell], bool]:
+    """Return the cells of an observed and an expected number, and whether they disagree."""
+    cells = [Cell(observed, shown="count"), Cell(expected, lower, upper, "count")]
+    return cells, not lower <= observed <= upper
 
 
 def _cells(summary: Any) -> list[list[str]]:

@@ -1,14 +1,15 @@
 """The report as one HTML file: what goes into it, and how it is written."""
 
+from __future__ import annotations
+
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.fitting.formulas import Block
 from bayescal.fitting.problems.problem import (
     Calibrator,
     Documents,
@@ -17,16 +18,15 @@ from bayescal.fitting.problems.problem import (
     problems_of,
     problems_of_each,
 )
-from bayescal.likelihood_ratio.ratios import LikelihoodRatios, join_ratios, ratios_of
 from bayescal.report import answer as answers
-from bayescal.report.classes import write_class_report
-from bayescal.report.evidence import Evidence, evidence_of
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
-from bayescal.report.provenance import describe_run
-from bayescal.report.rendering import count, percent, render, short, unpacked, write_page
+from bayescal.report.rendering import describe_model, describe_run, page_words, unpacked, write_page
 from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
 from bayescal.support.files import check_target
 from bayescal.support.validation import check_flag, check_fraction
+
+if TYPE_CHECKING:
+    from bayescal.report.evidence import Evidence
 
 # Where a report comes from: versions, arguments, seed, and a hash of the data.
 
@@ -36,24 +36,15 @@ HASH_NOTE = (
 )
 
 
-class DataHash:
-    """A hash of the documents of many topics, taken one topic at a time."""
-
-    def __init__(self) -> None:
-        self._sum, self._topics = hashlib.sha256(), 0
-
-    def add(self, name: str, documents: Documents | None) -> None:
-        """Take in a topic; one without documents known counts for nothing."""
-        if documents is None or not documents.known:
-            return
-        self._topics += 1
-        self._sum.update(name.encode())
-        self._sum.update(documents.score.astype("<f8").tobytes())
-        self._sum.update(documents.positive.astype(np.uint8).tobytes())
-
-    def text(self) -> str:
-        """Return the hash, or that there were no documents."""
-        return self._sum.hexdigest() if self._topics else ""
+def hash_of(topics: Iterable[tuple[str, Documents | None]]) -> str:
+    """Return the hash of the documents of topics by name; empty if none are known."""
+    known = [(name, each) for name, each in topics if each is not None and each.known]
+    total = hashlib.sha256()
+    for name, documents in known:
+        total.update(name.encode())
+        total.update(documents.score.astype("<f8").tobytes())
+        total.update(documents.positive.astype(np.uint8).tobytes())
+    return total.hexdigest() if known else ""
 
 
 # All topics of a report together: their counts, their held-out predictions, a hash.
@@ -65,7 +56,8 @@ class Totals:
     """Totals over all topics, updated topic by topic."""
 
     def __init__(self) -> None:
-        self._fitted, self._tested = DataHash(), DataHash()
+        self._fitted: list[tuple[str, Documents | None]] = []
+        self._tested: list[tuple[str, Documents | None]] = []
         self._counts: list[tuple[float, float]] = []
         self._ends: list[tuple[float, float]] = []
         self._held_out: list[HeldOut] = []
@@ -74,8 +66,8 @@ class Totals:
         self, problem: FittedProblem, test: Documents | None, predicted: HeldOut | None
     ) -> None:
         """Take in a topic, with its held-out documents and what it says of them."""
-        self._fitted.add(problem.name, problem.documents)
-        self._tested.add(problem.name, test)
+        self._fitted.append((problem.name, problem.documents))
+        self._tested.append((problem.name, test))
         self._counts.append(problem.counts)
         if problem.documents.known:
             score = problem.documents.score
@@ -113,109 +105,14 @@ class Totals:
         return out
 
     def hashes(self) -> dict[str, str]:
-        """Return the hashes of the documents fitted and held out."""
-        return {"Scores fitted": self._fitted.text(), "Scores held out": self._tested.text()}
-
-
-# What tables of a report call things: words first, the symbols of formulas after them.
-
-PEAK = "score at which the density of this class peaks"
-STEEPNESS = "how steeply the density of this class falls"
-DEVIATION = "standard deviation of the bell-shaped"
-
-PARAMETERS = {
-    "theta": PEAK,
-    "mu": PEAK,
-    "mode": PEAK,
-    "left": "typical distance from the peak of the scores below it",
-    "right": "typical distance from the peak of the scores above it",
-    "left_width": "distance below the peak that 37 % (1/e) of the scores on that side lie beyond",
-    "right_width": "distance above the peak that 37 % (1/e) of the scores on that side lie beyond",
-    "beta": f"{STEEPNESS} from its peak towards lower scores",
-    "gamma": f"{STEEPNESS} from its peak towards higher scores",
-    "rate": f"{STEEPNESS} on the side that faces the other class",
-    "sigma": f"{DEVIATION} part of the density",
-    "sigma_left": f"{DEVIATION} side below the peak",
-    "sigma_right": f"{DEVIATION} side above the peak",
-    "prior": "base rate: the share of positives among all documents",
-}
-PARTS = {
-    "combined": "all parts, weighed",
-    "densities": "densities of the scores of each class",
-    "monotone": "log-odds that rise with the score in straight pieces",
-    "logistic": "log-odds that rise along one straight line, as in Platt scaling",
-    "recalibrated": "the densities, corrected by the labels",
-    "identity": "the scores themselves, taken for probabilities",
-    "learned": "log-odds that rise as they were found to on other data sets",
-    "asymmetric_laplace": "densities of each class, exponential on both sides of a peak",
-    "gaussian": "densities of each class, bell-shaped",
-}
-GUARDS = {"scale_floor": "a least width", "add_one": "one document more of each class"}
-COLUMNS = {
-    "mle": "maximum likelihood",
-    "guard": "maximum likelihood, regularised by",
-    "median": "posterior, middle (median)",
-    "lower": "interval from",
-    "upper": "interval to",
-    "map": "posterior, likeliest (mode)",
-    "rhat": "agreement of chains (R-hat; 1 is best)",
-    "ess_bulk": "draws that count (bulk ESS)",
-    "unpooled": "this topic by itself, maximum likelihood",
-    "pooled": "with the help of the other topics, posterior mean",
-    "population": "typical topic, median",
-    "weight": "weight in the probability",
-    "elpd": "log score on labels left out (elpd; higher is better)",
-    "se": "standard error of how far that is below the best",
-}
-DIAGNOSTICS = {
-    "independent_draws": "independent draws from the posterior",
-    "draws": "draws from the posterior",
-    "ess_bulk": "draws that count, of the parameter with fewest (bulk ESS)",
-    "divergences": "draws at which the sampler went astray (divergences)",
-    "rhat": "largest disagreement of chains (R-hat; 1 is best)",
-    "efficiency": "share of proposed draws that were kept (efficiency; 1 is best)",
-    "pareto_k": "unevenness of the draws' weights (Pareto k; good below 0.7)",
-}
-
-
-def page_words() -> dict[str, dict[str, str]]:
-    """Return, for each kind of name, what it is in words."""
-    return {
-        "parameters": PARAMETERS,
-        "parts": PARTS,
-        "guards": GUARDS,
-        "columns": COLUMNS,
-        "diagnostics": DIAGNOSTICS,
-    }
+        """Return the hashes of the documents fitted and held out, without those of none."""
+        both = {"Scores fitted": hash_of(self._fitted), "Scores held out": hash_of(self._tested)}
+        return {name: value for name, value in both.items() if value}
 
 
 # Everything that a report says, gathered topic by topic.
 
 Source = Calibrator | Mapping[str, Calibrator]
-
-
-@dataclass(frozen=True)
-class Contents:
-    """Everything that a report says."""
-
-    data: dict[str, Any]  # what the page draws and computes with
-    rows: list[answers.TopicRow]  # the topics, in the order in which a user may look at them
-    choice_columns: tuple[str, ...]  # headings of the rows' cells
-    fact_columns: tuple[str, ...]
-    facts: dict[str, str]  # about the data
-    problems: int  # how many topics have one
-    answer: answers.Answer  # whether the probabilities are right
-    asked: Asked  # at which threshold, and for which recall, the tables tell what is taken
-    run: dict[str, dict[str, str]]  # provenance
-    hashes: dict[str, str]  # of the scores fitted and held out
-    collection: list[answers.CollectionRow]  # what to read of a collection; empty without one
-    evidence: Evidence | None  # of the held-out scores, if likelihood ratios are asked for
-    blocks: list[Block]  # the model; of several with the same settings what they have in common
-
-    @property
-    def draws(self) -> int:
-        """Return the number of draws in the page."""
-        return int(unpacked(self.data["topics"][0]["draws"]).shape[0])
 
 
 AXES = {
@@ -235,8 +132,8 @@ def gather(
     threshold: float | None = None,
     recall: float = 0.9,
     likelihood_ratio: bool = False,
-) -> Contents:
-    """Return the contents of a report; see `document.write_report`."""
+) -> dict[str, Any]:
+    """Return the values of the page's template, `data` among them; see `write_report`."""
     problems = _problems_of(source)
     if not problems:
         raise ValueError(
@@ -279,29 +176,41 @@ def gather(
         "evidence": [] if evidence is None else evidence.figures,
         "collection": {row.name: {"at": row.at, "wanted": row.wanted} for row in reading},
     }
-    return Contents(
-        data=data,
-        rows=answers.ranked(rows),
-        choice_columns=answers.choice_columns(asked),
-        fact_columns=answers.fact_columns(with_test=bool(held_out)),
-        facts=seen.facts(data["classes"], tested),
-        problems=sum(bool(topic["problems"]) for topic in topics),
-        answer=answers.answer_of(None if tested is None else tested["point"], _off(topics)),
-        asked=asked,
-        run=describe_run(first.tree),
-        hashes={k: v for k, v in seen.hashes().items() if v},
-        collection=reading,
-        evidence=evidence,
-        blocks=first.describe(several=isinstance(source, Mapping) and len(problems) > 1),
-    )
+    point = None if tested is None else tested["point"]
+    return {
+        "data": data,
+        # The topics, in the order in which a user may look at them
+        "rows": answers.ranked(rows),
+        "choice_columns": answers.choice_columns(asked),
+        "fact_columns": answers.fact_columns(with_test=bool(held_out)),
+        "facts": seen.facts(data["classes"], tested),
+        "problems": sum(bool(topic["problems"]) for topic in topics),
+        "answer": answers.answer_of(point, _off(topics)),
+        "asked": asked,
+        "run": describe_run(first.tree),
+        "hashes": seen.hashes(),
+        "collection": reading,
+        "collection_columns": answers.COLLECTION,
+        "evidence": evidence,
+        "draws": unpacked(topics[0]["draws"]).shape[0],
+        "first": topics[0],
+        "classes": data["classes"],
+        "overall": data["test"],
+        "model": describe_model(
+            first.describe(several=isinstance(source, Mapping) and len(problems) > 1)
+        ),
+    }
 
 
 def _evidence(problems: Problems, held_out: dict[Any, Documents], level: float) -> Evidence:
     """Return the weight of evidence of all held-out scores together."""
-    ratios: list[LikelihoodRatios] = []
-    for name, documents in held_out.items():
-        problem = problems[name]
-        ratios.append(ratios_of(problem, problem.shown(documents.score), level=level))
+    from bayescal.likelihood_ratio.ratios import join_ratios, ratios_of
+    from bayescal.report.evidence import evidence_of
+
+    ratios = [
+        ratios_of(problems[name], problems[name].shown(documents.score), level=level)
+        for name, documents in held_out.items()
+    ]
     positive = np.concatenate([each.positive for each in held_out.values()])
     return evidence_of(positive, join_ratios(ratios), level=level)
 
@@ -341,22 +250,6 @@ def _fitted(problems: Problems, first: FittedProblem, documents: Any) -> dict[An
     if first.documents.known:
         raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
     return read_labelled_topics(documents, first, problems, "fitted")
-
-
-SCRIPTS = (
-    "numbers",
-    "decisions",
-    "svg",
-    "tables",
-    "figure_element",
-    "figures",
-    "chooser",
-    "controls",
-    "appearance",
-    "evidence",
-    "page",
-)
-TITLE = "Calibration report"
 
 
 def write_report(
@@ -442,6 +335,8 @@ def write_report(
                 "fitted, collection, threshold and likelihood_ratio must be left out for several"
                 " classes: they are for one score."
             )
+        from bayescal.report.classes import write_class_report
+
         return write_class_report(calibrators, path, test=test, level=level, title=title)
     target = check_target(path)
     contents = gather(
@@ -454,20 +349,12 @@ def write_report(
         recall=recall,
         likelihood_ratio=likelihood_ratio,
     )
-    text = render(
+    return write_page(
+        target,
         "report",
-        SCRIPTS,
-        contents.data,
-        title=title or TITLE,
+        contents.pop("data"),
+        title=title,
         level=level,
-        percent=f"{100.0 * level:g}",
-        short=short,
-        share=percent,
-        count=count,
-        contents=contents,
-        evidence=contents.evidence,
-        blocks=contents.blocks,
         hash_note=HASH_NOTE,
-        collection_columns=answers.COLLECTION,
+        **contents,
     )
-    return write_page(target, text)

@@ -16,23 +16,13 @@ from bayescal.likelihood_ratio.measures import read_comparisons
 from bayescal.likelihood_ratio.ratios import DATA, RANGE, shown
 from bayescal.likelihood_ratio.validation import MISLEADING
 from bayescal.metrics.intervals import Interval
-from bayescal.report.rendering import numbers, percent, render, write_page
+from bayescal.report.answer import Row
+from bayescal.report.rendering import numbers, percent, write_page
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats
 
-SCRIPTS = ("numbers", "svg", "tables", "figure_element", "appearance", "evidence", "evidence_page")
-TITLE = "Validation of likelihood ratios"
 LOG10_LR = "log10 LR"
 NONE = "\N{EN DASH}"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A measure with its interval, as text."""
-
-    name: str
-    value: str
-    interval: str
 
 
 @dataclass(frozen=True)
@@ -154,16 +144,10 @@ def write_validation(
         )
     target = check_target(path)
     evidence = evidence_of(y_true, ratios, sources=sources, level=level, rng=rng)
-    text = render(
-        "evidence",
-        SCRIPTS,
-        {"evidence": evidence.figures, "level": level},
-        title=title or TITLE,
-        percent=f"{100.0 * level:g}",
-        evidence=evidence,
-        run=run or {},
+    data = {"evidence": evidence.figures, "level": level}
+    return write_page(
+        target, "evidence", data, title=title, level=level, run=run or {}, evidence=evidence
     )
-    return write_page(target, text)
 
 
 def _little_lost(checked: LikelihoodRatioValidation) -> bool:
@@ -195,8 +179,8 @@ def _words(name: str, positive: str, negative: str) -> str:
 def _row(name: str, each: Interval, *, share: bool = False) -> Row:
     show = percent if share else _three
     if np.isnan(each.lower):
-        return Row(name, show(each.value), NONE)
-    return Row(name, show(each.value), f"{show(each.lower)} to {show(each.upper)}")
+        return Row(name, [show(each.value), NONE])
+    return Row(name, [show(each.value), f"{show(each.lower)} to {show(each.upper)}"])
 
 
 def _three(value: float) -> str:
@@ -211,8 +195,7 @@ def _bounds(checked: LikelihoodRatioValidation) -> list[Row]:
     return [
         Row(
             names[name],
-            f"{shown(each.lower)} to {shown(each.upper)}",
-            _three(checked.bounded_cllr[name]),
+            [f"{shown(each.lower)} to {shown(each.upper)}", _three(checked.bounded_cllr[name])],
         )
         for name, each in checked.bounds.items()
     ]

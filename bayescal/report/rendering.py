@@ -2,16 +2,23 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
+from bayescal.fitting.parts.part import Block
+from bayescal.fitting.results.tree import versions
 from bayescal.support.files import printable, whole_file
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from bayescal.support.validation import Floats
@@ -25,14 +32,56 @@ COLOURS = {
     "recall": OKABE_ITO["reddish purple"],
 }
 
+# Formulas: elements of MathML, texts in it, and the words between them.
+PIECE = re.compile(r"<mtext>.*?</mtext>|<mo .*?</mo>|<[^<>]*>|[^\s<]+")
+NUMBER = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
+FUNCTIONS = ("log", "logit", "exp", "asinh")
+SPACE = '<mspace width="0.17em"></mspace>'
 
-def render(page: str, scripts: Sequence[str], data: Any, **context: Any) -> str:
-    """Return a page as text; its policy allows its own script and style and nothing else."""
+
+# Titles and scripts of the pages.
+FIGURES = ("numbers", "svg", "tables", "figure_element", "appearance")
+PAGES = {
+    "report": (
+        "Calibration report",
+        (
+            *("numbers", "decisions", "svg", "tables", "figure_element", "figures", "chooser"),
+            *("controls", "appearance", "evidence", "page"),
+        ),
+    ),
+    "classes": ("Calibration report of several classes", (*FIGURES, "classes")),
+    "review": ("Report of a review", ("numbers", "appearance")),
+    "ranking": ("Reading report", (*FIGURES, "chooser", "ranking")),
+    "evidence": ("Validation of likelihood ratios", (*FIGURES, "evidence", "evidence_page")),
+    "audit": ("Audit of probabilities", (*FIGURES, "audit")),
+}
+
+
+def write_page(
+    path: Path,
+    page: str,
+    data: Any,
+    *,
+    title: str | None,
+    level: float,
+    run: Mapping[str, Mapping[str, str]],
+    **context: Any,
+) -> Path:
+    """
+    Write one of `PAGES`, whole or not at all, and return its path.
+
+    `data` are for its script, `run` is its provenance by heading, `context` holds the other values
+    of its template. The policy of a page allows its own script and style and nothing else.
+    """
+    usual_title, scripts = PAGES[page]
     environment = _environment()
-    style = _colours() + _source(environment, "style.css")
-    parts = (_source(environment, f"{name}.js") for name in scripts)
+    style = _colours() + _source("style.css")
+    parts = (_source(f"{name}.js") for name in scripts)
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
-    return environment.get_template(f"{page}.html").render(
+    text = environment.get_template(f"{page}.html").render(
+        title=title or usual_title,
+        percent=f"{100.0 * level:g}",
+        run=run,
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),
@@ -40,13 +89,24 @@ def render(page: str, scripts: Sequence[str], data: Any, **context: Any) -> str:
         data=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
         **context,
     )
-
-
-def write_page(target: Path, text: str) -> Path:
-    """Write a page, whole or not at all, and return its path."""
-    with whole_file(target) as temporary:
+    with whole_file(path) as temporary:
         temporary.write_text(printable(text), encoding="utf-8", newline="\n")
-    return target
+    return path
+
+
+def describe_run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
+    """Return the versions and the estimator's parameters behind a tree, and versions now."""
+    parameters = json.loads(tree.attrs["bayescal_parameters"])
+    return {
+        "Versions that fitted": json.loads(tree.attrs["bayescal_versions"]),
+        "Versions that report": versions(),
+        "Parameters of the estimator": {
+            "random_state (seed)" if name == "random_state" else name: json.dumps(
+                value, ensure_ascii=False
+            )
+            for name, value in sorted(parameters.items())
+        },
+    }
 
 
 @cache
@@ -58,8 +118,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= SHOWN
-    environment.globals |= {"cell": cell, "heading": heading}
+    environment.filters |= SHOWN | {"math": mark_formula}
+    environment.globals |= SHOWN | {
+        "cell": cell,
+        "heading": heading,
+        "infinity": math.inf,
+        "exp": math.exp,
+        "share": percent,
+    }
     return environment
 
 
@@ -116,14 +182,41 @@ def heading(words: str) -> Markup:
     return button.format(words)
 
 
+def describe_model(blocks: Iterable[Block]) -> Markup:
+    """Return the text of a model as HTML; see `model.html`."""
+    model = _environment().get_template("model.html").module
+    return Markup().join(getattr(model, name)(**values) for name, values in blocks)
+
+
+def mark_formula(text: str) -> Markup:
+    """Return MathML, given its elements with words between blanks in place of `mi`, `mn`, `mo`."""
+    return Markup("".join(map(_marked, PIECE.findall(text))))
+
+
+def _marked(piece: str) -> str:
+    if piece.startswith("<"):
+        return piece
+    if piece in FUNCTIONS:
+        return f"{SPACE}<mi>{piece}</mi>{SPACE}"
+    tag = "mn" if NUMBER.fullmatch(piece) else "mi" if piece.isalpha() else "mo"
+    shown = piece.replace("-", "\N{MINUS SIGN}")
+    return f"<{tag}>{shown}</{tag}>"
+
+
 def _colours() -> str:
     """Return the colours of what is drawn as variables of the style sheet."""
     return f":root {{{' '.join(f'--{name}: {value};' for name, value in COLOURS.items())}}}\n"
 
 
-def _source(environment: Environment, name: str) -> str:
-    assert environment.loader is not None  # noqa: S101
-    return environment.loader.get_source(environment, name)[0]
+def _source(name: str) -> str:
+    return files("bayescal.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+@cache
+def page_words() -> dict[str, dict[str, str]]:
+    """Return, for each kind of name in tables, its words: `page/words.json`."""
+    words: dict[str, dict[str, str]] = json.loads(_source("words.json"))
+    return words
 
 
 def _hash(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.fitting.results.tree import versions
 from bayescal.report.answer import Answer
-from bayescal.report.rendering import count, percent, render, short, write_page
+from bayescal.report.rendering import count, percent, short, write_page
 from bayescal.sampling import ReviewEstimate, SamplePlan
 from bayescal.sampling.draws import Design, as_design
 from bayescal.sampling.exact import NO_ERROR
@@ -22,8 +23,6 @@ from bayescal.support import validation
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats
 
-SCRIPTS = ("numbers", "appearance")
-TITLE = "Report of a review"
 INTERVALS = {
     "design_based": (
         "From the random draw alone",
@@ -113,12 +112,12 @@ def write_review_report(
     known = as_partial_labels(labels, values.size)
     plans, inclusion = as_design(design, values)
     labelled = int(np.count_nonzero(~np.isnan(known)))
-    text = render(
+    return write_page(
+        target,
         "review",
-        SCRIPTS,
         {},
-        title=title or TITLE,
-        percent=f"{100.0 * result.level:g}",
+        title=title,
+        level=result.level,
         result=result,
         documents=values.size,
         labelled=labelled,
@@ -140,7 +139,6 @@ def write_review_report(
             "Versions": versions(),
         },
     )
-    return write_page(target, text)
 
 
 def _answer(result: ReviewEstimate) -> Answer:
@@ -191,12 +189,7 @@ def _round(plan: SamplePlan, labels: Floats) -> dict[str, Any]:
         stratum, np.nan_to_num(labels[plan.documents]), minlength=len(plan.strata)
     )
     rows = [
-        {
-            "lowest": each.lowest,
-            "documents": each.documents,
-            "sampled": each.sampled,
-            "positives": int(found),
-        }
+        {**asdict(each), "positives": int(found)}
         for each, found in zip(plan.strata, positives, strict=True)
     ]
     sampled = plan.documents.size

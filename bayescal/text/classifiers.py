@@ -1,16 +1,15 @@
 """Nearest neighbours of documents, and Bennett's classifiers as pipelines on counts of words."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, normalize
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted, check_non_negative
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.support import validation
 from bayescal.support.parallel import blocks_of
@@ -53,7 +52,7 @@ def default_neighbours(documents: int) -> int:
     return min(2 * int(np.ceil(np.log2(documents))) + 1, documents)
 
 
-class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NearestNeighbours(word_models.CountsClassifier):
     """
     Score documents by the classes of the most similar documents, each counted by its similarity.
 
@@ -99,35 +98,16 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.neighbours = neighbours
         self.threshold = threshold
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
-        """
-        Keep the documents, weighted and of length 1.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (documents, words)
-            How often each word occurs; none negative.
-        y : array-like of shape (documents,)
-            Labels, two classes, both present.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        """
+    def _learn(self, counts: Any, positive: NDArray[np.bool_]) -> None:
         if self.neighbours is not None:
             validation.check_count("neighbours", self.neighbours)
-        X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, self.positive_ = validation.encode_labels(y)
-        check_non_negative(X, f"{type(self).__name__}.fit")
-        n = self.positive_.size
-        frequency = np.asarray(word_models.presence(X).sum(axis=0), dtype=np.float64)
+        self.positive_, n = positive, positive.size
+        frequency = np.asarray(word_models.presence(counts).sum(axis=0), dtype=np.float64)
         self.idf_ = np.log2(n / np.where(frequency > 0.0, frequency, n))
-        self.documents_ = self.weigh(X)
+        self.documents_ = self.weigh(counts)
         wanted = default_neighbours(n) if self.neighbours is None else self.neighbours
         self.neighbours_ = min(wanted, n)
         self.threshold_ = self._threshold()
-        return self
 
     def kneighbors(self, X: Any, count: int | None = None) -> tuple[Floats, NDArray[np.intp]]:  # noqa: N803
         """
@@ -163,9 +143,9 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weighted = sparse.csr_array(sparse.csr_array(X) @ sparse.diags_array(self.idf_))
         return sparse.csr_array(normalize(weighted))
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+    def _scores(self, counts: Any) -> Floats:
         """Return summed cosines of positive minus those of negative neighbours; (queries,)."""
-        return self.vote(*self.kneighbors(X))
+        return self.vote(*nearest_documents(self.weigh(counts), self.documents_, self.neighbours_))
 
     def vote(self, similarity: Floats, rows: NDArray[np.intp]) -> Floats:
         """
@@ -178,20 +158,6 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         sign = np.where(self.positive_[rows[:, : self.neighbours_]], 1.0, -1.0)
         return np.asarray((similarity[:, : self.neighbours_] * sign).sum(axis=1))
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the positive class for scores above the threshold."""
-        positive = self.decision_function(X) > self.threshold_
-        classes: NDArray[Any] = self.classes_[positive.astype(np.intp)]
-        return classes
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: counts, sparse or not, and two classes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.positive_only = True
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # made for counts of words
-        return tags
 
     def _threshold(self) -> float:
         if isinstance(self.threshold, str):

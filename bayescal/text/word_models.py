@@ -170,39 +170,14 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         return self._support
 
 
-class LogOddsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes by its log-odds, with documents sparse or not."""
+class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of documents into two classes by one score, with documents sparse or not."""
 
     classes_: NDArray[Any]
 
-    @abstractmethod
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return natural log-odds of the positive class; shape (documents,)."""
-
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return probabilities of both classes, in the order of `classes_`; some may be 0."""
-        return probabilities(self.decision_function(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the likelier class of each document."""
-        log_odds = self.decision_function(X)
-        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
-        return likelier
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: sparse or not, and two classes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-class LogLinear(LogOddsClassifier):
-    """Base of the two models: an intercept, and log ratios that words add to it."""
-
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """
-        Count the words of both classes.
+        Learn from documents of both classes.
 
         Parameters
         ----------
@@ -218,20 +193,41 @@ class LogLinear(LogOddsClassifier):
         """
         X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = validation.encode_labels(y)
-        check_non_negative(X, f"{type(self).__name__}.fit")
-        n, n_positive = float(positive.size), float(positive.sum())
-        # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
-        prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
-        self.feature_log_prob_ = self._log_probabilities(sparse.csr_array(X), positive)
-        self.log_ratios_, bias = self._log_ratios(self.feature_log_prob_)
-        self.intercept_ = float(prior + bias)
+        if self.__sklearn_tags__().input_tags.positive_only:
+            check_non_negative(X, f"{type(self).__name__}.fit")
+        self._learn(X, positive)
         return self
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return natural log-odds of the positive class; shape (documents,)."""
-        check_is_fitted(self, "log_ratios_")
+        """Return a score of each document, larger for likelier positives; shape (documents,)."""
+        check_is_fitted(self)
         X = validation.validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
-        return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the positive class for scores above the threshold, which is 0 for log-odds."""
+        positive = self.decision_function(X) > getattr(self, "threshold_", 0.0)
+        classes: NDArray[Any] = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: sparse or not, and two classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @abstractmethod
+    def _learn(self, counts: Any, positive: NDArray[np.bool_]) -> None:
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _scores(self, counts: Any) -> Floats:
+        """Return the scores of documents."""
+
+
+class CountsClassifier(WordsClassifier):
+    """A classifier that needs counts of words, none negative."""
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that counts come in."""
@@ -239,6 +235,30 @@ class LogLinear(LogOddsClassifier):
         tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True  # made for counts of words
         return tags
+
+
+class LogOddsMixin:
+    """Probabilities of a classifier whose scores are natural log-odds."""
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return probabilities of both classes, in the order of `classes_`; some may be 0."""
+        return probabilities(self.decision_function(X))  # type: ignore[attr-defined]
+
+
+class LogLinear(LogOddsMixin, CountsClassifier):
+    """Base of the two models: an intercept, and log ratios that words add to it."""
+
+    def _learn(self, counts: Any, positive: NDArray[np.bool_]) -> None:
+        n, n_positive = float(positive.size), float(positive.sum())
+        # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
+        prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
+        self.feature_log_prob_ = self._log_probabilities(sparse.csr_array(counts), positive)
+        self.log_ratios_, bias = self._log_ratios(self.feature_log_prob_)
+        self.intercept_ = float(prior + bias)
+
+    def _scores(self, counts: Any) -> Floats:
+        features = self._features(sparse.csr_array(counts))
+        return np.asarray(features @ self.log_ratios_ + self.intercept_)
 
     @abstractmethod
     def _features(self, counts: Any) -> Any:
@@ -381,7 +401,7 @@ def leaf_log_odds(tree: Any) -> Floats:
     return np.asarray(np.log1p(counts[:, 1]) - np.log1p(counts[:, 0]))
 
 
-class DecisionTree(LogOddsClassifier):
+class DecisionTree(LogOddsMixin, WordsClassifier):
     """
     A tree that splits documents by words; the score is the smoothed log-odds of the leaf.
 
@@ -419,24 +439,7 @@ class DecisionTree(LogOddsClassifier):
         self.penalty = penalty
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
-        """
-        Grow the tree.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (documents, words)
-            How often each word occurs.
-        y : array-like of shape (documents,)
-            Labels, two classes, both present.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        """
-        X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, positive = validation.encode_labels(y)
+    def _learn(self, counts: Any, positive: NDArray[np.bool_]) -> None:
         n = positive.size
         gain = np.log(n) / 2.0 if self.penalty is None else self.penalty
         if not 0.0 <= gain < np.inf:
@@ -445,12 +448,9 @@ class DecisionTree(LogOddsClassifier):
         least = gain / (n * np.log(2.0))
         self.tree_ = DecisionTreeClassifier(
             criterion="entropy", min_impurity_decrease=least, random_state=self.random_state
-        ).fit(X, positive)
+        ).fit(counts, positive)
         self.log_odds_ = leaf_log_odds(self.tree_)
-        return self
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return natural log-odds of the positive class at each document's leaf; (documents,)."""
-        check_is_fitted(self, "tree_")
-        X = validation.validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
-        return np.asarray(self.log_odds_[self.tree_.apply(X)])
+    def _scores(self, counts: Any) -> Floats:
+        """Return the log-odds of each document's leaf."""
+        return np.asarray(self.log_odds_[self.tree_.apply(counts)])

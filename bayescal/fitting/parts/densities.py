@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,12 +19,13 @@ from bayescal.fitting.engines.exact.engine import (
     draw_prior,
     fit_densities,
 )
-from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import (
     POSTERIOR,
     UNITS,
+    Block,
     Finding,
     Groups,
     Options,
@@ -39,9 +40,6 @@ from bayescal.fitting.parts.part import (
 )
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.scores import KLASS, BinaryScores
-
-if TYPE_CHECKING:
-    from bayescal.fitting.formulas import Block
 
 LONG_NAMES = {
     "mode": "mode of the density, in raw score units",
@@ -129,11 +127,8 @@ class DensitiesPart(Part):
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
         """Return Bayes' rule, the warps, the families and their priors."""
-        from bayescal.fitting.formulas import density_blocks
-
-        return density_blocks(
-            options.families, asinh_scales_of(options), scale, self.hyperparameters_of(options)
-        )
+        hyperparameters = self.hyperparameters_of(options)
+        return [density_block(options.families, asinh_scales_of(options), scale, hyperparameters)]
 
     def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the prior, of the variables of the posterior."""
@@ -149,6 +144,19 @@ class DensitiesPart(Part):
         )
         drawn = parameters.dataset(1, options.draws)
         return drawn if parameters.plain else shapes(read_mixture(drawn), drawn)
+
+
+def density_block(
+    families: tuple[Family, ...],
+    warps: tuple[float, ...],
+    scale: tuple[float, float] | None,
+    hyperparameters: Mapping[str, float],
+) -> Block:
+    """Return the text of class densities and their priors; without `scale` for several problems."""
+    prior = resolve(families, scale or (0.0, 1.0), hyperparameters)
+    return Block(
+        "densities", {"families": families, "warps": warps, "prior": prior, "scale": scale}
+    )
 
 
 def asinh_scales_of(options: Options) -> tuple[float, ...]:

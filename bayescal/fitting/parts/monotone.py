@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -19,15 +18,12 @@ from bayescal.fitting.engines.monotone.engine import (
     fit_monotone,
 )
 from bayescal.fitting.parts.configured import ASINH_SCALES
-from bayescal.fitting.parts.part import Finding, Options, Part, Reading, Task, at_scores
+from bayescal.fitting.parts.part import Block, Finding, Options, Part, Reading, Task, at_scores
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.support.numerics import rounding
 from bayescal.support.validation import Floats, check_count
-
-if TYPE_CHECKING:
-    from bayescal.fitting.formulas import Block
 
 # A quarter of the scores within so many spreads is next to one score on every other warp.
 TINY = 1e-3
@@ -42,9 +38,6 @@ class LogOddsPart(Part):
 
     hyperparameters = OF_PRIOR
     kind_of_draws = MonotoneDraws
-
-    def __init__(self, name: str, title: str, text: str) -> None:
-        self.name, self.title, self.text = name, title, text
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return True."""
@@ -95,11 +88,15 @@ class LogOddsPart(Part):
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
         """Return its formula and its priors."""
-        from bayescal.fitting.formulas import block
-
-        hyperparameters = self.hyperparameters_of(options)
-        hyperparameters.pop(SEGMENTS, None)
-        return [block(self.title, self.text, hyperparameters, scale, straight=self.segments == 1)]
+        given = self.hyperparameters_of(options)
+        centre, spread = scale or (None, None)
+        values = {
+            "prior": Prior(**{k: v for k, v in given.items() if k in OF_PRIOR}),
+            "straight": self.segments == 1,
+            "centre": given.get("centre", centre),
+            "spread": given.get("spread", spread),
+        }
+        return [Block("log_odds", values)]
 
     def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of the prior's log-odds, at the posterior's scores and on its warp."""
@@ -124,6 +121,7 @@ class LogOddsPart(Part):
 class MonotonePart(LogOddsPart):
     """Log-odds that rise in straight pieces."""
 
+    name = "monotone"
     hyperparameters = LogOddsPart.hyperparameters | {SEGMENTS}
 
     def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
@@ -143,6 +141,8 @@ class MonotonePart(LogOddsPart):
 
 class LogisticPart(LogOddsPart):
     """Log-odds along one straight line: in a combination that of the raw score, others warp."""
+
+    name = "logistic"
 
     def belief(self, options: Options) -> float:
         """
@@ -169,12 +169,8 @@ def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:
     return np.unique([score_range[0], *knots, score_range[1]])
 
 
-MONOTONE = MonotonePart(
-    "monotone", "Monotone log-odds", "Log-odds that rise with x in straight pieces of slopes b."
-)
-LOGISTIC = LogisticPart(
-    "logistic", "Logistic regression", "Log-odds that rise with x along one straight line."
-)
+MONOTONE = MonotonePart()
+LOGISTIC = LogisticPart()
 
 
 # Monotone log-odds around those that classifiers' scores were found to have on other data.
@@ -183,6 +179,7 @@ LOGISTIC = LogisticPart(
 class LearnedPart(LogOddsPart):
     """Monotone log-odds with a prior from other problems of the same kind."""
 
+    name = "learned"
     # As much as all parts of a combination without it.
     pseudo_documents = 2.75
     hyperparameters = frozenset()
@@ -213,14 +210,7 @@ class LearnedPart(LogOddsPart):
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
         """Return its formula, and the populations."""
-        from bayescal.fitting.formulas import block_of_populations
-
-        return [block_of_populations(self.title, self.text, options.populations)]
+        return [Block("learned", {"populations": options.populations})]
 
 
-LEARNED = LearnedPart(
-    "learned",
-    "Log-odds around other problems'",
-    "Log-odds that rise with x in straight pieces of slopes b, of the likeliest of several"
-    " populations of problems met before, which are stated in raw scores.",
-)
+LEARNED = LearnedPart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import xarray as xr
@@ -18,8 +18,13 @@ from bayescal.fitting.posterior import DRAWS, NOT_FINITE, Posterior, check_finit
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
-if TYPE_CHECKING:
-    from bayescal.fitting.formulas import Block
+
+class Block(NamedTuple):
+    """Text and formulas of a model: a macro of `report/page/model.html`, and its arguments."""
+
+    template: str
+    values: dict[str, Any]
+
 
 # What parts are asked to fit: a problem, and what its estimator's parameters say of it.
 
@@ -365,10 +370,9 @@ class Part(ABC):
         return unresolved(name, evidence)
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
-        """Return itself in words and formulas."""
-        from bayescal.fitting.formulas import Block
-
-        return [Block(self.name, (type(self).__doc__ or "").strip().partition("\n")[0])]
+        """Return its text for reports: by default the first line of its docstring."""
+        text = (type(self).__doc__ or "").strip().partition("\n")[0]
+        return [Block("plain", {"title": self.name, "text": text})]
 
     def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from its prior, of the variables of `raw`."""

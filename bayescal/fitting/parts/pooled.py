@@ -87,6 +87,8 @@ class PooledDensities(Pooled, DensitiesPart):
 class PooledMonotone(Pooled, LogOddsPart):
     """Monotone log-odds with a population as their prior."""
 
+    name = "pooled monotone"
+
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> MonotoneDraws:
         """Return the draws; P(+) is that of the densities, which all parts share."""
         prior = next(iter(reading.before.values())).prior
@@ -97,6 +99,8 @@ class PooledMonotone(Pooled, LogOddsPart):
 
 class PooledRecalibrated(RecalibratedPart):
     """The population's one curve along the log-odds of the densities' mixture."""
+
+    name = "pooled recalibrated"
 
     def read(
         self, groups: Groups, paths: PartPaths, reading: Reading
@@ -126,14 +130,7 @@ def _densities(curves: Posterior) -> ClassDraws:
 
 
 # Results name these kinds; users cannot, for a single problem has no population.
-POOLED = {
-    part.name: part
-    for part in (
-        PooledDensities(),
-        PooledMonotone("pooled monotone", MONOTONE.title, PooledMonotone.__doc__ or ""),
-        PooledRecalibrated("pooled recalibrated", RECALIBRATED.title, RECALIBRATED.text),
-    )
-}
+POOLED = {part.name: part for part in (PooledDensities(), PooledMonotone(), PooledRecalibrated())}
 
 
 def of_unseen(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,10 +19,12 @@ from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.engines.program import CHAINS, DRAWS, PRIOR, ProgramInference
 from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, ProgramFunctions
 from bayescal.fitting.parts.configured import CONFIGURED_PARTS, PROGRAM
+from bayescal.fitting.parts.densities import density_block
 from bayescal.fitting.parts.part import (
     FOLDER,
     MODE,
     POSTERIOR,
+    Block,
     Finding,
     Groups,
     Options,
@@ -39,9 +41,6 @@ from bayescal.inference.chains import check_chains
 from bayescal.inference.importance import smooth
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
-
-if TYPE_CHECKING:
-    from bayescal.fitting.formulas import Block
 
 PARAMETERS = "answer_parameters"  # attribute of the draws: the variables that tables show
 PROBLEMS = "problems"  # attribute of the chains' group
@@ -195,17 +194,15 @@ class ProgramPart(Part):
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
         """Return its formula where it is that of a family, else its summary and hyperparameters."""
-        from bayescal.fitting.formulas import Block, density_blocks
-
         record = self.run.record
         given = dict(self.run.hyperparameters)
         if record.kind == SHIPPED and record.name in FAMILIES:
-            return density_blocks((FAMILIES[record.name],), (IDENTITY,), scale, given)
+            return [density_block((FAMILIES[record.name],), (IDENTITY,), scale, given)]
         shown = ", ".join(f"{name} = {value}" for name, value in given.items())
         text = f"{record.program().summary} {shown}".strip()
         if record.kind != DENSITY:
             text = f"The model program {record.path or record.name}: {text}"
-        return [Block(self.name, text)]
+        return [Block("plain", {"title": self.name, "text": text})]
 
     def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the program's prior, of the posterior's variables."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -12,15 +11,22 @@ from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.log_odds_draws import RecalibratedDraws
 from bayescal.fitting.engines.combination import RECALIBRATION
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensityFit
+from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.monotone import LogOddsPart
-from bayescal.fitting.parts.part import Groups, Options, Part, PartPaths, Reading, Task, at_scores
+from bayescal.fitting.parts.monotone import OF_PRIOR, LogOddsPart
+from bayescal.fitting.parts.part import (
+    Block,
+    Groups,
+    Options,
+    Part,
+    PartPaths,
+    Reading,
+    Task,
+    at_scores,
+)
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
-
-if TYPE_CHECKING:
-    from bayescal.fitting.formulas import Block
 
 # P(+) of .02, .12, .5, .88 and .98: where the curve is shown.
 SHOWN_LOG_ODDS = np.array([-4.0, -2.0, 0.0, 2.0, 4.0])
@@ -29,6 +35,7 @@ SHOWN_LOG_ODDS = np.array([-4.0, -2.0, 0.0, 2.0, 4.0])
 class RecalibratedPart(LogOddsPart):
     """Log-odds that rise with the densities' log-odds of documents left out."""
 
+    name = "recalibrated"
     follows = (DENSITIES.name,)
     # What follows two densities promises too much where these do.
     pseudo_documents = 0.25
@@ -74,12 +81,9 @@ class RecalibratedPart(LogOddsPart):
 
 
 def recalibration_block() -> Block:
-    """Return the formula of log-odds as a function of the densities' log-odds, and the priors."""
-    from bayescal.fitting.formulas import block
+    """Return the text of log-odds as a function of the densities' log-odds, and their priors."""
+    given = {name: value for name, value in RECALIBRATION.items() if name in OF_PRIOR}
+    return Block("recalibrated", {"prior": Prior(**given)})
 
-    return block(RECALIBRATED.title, RECALIBRATED.text, RECALIBRATION, None, along_densities=True)
 
-
-RECALIBRATED = RecalibratedPart(
-    "recalibrated", "Recalibrated densities", "Log-odds that rise in straight pieces."
-)
+RECALIBRATED = RecalibratedPart()

@@ -25,7 +25,7 @@ from bayescal.support.validation import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.fitting.formulas import Block
+    from bayescal.fitting.parts.part import Block
 
 # Documents whose labels are known: those that were fitted, or others that were held out.
 

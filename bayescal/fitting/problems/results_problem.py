@@ -25,7 +25,7 @@ from bayescal.fitting.results.tree import Results, read_documents
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.fitting.formulas import Block
+    from bayescal.fitting.parts.part import Block
 
 
 @dataclass(frozen=True)

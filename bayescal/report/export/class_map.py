@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,53 +17,17 @@ from bayescal.fitting.fitted_classes import FittedClasses, read_maps
 from bayescal.fitting.results.tree import ESTIMATOR, Results
 from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_reals
 
+
+def read_text(name: str) -> str:
+    """Return the text of a file beside this one."""
+    return files("bayescal.report.export").joinpath(name).read_text(encoding="utf-8")
+
+
 TOLERANCE = 1e-4  # of an exported map, in probability
 MOST_CHECKED = 300  # documents
 
 # The map, by numpy alone: a part of the module in Python, and what every file is held against.
-MAP = '''\
-def draws(scores):
-    """
-    Return probabilities of posterior draws, shape (draws, documents, classes).
-
-    Parameters
-    ----------
-    scores : array-like of shape (documents, classes)
-        Scores in the order of CLASSES, as the classifier gives them; -inf excludes a class.
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 2 or scores.shape[1] != len(CLASSES):
-        raise ValueError(f"scores must have {len(CLASSES)} columns, got shape {scores.shape}.")
-    if ARE_PROBABILITIES:
-        scores = np.log(np.where(scores == 0.0, ZERO, np.maximum(scores, FLOOR)))
-    top = scores.max(axis=1, keepdims=True)
-    log_p = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
-    excluded = np.isneginf(log_p)
-    depth = np.log1p(np.where(excluded, 0.0, np.maximum(-log_p, 0.0)) / UNIT)
-
-    def softmax(eta):
-        p = np.exp(eta - eta.max(axis=-1, keepdims=True))
-        return p / p.sum(axis=-1, keepdims=True)
-
-    def warp(gain, power, asymmetry):
-        plain = -gain * np.expm1(power * depth) / np.expm1(power * np.log(2.0))
-        plain = np.where(excluded, EXCLUDED, plain)
-        certainty = -np.log(np.maximum(1.0 - softmax(plain), LEAST_REST))
-        return plain + asymmetry * certainty, certainty
-
-    warped, certainty = warp(*ANCHOR)
-    feature = warped - warped.max(axis=-1, keepdims=True)
-    feature = feature - np.log(np.exp(feature).sum(axis=-1, keepdims=True))
-    feature = np.maximum(feature, -DEEPEST)
-    shared = feature if COMPONENTS is None else (feature - CENTRE) @ COMPONENTS.T
-    own, _ = warp(*(column[:, None, None] for column in (GAIN, POWER, ASYMMETRY)))
-    eta = own + BIAS[:, None] + SLOPE[:, None] * feature + CERTAINTY[:, None] * certainty
-    eta = eta + shared @ CONFUSION
-    allowed = ~excluded / np.count_nonzero(~excluded, axis=1)[:, None]
-    lapse = LAPSE[:, None, None]
-    p = ((1.0 - lapse) * softmax(eta) + lapse * allowed) * TILT
-    return p / p.sum(axis=-1, keepdims=True)
-'''
+MAP = read_text("class_map.txt")
 
 
 @dataclass(frozen=True)

@@ -6,53 +6,13 @@ from textwrap import indent, wrap
 
 import numpy as np
 
-from bayescal.report.export.class_map import MAP, ClassContent
+from bayescal.report.export.class_map import MAP, ClassContent, read_text
 from bayescal.report.export.knots import Knots
 from bayescal.report.export.writing import Content, Format
 from bayescal.support.validation import Floats
 
 # `{{` and `}}` are braces of the module.
-MODULE = '''\
-"""
-Calibrated probabilities of {column}, written by bayescal; this file needs numpy alone.
-
->>> probability = predict([0.0, 0.5]){first}
-
-{facts}
-"""
-
-import numpy as np
-
-CLASSES = {classes}  # the negative and the positive one
-LEVEL = {level}  # posterior probability of the band at each score; None for no band
-ERROR = {error}  # at most, in probability, from the calibrator that was exported
-
-# Scores and natural log-odds there, linear between them.
-{tables}
-
-
-def predict(scores):
-    """
-    Return the probability of the positive class{and_band}.
-
-    Parameters
-    ----------
-    scores : array-like of real numbers
-        Scores as the classifier gives them: {scores_are}.{beyond} That of nan is nan.
-
-    Returns
-    -------
-    {names} : array{s} of the shape of scores
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    {names} = {calls}
-    return {names}
-
-
-def _read(scores, knots):
-    log_odds = np.interp(scores, *knots{outside})
-    return 1.0 / (1.0 + np.exp(-log_odds))
-'''
+MODULE = read_text("python_module.txt")
 BEYOND = {
     False: "\n        Beyond the knots the answer is that of the nearest one.",
     True: "\n        The answer to what is not from 0 to 1 is nan.",
@@ -88,44 +48,7 @@ def _source(name: str, knots: Knots) -> str:
     return f"{name.upper()} = np.array([\n{indent(chr(10).join(rows), '    ')}\n])"
 
 
-CLASS_MODULE = '''\
-"""
-Calibrated probabilities of several classes, written by bayescal; this file needs numpy alone.
-
->>> probabilities = predict(np.zeros((1, {size})))
-
-{facts}
-"""
-
-import base64
-
-import numpy as np
-
-{constants}
-ERROR = {error}  # at most, in probability, from the calibrator that was exported
-
-
-def predict(scores):
-    """Return probabilities of shape (documents, classes); see `draws` for the scores."""
-    return draws(scores).mean(axis=0)
-
-
-def predict_interval(scores, level={level}):
-    """Return the ends of the band of each probability, shape (documents, classes, 2)."""
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    return np.moveaxis(np.quantile(draws(scores), tails, axis=0), 0, 2)
-
-
-{map}
-
-def _read(shape, text):
-    values = np.frombuffer(base64.b64decode("".join(text.split())), dtype="<f8")
-    return values.reshape(shape)
-
-
-# The posterior draws of the map, and its constants, as float64 in base64.
-{arrays}
-'''
+CLASS_MODULE = read_text("class_module.txt")
 
 
 def render_classes(content: ClassContent) -> bytes:

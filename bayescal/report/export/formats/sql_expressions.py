@@ -1,8 +1,8 @@
 """Expressions of SQL, one for each curve."""
 
 import re
-from importlib.resources import files
 
+from bayescal.report.export.class_map import read_text
 from bayescal.report.export.knots import Knots
 from bayescal.report.export.writing import Content, Format
 
@@ -20,9 +20,7 @@ QUOTED = "In MySQL double quotes need SET sql_mode = 'ANSI_QUOTES'.\n"
 # these as text by default, so quotes are for names that need them.
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 # Words that SQL:2016, SQLite, PostgreSQL, MySQL, SQL Server, Oracle, DuckDB or Snowflake reserve.
-RESERVED = frozenset(
-    files("bayescal.report.export").joinpath("reserved_words.txt").read_text().split()
-)
+RESERVED = frozenset(read_text("reserved_words.txt").split())
 
 
 def render(content: Content) -> bytes:
