@@ -172,8 +172,8 @@ class RankingSummary:
     stop : int
         How many to read, from the top.
     relevant, missed, average_precision : Estimate
-        Of all documents the relevant ones, of those below the stop, and the ranking's average
-        precision, given that something is relevant.
+        The number of relevant documents, of relevant ones below the stop, and the average
+        precision, given that some document is relevant.
     rank : array of shape (ranks,) of int
         The ranks that follow, the first one 1 and the last one the number of documents.
     probability, lower, upper : array of shape (ranks,)

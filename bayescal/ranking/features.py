@@ -26,9 +26,9 @@ class StepFunctions:
     Attributes
     ----------
     thresholds : list of array
-        Of each function, rising.
+        Thresholds of each function, rising.
     values : list of array
-        Of each function its value below the first threshold, which is 0, and from each on.
+        Values of each function: 0 below the first threshold, then from each threshold on.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa
     """
     Return for each score the share of the scores of its query that lie below it.
 
-    Of equal scores each counts half for the other, and a score counts half for itself.
+    Equal scores count half for each other, and a score counts half for itself.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
 
     The spread is 1.48 median absolute deviations; where most scores of a query tie and that is 0,
     their mean absolute deviation; scores that are all the same become 0. Most documents of a query
-    are not relevant, so that its median and its spread are those of documents that are not.
+    are not relevant, so that they set its median and its spread.
 
     Parameters
     ----------

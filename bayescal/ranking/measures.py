@@ -227,7 +227,7 @@ def precision_at(
     """
     Return the share of relevant documents among the first k of each query.
 
-    Of a query with fewer than k documents the missing ones count as not relevant.
+    If a query has fewer than k documents, the missing ones count as not relevant.
 
     Parameters
     ----------

@@ -218,7 +218,7 @@ class RankingProblem:
 
 
 def _scores(features: Any, coef: Floats) -> Floats:
-    # Of features in single precision: a product of mixed precision would copy them first.
+    # A product of mixed precision would copy features in single precision first.
     return np.asarray(features @ coef.astype(features.dtype, copy=False), dtype=np.float64)
 
 

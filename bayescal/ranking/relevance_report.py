@@ -55,7 +55,7 @@ class Judged:
     relevant: NDArray[np.bool_]  # (documents,): which documents are relevant, the best one first
     # (documents,): the share of the relevant ones at each rank or above; 1 where there are none
     recall: Floats
-    # Of the ranking, equal scores in the order given; nan where nothing is relevant
+    # equal scores in the order given; nan where nothing is relevant
     average_precision: float
 
     def recall_after(self, stop: int) -> float:

@@ -16,11 +16,11 @@ from bayescal.support.validation import Floats, Integers
 
 # A convex quadratic program on the simplex, by an active-set method.
 
-# Of the largest diagonal element. With more cuts than features the matrix is singular, and a
-# direction without curvature becomes a very long step, which ends where a weight reaches zero.
+# Relative to the largest diagonal element. With more cuts than features the matrix is singular:
+# a direction without curvature becomes a very long step, which ends where a weight reaches zero.
 RIDGE = 1e-11
 SMALLEST = 1e-100  # where all directions are without curvature
-# Of the range of the gradients: weights are optimal when none can gain more.
+# Relative to the range of gradients: no weight of an optimum gains more.
 TOLERANCE = 1e-9
 MOST_STEPS = 10_000
 
@@ -42,7 +42,7 @@ def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
         before, value = value, float(weights @ (gradient - linear))  # twice the objective
         entering = int(gradient.argmin())
         gain = float(gradient @ weights - gradient[entering])
-        # Every step gains, unless what is to be gained is below rounding.
+        # Every step gains, unless the gain is below rounding.
         if value >= before or active[entering] or gain <= TOLERANCE * np.ptp(gradient):
             break
         active[entering] = True
@@ -161,7 +161,7 @@ class BlockFrankWolfe(Solver):
         super().__init__(problem, rng)
         n, d = problem.n_queries, problem.n_features
         planes = max(1, min(PLANES, CACHE_BYTES // (8 * n * d)))
-        # Stored for C = n; those of another C are C / n times as large.
+        # Stored for C = n; scaled by C / n for another C.
         self.combined = np.zeros((n, d))
         self.combined_loss = np.zeros(n)
         # All start as the perfect ranking, whose plane is 0.
@@ -226,7 +226,7 @@ class BlockFrankWolfe(Solver):
         curvature = self.scale**2 * float(direction @ direction)
         if gap <= 0.0:
             return 0.0
-        # All the way where the gain allows it, above all where there is no curvature.
+        # A full step where the gain exceeds the curvature, above all without curvature.
         step = 1.0 if gap >= curvature else gap / curvature
         direction *= step
         self.combined[query] += direction

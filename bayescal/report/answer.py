@@ -18,7 +18,7 @@ from bayescal.support.validation import Floats
 
 # Whether the probabilities are right, by held-out documents.
 
-# Of the test of one topic: so many are called off by chance where nothing is.
+# Level of one topic's test: the share of right topics that it calls off by chance.
 BY_CHANCE = 0.05
 UNKNOWN = "Nobody can tell yet: no held-out documents were given."
 ASK_FOR_LABELS = (
@@ -36,7 +36,7 @@ class Answer:
     # documents, or too few labels fitted, to tell; no held-out documents at all
     state: str
     headline: str  # the answer in a sentence
-    text: str  # what it rests on, and what to do
+    text: str  # the evidence and the advice
 
 
 def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
@@ -45,7 +45,7 @@ def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
         return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
     number, topics = off
     text = tested["verdict"]
-    # Of several topics together there is no one prior to set: what to do stands with each topic.
+    # Several topics have no common prior to set: each topic has its own advice.
     text += _apart(number, topics) if topics > 1 else f" {tested['advice']}"
     answer = of_outcome(tested["outcome"], text.strip(), informative=tested["informative"])
     if answer.state == "warning":
@@ -78,7 +78,7 @@ def _apart(number: int, topics: int) -> str:
     )
 
 
-# A collection to read from, whose labels nobody knows: the same numbers as `bayescal decide`.
+# An unlabelled collection to read from: the same numbers as `bayescal decide`.
 
 COLLECTION = (
     "Documents",
@@ -220,7 +220,7 @@ class TopicRow:
     facts: tuple[Cell, ...]  # what the fit and the test say, in the order of `fact_columns`
     # Whether held-out documents find its probabilities right; None where there are none
     right: bool | None
-    verdict: str  # what is wrong with its scores and draws; empty where nothing is
+    verdict: str  # problems of its scores and draws; empty without any
 
 
 def choice_columns(asked: Asked) -> tuple[str, ...]:

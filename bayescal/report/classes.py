@@ -37,7 +37,7 @@ def write_class_report(
     """
     Write a report of a calibrator or classifier of several exclusive classes; see `write_report`.
 
-    `test` is a pair of what its `predict_proba` takes, and of labels.
+    `test` is a pair of documents for its `predict_proba` and their labels.
     """
     check_fraction(level=level)
     target = check_target(path)

@@ -272,8 +272,8 @@ def write_report(
     ----------
     calibrators : ScoreCalibrator, TopicCalibrator or mapping of str to ScoreCalibrator
         Fitted; of a mapping one calibrator at a time is asked for. A `MulticlassCalibrator`, or a
-        classifier of several classes, has a page of its own: `test` is then a pair of what its
-        `predict_proba` takes and of classes, and `level` and `title` are the other arguments.
+        classifier of several classes, has a page of its own: `test` is then a pair of documents for
+        its `predict_proba` and their classes, and `level` and `title` are the other arguments.
     path : str or Path
         Where to write the file, whose folder must exist; a file that is there is replaced.
     test : DataFrame or tuple, optional
@@ -284,16 +284,15 @@ def write_report(
         They make the histograms, the empirical log-odds and the expected costs; without them costs
         are those of the model's own density of scores.
     collection : array-like, DataFrame or tuple, optional
-        Scores of documents to read from, whose labels nobody knows: the report says how many to
+        Scores of unlabelled documents to read from: the report says how many to
         read, and how many positives that finds and misses, as `bayescal.decisions.rates_by_topic`
         and `thresholds_by_topic` do with ``random_state=0``. With topics: columns score and topic,
         or both as arrays.
     level : float
         Posterior probability of the bands at each score.
     threshold : float, optional
-        A score, of which the report says what precision and recall come of taking the documents of
-        this score and above; by default, of each topic, the score at which its probability is one
-        half.
+        A score: the report gives precision and recall of taking documents with this score or
+        more; by default, for each topic, the score at which its probability is one half.
     recall : float
         The share of all positives for which the report gives a threshold.
     likelihood_ratio : bool

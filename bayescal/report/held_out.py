@@ -117,7 +117,7 @@ def _bins(values: Floats, weight: Floats, least: float) -> list[NDArray[np.intp]
 
 # Documents with a cell each; more share cells of alike log-odds, so that memory stays bounded.
 MOST_CELLS, CELL_WIDTH = 2000, 0.02
-DRAWS = 400  # of the posterior, that a verdict is given
+DRAWS = 400  # posterior draws for a verdict
 
 
 class HeldOutCells(NamedTuple):

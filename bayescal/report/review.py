@@ -89,9 +89,9 @@ def write_review_report(
     path : str or Path
         Where to write the file, whose folder must exist; a file that is there is replaced.
     result : ReviewEstimate
-        What `bayescal.sampling.estimate_recall` returned.
+        The result of `bayescal.sampling.estimate_recall`.
     scores, labels, design
-        What it was computed from; see `estimate_recall`.
+        The arguments it was computed from; see `estimate_recall`.
     title : str, optional
         Title of the page.
 

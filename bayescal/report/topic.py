@@ -18,7 +18,7 @@ from bayescal.report.rendering import numbers, packed
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
-# What each part of a combination says alone, at a few scores.
+# Probabilities of each part of a combination alone, at a few scores.
 
 SCORES = 5
 # Probabilities that are close to 0 and 1 by any part tell little.
@@ -32,13 +32,13 @@ def by_part(problem: FittedProblem, x: Floats) -> dict[str, Any] | None:
     if table is None or not isinstance(draws, CombinedDraws):
         return None
     at = _open_scores(x, probability(problem.log_odds(x)))
-    said = {ALL: problem.log_odds(at)}
-    said |= {
+    curves = {ALL: problem.log_odds(at)}
+    curves |= {
         str(name): part.predictive(at) for name, part in zip(table.index, draws.parts, strict=True)
     }
     return {
         "columns": ["part", *(f"score {score:.3g}" for score in at)],
-        "rows": [[name, *numbers(probability(curve))] for name, curve in said.items()],
+        "rows": [[name, *numbers(probability(curve))] for name, curve in curves.items()],
     }
 
 
@@ -51,8 +51,8 @@ def _open_scores(x: Floats, p: Floats) -> Floats:
 
 # Where a report evaluates curves, and what share of the documents stands at each place.
 
-# What is cut off of each class's scores where it has many: a far document would leave the rest of
-# the picture empty.
+# The share of each class's scores cut off at either end: a far document would leave the rest of
+# the figure empty.
 CUT = 0.002
 MARGIN = 0.03
 # Cells on which documents are spread out; the widest that a cell near a far document makes the
@@ -67,7 +67,7 @@ class Size:
 
     # Scores at which curves are evaluated; at most one more for each repeated quantile less
     nodes: int
-    draws: int  # posterior draws for what is computed in the page
+    draws: int  # posterior draws for computations in the page
 
     @classmethod
     def of(cls, topics: int) -> Size:
@@ -181,7 +181,7 @@ def _range(problem: FittedProblem) -> tuple[float, float]:
     return float(low - margin), float(high + margin)
 
 
-# What a threshold takes of one topic: precision and recall; the threshold for a wanted recall.
+# Thresholds of one topic: precision and recall at one; the threshold for a wanted recall.
 
 # Draws x documents of a topic: a few hundredths of a second each time they are cut.
 MOST_ELEMENTS = 1_000_000

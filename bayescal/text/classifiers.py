@@ -16,10 +16,10 @@ from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 from bayescal.text import word_models
 
-# Of similarities in memory at a time: 64 MB.
+# Similarities in memory at a time: 64 MB.
 BLOCK_ELEMENTS = 2**23
-# Of two documents as similar as each other the earlier one is the nearer: the same neighbours on
-# every machine. Far above the rounding of a cosine, far below any difference that tells.
+# The earlier of two equally similar documents is the nearer: the same neighbours on every
+# machine. Far above the rounding of a cosine, far below any difference that tells.
 TIE = 1e-15
 
 
@@ -118,7 +118,7 @@ class NearestNeighbours(word_models.CountsClassifier):
         X : array or sparse matrix of shape (queries, words)
             How often each word occurs.
         count : int, optional
-            How many of them; by default those that vote. At most as many as were fitted.
+            Number of neighbours; by default `neighbours_`. At most the number of documents fitted.
 
         Returns
         -------
@@ -193,7 +193,7 @@ def fewest_errors(scores: Floats, positive: NDArray[np.bool_]) -> float:
 
 
 WORDS = 300
-# What each weighting passes to TfidfTransformer; log_tf is 1 + ln tf.
+# Arguments of TfidfTransformer for each weighting; log_tf is 1 + ln tf.
 WEIGHTS: dict[str, dict[str, bool]] = {
     "binary": {"use_idf": False},
     "tf": {"use_idf": False},
@@ -257,7 +257,7 @@ def linear_svm(
     words : int
         How many words, by mutual information with the class.
     weights : {"binary", "tf", "log_tf", "tf_idf", "log_tf_idf"}
-        What a word that occurs tf times weighs: 1, tf, 1 + ln tf; the last two times its idf.
+        The weight of a word that occurs tf times: 1, tf, 1 + ln tf; the last two times its idf.
     normalise : bool
         Whether documents get length 1. Without it long documents have large margins.
     cost : float
@@ -291,7 +291,7 @@ def nearest_neighbours(
     """
     Return nearest neighbours on three times the most telling words; scores are summed cosines.
 
-    The words are those of the one class. Bennett chooses them once for all classes of a corpus, by
+    The words are chosen for the one class. Bennett chooses them for all classes of a corpus, by
     the largest mutual information with any of them, and errs less (on the ten largest topics of
     Reuters-21578 in 1.8 % of decisions, in place of 2.4 %): route `topics` to the first step, see
     `MutualInformationSelector.fit`.
@@ -347,7 +347,7 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
         How many words, by mutual information with the class; "nearest_neighbours" takes three
         times as many.
     random_state : int
-        Of the SVM's solver, and of the tree's words that split equally well.
+        Seeds the SVM's solver and the order of words that split equally well.
 
     Raises
     ------

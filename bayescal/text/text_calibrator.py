@@ -33,9 +33,9 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     Parameters
     ----------
     classifier : fitted scikit-learn classifier or pipeline
-        Of two classes.
+        For two classes.
     documents : sequence or matrix of n documents
-        What the classifier takes.
+        Input of the classifier.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def cross_val_scores(
     classifier : scikit-learn classifier or pipeline
         Cloned for every fold, so not changed.
     documents : array, sparse matrix or sequence of n documents
-        What the classifier takes.
+        Input of the classifier.
     labels : array-like of shape (n,)
         Two classes.
     folds : int or scikit-learn splitter
@@ -265,7 +265,7 @@ class TextCalibrator(CalibratedClassifier):
         weight = effective_weights(sample_weight, inclusion, labels.size)
         weight = np.ones(labels.size) if weight is None else weight
         self.vectorizer_ = vectorizer
-        # Of a uniform prior and the documents: the parameters of the classes' Dirichlet posterior.
+        # Parameters of the Dirichlet posterior of the classes' shares, under a uniform prior.
         self._shares = np.array([1.0 + weight[labels == each].sum() for each in self.classes_])
         return self
 

@@ -88,7 +88,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     """
     Keep the words of highest mutual information with a binary class, or with any of several.
 
-    Of several classes a word counts by its largest mutual information with one of them, so that all
+    With several classes a word counts by its largest mutual information with one, so that all
     classes of a corpus can share one set of words (Bennett's choice for nearest neighbours).
 
     Parameters
@@ -101,7 +101,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     Attributes
     ----------
     mutual_information_ : array of shape (words,)
-        Of each word, in nats; of several classes the largest.
+        Mutual information of each word, in nats; with several classes the largest.
 
     Examples
     --------
@@ -333,7 +333,7 @@ class BernoulliNaiveBayes(LogLinear):
         ln P(w present|c) of the negative and the positive class; -inf for words that no document
         fitted has, 0 for words that all have.
     log_ratios_ : array of shape (words,)
-        What the presence of a word adds to the log-odds of a document without words; 0 for words
+        Added to the log-odds of a document without words if the word is present; 0 for words
         that no document fitted has, or all have.
     intercept_ : float
         Log-odds of a document without words: "the null document".
@@ -411,7 +411,7 @@ class DecisionTree(LogOddsMixin, WordsClassifier):
     Parameters
     ----------
     penalty : float, optional
-        What a split must gain in log likelihood of all documents fitted, in nats. By default
+        The least gain of a split in log likelihood of all documents fitted, in nats. By default
         ln(N)/2 of N documents, which BIC asks for another parameter.
     random_state : int
         Orders words that split equally well.

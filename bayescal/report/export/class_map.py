@@ -36,7 +36,7 @@ class ClassContent:
 
     arrays: dict[str, Floats | None]  # by their names in MAP; draws first
     constants: dict[str, Any]  # by their names in MAP
-    # What a reader wants to know, as JSON can hold it: classes, level, error, provenance
+    # Facts for readers, as JSON: classes, level, error, provenance
     facts: dict[str, Any]
     column: str  # what the scores are called where the file is used
 

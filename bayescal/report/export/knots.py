@@ -57,8 +57,8 @@ BESIDE, NOISE = (1e-10, 2e-10), 2.0**14
 class ExportedCurves:
     """The curves of a problem that are exported; scores are on the calibration's scale."""
 
-    problem: FittedProblem  # whose they are
-    calibration: Calibration  # what it says of scores, for the class prior that was asked for
+    problem: FittedProblem
+    calibration: Calibration  # under the class prior that was asked for
     # Posterior probability of the pointwise interval; None for the point estimate alone
     level: float | None
 
@@ -219,10 +219,10 @@ TOLERANCE, BAND_TOLERANCE = 1e-4, 1e-3
 THINNING = 0.4  # the share of it that leaving nodes out may miss
 # Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
 SATURATED = 40.0
-UNITS = 1 << 16  # scores, between which lines of one scale are as good as those of another
-FINER = (1.0, 4.0, 16.0)  # times, one after the other, until what is missed is little enough
+UNITS = 1 << 16  # scores so close that lines on either scale agree between them
+FINER = (1.0, 4.0, 16.0)  # factors tried in turn until the error is within the tolerance
 CHECKED = 500  # scores of each kind at which a table is held against the curves
-# Of probabilities: those nearer to 0 and 1 than the inner ones are read as these.
+# Ends of probabilities; those beyond the inner two are read as the inner ones.
 ENDS = (0.0, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY, 1.0)
 NARROW = 1e-6  # in spreads: between such knots a curve jumps
 
@@ -282,7 +282,7 @@ def tolerances(curves: ExportedCurves) -> Floats:
 def _tabulate(curves: ExportedCurves, share: float) -> Table:
     """Return a table for a share of the tolerances."""
     errors = share * tolerances(curves)
-    # What nodes miss and what is missed by leaving some out may add up.
+    # The errors of nodes and of thinning may add up.
     nodes = curves.tabulate((1.0 - THINNING) * errors)
     rows = [
         _knots(curves, row, *each, THINNING * error)

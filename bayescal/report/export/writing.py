@@ -27,7 +27,7 @@ from bayescal.report.export.knots import (
 from bayescal.support.files import check_target, whole_file
 from bayescal.support.validation import check_choice, check_fraction, first_of
 
-# What a file of any format says: the curves, and where they come from.
+# Contents of a file in any format: the curves and their provenance.
 
 SCORES = {
     "scores": "raw scores",
@@ -41,7 +41,7 @@ class Content:
     """The contents of an exported file."""
 
     table: Table  # the curves
-    # What a reader wants to know of them, as JSON can hold it: classes, level, error, provenance
+    # Facts for readers, as JSON: classes, level, error, provenance
     facts: dict[str, Any]
     column: str  # what the scores are called where the file is used
 
@@ -56,7 +56,7 @@ class Format:
     """A format."""
 
     name: str  # what users call it
-    what: str  # what it is, in a few words
+    what: str  # a short description
     suffix: str  # what names of its files end in
     render: Callable[[Content], bytes]  # from a content to the bytes of its file
     # The same for several classes; None where the format has no room for their map
@@ -145,7 +145,7 @@ def export(
         their only function; "onnx" is a graph in double precision, which needs
         ``pip install bayescal[onnx]`` to be written.
     topic : label, optional
-        Of a calibrator of several topics the one to write.
+        The topic to write, for a calibrator of several topics.
     level : float or None
         Posterior probability of the pointwise interval at each score; None for no band.
     prior : float, array-like or frozen scipy.stats distribution, optional

@@ -240,7 +240,7 @@ def _require_onnx() -> Any:
     try:
         return import_module("onnx")
     except ModuleNotFoundError as err:
-        # What is missing inside an installed library is another matter.
+        # A module missing inside an installed onnx is another error.
         if err.name != "onnx":
             raise
         raise ImportError(
