@@ -55,6 +55,13 @@ def topics_report(tmp_path_factory):
 
 
 @pytest.fixture
+def ax():
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+@pytest.fixture
 def fake_nuts(monkeypatch):
     replace_sampler(monkeypatch)
 

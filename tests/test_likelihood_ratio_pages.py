@@ -35,11 +35,6 @@ from tests.test_likelihood_ratio_validation import all_pairs
 pytestmark = pytest.mark.one_era
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 @pytest.fixture(scope="module")
 def pairs():
     """Return all pairs of items of twelve sources, with LRs."""

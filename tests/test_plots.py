@@ -30,11 +30,6 @@ def nuts():
         return ScoreCalibrator(draws=200, random_state=0).fit(SCORES, LABELS)
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 def points(line):
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
 

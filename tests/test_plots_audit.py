@@ -24,11 +24,6 @@ def found():
     return audit(patients["y"], patients["p"], patients["site"], threshold=0.1, random_state=0)
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 def test_the_curve_and_its_bands(found, ax):
     display = CalibrationCurveDisplay.from_audit(found, ax=ax)
     np.testing.assert_array_equal(display.line_.get_ydata(), found.curve["mean"])

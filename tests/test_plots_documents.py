@@ -37,11 +37,6 @@ def gaussian(data):
     return ScoreCalibrator("gaussian", **FAST).fit(*data)
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 @pytest.mark.parametrize("family", ["average", "hybrid", "asymmetric_gaussian"])
 def test_distribution_function_is_the_integral_of_the_density(family, data):
     calibrator = ScoreCalibrator(family, draws=3, random_state=1).fit(*data)

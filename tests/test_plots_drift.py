@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
-from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
 from bayescal.monitoring import DriftMonitor
@@ -19,11 +17,6 @@ def monitor():
     fitted = ScoreCalibrator("gaussian", draws=100, random_state=0).fit(*stream(rng, 300))
     quiet = DriftMonitor(fitted, 0.01, draws=50).update(*stream(rng, 50))
     return quiet.update(*stream(rng, 150, rate=0.8))
-
-
-@pytest.fixture
-def ax():
-    return Figure().subplots()
 
 
 def test_it_shows_what_the_monitor_found(monitor, ax):
@@ -46,15 +39,6 @@ def test_without_alarm_there_is_none(monitor, ax):
     assert display.alarm_ is None
     assert display.since_ is None
     assert ax.get_legend() is None
-
-
-def test_what_is_written_is_drawn_again(monitor, ax, tmp_path):
-    first = DriftDisplay.from_estimator(monitor, ax=ax)
-    first.data.to_netcdf(tmp_path / "drift.nc", engine="h5netcdf")
-    again = DriftDisplay(xr.load_dataset(tmp_path / "drift.nc", engine="h5netcdf"))
-    again.plot(ax=Figure().subplots())
-    np.testing.assert_array_equal(again.lines_[-1].get_ydata(), first.lines_[-1].get_ydata())
-    assert again.save(tmp_path / "drift.png").stat().st_size > 0
 
 
 def test_a_monitor_that_has_seen_nothing_is_refused(monitor, ax):

@@ -1,12 +1,12 @@
 """Displays refuse what they cannot draw, and say what to do."""
 
 import inspect
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -29,6 +29,7 @@ from bayescal.report import write_report
 
 pytestmark = pytest.mark.one_era
 
+NAMED, KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
 OF_DOCUMENTS = [
     ClassDensityDisplay,
@@ -43,11 +44,6 @@ OF_SCORES = [*OF_DOCUMENTS, DecisionDisplay]
 @pytest.fixture(scope="module")
 def calibrator():
     return ScoreCalibrator("gaussian", draws=50, random_state=0).fit(SCORES, LABELS)
-
-
-@pytest.fixture
-def ax():
-    return Figure().subplots()
 
 
 @pytest.mark.parametrize("display", OF_SCORES)
@@ -111,21 +107,35 @@ def test_what_is_no_calibrator_is_named():
         write_report([], "page.html")
 
 
-@pytest.mark.parametrize("display", OF_SCORES)
-def test_from_estimator_takes_the_options_of_compute_and_plot(display, calibrator, ax):
-    parameters = inspect.signature(display.from_estimator).parameters
-    computed, drawn = (
-        inspect.signature(each).parameters for each in (display.compute, display.plot)
+ALL_DISPLAYS = [getattr(all_plots, name) for name in all_plots.__all__]
+
+
+@pytest.mark.parametrize("display", ALL_DISPLAYS)
+def test_constructors_show_and_document_what_they_take(display):
+    makers = [name for name in dir(display) if name.startswith("from_")]
+    assert makers
+    drawn, computed = (
+        inspect.signature(each).parameters for each in (display.plot, display.compute)
     )
-    own = {name: each.default for name, each in (computed | drawn).items()}
-    for name in ("problem", "self"):
-        del own[name]
-    shared = ["calibrator", "scores", "y", "topic", "prior", "ax"]
-    assert list(parameters) == [*shared, *(name for name in own if name != "ax")]
-    defaults = {name: default for name, default in own.items() if name != "ax"}
-    assert {name: parameters[name].default for name in defaults} == defaults
-    drawn = display.from_estimator(calibrator, ax=ax, **defaults)
-    assert drawn.data.identical(display.from_estimator(calibrator, ax=ax).data)
+    for name in makers:
+        function = getattr(display, name)
+        shown = inspect.signature(function).parameters
+        assert {each.kind for each in shown.values()} <= {NAMED, KEYWORD}
+        own = {key: each for key, each in (drawn | computed).items() if each.kind == KEYWORD}
+        filled = {"classes", "draws", "positive_class"} if "calibrator" in shown else set()
+        assert own.keys() - filled <= shown.keys()
+        assert all(shown[key].default is own[key].default for key in own if key in shown)
+        documented = re.findall(r"^(\w[^:\n]*?)(?: :.*)?$", function.__doc__, re.MULTILINE)
+        assert shown.keys() <= {each for line in documented for each in line.split(", ")}
+
+
+@pytest.mark.parametrize("display", OF_SCORES)
+def test_options_have_their_defaults_and_no_others_are_taken(display, calibrator, ax):
+    plain = display.from_estimator(calibrator, ax=ax)
+    options = inspect.signature(display.from_estimator).parameters.values()
+    defaults = {each.name: each.default for each in options if each.kind == KEYWORD}
+    drawn = display.from_estimator(calibrator, **defaults | {"ax": ax})
+    assert drawn.data.identical(plain.data)
     with pytest.raises(TypeError, match="strange"):
         display.from_estimator(calibrator, ax=ax, strange=1)
 

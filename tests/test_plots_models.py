@@ -57,11 +57,6 @@ def three():
     return fit(3)
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 @pytest.mark.parametrize("display", OF_DOCUMENTS)
 def test_documents_of_a_classifier_are_its_scores(display, two, ax):
     X, y = data()

@@ -13,11 +13,6 @@ from bayescal.plots import ReliabilityDisplay
 pytestmark = pytest.mark.one_era
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 def outcomes(seed, size=400):
     rng = np.random.default_rng(seed)
     p = rng.beta(1.0, 3.0, size)

@@ -32,11 +32,6 @@ def topics():
     )
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 @pytest.mark.slow
 def test_forest_shows_what_the_summary_says(topics, ax):
     display = TopicForestDisplay.from_estimator(topics, level=0.8, ax=ax)

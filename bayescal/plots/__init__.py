@@ -1,12 +1,7 @@
 """Plots: displays after scikit-learn's, each with its data in an xarray Dataset."""
 
 from bayescal.plots.calibration_curve import LogOddsDisplay, ProbabilityDisplay
-from bayescal.plots.classes import (
-    ClassReliabilityDisplay,
-    ConfusionDisplay,
-    PredictionSetDisplay,
-    RiskCoverageDisplay,
-)
+from bayescal.plots.classes import ClassReliabilityDisplay, ConfusionDisplay
 from bayescal.plots.comparison import ComparisonDisplay
 from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
@@ -29,6 +24,7 @@ from bayescal.plots.monitoring import (
 from bayescal.plots.predictive_check import PredictiveCheckDisplay
 from bayescal.plots.ranking import RankingDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
+from bayescal.plots.selective import PredictionSetDisplay, RiskCoverageDisplay
 from bayescal.plots.topic_forest import TopicForestDisplay
 
 __all__ = [

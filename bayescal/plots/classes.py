@@ -1,4 +1,4 @@
-"""Displays of several classes: reliability, confusions, sets of classes, risk and coverage."""
+"""Displays of probabilities of several classes: reliability and confusions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bayescal.decisions.selective import conformal_sets, expected_sets, risk_coverage, set_coverage
 from bayescal.metrics import class_verdict, reliability_curve, top_label
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
-from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
-from bayescal.support.validation import Floats, as_reals, check_fraction, generator
+from bayescal.support.palette import FAINT_COLOUR
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,11 +54,11 @@ class ClassDisplay(display.PredictionsDisplay):
     @classmethod
     def _read(cls, calibrator: Any, scores: Any, y: Any, prior: Any) -> dict[str, Any]:
         """Return the arguments of `compute` that come from a calibrator and labels."""
-        p = _answers(calibrator, "predict_proba", scores, prior)
+        p = answers_of(calibrator, "predict_proba", scores, prior)
         return {"y_true": y, "y_prob": p, "classes": calibrator.classes_}
 
 
-def _answers(calibrator: Any, method: str, documents: Any, prior: Any) -> Floats:
+def answers_of(calibrator: Any, method: str, documents: Any, prior: Any) -> Floats:
     """Return probabilities of several classes, or posterior draws of them."""
     if not (hasattr(calibrator, method) and hasattr(calibrator, "classes_")):
         needs = (
@@ -296,7 +295,7 @@ class ConfusionDisplay(ClassDisplay):
     @classmethod
     def _read(cls, calibrator: Any, scores: Any, y: Any, prior: Any) -> dict[str, Any]:
         own = super()._read(calibrator, scores, y, prior)
-        return own | {"draws": _answers(calibrator, "sample_proba", scores, prior)}
+        return own | {"draws": answers_of(calibrator, "sample_proba", scores, prior)}
 
     def _size(self) -> tuple[float, float]:
         size = max(LEAST, CELL * self.data.sizes["own"] + 1.2)
@@ -330,255 +329,3 @@ class ConfusionDisplay(ClassDisplay):
         ax.text(k, j, f"{float(cell['observed']):.0f}", va="bottom", weight=weight, **look)
         ends = f"{float(cell['lower']):.0f} to {float(cell['upper']):.0f}"
         ax.text(k, j + 0.08, ends, va="top", fontsize="x-small", **look)
-
-
-COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
-KINDS = ("expected", "conformal")
-LABELS = {
-    "expected": "threshold by probabilities, no labels",
-    "conformal": "split conformal, by the other half's labels",
-}
-
-
-class PredictionSetDisplay(ClassDisplay):
-    """
-    Coverage of sets of classes, and their mean size, by the coverage asked for.
-
-    Sets by probabilities alone (`bayescal.decisions.expected_sets`) stand beside split conformal
-    sets, whose threshold for each random half of the documents comes from the labels of the other
-    half. On the left, coverage with Jeffreys' intervals against what was asked; on the right, the
-    mean number of classes. Axes that are given hold the coverage alone.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        covered, lower, upper and size (kind, coverage).
-
-    Attributes
-    ----------
-    axes_ : list of matplotlib.axes.Axes
-        The panels of coverage and of size.
-
-    References
-    ----------
-    V. Vovk, A. Gammerman and G. Shafer, *Algorithmic learning in a random world*, 2005.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayescal.plots import PredictionSetDisplay
-    >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
-    >>> display = PredictionSetDisplay.from_predictions(p.argmax(axis=1), p)
-    >>> display.data["size"].dims
-    ('kind', 'coverage')
-    """
-
-    _legend = "lower right"
-
-    def __init__(self, data: xr.Dataset) -> None:
-        super().__init__(data)
-        self.axes_: list[Axes] = []
-
-    @staticmethod
-    def compute(
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        classes: ArrayLike | None = None,
-        coverages: ArrayLike = COVERAGES,
-        level: float = 0.9,
-        random_state: Any = 0,
-    ) -> xr.Dataset:
-        """
-        Compute the coverage and the size of both kinds of sets.
-
-        Parameters
-        ----------
-        y_true, y_prob, classes
-            See `bayescal.metrics.class_verdict`.
-        coverages : array-like of shape (m,)
-            Coverages to ask for, between 0 and 1.
-        level : float
-            Probability of the intervals of coverage.
-        random_state : int, Generator, RandomState or None
-            Halves the documents.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        """
-        label, p, _ = read_class_outcomes(y_true, y_prob, classes)
-        asked = np.sort(as_reals(coverages, "coverages").ravel())
-        for share in asked.tolist():
-            check_fraction(coverages=share)
-        half = generator(random_state).permutation(label.size) % 2 == 0
-        found = np.empty((len(KINDS), asked.size, 4))
-        for j, share in enumerate(asked.tolist()):
-            for i, sets in enumerate((expected_sets(p, share), _conformal(p, label, half, share))):
-                each = set_coverage(sets, label, level=level)
-                found[i, j] = each.coverage, each.lower, each.upper, each.size
-        names = ("covered", "lower", "upper", "size")
-        return xr.Dataset(
-            {name: (("kind", "coverage"), found[:, :, k]) for k, name in enumerate(names)},
-            {"kind": list(KINDS), "coverage": asked},
-            {"level": level},
-        )
-
-    def _new_axes(self) -> Axes:
-        """Return the axes of coverage, beside those of the sizes."""
-        subplots = display.require("matplotlib.pyplot").subplots
-        self.axes_ = list(subplots(1, 2, figsize=(8.6, 3.7), layout="constrained")[1])
-        return self.axes_[0]
-
-    def _draw(self, ax: Axes) -> None:
-        if self.axes_[:1] != [ax]:
-            self.axes_ = [ax]
-        data, x = self.data, self.data["coverage"].values
-        ax.plot(x, x, **display.REFERENCE)
-        for k, kind in enumerate(data["kind"].values.tolist()):
-            mine, look = data.sel(kind=kind), display.MANY_LINES[k]
-            ends = np.abs(np.stack([mine["lower"], mine["upper"]]) - mine["covered"].values)
-            # Side by side, where both stand at the same coverage.
-            at = x + (k - 0.5) * 0.006
-            ax.errorbar(at, mine["covered"], ends, elinewidth=0.9, label=LABELS[kind], **look)
-            for sizes in self.axes_[1:]:
-                sizes.plot(x, mine["size"], label=LABELS[kind], **look)
-        ax.set_ylabel("share of sets that hold the class")
-        for sizes in self.axes_[1:]:
-            sizes.set_ylabel("classes in a set, mean")
-            display.finish(sizes, legend=None)
-        for panel in self.axes_:
-            panel.set_xlabel("coverage asked for")
-
-
-def _conformal(
-    p: Floats, label: NDArray[np.intp], half: NDArray[np.bool_], coverage: float
-) -> NDArray[np.bool_]:
-    """Return the sets of each half of the documents by the labels of the other."""
-    sets = np.empty(p.shape, dtype=np.bool_)
-    for part in (half, ~half):
-        sets[part] = conformal_sets(p[~part], label[~part], p[part], coverage)
-    return sets
-
-
-class RiskCoverageDisplay(ClassDisplay):
-    """
-    The share of wrong answers if only the surest documents are answered, with its band.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        risk, lower, upper, probability, and with labels observed (coverage).
-
-    Attributes
-    ----------
-    line_, band_ : matplotlib artists
-        The expected share of errors, and its band.
-    observed_ : matplotlib.lines.Line2D or None
-        The share of errors by the labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayescal.plots import RiskCoverageDisplay
-    >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
-    >>> display = RiskCoverageDisplay.from_predictions(p[None], p.argmax(axis=1))
-    >>> float(display.data["observed"].max())
-    0.0
-    """
-
-    @staticmethod
-    def compute(
-        draws: ArrayLike,
-        y_true: ArrayLike | None = None,
-        *,
-        level: float = 0.9,
-        name: str | None = None,
-    ) -> xr.Dataset:
-        """
-        Compute the risk of answers by posterior draws of probabilities.
-
-        Parameters
-        ----------
-        draws, y_true
-            See `bayescal.decisions.risk_coverage`.
-        level : float
-            Probability of the band at each coverage.
-        name : str, optional
-            Name of the model in the legend.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        """
-        result = risk_coverage(draws, y_true, level=level)
-        variables = {
-            each: ("coverage", getattr(result, each))
-            for each in ("risk", "lower", "upper", "probability")
-        }
-        if result.observed is not None:
-            variables["observed"] = "coverage", result.observed
-        attrs = {"level": level, "name": name or ""}
-        return xr.Dataset(variables, {"coverage": result.coverage}, attrs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Any,
-        scores: Any,
-        y: ArrayLike | None = None,
-        *,
-        prior: Any = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Plot the risk of a calibrator's answers; labels are not needed.
-
-        Parameters
-        ----------
-        calibrator : MulticlassCalibrator or CalibratedClassifier
-            Fitted, of several exclusive classes.
-        scores : array-like
-            Documents, as its `predict_proba` takes them.
-        y : array-like of shape (n,), optional
-            Their classes.
-        prior : array-like or mapping, optional
-            Shares of the classes among these documents.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If an argument is not as described.
-        """
-        return super().from_estimator(calibrator, scores, y, prior=prior, **options)
-
-    @classmethod
-    def _read(cls, calibrator: Any, scores: Any, y: Any, prior: Any) -> dict[str, Any]:
-        label = None
-        if y is not None:
-            position = {each: k for k, each in enumerate(calibrator.classes_.tolist())}
-            unknown = [each for each in np.asarray(y).tolist() if each not in position]
-            if unknown:
-                raise ValueError(f"y must hold classes that were fitted, got {unknown[0]!r}.")
-            label = np.array([position[each] for each in np.asarray(y).tolist()])
-        return {"draws": _answers(calibrator, "sample_proba", scores, prior), "y_true": label}
-
-    def _draw(self, ax: Axes) -> None:
-        data, (own, band) = self.data, self._looks()
-        x, name = data["coverage"].values, data.attrs["name"]
-        name = f"{name}, " if name else ""
-        text = f"{name}{self._level} band"
-        self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **band)
-        (self.line_,) = ax.plot(x, data["risk"], label=f"{name}expected", **own)
-        self.observed_ = None
-        if "observed" in data:
-            look: display.Look = {"color": DATA_COLOUR, "linewidth": 1.0}
-            (self.observed_,) = ax.plot(x, data["observed"], label=f"{name}by labels", **look)
-        ax.set_xlim(0.0, 1.01)
-        ax.set_ylim(bottom=0.0)
-        ax.set_xlabel("share of documents answered, surest first")
-        ax.set_ylabel("share of wrong answers")

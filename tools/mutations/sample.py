@@ -10,7 +10,7 @@ from tools.mutations.faults import Fault, faults_of
 # Name of the room, the files in it.
 ROOMS = {
     "families": ("bayescal/families",),
-    "engines": ("bayescal/fitting/engines",),
+    "engines": ("bayescal/fitting/engines", "bayescal/inference"),
     "results": ("bayescal/fitting/results",),
     "fitting": ("bayescal/fitting",),
     "calibrators": ("bayescal/calibrators",),
