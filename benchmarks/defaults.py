@@ -112,7 +112,7 @@ def command():
 
 
 def topics(settings):
-    """Time default fits of many topics, and of one that is added."""
+    """Time default fits of many topics, and the addition of a topic."""
     for (many, documents, positives, processes), bar in settings.items():
         rng = np.random.default_rng(2)
         parts = [scores_of(documents, positives, rng) for _ in range(many)]

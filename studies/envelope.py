@@ -2,7 +2,7 @@
 
 Säilynoja, Bürkner and Vehtari (Statistics and Computing 32, 2022, arXiv:2103.10522). N ranks
 among `draws` independent draws take the values 0, ..., draws with equal probability; so the number
-of them that are at most j is Binomial(N, z_j), z_j = (j + 1)/(draws + 1). The pointwise two-sided
+of those not above j is Binomial(N, z_j), z_j = (j + 1)/(draws + 1). The pointwise two-sided
 tail probability of the counts, minimised over j, is the statistic
 
     gamma = min_j 2 min( P(B_j <= count_j), P(B_j >= count_j) ),   B_j ~ Binomial(N, z_j).

@@ -38,11 +38,11 @@ Row = dict[str, Any]
 
 def sharing(groups: Collection[Collection[str]]) -> Kinds:
     """Return groups of classifiers that share a population, named by their classifiers."""
-    said = {each: scores_are for names, scores_are in KINDS.values() for each in names}
+    kinds = {each: scores_are for names, scores_are in KINDS.values() for each in names}
     return {
         ", ".join(group): (
             tuple(group),
-            tuple(dict.fromkeys(what for each in group for what in said[each])),
+            tuple(dict.fromkeys(kind for each in group for kind in kinds[each])),
         )
         for group in groups
     }

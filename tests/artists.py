@@ -16,7 +16,7 @@ LOOKS = (
 )  # fmt: skip
 MARKERS = ("marker", "markersize", "markeredgewidth", "markeredgecolor", "markerfacecolor",
            "markevery")  # fmt: skip
-# What nearly all artists have is left out.
+# Common values are left out.
 ORDINARY = ("", "None", "none", "False", "[None, None]", "[[0, None]]")
 ORDINARY_LOOKS = ("clip_on=True", "visible=True", "zorder=2", "markeredgewidth=1")
 

@@ -1,4 +1,4 @@
-"""Displays of curves: what is drawn is what the calibrator says."""
+"""Displays of curves: the curves drawn are the calibrator's."""
 
 import matplotlib as mpl
 import numpy as np

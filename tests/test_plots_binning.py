@@ -1,4 +1,4 @@
-"""Bins of documents: what labels say of the log-odds by themselves."""
+"""Bins of documents: empirical log-odds."""
 
 import numpy as np
 import pytest

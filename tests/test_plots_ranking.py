@@ -1,4 +1,4 @@
-"""The display of a ranking shows what the calibrator says, in the order of the scores."""
+"""The display of a ranking shows the calibrator's answers in the order of the scores."""
 
 import numpy as np
 import pytest

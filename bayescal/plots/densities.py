@@ -179,7 +179,7 @@ class ClassDensityDisplay(display.ProblemDisplay):
             self.modes_.append(_draw_mode(ax, one["mode"].values, colour))
 
     def _height(self, *, mle: bool, histogram: bool) -> float:
-        """Return the height of what the data say; draws and maximum likelihood may pass it."""
+        """Return the height of histograms and predictive densities; other curves may pass it."""
         names = ["height"] if histogram and self.data.sizes["bin"] else []
         names.append("predictive" if "predictive" in self.data else "mle")
         top = max(float(self.data[name].max()) for name in names)

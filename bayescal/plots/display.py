@@ -261,7 +261,7 @@ class Display:
 
     @classmethod
     def _made(cls, *given: Any, **options: Any) -> Self:
-        """Return the plotted display of what `compute` is given."""
+        """Compute the numbers, and return the plotted display."""
         drawn = inspect.signature(cls.plot).parameters
         own = {name: options.pop(name) for name in drawn if name in options}
         require("matplotlib")

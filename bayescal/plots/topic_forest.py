@@ -1,4 +1,4 @@
-"""Many topics in one picture: what each says by itself, and how far the population draws it."""
+"""Many topics in one picture: the estimate of each alone, and its shrinkage to the population."""
 
 from __future__ import annotations
 

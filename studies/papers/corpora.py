@@ -130,7 +130,7 @@ def _fetch(data_home: str | Path | None) -> Path:
         ) from err
     home = data_home or os.environ.get(HOME_VARIABLE) or pooch.os_cache("bayescal")
     try:
-        # Pooch downloads beside the place and moves there only what has the right checksum.
+        # Pooch downloads to a temporary file and moves it only if its checksum is right.
         archive = pooch.retrieve(URL, known_hash=SHA256, path=home, fname=Path(URL).name)
     except OSError as err:
         raise DownloadError(

@@ -283,7 +283,7 @@ def forecasts(probabilities: ArrayLike, labels: ArrayLike) -> Forecasts:
     return Forecasts(value, counts / p.size, positives / counts)
 
 
-# Of what has to be equal, the sum of all differences: the programme's own rounding.
+# The sum of all violations of the equality constraints: the programme's own rounding.
 TOLERANCE = 1e-7
 
 
@@ -355,7 +355,7 @@ def stochastic_map(source: ArrayLike, target: ArrayLike) -> tuple[Floats, float]
     if len(a) != len(b):
         raise ValueError(f"source and target must have as many rows, got {len(a)} and {len(b)}.")
     m, k = a.shape[1], b.shape[1]
-    # Unknowns: h row by row, then what the sums lack and what they have too much of.
+    # Unknowns: h row by row, then deficits and excesses of the sums.
     blurred, whole = np.kron(a, np.eye(k)), np.kron(np.eye(m), np.ones((1, k)))
     slack, none = np.eye(b.size), np.zeros((m, b.size))
     equal = np.block([[blurred, slack, -slack], [whole, none, none]])

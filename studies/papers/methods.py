@@ -296,7 +296,7 @@ _OURS: dict[str, dict[str, Any]] = {
     "averaged posterior": {"parts": "average"},
     "hybrid posterior": {"parts": "hybrid"},
     "three pieces": {"parts": Monotone(n_segments=3)},
-    # What the default has learnt it has learnt from the paper's corpus too.
+    # The default's prior was learned from the paper's corpus too.
     "default": {"prior_knowledge": "vague"},
 }
 

@@ -169,7 +169,7 @@ class TestTrials:
             name: roc_auc_score(inputs.truth, score)
             for name, score in zip(CLASSIFIERS, inputs.new.scores.T, strict=True)
         }
-        # What words cannot tell their order can.
+        # The order of words tells more than the words.
         assert areas["SVM, n-grams"] > areas["SVM, words"] + 0.1
         assert areas["naive Bayes, n-grams"] > 0.8
 
@@ -246,7 +246,7 @@ class TestTable:
         assert experiment.marks(values, "Stack-S (norm)", "error") == "BDSR"
         assert experiment.marks(values, "SVM, n-grams", "error") == "BDR"
         assert experiment.marks(values, "kNN, words", "error") == ""
-        # What has no ROC area is not beaten by it.
+        # A method without ROC area is not beaten by it.
         assert experiment.marks(values, "Stack-S (norm)", "ROC") == "BSR"
 
     def test_a_mean_that_is_better_by_chance_has_no_mark(self):

@@ -58,7 +58,7 @@ def _tried(
     faults: list[Fault], covered: covering.Covering, options: argparse.Namespace
 ) -> Iterator[Verdict]:
     with tempfile.TemporaryDirectory() as folder:
-        # Spawned, not forked: what has threads cannot fork faults safely. So the worker is a module
+        # Spawned, not forked: a process with threads cannot fork safely. So the worker is a module
         # of its own, for spawned processes do not import __main__.
         pool = ProcessPoolExecutor(
             options.jobs, multiprocessing.get_context("spawn"), worker.start,

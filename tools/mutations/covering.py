@@ -41,10 +41,9 @@ class Covering:
         """
         Return the tests that run a fault's statement, then others of their files.
 
-        Each time those come first that are quick and run little else: a fault is in much of what
-        they do. Others follow because tests of a file may share what one of them has made, and
-        coverage counts for that one alone. What runs at import alone, such as constants and
-        defaults, is seen by the tests that run anything else of that module.
+        Quick tests that run little else come first. Other tests of their files follow because
+        coverage counts a shared fixture for the first test alone. Statements that run at import,
+        such as constants and defaults, belong to the tests that run anything else of the module.
         """
         lines = self.tests.get(fault.path, {})
         found: set[str] = set()

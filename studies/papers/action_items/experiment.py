@@ -103,8 +103,8 @@ def measure(outcomes: Outcomes) -> dict[str, dict[str, Floats]]:
     """
     Return every method's measures in each trial, by name; larger always better, shape (trials,).
 
-    Log-loss is minus the mean over sentences, in bits, of methods that have probabilities; ROC
-    areas are of those that rank.
+    Minus the mean log-loss in bits is for methods that give probabilities, the ROC area for methods
+    that rank.
     """
     out = {}
     for name, found in outcomes.found.items():

@@ -150,7 +150,7 @@ class Counts(NamedTuple):
 
 
 def count(train: NDArray[Any], new: NDArray[Any]) -> Counts:
-    """Return counts of what the training sentences hold, in these and in new ones."""
+    """Return counts of the training vocabulary in the training sentences and in new ones."""
     from scipy import sparse
 
     vectorizers = [view() for view in VIEWS.values()]

@@ -76,7 +76,7 @@ def by_task(found: Found, tasks: Sequence[Task]) -> pd.DataFrame:
 
 def mean_bits(log_odds: Floats, truth: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     """
-    Return the mean of minus the base-2 logarithm of the probability of what happened.
+    Return the mean log-loss in bits.
 
     Examples
     --------

@@ -204,7 +204,7 @@ FOLDS = 3
 @dataclass(frozen=True)
 class Decided:
     """
-    What a method says of one task's test documents.
+    A method's predictions for one task's test documents.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ def svm(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> list[
     """
     Return the SVM's own decisions, and log-odds by a calibrator of its scores.
 
-    The calibrator's prior is vague: what the default has learnt it has learnt from these corpora.
+    The calibrator's prior is vague, since the default's was learned from these corpora.
     """
     out = []
     for task in asked:
@@ -397,7 +397,7 @@ def decide_all(
     Parameters
     ----------
     tasks : sequence of Task
-        What base classifiers and indicators say.
+        Scores of base classifiers, and indicators.
     protocol : {"together", "tasks-left-out", "corpora-left-out"}
         Which tasks learn from which. Left out are labels alone: a task's own documents say how
         its inputs are normalised.

@@ -83,7 +83,7 @@ COMPARED = ("Best By Class", "Majority", "Stack-S (norm)", "STRIVE-S (norm)", "l
 
 class ExpertsOfInputs(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
-    An online combiner of what combiners see: scores of the base classifiers, then indicators.
+    An online combiner of the scores of base classifiers, then indicators.
 
     Experts are the base classifiers, with probabilities by taking their scores for log-odds, or by
     calibrating them on the training documents, on which classifiers were not trained.

@@ -241,7 +241,7 @@ COLOURS = (*(OKABE_ITO[name] for name in NAMES), "#444444")
 MARKERS = "os^Dv<>"
 COLUMNS = 4
 LEAST_WIDTH = 8.0
-# What a figure has room for.
+# Methods in the figure, which holds eight lines.
 SHOWN_METHODS = (
     "LR+Noise",
     "isotonic",

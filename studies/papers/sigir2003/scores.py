@@ -73,7 +73,7 @@ class TopicScores:
 
 def largest_topics(corpus: pd.DataFrame, count: int) -> list[str]:
     """
-    Return the topics with most training documents, of those that test documents have too.
+    Return the topics with most training documents, if test documents have them too.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ RAW = "raw"
 @dataclass(frozen=True)
 class Decisions:
     """
-    What methods say of one classifier's test documents, all topics one after the other.
+    Predictions of methods for one classifier's test documents, topic after topic.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Decisions:
 
     def support(self, method: str) -> Floats:
         """
-        Return the log-odds of what is so.
+        Return the log-odds of the true class.
 
         Log-loss and squared error both fall as they rise, so that methods compare by them in
         either; in log-odds no two probabilities near 1 are the same.

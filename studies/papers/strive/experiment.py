@@ -191,7 +191,7 @@ def significance_marks(
             one, two = right[name], right[other]
             wins, losses_ = int((one & ~two).sum()), int((two & ~one).sum())
             return micro[name] > micro[other] and sign_test(wins, losses_) < LEVEL
-        # What has no score has no area to compare.
+        # Methods without a score have no area to compare.
         if measure not in values[name] or measure not in values[other]:
             return False
         return _better_over_topics(values[name][measure] - values[other][measure])

@@ -107,7 +107,7 @@ class TopicInputs:
 @dataclass(frozen=True)
 class Decided:
     """
-    What a method says of one topic's test documents.
+    A method's predictions for one topic's test documents.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def _of_base(each: TopicInputs, k: int) -> Decided:
     """
     Return a base classifier's own decisions, and log-odds by a calibrator.
 
-    Its prior is vague: what the default has learnt it has learnt from Reuters-21578 as well.
+    Its prior is vague, since the default's was learned from Reuters-21578 as well.
     """
     scores, new = each.labelled.inputs.scores[:, k], each.new.scores[:, k]
     positive = each.labelled.positive

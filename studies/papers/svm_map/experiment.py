@@ -211,7 +211,7 @@ SVM_MAP = Baseline("SVM-MAP", partial(SVMMAPRanker, loss="map"))
 @dataclass(frozen=True)
 class Outcome:
     """
-    What a trial has measured.
+    The measures of a trial.
 
     Attributes
     ----------
