@@ -48,7 +48,7 @@ def history(topic, seed):
     """Return the other nine topics, fitted together."""
     scores, labels, topics = data()
     past = topics != topic
-    calibrator = TopicCalibrator(parts=FAMILY, draws=250, random_state=seed, hyperparameters=UNITS)
+    calibrator = TopicCalibrator(parts=FAMILY, draws=250, random_state=seed, prior_knowledge=UNITS)
     return calibrator.fit(scores[past], labels[past], topics[past])
 
 

@@ -28,7 +28,7 @@ CALIBRATORS = {
     "recalibrated": {"parts": "recalibrated"},
     "never falling": {"parts": Densities("asymmetric_laplace", monotone=True)},
     "mle": {"inference": "mle"},
-    "other priors": {"parts": Densities("hybrid", hyperparameters={"theta_scale": 3.5})},
+    "other priors": {"parts": Densities("hybrid", prior_knowledge={"theta_scale": 3.5})},
 } | {name: {"parts": name} for name in FAMILIES}
 
 

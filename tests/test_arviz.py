@@ -169,7 +169,7 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
 
 
 def test_the_prior_of_monotone_log_odds():
-    monotone = Monotone(3, warp="none", hyperparameters={"intercept_scale": 2.0})
+    monotone = Monotone(3, warp="none", prior_knowledge={"intercept_scale": 2.0})
     fitted = ScoreCalibrator(monotone, draws=50, random_state=0).fit(SCORES, LABELS)
     tree = fitted.to_arviz(["prior"], draws=4000, random_state=0)
     size = tree["prior"].sizes["draw"]

@@ -182,12 +182,12 @@ def test_a_mixture_survives_saving(parts, tmp_path):
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"draws": True}, "draws must be a positive whole number, got True"),
         (
-            {"parts": Densities(hyperparameters={"theta_scale": -1.0})},
+            {"parts": Densities(prior_knowledge={"theta_scale": -1.0})},
             "theta_scale must be positive",
         ),
         (
-            {"parts": Densities(hyperparameters="theta_scale")},
-            "hyperparameters must be a dict of numbers by name",
+            {"parts": Densities(prior_knowledge="theta_scale")},
+            "prior_knowledge must be a dict of hyperparameters by name",
         ),
         ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
         ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),

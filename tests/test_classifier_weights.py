@@ -9,7 +9,11 @@ from scipy import special, stats
 from bayescal.combining.combiners import bayes
 from bayescal.fitting.engines.classifier_weights import engine
 from bayescal.fitting.engines.classifier_weights.engine import draw_weights, fit_modes, follow
-from bayescal.fitting.engines.classifier_weights.model import Design, WeightsPrior, interactions
+from bayescal.fitting.engines.classifier_weights.model import (
+    Design,
+    WeightHyperparameters,
+    interactions,
+)
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
 from tests.weights_cases import BASE, CENTRE, NAMES, case, model_of
@@ -19,7 +23,7 @@ DRAWS = 8000
 
 def fitted(name, prior=None):
     """Return the engine's draws for a case."""
-    nodes = fit_modes(case(name).designs(), CENTRE, prior or WeightsPrior())
+    nodes = fit_modes(case(name).designs(), CENTRE, prior or WeightHyperparameters())
     return draw_weights(nodes, DRAWS, np.random.default_rng(5))
 
 
@@ -52,7 +56,7 @@ def test_draws_are_from_the_posterior(name):
     ],
 )
 def test_another_prior_is_rejected(name, wrong):
-    assert np.abs(apart(name, WeightsPrior(**wrong))).max() > LIMIT
+    assert np.abs(apart(name, WeightHyperparameters(**wrong))).max() > LIMIT
 
 
 def test_the_density_of_the_program_is_scipys():
@@ -88,7 +92,9 @@ class TestFewDocuments:
         [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1], [0] * 4 + [1] * 2]
     )
     # A bias near 0 leaves one coefficient to each problem.
-    PRIOR = WeightsPrior(bias_scale=1e-3, population_scale=1.5, scale=1.0, log_scale_sd=0.5)
+    PRIOR = WeightHyperparameters(
+        bias_scale=1e-3, population_scale=1.5, scale=1.0, log_scale_sd=0.5
+    )
 
     def exact(self):
         """Return the posterior mean of each weight, by sums over mu, tau and the weight."""
@@ -143,7 +149,9 @@ def test_a_hundred_problems_leave_the_weights_even():
         evidence = 1.5 * rng.standard_normal((60, 1)) + rng.standard_normal((60, 2))
         positive = rng.random(60) < special.expit(evidence @ [0.8, 0.2] - 2.0)
         designs.append(Design(np.c_[np.ones(60), evidence], -2.0, positive, np.ones(60)))
-    found = draw_weights(fit_modes(designs, np.array([0.5, 0.5]), WeightsPrior()), 500, rng)
+    found = draw_weights(
+        fit_modes(designs, np.array([0.5, 0.5]), WeightHyperparameters()), 500, rng
+    )
     assert max(each.pareto_k for each in found) < 0.6
     assert min(each.effective for each in found) > 450
     # All borrow from each other: what is known of the population's weights is known of each.
@@ -161,7 +169,9 @@ def test_uneven_weights_are_not_trusted():
 
 def test_the_mode_follows_other_evidence_to_where_labels_have_it():
     """Evidence that is off by a constant and a factor changes no log-odds where priors are wide."""
-    wide = WeightsPrior(bias_scale=50.0, population_scale=50.0, scale=50.0, log_scale_sd=0.01)
+    wide = WeightHyperparameters(
+        bias_scale=50.0, population_scale=50.0, scale=50.0, log_scale_sd=0.01
+    )
     design = case("three problems").designs()[2]
     found = draw_weights(fit_modes([design], CENTRE, wide), 100, np.random.default_rng(0))[0]
     evidence = design.columns[:, 1:]
@@ -179,7 +189,9 @@ def test_no_move_without_other_evidence():
 
 def test_the_mode_follows_the_evidence_that_moderators_multiply():
     """Evidence halved and coefficients doubled are the same log-odds where priors are wide."""
-    wide = WeightsPrior(bias_scale=50.0, population_scale=50.0, scale=50.0, log_scale_sd=0.01)
+    wide = WeightHyperparameters(
+        bias_scale=50.0, population_scale=50.0, scale=50.0, log_scale_sd=0.01
+    )
     data, design = case("moderators"), case("moderators").designs()[0]
     found = draw_weights(fit_modes([design], CENTRE, wide), 100, np.random.default_rng(0))[0]
     own = data.problem == 0

@@ -13,8 +13,8 @@ from bayescal.fitting.engines.classifier_weights.engine import (
 from bayescal.fitting.engines.classifier_weights.model import (
     Design,
     Scales,
+    WeightHyperparameters,
     WeightsPopulation,
-    WeightsPrior,
     centre_of_weights,
     find_mode,
     interactions,
@@ -25,7 +25,7 @@ from tests.weights_cases import CENTRE, NAMES, case
 
 def joint(name, scales=None):
     return WeightsPopulation(
-        case(name).designs(), CENTRE, WeightsPrior(), scales or Scales(0.2, 0.3, 0.0)
+        case(name).designs(), CENTRE, WeightHyperparameters(), scales or Scales(0.2, 0.3, 0.0)
     )
 
 
@@ -48,7 +48,9 @@ def test_the_evidence_is_the_integral_of_one_coefficient():
     rng = np.random.default_rng(0)
     positive = np.arange(12) < 3
     design = Design(np.c_[np.ones(12), np.zeros((12, 2))], -1.0, positive, np.ones(12))
-    model = WeightsPopulation([design], np.full(2, 0.5), WeightsPrior(), Scales(0.2, 1.0, 0.0))
+    model = WeightsPopulation(
+        [design], np.full(2, 0.5), WeightHyperparameters(), Scales(0.2, 1.0, 0.0)
+    )
 
     def density(b):
         log_odds = np.where(positive, 1.0, -1.0) * (b - 1.0)
@@ -57,7 +59,9 @@ def test_the_evidence_is_the_integral_of_one_coefficient():
     exact = np.log(integrate.quad(density, -5, 5)[0])
     assert find_mode(model).log_evidence == pytest.approx(exact, abs=0.01)
     # Coefficients that the labels know nothing of keep their prior.
-    found = draw_weights(fit_modes([design], np.full(2, 0.5), WeightsPrior()), 4000, rng)[0]
+    found = draw_weights(fit_modes([design], np.full(2, 0.5), WeightHyperparameters()), 4000, rng)[
+        0
+    ]
     assert found.draws[:, 1:].mean(axis=0) == pytest.approx(0.5, abs=0.02)
 
 
@@ -80,7 +84,8 @@ def test_a_weight_is_a_number_of_repetitions():
         design.columns[rows], design.offset, design.positive[rows], np.ones(rows.size)
     )
     one, other = (
-        fit_modes([each], CENTRE, WeightsPrior()).points[0] for each in (weighted, repeated)
+        fit_modes([each], CENTRE, WeightHyperparameters()).points[0]
+        for each in (weighted, repeated)
     )
     np.testing.assert_allclose(one, other, atol=1e-8)
 
@@ -172,7 +177,7 @@ class TestCentre:
 
 def test_scales_must_be_positive():
     with pytest.raises(ValueError, match="bias_scale must be positive"):
-        WeightsPrior(bias_scale=0.0)
+        WeightHyperparameters(bias_scale=0.0)
 
 
 def test_the_mean_of_a_skew_posterior_is_foreseen():

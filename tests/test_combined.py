@@ -240,12 +240,12 @@ def test_a_weight_of_two_repeats_the_document():
         ({"parts": "trees"}, "parts must be one of 'auto', 'combined', .* got 'trees'"),
         ({"parts": "combined", "inference": "nuts"}, "parts='combined' needs inference='exact'"),
         ({"parts": "monotone", "inference": "mle"}, "parts='monotone' needs inference='exact'"),
-        ({"parts": Monotone(hyperparameters={"walk": 1.0})}, "of Monotone are .* got 'walk'"),
+        ({"parts": Monotone(prior_knowledge={"walk": 1.0})}, "of Monotone may hold .* got 'walk'"),
         (
-            {"parts": ["combined", Monotone(hyperparameters={"walk_scale": -1.0})]},
+            {"parts": ["combined", Monotone(prior_knowledge={"walk_scale": -1.0})]},
             "walk_scale must be positive",
         ),
-        ({"parts": Logistic(hyperparameters={"theta_scale": 1.0})}, "got 'theta_scale'"),
+        ({"parts": Logistic(prior_knowledge={"theta_scale": 1.0})}, "got 'theta_scale'"),
     ],
 )
 def test_settings_that_are_none(settings, message):

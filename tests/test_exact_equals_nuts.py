@@ -16,7 +16,7 @@ from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, store
 def apart(family, n_positive, hyperparameters=None):
     """Return the distance of the engine from NUTS in standard errors: (statistic, quantity)."""
     scores, positive, new = two_classes(n_positive)
-    densities = Densities(family, hyperparameters=hyperparameters)
+    densities = Densities(family, prior_knowledge=hyperparameters)
     calibrator = ScoreCalibrator(densities, draws=10_000, random_state=2)
     drawn = of_densities(calibrator.fit(scores, positive), new)
     reference = stored(f"{family}, {n_positive} positives")

@@ -161,7 +161,7 @@ def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
     [
         (Monotone(n_segments=0), "n_segments must be a positive whole number, got 0"),
         (Monotone(n_segments=2.5), "n_segments must be a positive whole number, got 2.5"),
-        (Logistic(hyperparameters={"n_segments": 3}), "of Logistic are .* got 'n_segments'"),
+        (Logistic(prior_knowledge={"n_segments": 3}), "of Logistic may hold .* got 'n_segments'"),
     ],
 )
 def test_other_numbers_of_pieces_are_refused(parts, message):

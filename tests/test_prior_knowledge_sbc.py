@@ -48,7 +48,7 @@ class OneMore(DataSet):
     @cached_property
     def history(self):
         """Return those before it, fitted together."""
-        fitted = TopicCalibrator(parts=FAMILY, draws=250, random_state=0, hyperparameters=UNITS)
+        fitted = TopicCalibrator(parts=FAMILY, draws=250, random_state=0, prior_knowledge=UNITS)
         return fitted.fit(*self.past)
 
 

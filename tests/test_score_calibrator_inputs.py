@@ -88,7 +88,7 @@ def test_wrong_data(arguments, message):
         ),
         ({"parts": Program("laplas"), "inference": "nuts"}, "no program 'laplas'.* 'laplace'"),
         (
-            {"parts": Densities("laplace", hyperparameters={"theta_scale": 1.0})},
+            {"parts": Densities("laplace", prior_knowledge={"theta_scale": 1.0})},
             "priors, which inference='mle' has none of",
         ),
         ({"parts": Program("laplace")}, "inference='mle' would ignore Program"),
@@ -97,8 +97,8 @@ def test_wrong_data(arguments, message):
             "averaging='evidence' needs inference='exact'",
         ),
         (
-            {"parts": Densities(hyperparameters={"slope": 1}), "inference": "exact"},
-            "hyperparameters of Densities are .* got 'slope'",
+            {"parts": Densities(prior_knowledge={"slope": 1}), "inference": "exact"},
+            "prior_knowledge of Densities may hold .* got 'slope'",
         ),
         ({"units": {"centre": 0.0, "spread": 0}}, "spread must be positive"),
         ({"units": {"centre": np.nan, "spread": 1.0}}, "centre must be finite, got nan"),
@@ -106,7 +106,7 @@ def test_wrong_data(arguments, message):
         (
             {
                 "inference": "exact",
-                "parts": Densities("laplace", hyperparameters={"share_alpha": 1}),
+                "parts": Densities("laplace", prior_knowledge={"share_alpha": 1}),
             },
             "hyperparameters of family 'laplace' are centre.*got 'share_alpha'",
         ),

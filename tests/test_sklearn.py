@@ -75,7 +75,7 @@ def test_one_dimensional_checks_pass_too():
 
 def test_clone_and_parameters():
     calibrator = ScoreCalibrator(
-        [Densities("gaussian", hyperparameters={"theta_scale": 3.0}), Monotone(n_segments=3)],
+        [Densities("gaussian", prior_knowledge={"theta_scale": 3.0}), Monotone(n_segments=3)],
         NUTS({"tune": 500}),
         draws=7,
     )

@@ -38,7 +38,7 @@ def close(values, expected):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return TopicCalibrator(**FEW, hyperparameters=GIVEN | {"n_segments": 3}).fit(*ALL)
+    return TopicCalibrator(**FEW, prior_knowledge=GIVEN | {"n_segments": 3}).fit(*ALL)
 
 
 def usual():
@@ -65,7 +65,7 @@ def usual():
 )
 def test_defaults_that_are_given_change_no_bit(settings, given):
     one, other = (
-        TopicCalibrator(**FEW, **settings, hyperparameters=each).fit(*ALL) for each in (given, None)
+        TopicCalibrator(**FEW, **settings, prior_knowledge=each).fit(*ALL) for each in (given, None)
     )
     assert one.posterior_.equals(other.posterior_)
 
@@ -94,7 +94,7 @@ def test_populations_are_where_they_are_said_to_be(fitted):
 @pytest.mark.slow
 def test_they_are_kept_in_files_and_shown_in_reports(fitted, tmp_path):
     again = load(fitted.save(tmp_path / "topics.nc"))
-    assert json.dumps(again.hyperparameters) == json.dumps(fitted.hyperparameters)
+    assert json.dumps(again.prior_knowledge) == json.dumps(fitted.prior_knowledge)
     np.testing.assert_array_equal(again.predict_proba(*ALL[::2]), fitted.predict_proba(*ALL[::2]))
     assert again.diagnostics_ == fitted.diagnostics_
     formulas = [shown(line) for block in model_of(again, several=True) for line in block.formulas]
@@ -105,9 +105,9 @@ def test_they_are_kept_in_files_and_shown_in_reports(fitted, tmp_path):
 
 def test_arrays_are_kept_as_numbers(tmp_path):
     given = {"log_scale": np.array([0.0, 0.5]), "spread": np.float64(2.0)}
-    fitted = TopicCalibrator(**FEW, parts="gaussian", hyperparameters=given).fit(*ALL)
+    fitted = TopicCalibrator(**FEW, parts="gaussian", prior_knowledge=given).fit(*ALL)
     again = load(fitted.save(tmp_path / "topics.nc"))
-    assert again.hyperparameters == {"log_scale": [0.0, 0.5], "spread": 2.0}
+    assert again.prior_knowledge == {"log_scale": [0.0, 0.5], "spread": 2.0}
     assert float(again.posterior_["constant_data"]["spread"]) == 2.0
 
 
@@ -121,7 +121,7 @@ def test_arrays_are_kept_as_numbers(tmp_path):
 )
 def test_added_topics_are_drawn_under_them(pooling, given, tmp_path):
     given = given | {"centre": 5.0 * (pooling != "partial"), "spread": 1.0}
-    calibrator = TopicCalibrator(pooling, "gaussian", hyperparameters=given, **FEW).fit(*ALL)
+    calibrator = TopicCalibrator(pooling, "gaussian", prior_knowledge=given, **FEW).fit(*ALL)
     again = load(calibrator.save(tmp_path / "topics.nc"))
     again.add_topics(SCORES[:6], LABELS[:6], ["new"] * 6)
     modes = again.posterior_["posterior"]["theta"].sel(topic="new")
@@ -146,11 +146,11 @@ def test_the_prior_of_topics_by_themselves_is_a_score_calibrators(family):
 def test_topics_by_themselves_are_as_by_score_calibrators():
     given = {"theta_scale": 0.1, "width_scale": 3.0, "prior_alpha": 30.0, "spread": 2.0}
     mine, at = TOPICS == "crude", np.linspace(-2.0, 4.0, 9)
-    settings = {"parts": "gaussian", "draws": 2000, "hyperparameters": given}
+    settings = {"parts": "gaussian", "draws": 2000, "prior_knowledge": given}
     own = {name: value for name, value in given.items() if name != "spread"}
     centre = ScoreCalibrator("gaussian", "mle").fit(SCORES[mine], LABELS[mine]).units_["centre"]
     alone = ScoreCalibrator(
-        Densities("gaussian", hyperparameters=own),
+        Densities("gaussian", prior_knowledge=own),
         units={"centre": centre, "spread": given["spread"]},
         draws=2000,
         random_state=0,
@@ -168,7 +168,7 @@ def test_the_sampler_hands_them_to_the_program(monkeypatch):
     monkeypatch.setattr(nuts.programs, "load", lambda _: program)
     monkeypatch.setattr(nuts, "draw_posterior", lambda *_, **__: 1 / 0)
     given = {"log_width": (0.5, 0.2), "logit_rate": [-1, 1], "centre": 3.0}
-    calibrator = TopicCalibrator(parts="laplace", inference="nuts", hyperparameters=given)
+    calibrator = TopicCalibrator(parts="laplace", inference="nuts", prior_knowledge=given)
     with pytest.raises(ZeroDivisionError):
         calibrator.fit(*ALL)
     expected = {"log_width": (0.5, 0.2), "logit_rate": (-1.0, 1.0), "centre": 3.0}
@@ -208,16 +208,18 @@ def test_base_rates_are_as_fine_under_a_wide_prior():
 )
 def test_what_is_refused(settings, given, message):
     with pytest.raises(ValueError, match=message):
-        TopicCalibrator(**settings, hyperparameters=given).fit(*ALL)
+        TopicCalibrator(**settings, prior_knowledge=given).fit(*ALL)
 
 
 def test_one_topic_has_no_population_to_say_anything_of():
     mine = TOPICS == "corn"
     one = tuple(values[mine] for values in ALL)
-    with pytest.raises(ValueError, match="no population, which hyperparameters log_scale are of"):
-        TopicCalibrator(hyperparameters={"log_scale": (0.0, 1.0)}).fit(*one)
+    with pytest.raises(
+        ValueError, match="no population, and prior_knowledge of log_scale is of one"
+    ):
+        TopicCalibrator(prior_knowledge={"log_scale": (0.0, 1.0)}).fit(*one)
     with pytest.warns(UserWarning, match="one topic makes no population"):
-        fitted = TopicCalibrator(**FEW, hyperparameters={"spread": 3.0}).fit(*one)
+        fitted = TopicCalibrator(**FEW, prior_knowledge={"spread": 3.0}).fit(*one)
     assert float(fitted.posterior_["constant_data"]["spread"]) == 3.0
 
 

@@ -256,7 +256,7 @@ def test_a_forgetting_factor_that_is_none(forgetting):
 def test_a_failed_fit_changes_nothing():
     calibrator = first_fit("laplace", draws=20, chains=1)
     before = calibrator.results_
-    calibrator.set_params(parts=Densities(hyperparameters={"no_such_thing": 1.0}))
+    calibrator.set_params(parts=Densities(prior_knowledge={"no_such_thing": 1.0}))
     with pytest.raises(ValueError, match="no_such_thing"):
         calibrator.update([1.0], ["spam"])
     assert calibrator.results_ is before

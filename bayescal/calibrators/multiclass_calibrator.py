@@ -89,6 +89,11 @@ class MulticlassCalibrator(
         different numbers of options: pass a list of sequences, or pad rows with nan.
     position_bias : bool
         For `exchangeable`, whether each position has a bias b.
+    prior_knowledge : dict, optional
+        Hyperparameters of the prior that differ from those learned from other problems: gain (a, b,
+        sd), log G ~ Normal(a + b log min(r, 10), sd^2); warp and asymmetry, the mean and standard
+        deviation of lambda and of c; lapse, the two parameters of the Beta prior of eps; and
+        scales, a dict of the typical sizes of bias, slope, certainty and confusion.
     draws : int
         Posterior draws of each chain.
     chains : int

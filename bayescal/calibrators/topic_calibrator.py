@@ -66,17 +66,17 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         sampler_options, further arguments of pm.sample, and progressbar. There is neither
         "mle" nor "map": the joint density of topics and their population is highest where the
         population has no width.
-    hyperparameters : dict, optional
-        Those of the priors that are not the default. Of the populations (pooling="partial") the
-        keyword arguments of the program models/topics.py: location, log_scale, logit_share,
-        log_concentration, log_shape and log_width of the densities, logit_rate and log_documents of
-        the base rates, each the mean and the standard deviation of a normal prior, as in
-        ``{"log_scale": (0.0, 0.5)}``; and centre and spread, the units of the scores. Of a
-        combination also intercept_location, log_intercept_scale, slope_location and
+    prior_knowledge : dict, optional
+        Hyperparameters of the priors that are not the default. Of the populations
+        (pooling="partial") the keyword arguments of the program models/topics.py: location,
+        log_scale, logit_share, log_concentration, log_shape and log_width of the densities,
+        logit_rate and log_documents of the base rates, each the mean and the standard deviation of
+        a normal prior, as in ``{"log_scale": (0.0, 0.5)}``; and centre and spread, the units of the
+        scores. A combination also has intercept_location, log_intercept_scale, slope_location and
         log_slope_scale, of the same form, of its monotone log-odds, and n_segments, the number of
-        their straight pieces. With pooling="none" they are those of `ScoreCalibrator` with class
-        densities, such as theta_scale, for every topic; with "complete" too, but for prior_alpha
-        and prior_beta: base rates still have a population, with logit_rate and log_documents.
+        their straight pieces. With pooling="none" they are those of `Densities`, such as
+        theta_scale, for every topic; with "complete" too, except prior_alpha and prior_beta: base
+        rates still have a population, with logit_rate and log_documents.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are; of probabilities the log-odds are calibrated. "auto" is "scores", with
         a warning if all of them lie in [0, 1].

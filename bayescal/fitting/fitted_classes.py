@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from bayescal.fitting.engines.multiclass import density
 from bayescal.fitting.engines.multiclass.density import Maps
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
+from bayescal.fitting.engines.multiclass.prior import read_hyperparameters
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS
@@ -51,6 +52,7 @@ class ClassParameters:
     _: KW_ONLY
     exchangeable: bool = False
     position_bias: bool = False
+    prior_knowledge: Mapping[str, Any] | None = None
     draws: int = 100
     chains: int = 4
     random_state: Any = None
@@ -390,6 +392,7 @@ def fit_multiclass(
 
 def _check(parameters: ClassParameters) -> None:
     validation.check_choice("scores_are", parameters.scores_are, SCORES_ARE)
+    read_hyperparameters(parameters.prior_knowledge)
     validation.check_flag(
         exchangeable=parameters.exchangeable, position_bias=parameters.position_bias
     )
@@ -427,6 +430,7 @@ def fit_documents(
             rng=validation.generator(parameters.random_state),
             exchangeable=parameters.exchangeable,
             position_bias=parameters.position_bias,
+            prior=read_hyperparameters(parameters.prior_knowledge),
             unit=unit,
         )
     share = _share(BlockedMap(drawn.design, drawn.maps), data)

@@ -45,7 +45,7 @@ class TopicParameters:
     parts: str = AUTO
     _: KW_ONLY
     inference: str | NUTS = "exact"
-    hyperparameters: Mapping[str, Any] | None = None
+    prior_knowledge: Mapping[str, Any] | None = None
     new_topics: str = "population"
     scores_are: str = AUTO
     positive: Any = None
@@ -145,7 +145,7 @@ class FittedTopics(Fit[TopicParameters]):
         """Return the topics as problems by name; `strict` leaves new topics without an answer."""
         parameters, families = self.parameters, self.families
         hyperparameters = read_hyperparameters(
-            parameters.hyperparameters, parameters.pooling, families
+            parameters.prior_knowledge, parameters.pooling, families
         )
         inference = parameters.inference
         return ResultsProblems(
@@ -220,7 +220,7 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     return TopicOptions(
         families=families,
         pooling=pooling,
-        hyperparameters=read_hyperparameters(parameters.hyperparameters, pooling, families),
+        hyperparameters=read_hyperparameters(parameters.prior_knowledge, pooling, families),
         chains=parameters.chains,
         draws=parameters.draws,
         scores_are=resolve_scores(parameters.scores_are),
@@ -234,10 +234,10 @@ def for_topics(options: TopicOptions, parameters: TopicParameters, topics: int) 
     """Return the options for so many topics: one makes no population."""
     if topics > 1 or options.pooling != "partial":
         return options
-    if of_population := sorted(set(parameters.hyperparameters or {}) - set(UNITS)):
+    if of_population := sorted(set(parameters.prior_knowledge or {}) - set(UNITS)):
         raise ValueError(
-            f"one topic makes no population, which hyperparameters {', '.join(of_population)} are"
-            " of: give further topics, or pooling='none' and its hyperparameters."
+            f"one topic makes no population, and prior_knowledge of {', '.join(of_population)} is"
+            " of one: give further topics, or pooling='none' and its hyperparameters."
         )
     warn_user("one topic makes no population: it is fitted by itself, as pooling='none' would.")
     return replace(options, pooling="none", families=families_of(parameters, "none"), sampler=None)

@@ -133,6 +133,9 @@ class Population:
     def __copy__(self) -> Self:
         return self
 
+    def __sklearn_clone__(self) -> Self:
+        return self
+
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
         return self
 

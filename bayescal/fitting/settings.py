@@ -382,7 +382,7 @@ def _check_hyperparameters(part: ConfiguredPart) -> None:
     known = PARTS[part.name].hyperparameters
     if unknown := sorted(set(part.given_hyperparameters()) - known):
         raise ValueError(
-            f"hyperparameters of {type(part).__name__} are {', '.join(sorted(known))}; got"
+            f"prior_knowledge of {type(part).__name__} may hold {', '.join(sorted(known))}; got"
             f" {', '.join(map(repr, unknown))}."
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayescal.fitting.engines.multiclass.engine import fit_map
-from bayescal.fitting.engines.multiclass.prior import MapPrior
+from bayescal.fitting.engines.multiclass.prior import MapHyperparameters
 from bayescal.fitting.fitted_classes import BlockedMap
 from studies.multiclass.measures import coverage, losses
 from studies.multiclass.methods import Method, available
@@ -24,7 +24,12 @@ Row = dict[str, Any]
 
 
 def measure(
-    folder: Path, name: str, size: int, repetition: int, prior: MapPrior | None, peers: bool
+    folder: Path,
+    name: str,
+    size: int,
+    repetition: int,
+    prior: MapHyperparameters | None,
+    peers: bool,
 ) -> list[Row]:
     """Return a row for each method, fitted to one sample of a problem."""
     sample = split(folder, name, size, repetition)
@@ -47,7 +52,7 @@ def measure(
 
 
 def of_ours(
-    scores: Floats, labels: Labels, new: Floats, truth: Labels, prior: MapPrior, seed: int
+    scores: Floats, labels: Labels, new: Floats, truth: Labels, prior: MapHyperparameters, seed: int
 ) -> Row:
     """Return losses, coverage, R-hat and seconds of the Bayesian map."""
     rng = np.random.default_rng(seed)

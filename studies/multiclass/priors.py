@@ -17,7 +17,7 @@ import numpy as np
 from bayescal.fitting.engines.multiclass.density import GLOBALS, Likelihood, Maps, Posterior
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap
 from bayescal.fitting.engines.multiclass.mode import derivatives, first_map
-from bayescal.fitting.engines.multiclass.prior import BIAS, LARGEST_GAP, LEARNED, MapPrior
+from bayescal.fitting.engines.multiclass.prior import BIAS, LARGEST_GAP, LEARNED, MapHyperparameters
 from studies.multiclass.problems import GROUP_OF, MOST_CLASSES, PROBLEMS, Floats, Labels, load
 
 DOCUMENTS = 1500
@@ -81,7 +81,7 @@ def find_all(folder: Path) -> list[Found]:
     return [(each.group, each.log_gap, *each.likelihood()) for each in read_all(folder)]
 
 
-def learn(found: list[Found], without: str | None = None) -> MapPrior:
+def learn(found: list[Found], without: str | None = None) -> MapHyperparameters:
     """Return the prior that the problems of all groups but one give."""
     kept = [each for each in found if each[0] != without]
     groups = [each[0] for each in kept]
@@ -108,7 +108,7 @@ def learn(found: list[Found], without: str | None = None) -> MapPrior:
 
 
 def _combined(
-    prior: MapPrior, gap: float, mean: Floats, precision: Floats
+    prior: MapHyperparameters, gap: float, mean: Floats, precision: Floats
 ) -> tuple[Floats, Floats]:
     """Return posterior mean and variances of one problem's parameters."""
     own, sd = prior.of_globals(float(np.exp(gap)))

@@ -31,7 +31,7 @@ from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.averaged_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model
 from bayescal.fitting.engines.classifier_weights.engine import Weights
-from bayescal.fitting.engines.classifier_weights.model import Design, WeightsPrior
+from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.inference.stacking import log_scores
 from bayescal.support.numerics import class_prior
@@ -189,7 +189,7 @@ class Bayesian(Combined):
     moves: Floats = field(repr=False)
     # (n,): log-odds of the documents fitted, by coefficients of the other folds
     cross_validated: Floats = field(repr=False)
-    prior: WeightsPrior  # Prior of the coefficients
+    prior: WeightHyperparameters  # Prior of the coefficients
 
     @property
     def held_out(self) -> Floats:
@@ -264,7 +264,7 @@ class Bayes(Combiner):
     """The Bayesian combination."""
 
     # Scales of bias, weights and indicators' coefficients.
-    prior: WeightsPrior = field(default_factory=WeightsPrior)
+    prior: WeightHyperparameters = field(default_factory=WeightHyperparameters)
     draws: int = DRAWS  # How many draws of the coefficients
     weight_shifts: bool = False  # Whether indicators shift weights too
     gives_log_odds: bool = True

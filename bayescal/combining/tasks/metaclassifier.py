@@ -262,7 +262,7 @@ def seeded_clone(classifier: Any, rng: np.random.Generator) -> Any:
 # are then weighted by its own labels' likelihood.
 
 # In units of inputs with standard deviation 1.
-PRIOR = weights_model.WeightsPrior(
+PRIOR = weights_model.WeightHyperparameters(
     bias_scale=2.0, population_scale=2.0, scale=0.3, log_scale_sd=0.6
 )
 DRAWS = 1000
@@ -334,7 +334,7 @@ class TaskWeights(Metaclassifier):
     """Hierarchical logistic regression."""
 
     # Its scales; those of indicators are not used, for all inputs have a population
-    prior: weights_model.WeightsPrior = PRIOR
+    prior: weights_model.WeightHyperparameters = PRIOR
 
     @one_blas_thread()
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:

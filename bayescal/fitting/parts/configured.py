@@ -83,7 +83,7 @@ class ConfiguredPart(Configured):
 
     def given_hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters of its priors that are not the default."""
-        return _as_dict(self.get_params().get("hyperparameters"))
+        return _as_dict(self.get_params().get("prior_knowledge"))
 
 
 @dataclass(repr=False)
@@ -115,7 +115,7 @@ class Densities(ConfiguredPart):
     scale_floor : "auto", float or None
         The floor under the widths of maximum likelihood, in score units; None means no floor, and
         "auto" 1.5 / sqrt(n) times the spread of the scores.
-    hyperparameters : dict, optional
+    prior_knowledge : dict, optional
         Hyperparameters of the densities' priors that are not the default: theta_scale,
         share_alpha, share_beta, width_shape, width_scale, prior_alpha, prior_beta; see models/.
     """
@@ -128,7 +128,7 @@ class Densities(ConfiguredPart):
     monotone: bool = False
     candidates: str = "exact"
     scale_floor: ScaleFloorOption = "auto"
-    hyperparameters: Mapping[str, float] | None = None
+    prior_knowledge: Mapping[str, float] | None = None
 
     def check(self, inference: str) -> None:
         """Raise ValueError if an option is not legal, or not with an inference."""
@@ -145,10 +145,10 @@ class Densities(ConfiguredPart):
             for option, is_asked in asked.items():
                 if is_asked and inference != "exact":
                     raise ValueError(f"{option} needs inference='exact', got {inference!r}.")
-            if self.hyperparameters and inference == "mle":
+            if self.prior_knowledge and inference == "mle":
                 raise ValueError(
-                    "hyperparameters are of priors, which inference='mle' has none of: leave them"
-                    " out, or choose 'map', 'nuts' or 'exact'."
+                    "prior_knowledge sets priors, and inference='mle' has none: leave it out, or"
+                    " choose 'map', 'nuts' or 'exact'."
                 )
 
 
@@ -165,7 +165,7 @@ class Monotone(ConfiguredPart):
     warp : "auto", "none", "average" or float
         See `Densities`. The likeliest warp is chosen: "auto" chooses from none, one spread and,
         where a quarter of the scores lie within a thousandth of a spread, the width of these.
-    hyperparameters : dict, optional
+    prior_knowledge : dict, optional
         Hyperparameters of the priors that are not the default, see
         `bayescal.fitting.engines.monotone.density.Prior`.
     """
@@ -174,7 +174,7 @@ class Monotone(ConfiguredPart):
 
     n_segments: int | None = None
     warp: str | float = AUTO
-    hyperparameters: Mapping[str, float] | None = None
+    prior_knowledge: Mapping[str, float] | None = None
 
     def given_hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters that are not the default, and the number of pieces."""
@@ -191,7 +191,7 @@ class Logistic(ConfiguredPart):
     ----------
     warp : "auto", "none", "average" or float
         See `Densities`; the likeliest warp is chosen, and "auto" is "none".
-    hyperparameters : dict, optional
+    prior_knowledge : dict, optional
         Hyperparameters of the priors that are not the default, see
         `bayescal.fitting.engines.monotone.density.Prior`.
     """
@@ -199,7 +199,7 @@ class Logistic(ConfiguredPart):
     name: ClassVar[str] = "logistic"
 
     warp: str | float = AUTO
-    hyperparameters: Mapping[str, float] | None = None
+    prior_knowledge: Mapping[str, float] | None = None
 
 
 @dataclass(repr=False)
@@ -236,23 +236,23 @@ class Program(ConfiguredPart):
     ----------
     program : str or Path
         A name from `bayescal.distributions.programs.available()`, or the path of a .py file.
-    hyperparameters : dict, optional
+    prior_knowledge : dict, optional
         Keyword arguments of the program's `model`, such as theta_scale; see models/README.md.
 
     Examples
     --------
-    >>> Program("logistic", hyperparameters={"slope_scale": 0.5})
-    Program(program='logistic', hyperparameters={'slope_scale': 0.5})
+    >>> Program("logistic", prior_knowledge={"slope_scale": 0.5})
+    Program(program='logistic', prior_knowledge={'slope_scale': 0.5})
     """
 
     name: ClassVar[str] = PROGRAM
 
     program: str | Path
-    hyperparameters: Mapping[str, Any] | None = None
+    prior_knowledge: Mapping[str, Any] | None = None
 
     def changed(self) -> dict[str, Any]:
         """Return the options that are not the default, the program first."""
-        own = {} if self.hyperparameters is None else {"hyperparameters": self.hyperparameters}
+        own = {} if self.prior_knowledge is None else {"prior_knowledge": self.prior_knowledge}
         return {"program": self.program} | own
 
     def record(self) -> ProgramRecord:
@@ -470,14 +470,15 @@ def _named(part: ConfiguredPart) -> Iterator[None]:
         raise ValueError(f"{type(part).__name__}: {err}") from None
 
 
-def _as_dict(hyperparameters: Any) -> dict[str, Any]:
-    if hyperparameters is None:
+def _as_dict(prior_knowledge: Any) -> dict[str, Any]:
+    if prior_knowledge is None:
         return {}
-    if not isinstance(hyperparameters, Mapping):
+    if not isinstance(prior_knowledge, Mapping):
         raise ValueError(
-            f"hyperparameters must be a dict of numbers by name, got {hyperparameters!r}."
+            "prior_knowledge must be a dict of hyperparameters by name, such as"
+            f" {{'theta_scale': 2.0}}, got {prior_knowledge!r}."
         )
-    return dict(hyperparameters)
+    return dict(prior_knowledge)
 
 
 def _asinh_scales(warp: Any) -> tuple[float, ...] | None:

@@ -100,7 +100,7 @@ def describe_topics(
 
 def _describe_around(population: Population) -> list[Block]:
     """Return the model of a problem that was fitted as one more topic of a population."""
-    families, hyper = population.of_families, population.parameters["hyperparameters"]
+    families, hyper = population.of_families, population.parameters["prior_knowledge"]
     hyperparameters = read_hyperparameters(hyper, "partial", families)
     return [
         Block("inference", {"method": "exact"}),

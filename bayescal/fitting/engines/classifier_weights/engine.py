@@ -22,8 +22,8 @@ from scipy import special
 from bayescal.fitting.engines.classifier_weights.model import (
     Design,
     JointMode,
+    WeightHyperparameters,
     WeightsPopulation,
-    WeightsPrior,
     find_mode,
     mode_of_one,
 )
@@ -212,7 +212,7 @@ class GridModes:
         ]
 
 
-def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) -> GridModes:
+def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightHyperparameters) -> GridModes:
     """Return the joint modes of all problems over the grid of scales."""
     has_shifts = any(each.size - each.weight_shifts > centre.size + 1 for each in designs)
     dimensions = 1 + has_shifts + any(each.weight_shifts for each in designs)

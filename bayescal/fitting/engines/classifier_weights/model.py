@@ -119,7 +119,7 @@ def interactions(evidence: Floats, moderators: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class WeightsPrior:
+class WeightHyperparameters:
     """Scales of the prior; all positive."""
 
     bias_scale: float = 0.5  # standard deviation of a problem's bias, natural log-odds
@@ -193,7 +193,7 @@ class WeightsPopulation:
 
     designs: Sequence[Design]  # of each problem; the same classifiers in all
     centre: Floats  # prior mean of the population's weights, (m,)
-    prior: WeightsPrior
+    prior: WeightHyperparameters
     scales: Scales  # tau, kappa and rho
 
     def precision(self, k: int) -> Floats:

@@ -23,7 +23,7 @@ from bayescal.fitting.engines.multiclass.density import (
 )
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, softmax, warp
 from bayescal.fitting.engines.multiclass.mode import FirstMap
-from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
+from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapHyperparameters
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
@@ -125,7 +125,11 @@ class NormalMaps:
     total: float
 
     def draw(
-        self, size: int, used: NDArray[np.bool_], prior: MapPrior, rng: np.random.Generator
+        self,
+        size: int,
+        used: NDArray[np.bool_],
+        prior: MapHyperparameters,
+        rng: np.random.Generator,
     ) -> Maps:
         """Return draws."""
         noise = rng.standard_normal((size, len(self.root), self.root.shape[1]))
@@ -138,7 +142,11 @@ class NormalMaps:
 
 
 def fit_blocks(
-    documents: ChunkedDocuments, first: FirstMap, mean: Floats, sd: Floats, prior: MapPrior
+    documents: ChunkedDocuments,
+    first: FirstMap,
+    mean: Floats,
+    sd: Floats,
+    prior: MapHyperparameters,
 ) -> NormalMaps:
     """Return the normal approximation around the mode, from a first map."""
     design = documents.design

@@ -15,7 +15,7 @@ from bayescal.fitting.engines.multiclass.features import (
     softmax,
     warp,
 )
-from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapPrior
+from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapHyperparameters
 from bayescal.support.validation import Floats, Integers
 
 GLOBALS = 3  # log G, lambda, c
@@ -184,7 +184,7 @@ class Likelihood:
         return float(4.0 * lapse * (1.0 - lapse) ** 3 * total)
 
 
-def lapse_prior(root: Floats, prior: MapPrior) -> tuple[Floats, Floats]:
+def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats]:
     """
     Return the log density of a lapse rate by w, the root of its odds, and the derivative.
 
@@ -233,7 +233,7 @@ class Posterior:
     likelihood: Likelihood
     mean: Floats  # prior means of the globals, (3,)
     sd: Floats
-    prior: MapPrior
+    prior: MapHyperparameters
     block: Integers  # of each used coefficient, positions in `names`, (P,)
     names: tuple[str, ...]  # of the blocks that have coefficients
     used: Integers  # positions of the used coefficients in a flat (rows, K)
@@ -245,7 +245,7 @@ class Posterior:
         likelihood: Likelihood,
         mean: Floats,
         sd: Floats,
-        prior: MapPrior,
+        prior: MapHyperparameters,
         used: NDArray[np.bool_],
     ) -> Self:
         """Return the posterior of documents, with the coefficients that exist."""

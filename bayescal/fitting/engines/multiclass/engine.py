@@ -29,7 +29,7 @@ from bayescal.fitting.engines.multiclass.mode import (
     find_mode,
     first_map,
 )
-from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapPrior
+from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapHyperparameters
 from bayescal.inference.hamiltonian import Chains, in_two_threads, sample, split_rhat
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
@@ -70,7 +70,7 @@ def fit_map(
     chains: int,
     draws: int,
     rng: np.random.Generator,
-    prior: MapPrior = LEARNED,
+    prior: MapHyperparameters = LEARNED,
     exchangeable: bool = False,
     position_bias: bool = False,
     unit: float | None = None,
@@ -147,7 +147,7 @@ def _normal_draws(
     chains: int,
     draws: int,
     rng: np.random.Generator,
-    prior: MapPrior,
+    prior: MapHyperparameters,
 ) -> MapDraws:
     """Return independent draws from the normal approximation for many scores."""
     documents = ChunkedDocuments(log_p, label, weight, start_at.design)
@@ -175,7 +175,7 @@ class FirstFit:
     sd: Floats
 
     def posterior(
-        self, log_p: Floats, label: Integers, weight: Floats | None, prior: MapPrior
+        self, log_p: Floats, label: Integers, weight: Floats | None, prior: MapHyperparameters
     ) -> Posterior:
         """Return the posterior density of all parameters."""
         features = self.design.features(ScoredOptions.of(log_p, self.design.unit))
@@ -188,7 +188,7 @@ def first_fit(
     label: Integers,
     weight: Floats | None,
     *,
-    prior: MapPrior = LEARNED,
+    prior: MapHyperparameters = LEARNED,
     exchangeable: bool = False,
     position_bias: bool = False,
     unit: float | None = None,

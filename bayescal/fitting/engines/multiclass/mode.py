@@ -23,7 +23,7 @@ from bayescal.fitting.engines.multiclass.features import (
     softmax,
     warp,
 )
-from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapPrior
+from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapHyperparameters
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
@@ -49,7 +49,7 @@ def first_map(
     scored: ScoredOptions,
     label: Integers,
     weight: Floats | None,
-    prior: MapPrior,
+    prior: MapHyperparameters,
     mean: Floats,
     sd: Floats,
     *,

@@ -1,12 +1,13 @@
 """Priors of calibration maps of several classes, learned from earlier problems."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, as_reals, check_positive
 
 BIAS, SLOPE, CERTAINTY, CONFUSION = BLOCKS = ("bias", "slope", "certainty", "confusion")
 FREEDOM = 2.0  # degrees of freedom of the scaled inverse chi-squared priors of the scales
@@ -17,7 +18,7 @@ _SCALES = MappingProxyType({BIAS: 0.25, SLOPE: 0.12, CERTAINTY: 0.12, CONFUSION:
 
 
 @dataclass(frozen=True)
-class MapPrior:
+class MapHyperparameters:
     """
     The prior of a calibration map of several classes.
 
@@ -56,5 +57,44 @@ class MapPrior:
         return float(self.scales[block] * smaller)
 
 
-LEARNED = MapPrior()
+LEARNED = MapHyperparameters()
 """Learned from the problems that `docs/validation/multiclass.md` lists."""
+
+
+def read_hyperparameters(stated: Any) -> MapHyperparameters:
+    """Return the learned prior with the hyperparameters that users state in its place."""
+    if stated is None:
+        return LEARNED
+    if not isinstance(stated, Mapping):
+        raise ValueError(
+            "prior_knowledge must be a dict of hyperparameters by name, such as"
+            f" {{'warp': (1.0, 0.5)}}, got {stated!r}."
+        )
+    known = vars(LEARNED)
+    if unknown := sorted(set(stated) - set(known)):
+        raise ValueError(
+            f"prior_knowledge of several classes may hold {', '.join(known)}; got"
+            f" {', '.join(map(repr, unknown))}."
+        )
+    values = dict(stated)
+    scales = values.pop("scales", {})
+    if not isinstance(scales, Mapping) or set(scales) - set(BLOCKS):
+        raise ValueError(
+            f"prior_knowledge: scales must be a dict of {', '.join(BLOCKS)}, got {scales!r}."
+        )
+    check_positive(**{f"the scale of {name}": scale for name, scale in scales.items()})
+    numbers: dict[str, Any] = {
+        name: _numbers(name, value, len(known[name])) for name, value in values.items()
+    }
+    return replace(LEARNED, scales={**LEARNED.scales, **scales}, **numbers)
+
+
+def _numbers(name: str, value: Any, size: int) -> tuple[float, ...]:
+    """Return finite numbers, those that are standard deviations or of a Beta positive."""
+    numbers = as_reals(value, f"prior_knowledge: {name}")
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
+        raise ValueError(f"prior_knowledge: {name} must hold {size} finite numbers, got {value!r}.")
+    positive = numbers if name == "lapse" else numbers[-1:]
+    for each in positive.tolist():
+        check_positive(**{f"prior_knowledge: a scale or count of {name}": each})
+    return tuple(numbers.tolist())

@@ -44,9 +44,9 @@ def read_hyperparameters(
     known = known_names(pooling, families)
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(
-            f"hyperparameters of topics with pooling={pooling!r} and family"
-            f" {', '.join(repr(family.name) for family in families)} are {', '.join(known)}; got"
-            f" {', '.join(map(repr, unknown))}."
+            f"prior_knowledge of topics with pooling={pooling!r} and family"
+            f" {', '.join(repr(family.name) for family in families)} may hold {', '.join(known)};"
+            f" got {', '.join(map(repr, unknown))}."
         )
     segments = values.pop(SEGMENTS, None)
     if segments is not None:
