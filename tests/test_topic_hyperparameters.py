@@ -191,7 +191,7 @@ def test_base_rates_are_as_fine_under_a_wide_prior():
     ("settings", "given", "message"),
     [
         ({}, {"theta_scale": 1.0}, "pooling='partial' and family 'asymmetric_laplace', 'gaussian'"),
-        ({}, {"theta": 1.0}, r"are centre, spread, location, .*, n_segments; got 'theta'"),
+        ({}, {"theta": 1.0}, r"may hold centre, spread, location, .*, n_segments; got 'theta'"),
         ({"parts": "gaussian"}, {"logit_share": (0, 1)}, "log_documents; got 'logit_share'"),
         ({"parts": "gaussian"}, {"n_segments": 3}, "got 'n_segments'"),
         ({"pooling": "none"}, {"log_scale": (0, 1)}, "pooling='none' .* got 'log_scale'"),
