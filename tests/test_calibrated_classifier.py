@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.support.score_checks import ScoresWarning
-from bayescal.support.validation import effective_weights
+from bayescal.support.weighting import effective_weights
 
 pytestmark = pytest.mark.one_era
 

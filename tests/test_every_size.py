@@ -18,7 +18,7 @@ from bayescal.inference.stacking import stack
 from bayescal.metrics import calibration_verdict, class_verdict
 from bayescal.monitoring import audit
 from bayescal.support.score_checks import ScoresWarning
-from bayescal.support.validation import bounded_weights
+from bayescal.support.weighting import bounded_weights
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era

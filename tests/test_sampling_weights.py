@@ -17,7 +17,7 @@ from bayescal import (
     monitoring,
 )
 from bayescal.metrics.inputs import Forecasts
-from bayescal.support.validation import effective_weights, ratio_of_weights
+from bayescal.support.weighting import effective_weights, ratio_of_weights
 
 pytestmark = pytest.mark.one_era
 

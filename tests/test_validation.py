@@ -10,14 +10,13 @@ from bayescal.families import FAMILIES
 from bayescal.support.validation import (
     as_labels,
     as_scores,
-    as_weights,
     check_choice,
     check_fraction,
     check_positive,
     check_same_length,
     check_share,
-    ratio_of_weights,
 )
+from bayescal.support.weighting import as_weights, ratio_of_weights
 
 pytestmark = pytest.mark.one_era
 

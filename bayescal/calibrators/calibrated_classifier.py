@@ -22,7 +22,8 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support import validation as checks
-from bayescal.support.validation import Floats, effective_weights, either_weights, generator
+from bayescal.support.validation import Floats, generator
+from bayescal.support.weighting import effective_weights, either_weights
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.inference import stacking
 from bayescal.inference.importance import smooth
 from bayescal.metrics.sign_test import sign_test
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -375,7 +375,7 @@ def paired_bootstrap(
     validation.check_count("resamples", resamples)
     difference = _differences(loss_a, loss_b)
     size = difference.size
-    own = validation.either_weights(sample_weight, inclusion, size, as_evidence=True)
+    own = weighting.either_weights(sample_weight, inclusion, size, as_evidence=True)
     weight = np.ones(size) if own is None else own
     total = weight * difference
     if groups is not None:

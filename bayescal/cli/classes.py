@@ -189,7 +189,7 @@ def _losses_table(
 ) -> Group:
     from bayescal.calibrators.comparison import paired_bootstrap
     from bayescal.metrics import Losses, pointwise_losses
-    from bayescal.support.validation import either_weights
+    from bayescal.support.weighting import either_weights
 
     level, classes, weights = arguments["level"], np.array(table.classes), table.weights(rows)
     both = (weights.get("sample_weight"), weights.get("inclusion"))

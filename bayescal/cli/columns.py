@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli import files
 from bayescal.cli.terminal import UsageError, usage_errors
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.files import file_row
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ class ColumnReader:
         weights: validation.Floats = reader.scores(column, option)
         with usage_errors():
             if sampled:
-                validation.as_inclusion(weights, weights.size, self.name(column))
+                weighting.as_inclusion(weights, weights.size, self.name(column))
             else:
-                validation.as_weights(weights, weights.size, self.name(column))
+                weighting.as_weights(weights, weights.size, self.name(column))
         self.frame[column] = weights
         return weights
 

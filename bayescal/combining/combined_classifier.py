@@ -31,7 +31,7 @@ from bayescal.combining.nested import (
 )
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -201,9 +201,7 @@ class CombinedClassifier(
         X, target = (validation.as_documents(X), read_target(y, _num_samples(X), self.positive))
         if self.measure is not None:
             validation.check_choice("measure", self.measure, tuple(MEASURES))
-        weight = validation.either_weights(
-            sample_weight, inclusion, len(target.y), as_evidence=True
-        )
+        weight = weighting.either_weights(sample_weight, inclusion, len(target.y), as_evidence=True)
         if weight is not None and inclusion is not None:
             weight = weight / weight.max()
         combiner = read_combiner(

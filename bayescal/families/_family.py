@@ -21,14 +21,8 @@ from bayescal.families._profile import (
     sort_scores,
 )
 from bayescal.support.numerics import centre_and_spread, median
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    as_scores,
-    as_weights,
-    check_choice,
-    check_positive,
-)
+from bayescal.support.validation import Floats, as_reals, as_scores, check_choice, check_positive
+from bayescal.support.weighting import as_weights
 
 Number = TypeVar("Number", float, Floats)
 

@@ -30,7 +30,7 @@ from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.class_summary import class_findings
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers
 
@@ -319,11 +319,11 @@ class FittedClasses(Fit[ClassParameters]):
         log_p = self.read(scores)
         label = positions(_labels(labels, len(log_p), "labels"), self.classes, "labels")
         check_possible(log_p, label)
-        weight = validation.as_weights(sample_weight, len(log_p))
+        weight = weighting.as_weights(sample_weight, len(log_p))
         kept = np.ones(old.label.size) if old.weight is None else old.weight
         kept = kept * forgetting
         new = np.ones(len(log_p)) if weight is None else weight
-        both = validation.bounded_weights(np.concatenate([kept, new]))
+        both = weighting.bounded_weights(np.concatenate([kept, new]))
         both = np.where(both < LEAST_WEIGHT * min(both.max(), 1.0), 0.0, both)
         data = ClassData(
             replace(old.scores, log_p=np.concatenate([old.scores.log_p, log_p])),
@@ -383,7 +383,7 @@ def fit_multiclass(
     named = read_classes(classes, read.names, labels, columns)
     label = positions(labels, named)
     check_possible(read.log_p, label)
-    weight = validation.effective_weights(sample_weight, inclusion, n)
+    weight = weighting.effective_weights(sample_weight, inclusion, n)
     data = ClassData(read, label, weight).used()
     fitted = fit_documents(parameters, data, named)
     warn_of_draws(fitted)

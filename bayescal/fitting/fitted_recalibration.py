@@ -30,7 +30,7 @@ from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
 from bayescal.metrics.inputs import as_probabilities
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
 
@@ -124,7 +124,7 @@ def fit_recalibration(
     values = as_probabilities(p, "p")
     classes, positive = read_labels(y, parameters.positive)
     validation.check_same_length("p", values.size, "y", positive.size)
-    weight = validation.effective_weights(sample_weight, inclusion, values.size)
+    weight = weighting.effective_weights(sample_weight, inclusion, values.size)
     weight = np.ones(values.size) if weight is None else weight
     partial = parameters.pooling == PARTIAL
     if partial != (sites is not None):

@@ -38,7 +38,7 @@ from bayescal.fitting.settings import (
 )
 from bayescal.fitting.topic_fitting import extend_results
 from bayescal.metrics.scores import losses
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.parallel import one_blas_thread, workers
 from bayescal.support.score_checks import score_problems, warn_of_scores
 from bayescal.support.validation import Floats
@@ -330,7 +330,7 @@ def read_new(
     values = validation.as_scores_of(scores, scores_are, ends=ends)
     labels = validation.as_array(y, "labels")
     validation.check_same_length("scores", values.size, "labels", len(labels))
-    weight = validation.as_weights(sample_weight, values.size)
+    weight = weighting.as_weights(sample_weight, values.size)
     return BinaryScores(
         values, validation.match_labels(labels, classes, "labels"), weight, scores_are
     )
@@ -344,7 +344,7 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     both = together([kept, replace(new, weight=weight)])
     assert both.weight is not None  # noqa: S101
     # Weights of 1 are none, so that updates and one fit to all documents are the same to the bit.
-    own = None if np.all(both.weight == 1.0) else validation.bounded_weights(both.weight)
+    own = None if np.all(both.weight == 1.0) else weighting.bounded_weights(both.weight)
     return replace(
         both,
         weight=own,

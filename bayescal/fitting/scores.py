@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.covariates import Covariates
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
 from bayescal.support.validation import PROBABILITY_ENDS, Floats
@@ -146,7 +146,7 @@ def read_binary_scores(
     ends = validation.probability_ends(validation.as_scores(scores), scores_are)
     values = validation.as_scores_of(scores, scores_are, ends=ends)
     validation.check_same_length("scores", values.size, "y", len(validation.as_array(y, "y")))
-    weight, base_rate = validation.either_weights(sample_weight, inclusion, values.size), None
+    weight, base_rate = weighting.either_weights(sample_weight, inclusion, values.size), None
     by_score = False
     classes, is_positive = validation.encode_labels(y, weight, positive=positive, scores=values)
     if weight is not None and inclusion is not None:
@@ -154,7 +154,7 @@ def read_binary_scores(
         weight, (positives, negatives) = sampled(weight, is_positive, values, by_score=by_score)
         base_rate = 1.0 + positives, 1.0 + negatives
     elif weight is not None:
-        validation.warn_unless_counts(weight)
+        weighting.warn_unless_counts(weight)
     data = BinaryScores(values, is_positive, weight, scores_are, validation.name_of(scores))
     score = within_reach(values, *data.own_units)
     return replace(data, score=score, ends=ends, base_rate=base_rate, by_score=by_score), classes
@@ -198,16 +198,16 @@ def sampled(
     out = weight / weight.max()
     share = float(out[positive].sum() / out.sum())
     if not 0.0 < share < 1.0:
-        size = validation.effective_size(weight)
+        size = weighting.effective_size(weight)
         return out, (size * share, size * (1.0 - share))
     variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
     size = share * (1.0 - share) / variance
     if by_score:
         for mine in (positive, ~positive):
-            out[mine] *= validation.effective_size(out[mine]) / out[mine].sum()
+            out[mine] *= weighting.effective_size(out[mine]) / out[mine].sum()
         return out, (size * share, size * (1.0 - share))
     of_positive, of_negative = out[positive].max(), out[~positive].max()
-    ratio = validation.ratio_of_weights(out, positive, score)
+    ratio = weighting.ratio_of_weights(out, positive, score)
     out[positive] /= max(of_positive, of_negative * ratio)
     out[~positive] /= max(of_negative, of_positive / ratio)
     return out, (size * share, size * (1.0 - share))
@@ -420,15 +420,15 @@ def read_topics(
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"
         raise ValueError(f"labels must hold at least {wanted}, got none.")
-    validation.check_one_kind(sample_weight, inclusion)
+    weighting.check_one_kind(sample_weight, inclusion)
     weight = _weights(sample_weight, cells.shape, "sample_weight")
     inverse = _weights(inclusion, cells.shape, "inclusion")
     if inverse is not None:
-        inverse = 1.0 / validation.as_inclusion(inverse, inverse.size)
+        inverse = 1.0 / weighting.as_inclusion(inverse, inverse.size)
     if weight is not None:
-        validation.warn_unless_counts(weight[known])
+        weighting.warn_unless_counts(weight[known])
     weight = weight if inverse is None else inverse
-    weight = None if weight is None else validation.bounded_weights(weight[known])
+    weight = None if weight is None else weighting.bounded_weights(weight[known])
     if classes is None:
         classes, is_positive = validation.encode_labels(flat[known], weight, "labels", positive)
     else:
@@ -451,7 +451,7 @@ def read_topics(
 def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Floats | None:
     """Return the weight of each cell, one after the other; a document's is that of its cells."""
     if len(shape) == 1 or weight is None:
-        return validation.as_weights(weight, math.prod(shape), name)
+        return weighting.as_weights(weight, math.prod(shape), name)
     documents, topics = shape
     given = validation.as_reals(weight, name)
     if given.ndim == 2:
@@ -460,8 +460,8 @@ def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Flo
                 f"{name} must have shape {shape}, one weight a score, or ({documents},), one"
                 f" a document, got {given.shape}."
             )
-        return validation.as_weights(given.ravel(), documents * topics, name)
-    of_documents = validation.as_weights(weight, documents, name)
+        return weighting.as_weights(given.ravel(), documents * topics, name)
+    of_documents = weighting.as_weights(weight, documents, name)
     return None if of_documents is None else np.repeat(of_documents, topics)
 
 

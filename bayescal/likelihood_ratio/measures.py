@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.metrics.inputs import as_truth
 from bayescal.metrics.reliability import recalibrate
-from bayescal.support.validation import Floats, as_reals, as_weights, check_same_length, warn_user
+from bayescal.support.validation import Floats, as_reals, check_same_length, warn_user
+from bayescal.support.weighting import as_weights
 
 LN10 = float(np.log(10.0))
 # By how much Cllr falls if numbers that are natural logarithms are read as such.

@@ -14,14 +14,8 @@ from bayescal.metrics.calibration_error import smooth_calibration_error
 from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
 from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict, counted
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    check_fraction,
-    effective_size,
-    either_weights,
-    ratio_of_weights,
-)
+from bayescal.support.validation import Floats, as_reals, check_fraction
+from bayescal.support.weighting import effective_size, either_weights, ratio_of_weights
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
 MOST_REPEATED = 10_000_000  # documents, if weights repeat them

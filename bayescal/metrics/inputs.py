@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.validation import (
     Floats,
     as_array,
@@ -46,7 +46,7 @@ class Forecasts(NamedTuple):
     @property
     def odds(self) -> float:
         """Return the weight of a positive over that of a negative of the same probability."""
-        return validation.ratio_of_weights(self.counts, self.truth, self.p) if self.sampled else 1.0
+        return weighting.ratio_of_weights(self.counts, self.truth, self.p) if self.sampled else 1.0
 
     @property
     def by_class(self) -> tuple[Floats, Floats]:
@@ -105,7 +105,7 @@ def read_outcomes(
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
-    weight = validation.either_weights(sample_weight, inclusion, p.size, as_evidence=as_evidence)
+    weight = weighting.either_weights(sample_weight, inclusion, p.size, as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
 
 
@@ -120,7 +120,7 @@ def read_rows(
     """Return labels and rows of probabilities as given, for a metric that checks them."""
     p, truth = as_reals(y_prob, "y_prob"), as_array(y_true, "y_true")
     check_same_length("y_true", len(truth), "y_prob", len(p))
-    weight = validation.either_weights(sample_weight, inclusion, len(p), as_evidence=as_evidence)
+    weight = weighting.either_weights(sample_weight, inclusion, len(p), as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.metrics.inputs import as_draws, as_truth, has_classes, read_outcomes, read_rows
 from bayescal.metrics.scores import Metric
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.validation import Floats
 
 KINDS = ("percentile", "basic")
@@ -171,7 +171,7 @@ def posterior_interval(
     several = validation.as_reals(draws, "draws").ndim == 3
     truth = validation.as_array(y_true, "y_true") if several else as_truth(y_true)
     probabilities = validation.as_reals(draws, "draws") if several else as_draws(draws, truth.size)
-    weight = validation.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
+    weight = weighting.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
     # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
     shape, scale = (weight, 1.0) if inclusion is None else (None, weight)
     shape = np.ones(truth.size) if shape is None else shape

@@ -14,7 +14,7 @@ from bayescal.metrics.inputs import (
     read_class_outcomes,
     read_outcomes,
 )
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -180,7 +180,7 @@ def _bits(happened: Floats, least: float = 0.0) -> Floats:
 
 
 def _mean(losses: Floats, sample_weight: ArrayLike | None, inclusion: ArrayLike | None) -> float:
-    weight = validation.either_weights(sample_weight, inclusion, losses.size)
+    weight = weighting.either_weights(sample_weight, inclusion, losses.size)
     return float(np.average(losses, weights=weight))
 
 
@@ -287,7 +287,7 @@ def losses(
     bits = np.logaddexp(0.0, against) / np.log(2.0)
     squares: Floats = probability(against) ** 2
     wrong = np.where(truth, values <= 0.0, values > 0.0)
-    weight = validation.as_weights(sample_weight, values.size)
+    weight = weighting.as_weights(sample_weight, values.size)
     if weight is None:
         return Losses(values.size, float(bits.sum()), float(squares.sum()), int(wrong.sum()))
     return Losses(*(float(weight @ each) for each in (np.ones_like(bits), bits, squares, wrong)))

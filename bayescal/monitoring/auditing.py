@@ -40,7 +40,7 @@ from bayescal.monitoring.drawn_curves import (
     net_benefit,
 )
 from bayescal.monitoring.sample_size import MOST, labels_needed
-from bayescal.support import score_checks, validation
+from bayescal.support import score_checks, validation, weighting
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats, generator, warn_user
 
@@ -439,7 +439,7 @@ def read_audited(
         outside = values[(values < 0.0) | (values > 1.0)][0]
         raise ValueError(f"p must lie between 0 and 1, got {outside:g}: {advice}.")
     validation.check_same_length("y", truth.size, "p", values.size)
-    weight = validation.either_weights(sample_weight, inclusion, values.size, as_evidence=True)
+    weight = weighting.either_weights(sample_weight, inclusion, values.size, as_evidence=True)
     return inputs.Forecasts(truth, values, weight, inclusion is not None)
 
 
@@ -493,7 +493,7 @@ def _documents(outcomes: inputs.Forecasts) -> Floats:
     counts = outcomes.counts
     if not outcomes.sampled:
         return counts
-    return validation.scaled_to_effective_size(counts)
+    return weighting.scaled_to_effective_size(counts)
 
 
 def _numbers(
@@ -588,7 +588,7 @@ def _auc(outcomes: inputs.Forecasts, level: float) -> AuditNumber:
         (minus, above, counts[~outcomes.truth]),
     ):
         spread = float(own @ (placement - auc) ** 2 / own.sum())
-        size = validation.effective_size(mine) if outcomes.sampled else float(own.sum())
+        size = weighting.effective_size(mine) if outcomes.sampled else float(own.sum())
         variance += spread / max(size - 1.0, 1.0)
     half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
     return AuditNumber(auc, max(auc - half, 0.0), min(auc + half, 1.0))

@@ -9,7 +9,8 @@ from scipy import special
 
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
-from bayescal.support.validation import Floats, effective_weights, either_weights, generator
+from bayescal.support.validation import Floats, generator
+from bayescal.support.weighting import effective_weights, either_weights
 
 # Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
 FARTHEST = 36.0

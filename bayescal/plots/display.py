@@ -24,13 +24,8 @@ from bayescal.support.palette import (
     POSTERIOR_COLOUR,
 )
 from bayescal.support.signatures import with_options
-from bayescal.support.validation import (
-    Floats,
-    as_weights,
-    check_flag,
-    check_same_length,
-    match_labels,
-)
+from bayescal.support.validation import Floats, check_flag, check_same_length, match_labels
+from bayescal.support.weighting import as_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

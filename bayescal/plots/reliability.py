@@ -15,7 +15,8 @@ from bayescal.plots import curve, display
 from bayescal.plots.curve import class_name
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
-from bayescal.support.validation import Floats, as_labels, either_weights, first_of, of_each_class
+from bayescal.support.validation import Floats, as_labels, first_of, of_each_class
+from bayescal.support.weighting import either_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

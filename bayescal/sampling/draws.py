@@ -12,7 +12,7 @@ from bayescal.sampling.design import StratifiedDraw
 from bayescal.sampling.planning import LEAST
 from bayescal.sampling.plans import SamplePlan, as_plans
 from bayescal.sampling.units import SamplingUnits
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.validation import Floats
 
 Design = SamplePlan | Iterable[SamplePlan] | ArrayLike
@@ -33,7 +33,7 @@ def as_design(design: Any, scores: Floats) -> tuple[tuple[SamplePlan, ...], Floa
             f" each of {scores.size:,} documents, got {type(design).__name__} of shape"
             f" {np.shape(several)}."
         )
-    return (), validation.as_inclusion(several, scores.size)
+    return (), weighting.as_inclusion(several, scores.size)
 
 
 def draw_of_plans(units: SamplingUnits, plans: tuple[SamplePlan, ...]) -> StratifiedDraw | None:

@@ -17,7 +17,8 @@ from bayescal.calibrators.classifier.raw_scores import raw_scores as scores_by_c
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.fitting.curves.curves import prior_draws
 from bayescal.support import validation
-from bayescal.support.validation import Floats, effective_weights
+from bayescal.support.validation import Floats
+from bayescal.support.weighting import effective_weights
 from bayescal.text.classifiers import WORDS, make_classifier
 
 FOLDS = 5

@@ -24,14 +24,8 @@ from bayescal.fitting.class_scores import SUM_TOLERANCE
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.support.numerics import class_prior
-from bayescal.support.validation import (
-    Floats,
-    as_labels,
-    as_reals,
-    check_choice,
-    effective_weights,
-    generator,
-)
+from bayescal.support.validation import Floats, as_labels, as_reals, check_choice, generator
+from bayescal.support.weighting import effective_weights
 
 MOST_RATES = 1000  # draws of base rates where no other column says how many
 METHODS = ("sigmoid", "isotonic", "temperature")

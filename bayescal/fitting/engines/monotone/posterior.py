@@ -35,7 +35,8 @@ from bayescal.inference.importance import (
 )
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support.numerics import log_sum_exp
-from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length
+from bayescal.support.validation import Floats, as_scores, check_same_length
+from bayescal.support.weighting import as_weights
 
 MOST_STEPS = 100
 # The squared length of a Newton step in posterior standard deviations: the mode only centres a

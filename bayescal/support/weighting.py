@@ -1,0 +1,155 @@
+"""Weights of documents: counts, and inclusion probabilities, whose inverses weigh documents."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.support.validation import Floats, as_reals, check_finite, warn_user
+
+# Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
+# number of documents, or if no more than a few values, one of them large, weigh many documents.
+EXCESS = 2.0
+LEAST_INCLUSION = 1e-12  # of one document in a million million
+# More documents determine a curve to six digits; sums of more have none left for the prior.
+MOST_COUNTED = 1e12
+FEW_VALUES, LARGE_COUNT, MANY_DOCUMENTS = 3, 10.0, 20
+
+
+def as_weights(
+    sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
+) -> Floats | None:
+    """Return weights as a float64 array of shape (n,), or None for equal weights."""
+    if sample_weight is None:
+        return None
+    weight = _of_documents(sample_weight, n, name, "one weight a score")
+    check_finite(weight, name)
+    if weight.min() < 0.0:
+        raise ValueError(f"{name} must not be negative, got {weight.min():g}.")
+    if not weight.any():
+        raise ValueError(f"{name} must not be all zero: give at least one score a positive weight.")
+    return weight
+
+
+def _of_documents(values: ArrayLike, n: int, name: str, expected: str) -> Floats:
+    """Return a number for each document, (n,), where one number stands for all."""
+    array = as_reals(values, name)
+    array = np.full(n, array) if array.ndim == 0 else array
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), {expected}, got {array.shape}.")
+    return array
+
+
+def effective_weights(
+    sample_weight: ArrayLike | None, inclusion: ArrayLike | None, n: int
+) -> Floats | None:
+    """
+    Return weights that sum to the number of documents that they are worth, or None for equal ones.
+
+    Counts stay; w = 1 / inclusion is scaled to sum to (sum w)^2 / sum w^2 (Kish).
+    """
+    weight = either_weights(sample_weight, inclusion, n, as_evidence=True)
+    if weight is None or inclusion is None:
+        return weight
+    return scaled_to_effective_size(weight)
+
+
+def either_weights(
+    sample_weight: ArrayLike | None,
+    inclusion: ArrayLike | None,
+    n: int,
+    *,
+    as_evidence: bool = False,
+) -> Floats | None:
+    """
+    Return counts, or 1 / inclusion; as evidence, warn of counts that do not look like any.
+
+    Counts that sum to more than MOST_COUNTED are scaled to it.
+    """
+    if inclusion is None:
+        weight = as_weights(sample_weight, n)
+        if as_evidence and weight is not None:
+            warn_unless_counts(weight)
+        return None if weight is None else bounded_weights(weight)
+    check_one_kind(sample_weight, inclusion)
+    return 1.0 / as_inclusion(inclusion, n)
+
+
+def bounded_weights(weight: Floats) -> Floats:
+    """Return weights that sum to at most MOST_COUNTED, the larger ones in proportion."""
+    share = weight / weight.max()
+    largest = MOST_COUNTED / share.sum()
+    return weight if weight.max() <= largest else share * largest
+
+
+def as_inclusion(inclusion: ArrayLike, n: int, name: str = "inclusion") -> Floats:
+    """Return inclusion probabilities as a float64 array of shape (n,)."""
+    p = _of_documents(inclusion, n, name, "one probability a document")
+    # Written so that nan fails too.
+    good = (p >= LEAST_INCLUSION) & (p <= 1.0)
+    if not good.all():
+        hint = " Of weights 1 / probability give inclusion=1 / weights." * bool(np.nanmax(p) > 1.0)
+        raise ValueError(
+            f"{name} must hold the probability that each document had to be labelled, above 0 and"
+            f" at most 1, got {p[~good].flat[0]:g}.{hint}"
+        )
+    return p
+
+
+def check_one_kind(sample_weight: Any, inclusion: Any) -> None:
+    """Raise ValueError if there are weights of both kinds."""
+    if sample_weight is not None and inclusion is not None:
+        raise ValueError(
+            "either sample_weight or inclusion must be None, got both: sample_weight is how"
+            " many documents each counts for, inclusion the probability that it was labelled."
+        )
+
+
+def effective_size(weight: Floats) -> float:
+    """Return Kish's effective sample size, (sum w)^2 / sum w^2."""
+    share = weight / weight.max()
+    return float(share.sum() ** 2 / (share @ share))
+
+
+def scaled_to_effective_size(weight: Floats) -> Floats:
+    """Return weights in proportion that sum to Kish's effective sample size."""
+    return np.asarray(weight * (effective_size(weight) / weight.sum()))
+
+
+def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
+    """
+    Return the weight of a positive over that of a negative of the same score.
+
+    That is the median, over documents of the rarer class, of the ratio to the geometric mean of the
+    documents of the other class at the nearest score: 1 where documents were sampled by their
+    scores.
+    """
+    mine, others = (np.flatnonzero((positive == k) & (weight > 0.0)) for k in (True, False))
+    rarer, other = sorted((mine, others), key=len)
+    if not rarer.size:
+        return 1.0
+    distinct, of, tied = np.unique(score[other], return_inverse=True, return_counts=True)
+    log_weight = np.bincount(of, weights=np.log(weight[other])) / tied
+    nearest = np.searchsorted((distinct[1:] + distinct[:-1]) / 2.0, score[rarer])
+    ratio = float(np.exp(np.median(np.log(weight[rarer]) - log_weight[nearest])))
+    return ratio if rarer is mine else 1.0 / ratio
+
+
+def warn_unless_counts(weight: Floats) -> None:
+    """Warn if weights given as counts look like inverse inclusion probabilities."""
+    if not look_like_counts(weight):
+        warn_user(
+            f"sample_weight counts documents: these weights make {np.count_nonzero(weight)}"
+            f" documents count as {weight.sum():,.0f}. If they are 1 / the probability that a"
+            " document was labelled, pass inclusion=1 / weights."
+        )
+
+
+def look_like_counts(weight: Floats) -> bool:
+    """Return whether weights may be numbers of documents."""
+    weight = weight[weight > 0.0]
+    if (weight != np.rint(weight)).any():
+        # Class weights, and weights scaled to a mean of 1, sum to the number of documents.
+        return bool(weight.sum() <= EXCESS * weight.size)
+    many = weight.size >= MANY_DOCUMENTS and weight.max() >= LARGE_COUNT
+    return not (many and np.unique(weight).size <= FEW_VALUES)
