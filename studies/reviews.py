@@ -17,12 +17,10 @@ from scipy import stats
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
 from bayescal.sampling import estimate_recall, inclusion_of, plan_sample, stop_review
-from bayescal.sampling.design import design_limits
-from bayescal.sampling.draws import draw_of_plans
-from bayescal.sampling.exact import Limits
-from bayescal.sampling.plans import SamplePlan
+from bayescal.sampling.design import SamplingUnits, design_limits
+from bayescal.sampling.plans import SamplePlan, draw_of_plans
 from bayescal.sampling.stopping import rank_order_pvalue
-from bayescal.sampling.units import SamplingUnits
+from bayescal.support.intervals import Interval
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import TOPICS, load_reuters_scores
@@ -168,20 +166,20 @@ def from_the_draw(population: str, share: float, n: int, seed: int) -> tuple[boo
 
 def clopper_pearson(
     scores: Floats, positive: np.ndarray, at: float, n: int, rng: np.random.Generator
-) -> Limits:
+) -> Interval:
     """Return the limits of recall from the positives of a simple random sample."""
     own = rng.choice(scores.size, n, replace=False)
     own = own[positive[own]]
     if not own.size:
-        return Limits(np.nan, 0.0, 1.0)
+        return Interval(np.nan, 0.0, 1.0)
     above = int((scores[own] >= at).sum())
     ends = stats.binomtest(above, own.size).proportion_ci(0.9, method="exact")
-    return Limits(above / own.size, float(ends.low), float(ends.high))
+    return Interval(above / own.size, float(ends.low), float(ends.high))
 
 
 def two_strata(
     scores: Floats, positive: np.ndarray, at: float, n: int, rng: np.random.Generator
-) -> Limits:
+) -> Interval:
     """Return recall from a quarter of the labels above and the rest below, Jeffreys' priors."""
     above = np.flatnonzero(scores >= at)
     below = np.flatnonzero(scores < at)
@@ -193,7 +191,7 @@ def two_strata(
         counts.append(own.sum() + rng.binomial(frame.size - size, rate))
     recall = counts[0] / np.maximum(counts[0] + counts[1], 1)
     lower, upper = np.quantile(recall, [0.05, 0.95])
-    return Limits(float(recall.mean()), float(lower), float(upper))
+    return Interval(float(recall.mean()), float(lower), float(upper))
 
 
 def fitted(population: str, seed: int) -> tuple[bool, float, float, float]:

@@ -32,7 +32,7 @@ def test_it_is_the_share_of_every_draw_of_labels(threshold):
     precision, recall = by_hand(threshold, certain)
     for measure, values in ((precision_at, precision), (recall_at, recall)):
         found = measure(threshold, SCORES, certain, level=0.8, rng=0)
-        assert found.mean == pytest.approx(values.mean())
+        assert found.value == pytest.approx(values.mean())
         assert (found.lower, found.upper) == pytest.approx(np.quantile(values, [0.1, 0.9]))
         assert found.selected == (threshold <= SCORES).sum()
 
@@ -43,13 +43,13 @@ def test_it_is_the_share_of_every_draw_of_labels(threshold):
 def test_it_is_what_a_threshold_that_was_chosen_promises(choose, at):
     chosen = choose(SCORES, DRAWS, 0.33, of="population")
     found = at(chosen.threshold, SCORES, DRAWS, of="population")
-    assert found.mean == pytest.approx(chosen.achieved)
-    assert (found.lower, found.upper) == (chosen.achieved_lower, chosen.achieved_upper)
+    assert found.value == pytest.approx(chosen.achieved.value)
+    assert (found.lower, found.upper) == (chosen.achieved.lower, chosen.achieved.upper)
 
 
 def test_above_all_scores_nothing_is_taken():
-    assert np.isnan(precision_at(99.0, SCORES, DRAWS).mean)
-    assert recall_at(99.0, SCORES, DRAWS).mean == 0.0
+    assert np.isnan(precision_at(99.0, SCORES, DRAWS).value)
+    assert recall_at(99.0, SCORES, DRAWS).value == 0.0
     assert recall_at(99.0, SCORES, DRAWS).selected == 0
 
 

@@ -157,12 +157,12 @@ def test_groups_are_drawn_whole(folder, tmp_path):
 def test_elusion_prints_exact_limits():
     counts = ("--documents", 28_000, "--found", 240)
     out = run("elusion", *counts, "--sampled", 600, "--positives", 2).output
-    assert "missed: 93 [17, 290]" in out
-    assert "recall: 72.0% [45.3%, 93.4%]" in out
+    assert "missed: 93 (17 to 290)" in out
+    assert "recall: 72.0% (45.3% to 93.4%)" in out
     out = run("elusion", *counts, "--recall", 0.8).output
     assert "Sample 1,341 of 28,000" in out
     out = run("elusion", *counts, "--sampled", 600, "--positives", 2, "--sequential").output
-    assert "[2, 603]" in out
+    assert "(2 to 603)" in out
 
 
 def test_stop_says_how_far_to_read(folder, tmp_path):

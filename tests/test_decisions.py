@@ -193,7 +193,7 @@ def test_number_of_positives_is_that_of_enumeration():
             pmf[sum(labels)] += np.prod([p if y else 1 - p for p, y in zip(row, labels)]) / 6  # noqa: B905
     found = count_positives(draws, level=0.8)
     assert found.pmf == pytest.approx(pmf)
-    assert found.mean == pytest.approx(draws.sum(axis=1).mean())
+    assert found.value == pytest.approx(draws.sum(axis=1).mean())
     assert pmf[: found.lower].sum() <= 0.1 < pmf[: found.lower + 1].sum()
     assert pmf[: found.upper].sum() < 0.9 <= pmf[: found.upper + 1].sum()
     assert found.method == "exact"

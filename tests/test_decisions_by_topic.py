@@ -63,7 +63,7 @@ def test_a_row_is_what_the_functions_of_draws_say(one, threshold):
         found = row[[name, f"{name}_lower", f"{name}_upper"]].to_numpy(dtype=float)
         # Other labels, drawn in another order: near, of 200 draws.
         np.testing.assert_allclose(
-            found, [expected.mean, expected.lower, expected.upper], atol=0.06, equal_nan=True
+            found, [expected.value, expected.lower, expected.upper], atol=0.06, equal_nan=True
         )
     assert row["documents"] == 50
     taken = score[score >= threshold]
@@ -91,7 +91,7 @@ def test_the_threshold_is_that_of_the_draws(one, assurance):
     expected = threshold_for_recall(score, one.sample_proba(score), 0.8, assurance=assurance, rng=4)
     assert row["threshold"] == expected.threshold
     assert (row["threshold_lower"], row["threshold_upper"]) == (expected.lower, expected.upper)
-    assert row["recall"] == pytest.approx(expected.achieved)
+    assert row["recall"] == pytest.approx(expected.achieved.value)
     assert (row["selected"], row["assurance"]) == (expected.selected, expected.probability)
     assert row["probability"] == pytest.approx(
         one.predict_proba([expected.threshold])[0, 1], abs=1e-4

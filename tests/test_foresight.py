@@ -139,7 +139,7 @@ def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
         ends = [draws.mean(), *np.quantile(draws, [0.1, 0.9])]
         assert [number.value, number.lower, number.upper] == pytest.approx(ends), name
         assert found.to_frame().loc[name].tolist() == [number.value, number.lower, number.upper]
-        text.append("{}: {:.3f} ({:.3f} to {:.3f}, with probability 0.8)".format(name, *ends))
+        text.append("{}: {:.3f} ({:.3f} to {:.3f})".format(name, *ends))
     assert found.text.splitlines()[1:-1] == text[1:]
     assert found.text.startswith(text[0])
     assert found.labels_needed == labels_needed(p[0], ratio_width=0.4)["ratio"]
@@ -147,7 +147,7 @@ def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
     # The labels are drawn with the share of positives that the scores show.
     assert found.share.level == 0.8
     error = np.sqrt(0.25 / 60 / len(y))
-    assert y.mean() == pytest.approx(found.share.mean, abs=4 * error + 0.02)
+    assert y.mean() == pytest.approx(found.share.value, abs=4 * error + 0.02)
 
 
 def test_a_calibrator_whose_positive_class_is_the_first(reference):

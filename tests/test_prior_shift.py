@@ -178,7 +178,7 @@ def test_a_shifted_collection_is_predicted_better(family):
     assert log_loss(truth, p) < 0.7 * before
     assert log_loss(truth, p) == pytest.approx(known, abs=0.01)
     band = calibrator.predict_interval(new[:50], prior=found.draws)
-    fixed = calibrator.predict_interval(new[:50], prior=found.mean)
+    fixed = calibrator.predict_interval(new[:50], prior=found.value)
     assert np.mean(np.diff(band)) > np.mean(np.diff(fixed))  # the prior's own uncertainty
     # Draws with their own priors have the same mean as the probabilities.
     size = found.draws.size

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayescal import TopicCalibrator
-from bayescal.decisions.ranks import recall_by_rank, stopping_rank
+from bayescal.decisions.thresholds import recall_by_rank, stopping_rank
 from bayescal.ranking import RelevanceCalibrator, average_precision, standardise_within_queries
 from bayescal.ranking.drawn_relevance import average_precision_of, draw_relevance
 from bayescal.support.score_checks import ScoresWarning

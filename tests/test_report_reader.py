@@ -139,14 +139,14 @@ def test_precision_and_recall_are_those_of_the_decisions(chromium, single):
         fill(page, "own", middle)
         for name, of in (("precision", precision_at), ("recall", recall_at)):
             expected = of(middle, scores, p, of="population", rng=rng)
-            ends = [expected.mean, expected.lower, expected.upper]
+            ends = [expected.value, expected.lower, expected.upper]
             assert shown(page, f"own-{name}") == pytest.approx(ends, abs=0.06)
         fill(page, "recall", 80)
         wanted = threshold_for_recall(scores, p, 0.8, of="population", rng=rng)
         found = shown(page, "wanted-threshold")
         # Scores of so few documents are apart.
         assert found == pytest.approx([wanted.threshold, wanted.lower, wanted.upper], abs=0.35)
-        assert recall_at(found[0], scores, p, of="population").mean == pytest.approx(0.8, abs=0.06)
+        assert recall_at(found[0], scores, p, of="population").value == pytest.approx(0.8, abs=0.06)
 
 
 @pytest.mark.parametrize("which", ["single", "topics"])

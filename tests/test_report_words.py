@@ -116,7 +116,7 @@ def test_thresholds_are_told_as_the_decisions_have_them(single, tmp_path):
     assert at["threshold"] == [0.5]
     for name, of in (("precision", precision_at), ("recall", recall_at)):
         expected = of(0.5, scores, draws, of="population", level=0.8)
-        ends = [expected.mean, expected.lower, expected.upper]
+        ends = [expected.value, expected.lower, expected.upper]
         assert at[name] == pytest.approx(ends, abs=0.025)
     expected = threshold_for_recall(scores, draws, 0.8, of="population", level=0.8)
     ends = [expected.threshold, expected.lower, expected.upper]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.sampling import Limits, count_limits, elusion, elusion_size, share_limits, sum_limits
+from bayescal.sampling import (
+    Interval,
+    count_limits,
+    elusion,
+    elusion_size,
+    share_limits,
+    sum_limits,
+)
 from bayescal.sampling.exact import check_counts
 
 pytestmark = pytest.mark.one_era
@@ -55,8 +62,8 @@ def test_limits_of_large_collections_are_those_of_clopper_and_pearson():
 
 
 def test_ends_of_counts():
-    assert count_limits(0, 0, 9) == Limits(4.5, 0.0, 9.0)
-    assert count_limits(3, 9, 9) == Limits(3.0, 3.0, 3.0)
+    assert count_limits(0, 0, 9) == Interval(4.5, 0.0, 9.0, 0.9)
+    assert count_limits(3, 9, 9) == Interval(3.0, 3.0, 3.0, 0.9)
     assert count_limits(0, 5, 9).lower == 0.0
     assert count_limits(5, 5, 9).upper == 9.0
 
@@ -127,20 +134,20 @@ def test_recall_from_two_strata_covers(a, b):
 
 
 def test_shares_and_sums_of_known_counts():
-    one, other = Limits(30.0, 30.0, 30.0), Limits(10.0, 10.0, 10.0)
+    one, other = Interval(30.0, 30.0, 30.0), Interval(10.0, 10.0, 10.0)
     assert share_limits(one, other).value == 0.75
     assert share_limits(one, other).lower == pytest.approx(0.75)
     assert share_limits(one, other).upper == pytest.approx(0.75)
-    assert share_limits(Limits(0, 0, 0), Limits(0, 0, 0)).upper == 1.0
-    assert math.isnan(share_limits(Limits(0, 0, 0), Limits(0, 0, 0)).value)
+    assert share_limits(Interval(0, 0, 0), Interval(0, 0, 0)).upper == 1.0
+    assert math.isnan(share_limits(Interval(0, 0, 0), Interval(0, 0, 0)).value)
     # Known ends, whose share is rounded in either direction.
     for a in range(1, 40):
-        found = share_limits(Limits(a, a - 0.5, a), Limits(7.0, 7.0, 9.0))
+        found = share_limits(Interval(a, a - 0.5, a), Interval(7.0, 7.0, 9.0))
         assert found.upper == pytest.approx(a / (a + 7))
     # Of one uncertain count MOVER gives its own limits, transformed.
-    found = share_limits(one, Limits(10.0, 5.0, 20.0))
+    found = share_limits(one, Interval(10.0, 5.0, 20.0))
     assert (found.lower, found.upper) == pytest.approx((30 / 50, 30 / 35))
-    assert sum_limits([Limits(10.0, 7.0, 14.0), Limits(10.0, 6.0, 13.0)]) == Limits(
+    assert sum_limits([Interval(10.0, 7.0, 14.0), Interval(10.0, 6.0, 13.0)]) == Interval(
         20.0, 15.0, 25.0
     )
 
@@ -151,7 +158,7 @@ def test_limits_of_shares_are_where_those_of_their_definition_change_sign():
         parts = rng.integers(0, 12, (2, 3)).cumsum(axis=1).astype(float)
         if rng.random() < 0.3:
             parts[rng.integers(2), :2] = 0.0  # an estimate and a lower limit of none
-        a, b = (Limits(value, lower, upper) for lower, value, upper in parts)
+        a, b = (Interval(value, lower, upper) for lower, value, upper in parts)
         if a.value + b.value == 0.0:
             continue
         found, zero = share_limits(a, b), (1.0 - q) * a.value - q * b.value

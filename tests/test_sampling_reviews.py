@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
-from bayescal.decisions.ranks import recall_by_rank
+from bayescal.decisions.thresholds import recall_by_rank
 from bayescal.sampling import (
     estimate_precision,
     estimate_prevalence,
@@ -18,8 +18,12 @@ from bayescal.sampling import (
     plan_sample,
     read_plan,
 )
-from bayescal.sampling.design import StratifiedDraw, design_limits, simultaneous_limits
-from bayescal.sampling.draws import draw_of_plans
+from bayescal.sampling.design import (
+    SamplingUnits,
+    StratifiedDraw,
+    design_limits,
+    simultaneous_limits,
+)
 from bayescal.sampling.four_intervals import _note_of_ties
 from bayescal.sampling.hidden import (
     KNOTS,
@@ -32,8 +36,7 @@ from bayescal.sampling.hidden import (
     simultaneous_level,
 )
 from bayescal.sampling.planning import allocate, strata_of
-from bayescal.sampling.plans import stratum_of
-from bayescal.sampling.units import SamplingUnits
+from bayescal.sampling.plans import draw_of_plans, stratum_of
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.sizes import size

@@ -80,7 +80,7 @@ def test_conformal_sets_by_brute_force(documents):
         np.testing.assert_array_equal(sets, 1.0 - p[99:] <= score)
         # Given the 99 labels, coverage has a Beta distribution (Vovk, 2012).
         rank = round(100 * coverage)
-        hits = 501 * set_coverage(sets, y[99:]).coverage
+        hits = 501 * set_coverage(sets, y[99:]).value
         low, high = stats.betabinom.ppf([0.0005, 0.9995], 501, rank, 100 - rank)
         assert low <= hits <= high
     assert conformal_sets(p[:5], y[:5], p[5:], 0.9).all()

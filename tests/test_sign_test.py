@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from bayescal.metrics.sign_test import ALTERNATIVES, sign_test
+from bayescal.metrics.evidence import ALTERNATIVES, sign_test
 
 pytestmark = pytest.mark.one_era
 

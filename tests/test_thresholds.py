@@ -51,7 +51,7 @@ def test_thresholds_are_those_of_enumeration(find, measure, wanted, assurance):
     assert found.threshold == best
     assert found.selected == np.sum(best <= SCORES)
     mean, reached = good[best]
-    assert found.achieved == pytest.approx(mean, abs=0.005)
+    assert found.achieved.value == pytest.approx(mean, abs=0.005)
     assert found.probability == pytest.approx(reached, abs=0.006)
 
 
@@ -59,11 +59,11 @@ def test_population_rates_need_no_labels():
     draws = np.tile(P, (3, 1))
     found = threshold_for_precision(SCORES, draws, 0.65, of="population")
     assert found.threshold == 1.0  # the means from above: .9, .733, .65, .54
-    assert found.achieved == pytest.approx(0.65)
+    assert found.achieved.value == pytest.approx(0.65)
     assert (found.lower, found.upper) == (1.0, 1.0)
     found = threshold_for_recall(SCORES, draws, 0.8, of="population")
     assert found.threshold == 2.0
-    assert found.achieved == pytest.approx(2.2 / 2.7)
+    assert found.achieved.value == pytest.approx(2.2 / 2.7)
 
 
 def test_credible_intervals_keep_their_word():
@@ -78,7 +78,7 @@ def test_credible_intervals_keep_their_word():
             y = rng.random(150) < draws[rng.integers(1000)]
             for of, each in found.items():
                 actual = measure(y, scores >= each.threshold)
-                held[of].append(each.achieved_lower <= actual <= each.achieved_upper)
+                held[of].append(each.achieved.lower <= actual <= each.achieved.upper)
     # Rates of few documents are steps: an interval of 90 % holds somewhat more.
     assert 0.88 < np.mean(held["documents"]) < 0.96
     assert np.mean(held["population"]) < 0.85  # without the labels' own chance: too narrow
@@ -113,7 +113,7 @@ def test_what_no_threshold_reaches_is_said():
 def test_draws_without_a_positive_have_full_recall():
     found = threshold_for_recall([1.0, 2.0], np.zeros((5, 2)), 0.9)
     assert found.threshold == 2.0
-    assert found.achieved == 1.0
+    assert found.achieved.value == 1.0
 
 
 def test_refuses():

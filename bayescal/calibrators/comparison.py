@@ -24,7 +24,7 @@ from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference import stacking
 from bayescal.inference.importance import smooth
-from bayescal.metrics.sign_test import sign_test
+from bayescal.metrics.evidence import sign_test
 from bayescal.support import validation, weighting
 from bayescal.support.validation import Floats
 

@@ -375,7 +375,7 @@ def review_table(result: ReviewEstimate) -> Group:
             numbers = (limits.value, limits.lower, limits.upper)
             table.add_row(words, *("-" if math.isnan(x) else f"{x:.1%}" for x in numbers))
     counts = [
-        f"{words}: {limits.value:,.0f} [{limits.lower:,.0f}, {limits.upper:,.0f}]"
+        f"{words}: {limits:,.0f}"
         for words, limits in (("positives", result.positives), ("missed", result.missed))
     ]
     conflict = result.conflict
@@ -385,8 +385,7 @@ def review_table(result: ReviewEstimate) -> Group:
         f"{result.of.capitalize()}: {percent(result.level)} intervals, the first one to be stated",
         table,
         f"{', '.join(counts)}, by the hull; {counted(result.found, 'positive')} labelled",
-        f"hidden positives: {result.hidden.value:.0%} [{result.hidden.lower:.0%},"
-        f" {result.hidden.upper:.0%}]{note}",
+        f"hidden positives: {result.hidden:.0%}{note}",
     )
 
 

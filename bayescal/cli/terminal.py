@@ -12,6 +12,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from bayescal.support.files import printable
+from bayescal.support.intervals import counted as counted
 
 # Into a file or a pipe tables are written at full width, whatever the terminal's.
 WIDTH_OF_FILES = 160
@@ -135,8 +136,3 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console.width = WIDTH_OF_FILES
     return console
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,d} {noun}{'' if number == 1 else 's'}"

@@ -2,7 +2,8 @@
 
 Draws have shape (draws, documents) for P(+), as `ScoreCalibrator.sample_proba` gives them, or
 (draws, documents, classes); of topics, those of one topic. Costs have shape (decisions, classes),
-or (documents, decisions, classes) where they vary.
+or (documents, decisions, classes) where they vary. Every function raises a ValueError if an
+argument is not as described.
 """
 
 from bayescal.decisions.by_topic import rates_by_topic as rates_by_topic

@@ -16,6 +16,7 @@ from bayescal.decisions import thresholds
 from bayescal.decisions.draws import BLOCK_ELEMENTS
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
 from bayescal.support import validation
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, generator
 
 if TYPE_CHECKING:
@@ -207,11 +208,6 @@ def thresholds_by_topic(
         recall, found and missed (posterior means, each with _lower and _upper), and assurance, the
         posterior probability that recall is at least the wanted one.
 
-    Raises
-    ------
-    ValueError
-        As `rates_by_topic`.
-
     Examples
     --------
     >>> import numpy as np
@@ -261,13 +257,9 @@ def _threshold(
         "topic": one.topic,
         "documents": one.score.size,
         "selected": at_recall.selected,
-        "threshold": at_recall.threshold,
-        "threshold_lower": at_recall.lower,
-        "threshold_upper": at_recall.upper,
+        **_with_interval("threshold", at_recall),
         "probability": float(special.expit(one.log_odds()[at])),
-        "recall": at_recall.achieved,
-        "recall_lower": at_recall.achieved_lower,
-        "recall_upper": at_recall.achieved_upper,
+        **_with_interval("recall", at_recall.achieved),
         **_counts(cuts, at_recall.threshold, level),
         "assurance": at_recall.probability,
     }
@@ -279,13 +271,12 @@ def _counts(cuts: Cuts, threshold: float, level: float) -> dict[str, float]:
     hits = cuts.positives[:, taken - 1] if taken else np.zeros(len(cuts.positives))
     out: dict[str, float] = {}
     for name, values in (("found", hits), ("missed", cuts.positives[:, -1] - hits)):
-        lower, upper = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
-        out |= {name: values.mean(), f"{name}_lower": lower, f"{name}_upper": upper}
-    return {name: float(value) for name, value in out.items()}
+        out |= _with_interval(name, Interval.of_draws(values, level))
+    return out
 
 
-def _with_interval(name: str, interval: thresholds.AtThreshold) -> dict[str, float]:
-    return {name: interval.mean, f"{name}_lower": interval.lower, f"{name}_upper": interval.upper}
+def _with_interval(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.value, f"{name}_lower": interval.lower, f"{name}_upper": interval.upper}
 
 
 def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:

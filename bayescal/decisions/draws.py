@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, as_reals, check_choice, check_fraction, generator
 
 BLOCK_ELEMENTS = 1 << 22
@@ -81,32 +82,26 @@ NO_MASS = 1e-17  # less than the rounding of a Fourier transform leaves everywhe
 SHORT = 32  # distributions of so many numbers are convolved faster without a Fourier transform
 
 
-@dataclass(frozen=True)
-class PositiveCount:
+@dataclass(frozen=True, kw_only=True)
+class PositiveCount(Interval):
     """
     The posterior of the number of positives in a set of documents.
 
     Attributes
     ----------
-    mean, sd : float
-        Posterior mean and standard deviation of the number.
-    lower, upper : int
-        Equal-tailed credible interval, which holds the number with probability `level` or more.
-    level : float
-        Probability asked of the interval.
-    pmf : array of shape (documents + 1,)
-        Probability of each number from 0 on.
+    value, lower, upper, level
+        Posterior mean and equal-tailed credible interval, whose ends are whole numbers and which
+        holds the number with probability `level` or more.
     method : str
         How it was computed: "exact", or "drawn", which draws one number for each draw.
+    sd : float
+        Posterior standard deviation.
+    pmf : array of shape (documents + 1,)
+        Probability of each number from 0 on.
     """
 
-    mean: float
     sd: float
-    lower: int
-    upper: int
-    level: float
     pmf: Floats
-    method: str
 
 
 def count_positives(
@@ -130,11 +125,6 @@ def count_positives(
     rng : int, Generator, RandomState or None
         Seeds the drawing of labels.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> found = count_positives([[0.5, 0.5], [0.5, 0.5]], level=0.4)
@@ -151,9 +141,9 @@ def count_positives(
     mean = float(pmf @ number)
     # Rounding of a sum must not push a quantile off a probability it meets exactly.
     cumulative = np.cumsum(pmf) + pmf.size * np.finfo(float).eps
-    lower, upper = np.searchsorted(cumulative, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    lower, upper = np.searchsorted(cumulative, tails(level)).tolist()
     sd = float(np.sqrt(pmf @ (number - mean) ** 2))
-    return PositiveCount(mean, sd, int(lower), int(upper), level, pmf, method)
+    return PositiveCount(mean, lower, upper, level, method, sd=sd, pmf=pmf)
 
 
 def _mean_poisson_binomial(p: Floats) -> Floats:

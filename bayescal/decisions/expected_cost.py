@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions.draws import as_draws, blocks, number_of_classes, of_all_classes
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
 # Matrices of costs: what each decision costs where each class is the true one.
@@ -190,14 +191,13 @@ def decide(
     expected = np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices)
     decision = expected.argmin(axis=1)
     optimal, least, interval = np.empty(documents), np.empty(documents), np.empty((documents, 2))
-    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
     for part in blocks(p):
         of_draw = np.einsum("knc,ndc->knd", of_all_classes(p[:, part]), prices[part])
         cheapest = of_draw.min(axis=2)
         own = np.take_along_axis(of_draw, decision[None, part, None], axis=2)[:, :, 0]
         optimal[part] = (own <= cheapest).mean(axis=0)
         least[part] = cheapest.mean(axis=0)
-        interval[part] = np.quantile(own, tails, axis=0).T
+        interval[part] = np.quantile(own, tails(level), axis=0).T
     cost = np.take_along_axis(expected, decision[:, None], axis=1)[:, 0]
     if abstain_cost is not None:
         decision[decision == prices.shape[1] - 1] = ABSTAIN

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions.draws import as_draws, number_of_classes, of_all_classes
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import (
     Floats,
     as_labels,
@@ -74,11 +75,6 @@ def risk_coverage(
     rng : int, Generator, RandomState or None
         Seeds the labels that intervals are computed with.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     References
     ----------
     Y. Geifman and R. El-Yaniv, *Selective classification for deep neural networks*, NeurIPS 2017.
@@ -107,8 +103,7 @@ def risk_coverage(
     repeats = max(1, -(-1000 // len(own)))
     noise = generator(rng).standard_normal((repeats, len(own), 1))
     drawn = (wrong + np.sqrt(variance) * noise).reshape(-1, answered.size) / answered
-    tails = np.quantile(drawn, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
-    lower, upper = np.clip(tails, 0.0, 1.0)
+    lower, upper = np.clip(np.quantile(drawn, tails(level), axis=0), 0.0, 1.0)
     observed = None
     if y_true is not None:
         label = _positions(y_true, n, "documents of draws", mean.shape[1])
@@ -154,11 +149,6 @@ def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]
     coverage : float
         Expected share of documents whose set holds the true class.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> expected_sets([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2]], coverage=0.8).sum(axis=1).tolist()
@@ -198,11 +188,6 @@ def conformal_sets(
     coverage : float
         Between 0 and 1.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     References
     ----------
     M. Sadinle, J. Lei and L. Wasserman, *Least ambiguous set-valued classifiers with bounded error
@@ -235,22 +220,19 @@ def _probabilities(values: ArrayLike, name: str) -> Floats:
     return p
 
 
-@dataclass(frozen=True)
-class SetCoverage:
+@dataclass(frozen=True, kw_only=True)
+class SetCoverage(Interval):
     """
     Share of documents whose set holds the true class.
 
     Attributes
     ----------
-    coverage, lower, upper : float
-        The share, and Jeffreys' interval of the share among many documents alike.
+    value, lower, upper, level
+        The share, and Jeffreys' interval of the share among many similar documents.
     size : float
         Mean number of classes in a set.
     """
 
-    coverage: float
-    lower: float
-    upper: float
     size: float
 
 
@@ -267,15 +249,10 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
     level : float
         Probability of the interval.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> result = set_coverage([[True, False], [True, True]], [1, 1])
-    >>> result.coverage, result.size
+    >>> result.value, result.size
     (0.5, 1.5)
     """
     check_fraction(level=level)
@@ -286,6 +263,6 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
         raise ValueError("sets must hold booleans, whether a set has a class: pass p >= threshold.")
     label = _positions(y_true, len(held), "sets", held.shape[1])
     hits = int(held[np.arange(len(held)), label].sum())
-    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-    lower, upper = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails)
-    return SetCoverage(hits / len(held), float(lower), float(upper), float(held.sum(1).mean()))
+    ends = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails(level))
+    lower, upper = ends.tolist()
+    return SetCoverage(hits / len(held), lower, upper, level, size=float(held.sum(1).mean()))

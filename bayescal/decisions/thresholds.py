@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws
-from bayescal.decisions.ranks import share_so_far
 from bayescal.support import validation
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, generator
 
 # Documents in the order of their scores, cut at every threshold.
@@ -81,39 +81,32 @@ def cuts_at(
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class Threshold:
+@dataclass(frozen=True, kw_only=True)
+class Threshold(Interval):
     """
-    A threshold: documents of this score and above are taken.
+    A threshold, in score units: documents of this score and above are taken.
 
     Attributes
     ----------
-    threshold : float
-        The threshold, in score units.
-    lower, upper : float
-        Credible interval of the threshold that would do if the truth were known; infinite where
-        none would.
-    achieved : float
-        Posterior mean of the precision or recall at `threshold`.
-    achieved_lower, achieved_upper : float
-        Credible interval of the precision or recall at `threshold`.
+    value, lower, upper, level
+        The threshold, and the credible interval of the threshold that would do if the truth were
+        known; infinite where none would.
+    achieved : Interval
+        Precision or recall at the threshold.
     probability : float
         Posterior probability that it is at least the wanted one.
     selected : int
         Number of documents taken.
-    level : float
-        Probability of the intervals.
     """
 
-    threshold: float
-    lower: float
-    upper: float
-    achieved: float
-    achieved_lower: float
-    achieved_upper: float
+    achieved: Interval
     probability: float
     selected: int
-    level: float
+
+    @property
+    def threshold(self) -> float:
+        """Return the threshold, which is `value`."""
+        return self.value
 
 
 def threshold_for_precision(
@@ -158,7 +151,7 @@ def threshold_for_precision(
     >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
     >>> found = threshold_for_precision([1.0, 2.0, 3.0], p, 0.7, of="population")
-    >>> found.threshold, round(found.achieved, 2)
+    >>> found.threshold, round(found.achieved.value, 2)
     (2.0, 0.7)
     """
     validation.check_fraction(precision=precision)
@@ -185,11 +178,6 @@ def threshold_for_recall(
         See `threshold_for_precision`.
     recall : float
         Share of the positives that is to be taken; 1 where a draw has none.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     Notes
     -----
@@ -244,46 +232,35 @@ def _choose(
         else (reached.argmax(axis=1))
     )
     thresholds = np.where(some, cuts.score[of_draw], np.inf)
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    lower, upper = np.quantile(thresholds, tails, method="nearest")
-    own_lower, own_upper = np.quantile(measure[:, at], tails)
+    lower, upper = np.quantile(thresholds, tails(level), method="nearest")
     return Threshold(
-        threshold=float(cuts.score[at]),
+        value=float(cuts.score[at]),
         lower=float(lower),
         upper=float(upper),
-        achieved=float(measure[:, at].mean()),
-        achieved_lower=float(own_lower),
-        achieved_upper=float(own_upper),
+        level=level,
+        achieved=Interval.of_draws(measure[:, at], level),
         probability=float(reached[:, at].mean()),
         selected=int(cuts.selected[at]),
-        level=level,
     )
 
 
-# What a threshold that is given takes: its precision, its recall, and how sure those are.
+# Precision and recall at a given threshold.
 
 
-@dataclass(frozen=True)
-class AtThreshold:
+@dataclass(frozen=True, kw_only=True)
+class AtThreshold(Interval):
     """
     Precision or recall at a threshold.
 
     Attributes
     ----------
-    mean : float
-        Posterior mean; nan for the precision where no document is taken.
-    lower, upper : float
-        Equal-tailed credible interval.
-    level : float
-        Probability of the interval.
+    value, lower, upper, level
+        Posterior mean and equal-tailed credible interval; nan for the precision where no document
+        is taken.
     selected : int
         Number of documents taken, which have this score or a larger one.
     """
 
-    mean: float
-    lower: float
-    upper: float
-    level: float
     selected: int
 
 
@@ -314,11 +291,6 @@ def precision_at(
     rng : int, Generator, RandomState or None
         Seeds the drawing of labels.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     This is the precision of one posterior, not of a design. It assumes that P(positive | score) is
@@ -331,7 +303,7 @@ def precision_at(
     >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
     >>> found = precision_at(2.0, [1.0, 2.0, 3.0], p, of="population")
-    >>> round(found.mean, 2), found.selected
+    >>> round(found.value, 2), found.selected
     (0.7, 2)
     """
     cuts = cuts_of(scores, draws, of, rng)
@@ -355,11 +327,6 @@ def recall_at(
     threshold, scores, draws, of, level, rng
         See `precision_at`. A draw without any positive has recall 1.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     This is the recall of one posterior, not of a design. It assumes that P(positive | score) is
@@ -371,7 +338,7 @@ def recall_at(
     --------
     >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
-    >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").mean, 2)
+    >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").value, 2)
     0.93
     """
     cuts = cuts_of(scores, draws, of, rng)
@@ -400,8 +367,47 @@ def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: fl
     # Scores of cuts fall: so many of them are taken.
     taken = int(np.count_nonzero(cuts.score >= threshold))
     if not taken:
-        return AtThreshold(of_none, of_none, of_none, level, 0)
-    values = measure[:, taken - 1]
-    lower, upper = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
+        return AtThreshold(of_none, of_none, of_none, level, selected=0)
     selected = int(cuts.selected[taken - 1])
-    return AtThreshold(float(values.mean()), float(lower), float(upper), level, selected)
+    return AtThreshold.of_draws(measure[:, taken - 1], level, selected=selected)
+
+
+# Recall by rank: how far down a ranking to read, from draws of the positives along it.
+
+# Shares are quotients of whole numbers: 0.8 of 5 documents is 4 of them.
+SHARE_ROUNDING = 1e-9
+
+
+def recall_by_rank(positives: ArrayLike) -> Floats:
+    """
+    Return the share of positives up to each step down a ranking, 1 where a draw has none.
+
+    `positives`, (draws, steps), are the positives of each step: of one document, or of several.
+    """
+    return share_so_far(np.cumsum(np.asarray(positives), axis=1))
+
+
+def share_so_far(hits: Floats) -> Floats:
+    """Return each column's share of the last column, 1 where that is 0; (draws, steps)."""
+    total = hits[:, -1:]
+    return np.asarray(np.where(total > 0, hits / np.where(total > 0, total, 1), 1.0))
+
+
+def enough_read(recall: Floats, wanted: float) -> NDArray[np.bool_]:
+    """Return where a recall is the wanted one or more, up to rounding of its quotient."""
+    reached: NDArray[np.bool_] = recall >= wanted - SHARE_ROUNDING
+    return reached
+
+
+def probability_reached(positives: ArrayLike, recall: float) -> Floats:
+    """Return the probability that a recall is reached before the first step, and after each."""
+    counts = np.asarray(positives)
+    nothing = ~counts.any(axis=1)
+    reached = enough_read(recall_by_rank(counts), recall).mean(axis=0)
+    return np.asarray(np.r_[nothing.mean(), reached])
+
+
+def stopping_rank(positives: ArrayLike, recall: float, probability: float) -> int:
+    """Return the first step by which the wanted recall is reached with the wanted probability."""
+    enough = probability_reached(positives, recall) >= probability - SHARE_ROUNDING
+    return int(enough.argmax())

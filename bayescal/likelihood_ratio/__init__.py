@@ -1,4 +1,7 @@
-"""Weight of evidence: likelihood ratios with bands, how good they are, and how far they reach."""
+"""Weight of evidence: likelihood ratios with bands, how good they are, and how far they reach.
+
+Every function raises a ValueError if an argument is not as described, or a class is missing.
+"""
 
 from bayescal.likelihood_ratio.bounds import LikelihoodRatioBounds as LikelihoodRatioBounds
 from bayescal.likelihood_ratio.bounds import elub as elub

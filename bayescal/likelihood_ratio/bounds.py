@@ -79,11 +79,6 @@ def elub(
     LikelihoodRatioBounds
         lower <= 0 <= upper, in log10.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a class is missing.
-
     References
     ----------
     P. Vergeer, A. van Es, A. de Jongh, I. Alberink and R. Stoel, *Numerical likelihood ratios
@@ -148,11 +143,6 @@ def invariance_bounds(
     -------
     LikelihoodRatioBounds
         lower <= 0 <= upper, in log10.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a class is missing.
 
     References
     ----------

@@ -15,6 +15,7 @@ from bayescal.likelihood_ratio.sources import (
     left_out_groups,
     read_sources,
 )
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, check_count, check_fraction, generator
 
 POINTS = 200  # of curves over log10 LR
@@ -107,7 +108,7 @@ def consistency(
             random.beta(*share[False], DRAWS)
         )
         middle = [a / (a + b) for a, b in (share[True], share[False])]
-        ends = np.quantile(drawn, [0.5 - level / 2.0, 0.5 + level / 2.0])
+        ends = np.quantile(drawn, tails(level))
         weight = compared.share[inside]
         stated = np.average(np.clip(compared.log10_lr[inside], -20.0, 20.0), weights=weight)
         rows.append((stated, np.log10(middle[0] / middle[1]), *ends, int(inside.sum())))

@@ -11,7 +11,7 @@ from scipy import special
 from bayescal.fitting.problems.problem import Calibrator
 from bayescal.likelihood_ratio.measures import LN10
 from bayescal.likelihood_ratio.ratios import one_problem, shown
-from bayescal.metrics.intervals import Interval
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, as_scores, check_fraction, generator
 
 METHOD = "posterior and Bayesian bootstrap"
@@ -26,9 +26,9 @@ class DiagnosticRatios:
     ----------
     threshold : float
         Scores of the threshold and above are positive results.
-    sensitivity, specificity : bayescal.metrics.Interval
+    sensitivity, specificity : Interval
         P(score >= threshold | positive) and P(score < threshold | negative).
-    log10_positive, log10_negative : bayescal.metrics.Interval
+    log10_positive, log10_negative : Interval
         log10 of LR+ = sensitivity / (1 - specificity), that of a positive result, and of LR- =
         (1 - sensitivity) / specificity, that of a negative one.
     level : float
@@ -164,8 +164,7 @@ def diagnostic_ratios(
     sensitivity, specificity = float(found.mean()), float(cleared.mean())
 
     def interval(value: float, draws: Floats) -> Interval:
-        lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
-        return Interval(value, float(lower), float(upper), level, METHOD, draws)
+        return Interval.of_draws(draws, level, value, method=METHOD, draws=draws)
 
     return DiagnosticRatios(
         threshold=float(threshold),

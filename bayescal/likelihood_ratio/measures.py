@@ -185,11 +185,6 @@ def cllr(
     sample_weight : array-like of shape (n,), optional
         How much each comparison counts within its class.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a class is missing.
-
     Warns
     -----
     UserWarning
@@ -226,11 +221,6 @@ def min_cllr(
     y_true, log10_lr, sample_weight
         See `cllr`. Any scores that rise with the LR give the same number.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a class is missing.
-
     References
     ----------
     N. Brümmer and J. du Preez, 2006, section 8; see `cllr`.
@@ -257,11 +247,6 @@ def devpav(
     ----------
     y_true, log10_lr, sample_weight
         See `cllr`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a class is missing.
 
     References
     ----------
@@ -301,11 +286,6 @@ def empirical_cross_entropy(
     -------
     float or array
         Of the shape of `log10_prior_odds`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a class is missing.
 
     References
     ----------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.likelihood_ratio.measures import Comparisons
 from bayescal.metrics.inputs import as_truth
-from bayescal.metrics.intervals import Interval
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import (
     DATES,
     Floats,
@@ -136,11 +136,6 @@ def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     -------
     array of shape (n,)
         For the argument `sample_weight` of a calibrator's `fit`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from bayescal.likelihood_ratio.sources import (
     warn_of_repeats,
     weights_by_source,
 )
-from bayescal.metrics.intervals import Interval
+from bayescal.support.intervals import Interval, interval_table
 from bayescal.support.validation import (
     Floats,
     as_scores,
@@ -57,10 +57,10 @@ class LikelihoodRatioValidation:
 
     Attributes
     ----------
-    cllr, min_cllr, cal_cllr, devpav : bayescal.metrics.Interval
+    cllr, min_cllr, cal_cllr, devpav : Interval
         Cllr in bits; that of the best monotone recalibration; the difference; the mean distance
         between stated log10 LRs and recalibrated ones.
-    misleading : dict of str to bayescal.metrics.Interval
+    misleading : dict of str to Interval
         Shares of comparisons by name: "positive", positives with LR < 1; "negative", negatives with
         LR > 1; "strong positive" and "strong negative", those with LR < 1/100 and LR > 100.
     bounds : dict of str to LikelihoodRatioBounds
@@ -89,16 +89,12 @@ class LikelihoodRatioValidation:
     @cached_property
     def table(self) -> pd.DataFrame:
         """Return all measures with their intervals, one a row."""
-        import pandas as pd
-
-        rows = {name: (each.value, each.lower, each.upper) for name, each in self._intervals()}
+        rows = dict(self._intervals())
         for name, bounds in self.bounds.items():
-            rows[f"Cllr within {name} bounds"] = (self.bounded_cllr[name], np.nan, np.nan)
-            rows[f"{name} bound, lower (log10 LR)"] = (bounds.lower, np.nan, np.nan)
-            rows[f"{name} bound, upper (log10 LR)"] = (bounds.upper, np.nan, np.nan)
-        columns = ["value", "lower", "upper"]
-        table: pd.DataFrame = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-        return table
+            rows[f"Cllr within {name} bounds"] = Interval(self.bounded_cllr[name])
+            rows[f"{name} bound, lower (log10 LR)"] = Interval(bounds.lower)
+            rows[f"{name} bound, upper (log10 LR)"] = Interval(bounds.upper)
+        return interval_table(rows)
 
     @property
     def text(self) -> str:
@@ -109,7 +105,7 @@ class LikelihoodRatioValidation:
             f"{positives:,} comparisons of the positive and {negatives:,} of the negative"
             f" proposition{of}; intervals of {100.0 * self.level:g} %."
         ]
-        lines += [f"{name}: {_with_interval(each)}" for name, each in self._intervals()]
+        lines += [f"{name}: {each:.3f}" for name, each in self._intervals()]
         for name, bounds in self.bounds.items():
             ends = " to ".join(map(shown, bounds))
             lines.append(
@@ -140,12 +136,6 @@ MISLEADING = {
     "strong positive": "strongly misleading, positives with LR < 1/100",
     "strong negative": "strongly misleading, negatives with LR > 100",
 }
-
-
-def _with_interval(each: Interval) -> str:
-    if np.isnan(each.lower):
-        return f"{each.value:.3f}"
-    return f"{each.value:.3f} ({each.lower:.3f} to {each.upper:.3f})"
 
 
 def validate(

@@ -2,6 +2,7 @@
 
 Every metric takes ``(y_true, y_prob, *, sample_weight)`` as scikit-learn's do; a weight of 2 equals
 repeating the document. Of documents sampled with unequal probabilities pass these: `inclusion`.
+Every function raises a ValueError if an argument is not as described.
 """
 
 from bayescal.metrics.calibration_error import calibration_error as calibration_error
@@ -12,7 +13,6 @@ from bayescal.metrics.evidence import CalibrationEvidence as CalibrationEvidence
 from bayescal.metrics.evidence import SpiegelhalterTest as SpiegelhalterTest
 from bayescal.metrics.evidence import calibration_evidence as calibration_evidence
 from bayescal.metrics.evidence import spiegelhalter_test as spiegelhalter_test
-from bayescal.metrics.intervals import Interval as Interval
 from bayescal.metrics.intervals import bootstrap_interval as bootstrap_interval
 from bayescal.metrics.intervals import posterior_interval as posterior_interval
 from bayescal.metrics.reliability import Decomposition as Decomposition
@@ -28,3 +28,4 @@ from bayescal.metrics.scores import top_label as top_label
 from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
 from bayescal.metrics.verdict import Verdict as Verdict
 from bayescal.metrics.verdict import calibration_verdict as calibration_verdict
+from bayescal.support.intervals import Interval as Interval

@@ -155,11 +155,6 @@ def smooth_calibration_error(
     float
         Between 0 and 1; within 2e-4 of the exact value.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     Chance alone makes it positive: of n documents whose probabilities are right and spread over

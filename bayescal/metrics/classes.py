@@ -13,7 +13,8 @@ from scipy import sparse, special
 from bayescal.metrics.calibration_error import smooth_calibration_error
 from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
 from bayescal.metrics.scores import top_label
-from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict, counted
+from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
+from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, as_reals, check_fraction
 from bayescal.support.weighting import effective_size, either_weights, ratio_of_weights
 
@@ -106,9 +107,9 @@ class ClassVerdict(Verdict):
         right, hoped = np.trace(self.confusion), np.trace(self.confusion_expected)
         return (
             f"Probabilities of {self.classes.size} classes against"
-            f" {counted(self.documents, 'held-out label')}: {self._outcome_words} (p ="
-            f" {self.pvalue:.2g}, tested at {100.0 * (1.0 - self.level):.3g} %). The likeliest"
-            f" class is right for {counted(float(right), 'document')} where {hoped:,.3g} were"
+            f" {counted(self.documents, 'held-out label')}: {self._outcome_words} (p"
+            f" {p_words(self.pvalue)}, tested at {100.0 * (1.0 - self.level):.3g} %). The likeliest"
+            f" class is right for {counted(float(right), 'document')} where {readable(hoped)} were"
             f" expected; log-loss {self.log_loss:.3g} nats."
         )
 
@@ -133,7 +134,7 @@ class ClassVerdict(Verdict):
         k = int(np.argmax(np.abs(self._surprise)))
         return (
             f"The shares of classes are off, most of all that of {self.classes[k]!r}:"
-            f" {self.observed[k]:,.0f} documents where {self.expected[k]:,.3g} were expected."
+            f" {self.observed[k]:,.0f} documents where {readable(self.expected[k])} were expected."
         )
 
     @property
@@ -197,11 +198,6 @@ def class_verdict(
         class. Counts, losses and errors have weights w_i = 1 / inclusion. The test has U = sum_i
         w_i (f_i(y_i) - sum_k p_ik f_i(k)) and labels of P(k | labelled) proportional to p_ik /
         w_ik, where w_ik / w_i is the ratio of the weights of the classes k and y_i.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     Notes
     -----
@@ -342,8 +338,7 @@ def _ratios(weight: Floats, label: NDArray[np.intp], p: Floats) -> Floats:
 
 def _ends(expected: Floats, excess: Floats, level: float) -> Floats:
     """Return the interval of numbers whose samples exceed the expected ones by so much."""
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    ends = expected + np.quantile(excess, tails, axis=0, method="inverted_cdf")
+    ends = expected + np.quantile(excess, tails(level), axis=0, method="inverted_cdf")
     return np.maximum(np.round(ends, 9), 0.0)
 
 

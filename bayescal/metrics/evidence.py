@@ -86,6 +86,34 @@ class LinearChange:
         return climb(null, value, newton, tolerance=tolerance, rise=0.0)
 
 
+# Whether one method wins more decisions than another: the paired micro sign test.
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> float:
+    """
+    Return the p-value of the exact sign test on paired decisions.
+
+    Of the n = a_wins + b_wins decisions on which two methods differ, A wins Binomial(n, 1/2) many
+    if neither is better; decisions on which they tie are left out.
+    """
+    check_choice("alternative", alternative, ALTERNATIVES)
+    for name, wins in (("a_wins", a_wins), ("b_wins", b_wins)):
+        if wins < 0 or wins != int(wins):
+            raise ValueError(f"{name} must be a count of decisions, 0, 1, 2, ..., got {wins}.")
+    if a_wins + b_wins == 0:
+        return 1.0
+    from scipy.stats import binomtest
+
+    n = int(a_wins + b_wins)
+    if alternative == "two-sided":
+        return float(binomtest(int(a_wins), n).pvalue)
+    # From the side that should win less: then the methods' names do not matter to the last digit.
+    fewer = b_wins if alternative == "greater" else a_wins
+    return float(binomtest(int(fewer), n, alternative="less").pvalue)
+
+
 # Are probabilities calibrated as they are? Spiegelhalter's test, and what the evidence says.
 
 AVERAGE, BIC = METHODS = ("average", "bic")
@@ -210,11 +238,6 @@ def calibration_evidence(
     prior : float
         Probability, before the outcomes, that they are calibrated. The other models share the rest
         in the ratio 3 : 2 : 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     References
     ----------

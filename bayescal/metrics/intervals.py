@@ -1,6 +1,6 @@
 """Intervals of any metric: by the bootstrap, or by posterior draws of the probabilities."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,36 +9,9 @@ from numpy.typing import ArrayLike
 from bayescal.metrics.inputs import as_draws, as_truth, has_classes, read_outcomes, read_rows
 from bayescal.metrics.scores import Metric
 from bayescal.support import validation, weighting
-from bayescal.support.validation import Floats
+from bayescal.support.intervals import Interval
 
 KINDS = ("percentile", "basic")
-
-
-@dataclass(frozen=True)
-class Interval:
-    """
-    A metric with its interval.
-
-    Attributes
-    ----------
-    value : float
-        The metric of the documents; of posterior draws, their mean.
-    lower, upper : float
-        The interval.
-    level : float
-        Probability of the interval.
-    method : str
-        "bootstrap", "posterior", or "posterior and Bayesian bootstrap".
-    draws : array
-        The metric of every resample or draw.
-    """
-
-    value: float
-    lower: float
-    upper: float
-    level: float
-    method: str
-    draws: Floats
 
 
 def bootstrap_interval(
@@ -77,11 +50,6 @@ def bootstrap_interval(
     rng : int, Generator, RandomState or None
         Chooses the documents.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     References
     ----------
     B. Efron and R. J. Tibshirani, *An introduction to the bootstrap*, 1993, chapter 13.
@@ -108,10 +76,10 @@ def bootstrap_interval(
         own = rng.multinomial(size, chance / chance.sum()) * (counts if outcomes.sampled else 1.0)
         drawn = np.flatnonzero(own)
         draws[k] = metric(outcomes.truth[drawn], outcomes.p[drawn], sample_weight=own[drawn])
-    lower, upper = _ends(draws, level)
+    found = Interval.of_draws(draws, level, value, method="bootstrap", draws=draws)
     if kind == "basic":
-        lower, upper = 2.0 * value - upper, 2.0 * value - lower
-    return Interval(value, lower, upper, level, "bootstrap", draws)
+        found = replace(found, lower=2.0 * value - found.upper, upper=2.0 * value - found.lower)
+    return found
 
 
 def posterior_interval(
@@ -150,11 +118,6 @@ def posterior_interval(
     rng : int, Generator, RandomState or None
         Seeds the weights of the documents.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     References
     ----------
     D. B. Rubin, *The Bayesian bootstrap*, Annals of Statistics 1981.
@@ -180,11 +143,5 @@ def posterior_interval(
     for k, p in enumerate(probabilities):
         own = rng.standard_gamma(shape) * scale if resample else weight
         values[k] = metric(truth, p, sample_weight=own)
-    lower, upper = _ends(values, level)
     method = "posterior and Bayesian bootstrap" if resample else "posterior"
-    return Interval(float(values.mean()), lower, upper, level, method, values)
-
-
-def _ends(draws: Floats, level: float) -> tuple[float, float]:
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
-    return float(lower), float(upper)
+    return Interval.of_draws(values, level, method=method, draws=values)

@@ -12,6 +12,7 @@ from scipy import special
 
 from bayescal.metrics.inputs import Forecasts, given_included, read_outcomes
 from bayescal.metrics.scores import Metric, brier_score
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
 # Documents in bins of their probability.
@@ -194,11 +195,6 @@ def reliability_curve(
     rng : int, Generator, RandomState or None
         Seeds the consistency band.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     The confidence band of bins is Jeffreys' interval, with effective numbers of documents for
@@ -234,15 +230,15 @@ def reliability_curve(
     if band is not None:
         check_choice("band", band, BANDS)
         check_count("resamples", resamples)
-        tails = 0.5 - level / 2.0, 0.5 + level / 2.0
         if band == "consistency":
-            limits = _consistency_band(outcomes, refit, tails, resamples, generator(rng))
+            limits = _consistency_band(outcomes, refit, level, resamples, generator(rng))
         elif method == "corp":
-            limits = _monotone_band(outcomes, curve, tails)
+            limits = _monotone_band(outcomes, curve, tails(level)[1])
         else:
             index = bin_index(outcomes, n_bins, method)
             seen = _GroupSums.of(outcomes, index, np.bincount(index) > 0)
-            limits = seen.bound(tails[0]), seen.bound(tails[1])
+            below, above = tails(level)
+            limits = seen.bound(below), seen.bound(above)
     return ReliabilityCurve(
         curve.prob_pred, curve.prob_true, curve.weight, *limits, method, band, level
     )
@@ -272,11 +268,7 @@ def _binned(outcomes: Forecasts, n_bins: int, strategy: str) -> tuple[Bins, Refi
 
 
 def _consistency_band(
-    outcomes: Forecasts,
-    refit: Refit,
-    tails: tuple[float, float],
-    resamples: int,
-    rng: np.random.Generator,
+    outcomes: Forecasts, refit: Refit, level: float, resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     counts, p, (one, other) = outcomes.counts, outcomes.p, outcomes.by_class
     repeated = not outcomes.sampled and bool((counts == np.rint(counts)).all())
@@ -290,7 +282,7 @@ def _consistency_band(
         return refit(weight * positive, weight)
 
     curves = np.stack([resampled() for _ in range(resamples)])
-    lower, upper = np.quantile(curves, tails, axis=0)
+    lower, upper = np.quantile(curves, tails(level), axis=0)
     return lower, upper
 
 
@@ -351,13 +343,11 @@ class _GroupSums(NamedTuple):
         return np.asarray(bound * self.odds / (bound * self.odds + (1.0 - bound)))
 
 
-def _monotone_band(
-    outcomes: Forecasts, curve: Bins, tails: tuple[float, float]
-) -> tuple[Floats, Floats]:
+def _monotone_band(outcomes: Forecasts, curve: Bins, tail: float) -> tuple[Floats, Floats]:
     """Return bounds of a rising P(+) at each level, by the documents below and those above."""
     seen = _GroupSums.of(outcomes, levels_of(outcomes).of)
-    upper = _bound_above(seen, tails[1])
-    lower = 1.0 - _bound_above(seen.mirrored(), tails[1])[::-1]
+    upper = _bound_above(seen, tail)
+    lower = 1.0 - _bound_above(seen.mirrored(), tail)[::-1]
     # Where shares fall by chance the two may cross, with the curve between them.
     ends = np.stack([lower, upper, curve.prob_true])
     return ends.min(axis=0), ends.max(axis=0)
@@ -425,11 +415,6 @@ def score_decomposition(
     score : callable
         A proper score: `brier_score`, `log_loss`, or functools.partial(log_loss, base=2).
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     Miscalibration is never negative, so that of a finite sample is above 0 even for perfect
@@ -447,7 +432,12 @@ def score_decomposition(
     >>> round(parts.miscalibration, 3), round(parts.discrimination, 3), parts.uncertainty
     (0.06, 0.125, 0.25)
     """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion).counted()
+    return decomposition_of(read_outcomes(y_true, y_prob, sample_weight, inclusion), score)
+
+
+def decomposition_of(outcomes: Forecasts, score: Metric) -> Decomposition:
+    """Return the decomposition of a score of checked outcomes; see `score_decomposition`."""
+    outcomes = outcomes.counted()
     truth, p, weight = outcomes.truth, outcomes.p, outcomes.counts
     levels = levels_of(outcomes)
     best = np.clip(recalibrate(levels.y, levels.weight), 0.0, 1.0)[levels.of]

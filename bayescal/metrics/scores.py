@@ -62,11 +62,6 @@ def log_loss(
         The probability that the document was labelled in the sample. A mean is the same with
         either kind of weights, its uncertainty is not; only one kind may be given.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> log_loss([1, 0], [0.5, 0.5], base=2)
@@ -138,11 +133,6 @@ def pointwise_losses(
         classes the sum of squares of `brier_score`; or whether the less probable class happened,
         where exactly 1/2 predicts negative, and of several equal classes the first.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> pointwise_losses([1, 0], [0.5, 0.75])
@@ -152,6 +142,11 @@ def pointwise_losses(
     if has_classes(y_prob):
         return _losses_of_classes(y_true, y_prob, loss, classes)
     truth, p, *_ = read_outcomes(y_true, y_prob)
+    return losses_of(truth, p, loss)
+
+
+def losses_of(truth: NDArray[np.bool_], p: Floats, loss: str) -> Floats:
+    """Return the loss of each document of checked probabilities; see `pointwise_losses`."""
     if loss == "error":
         return np.asarray((p > 0.5) != truth, dtype=np.float64)
     happened = np.where(truth, p, 1.0 - p)

@@ -13,6 +13,7 @@ from bayescal.metrics import changes, inputs
 from bayescal.metrics.calibration_error import smooth_error
 from bayescal.metrics.changes import LINEAR
 from bayescal.metrics.evidence import LinearChange
+from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, check_fraction
 
 SAMPLES = 999
@@ -156,8 +157,8 @@ class CalibrationVerdict(Verdict):
         return (
             f"Probabilities against held-out labels: {self._outcome_words} ({pvalue}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %). {counted(self.observed, 'positive')} of"
-            f" {counted(self.documents, 'document')} where {count_words(self.expected)} were"
-            f" expected, {count_words(self.lower)} to {count_words(self.upper)} with probability"
+            f" {counted(self.documents, 'document')} where {readable(self.expected)} were"
+            f" expected, {readable(self.lower)} to {readable(self.upper)} with probability"
             f" {self.level:g} if the {source} are right; smooth calibration error {self.error:.2g}."
         )
 
@@ -264,11 +265,6 @@ def calibration_verdict(
     inclusion : array-like of shape (n,), optional
         The probability that the document was labelled, which may depend on its score and class.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     With sampling weights, labels are drawn given that the document was included: P(positive |
@@ -304,6 +300,13 @@ def calibration_verdict(
     check_fraction(level=level)
     outcomes = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
     drawn = None if draws is None else inputs.as_draws(draws, outcomes.p.size)
+    return verdict_of(outcomes, drawn, level)
+
+
+def verdict_of(
+    outcomes: inputs.Forecasts, drawn: Floats | None = None, level: float = 0.95
+) -> CalibrationVerdict:
+    """Return the verdict of checked outcomes; see `calibration_verdict`."""
     change = LinearChange(outcomes)
     intercept, slope = change.maximise(change.unit_information())
     documents = _GroupedDocuments(outcomes, change.log_odds, drawn)
@@ -499,8 +502,7 @@ class _ScoreTest:
         if self.samples is None:
             half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(self.covariance[0, 0])
             return -half, half
-        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-        lower, upper = np.quantile(self.samples[:, 0], tails, method="inverted_cdf")
+        lower, upper = np.quantile(self.samples[:, 0], tails(level), method="inverted_cdf")
         return float(lower), float(upper)
 
     def cause(self, shift: float, line: tuple[float, float], level: float) -> str:
@@ -562,20 +564,3 @@ def _share_above(samples: Floats, own: float) -> float:
     """Return the p-value of a statistic among samples of it."""
     reached = int((samples >= own * (1.0 - 1e-9)).sum())
     return (1.0 + reached) / (samples.size + 1.0)
-
-
-def count_words(value: float) -> str:
-    """Return a number of documents for readers."""
-    if value >= 99.95 or value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
-def counted(value: float, noun: str) -> str:
-    """Return a number of things for readers."""
-    return f"{count_words(value)} {noun}{'' if value == 1.0 else 's'}"
-
-
-def p_words(pvalue: float) -> str:
-    """Return a p-value for readers, after the letter p."""
-    return "= 0.001 or less" if 0.0 < pvalue <= 0.001 else f"= {pvalue:.2g}"

@@ -1,11 +1,11 @@
 """Monitoring of probabilities in use: audits, drift, and recalibration.
 
 `audit` judges probabilities that somebody else made against outcomes, `labels_needed` plans such an
-audit, and `Recalibrator` mends them as far as the labels ask for it. `foresee` judges them on
+audit, and `Recalibrator` corrects them as far as the labels require. `foresee` judges them on
 unlabelled scores. `DriftMonitor` watches labels that follow the probabilities, by a running Bayes
 factor; Ville's inequality bounds its false alarms. `prior_posterior` and `prior_by_em` estimate the
 class prior of a new collection from its unlabelled scores, and `shares_posterior` the shares of
-several classes.
+several classes. Every function raises a ValueError if an argument is not as described.
 """
 
 from bayescal.calibrators.recalibrator import Recalibrator as Recalibrator
@@ -14,7 +14,6 @@ from bayescal.monitoring.auditing import audit as audit
 from bayescal.monitoring.class_shares import SharesPosterior as SharesPosterior
 from bayescal.monitoring.class_shares import estimate_shares as estimate_shares
 from bayescal.monitoring.class_shares import shares_posterior as shares_posterior
-from bayescal.monitoring.drawn_curves import AuditNumber as AuditNumber
 from bayescal.monitoring.drift import Alarm as Alarm
 from bayescal.monitoring.drift import DriftMonitor as DriftMonitor
 from bayescal.monitoring.foresight import Foresight as Foresight

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,19 +27,21 @@ from bayescal.metrics.changes import (
     LogOddsCells,
     fit_changes,
 )
-from bayescal.metrics.reliability import score_decomposition
-from bayescal.metrics.scores import brier_score, log_loss, pointwise_losses
-from bayescal.metrics.verdict import CalibrationVerdict, calibration_verdict, p_words
-from bayescal.monitoring.drawn_curves import (
+from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
+from bayescal.monitoring.audit_numbers import (
     AuditCurves,
-    AuditNumber,
     Decision,
+    auc_of,
     benefits_at,
+    changes_of,
+    effective_counts,
     error_sizes,
+    losses_with_parts,
     net_benefit,
 )
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation, weighting
+from bayescal.support.intervals import Interval, interval_table, p_words, readable, tails
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats, generator, warn_user
 
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
 RIGHT = np.array([0.0, 1.0])  # pairs of shift and slope - 1 become shift and slope
 DRAWS = 1000
 POINTS = 101  # of the calibration curve, evenly spaced in log-odds
-# Standard deviations of shift and slope in the linear change that is reported: all but flat.
-WIDE = np.array([3.0, 1.5])
 PER_CENT = 100.0
 FEW = 10  # documents that show almost nothing
 RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # of intervals that more labels would give
@@ -71,7 +70,7 @@ class Audit:
         Number of documents, or sum of their weights.
     level : float
         Posterior probability of all intervals and bands.
-    numbers : dict of str to AuditNumber
+    numbers : dict of str to Interval
         All numbers by name; `to_frame` returns them as a table.
     model_probability : dict of str to float
         Probabilities of the four explanations "as is", "shift", "slope" and "full"; they sum to 1.
@@ -99,7 +98,7 @@ class Audit:
 
     documents: float
     level: float
-    numbers: Mapping[str, AuditNumber]
+    numbers: Mapping[str, Interval]
     model_probability: Mapping[str, float]
     curve: xr.Dataset
     net_benefit: xr.Dataset
@@ -111,15 +110,9 @@ class Audit:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each number, with the columns value, lower and upper."""
-        import pandas as pd
-
-        rows = {name: vars(each) for name, each in self.numbers.items()}
-        rows |= {
-            f"probability of {name}": {"value": each}
-            for name, each in self.model_probability.items()
-        }
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "lower", "upper"])
-        return table.rename_axis("number")
+        shares = self.model_probability.items()
+        explained = {f"probability of {name}": Interval(each) for name, each in shares}
+        return interval_table({**self.numbers, **explained})
 
     @property
     def explanation(self) -> str:
@@ -172,17 +165,15 @@ class Audit:
         shares = ", ".join(
             f"{names[name]} {each:.2f}" for name, each in self.model_probability.items()
         )
-        observed, ratio = self.verdict.observed, numbers["observed / expected"]
+        verdict, ratio = self.verdict, numbers["observed / expected"]
+        expected = "none was expected, so that there is no ratio"
+        if math.isfinite(ratio.value):
+            expected = f"{readable(verdict.expected, 4)} were expected: ratio {_shown(ratio)}"
         lines = [
             f"Probability of each explanation: {shares}; test that they are right:"
-            f" p {p_words(self.verdict.pvalue)}.",
-            f"{observed:,.6g} of {self.documents:,.6g} documents are positive where"
-            + (
-                f" {self.verdict.expected:,.4g} were expected: ratio {_shown(ratio)} ({level}"
-                " intervals)."
-                if math.isfinite(ratio.value)
-                else f" none was expected, so that there is no ratio ({level} intervals)."
-            ),
+            f" p {p_words(verdict.pvalue)}.",
+            f"{readable(verdict.observed)} of {readable(self.documents)} documents are positive"
+            f" where {expected} ({level} intervals).",
         ]
         for name in ("slope", "mean error (ICI)", "AUC"):
             if math.isfinite(numbers[name].value):
@@ -190,9 +181,8 @@ class Audit:
         if self.threshold is not None:
             saving = numbers["saving by recalibrating"]
             unit = "of your costs" if "cost of a false negative" in numbers else "true positives"
-            thousand = AuditNumber(*(1000.0 * each for each in vars(saving).values()))
             lines.append(
-                f"Recalibrating would save {_shown(thousand)} {unit} per 1,000 documents at"
+                f"Recalibrating would save {_shown(saving / 0.001)} {unit} per 1,000 documents at"
                 f" threshold {self.threshold:g}."
             )
         if self.sites is not None:
@@ -208,7 +198,7 @@ class Audit:
     @property
     def more_labels(self) -> str:
         """Return in words how many labels would narrow the intervals."""
-        p, have = self.outcomes.p, f"This audit has {self.documents:,.6g} outcomes."
+        p, have = self.outcomes.p, f"This audit has {readable(self.documents)} outcomes."
         widths = {"ratio_width": RATIO_WIDTH}
         if np.ptp(p) > 0.0:
             widths["slope_width"] = SLOPE_WIDTH
@@ -256,12 +246,13 @@ class Audit:
         )
 
 
-def _shown(number: AuditNumber) -> str:
-    """Return a number and its interval for readers."""
-    value, *ends = (
-        f"{0.0 if abs(each) < NEGLIGIBLE else each:.3g}" for each in vars(number).values()
-    )
-    return f"{value} ({ends[0]} to {ends[1]})" if math.isfinite(number.lower) else value
+def _shown(number: Interval) -> str:
+    """Return a number and its interval for readers, with 0 for negligible ones."""
+    numbers = {end: getattr(number, end) for end in ("value", "lower", "upper")}
+    negligible: dict[str, Any] = {
+        end: 0.0 for end, each in numbers.items() if abs(each) < NEGLIGIBLE
+    }
+    return str(replace(number, **negligible))
 
 
 def audit(
@@ -315,11 +306,6 @@ def audit(
     -------
     Audit
         With `text`, `advice`, `to_frame()`, `curve`, `net_benefit`, `sites` and `report(path)`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     Warns
     -----
@@ -380,27 +366,20 @@ def audit_outcomes(
     rng = generator(random_state)
     log_odds = changes.clipped_log_odds(outcomes.p)
     posterior = fit_changes(LogOddsCells.of(log_odds, outcomes.truth, outcomes.effective))
-    documents = LogOddsCells.of(log_odds, outcomes.truth, _documents(outcomes))
+    documents = LogOddsCells.of(log_odds, outcomes.truth, effective_counts(outcomes))
     drawn = AuditCurves.of(posterior, documents, draws, rng)
     benefit = net_benefit(drawn, cost.threshold if cost else None, level)
-    numbers = _numbers(outcomes, posterior, level, draws, rng)
-    numbers |= error_sizes(drawn, level) | _losses(outcomes, level)
-    numbers["AUC"] = auc = _auc(outcomes, level)
+    numbers = changes_of(outcomes, posterior, level, draws, rng)
+    numbers |= error_sizes(drawn, level) | losses_with_parts(outcomes, level)
+    numbers["AUC"] = auc = auc_of(outcomes, level)
     if cost is not None:
         numbers |= benefits_at(drawn, cost, level)
     by_site = None
     if named is not None:
         names, code = named[0], named[1][kept]
         by_site = _sites(outcomes, names, code, posterior.frame, level, draws, rng)
-    verdict = calibration_verdict(
-        outcomes.truth,
-        outcomes.p,
-        sample_weight=None if outcomes.sampled else outcomes.weight,
-        inclusion=1.0 / outcomes.counts if outcomes.sampled else None,
-    )
-    explained = posterior.probability
+    verdict, explained = verdict_of(outcomes), posterior.probability
     if verdict.impossible:
-        verdict = replace(verdict, impossible=inputs.name_impossible(outcomes))
         # Curves count the document with log-odds of 20; it refutes the probabilities all the same.
         others = {name: each for name, each in explained.items() if name != AS_IS}
         total = sum(others.values())
@@ -460,7 +439,7 @@ def _read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision
     return Decision(harm / (harm + stake), stake)
 
 
-def _notes(outcomes: inputs.Forecasts, auc: AuditNumber) -> tuple[str, ...]:
+def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
     """Describe what is unusual about the documents; warn of what the user can mend."""
     notes = []
     if outcomes.impossible.size:
@@ -485,113 +464,7 @@ def _notes(outcomes: inputs.Forecasts, auc: AuditNumber) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# Numbers that need no curve.
-
-
-def _documents(outcomes: inputs.Forecasts) -> Floats:
-    """Return each document's count; sampling weights sum to the effective size."""
-    counts = outcomes.counts
-    if not outcomes.sampled:
-        return counts
-    return weighting.scaled_to_effective_size(counts)
-
-
-def _numbers(
-    outcomes: inputs.Forecasts,
-    posterior: ChangePosterior,
-    level: float,
-    draws: int,
-    rng: np.random.Generator,
-) -> dict[str, AuditNumber]:
-    """Return observed over expected, calibration in the large, intercept and slope."""
-    counts = outcomes.counts
-    size = float(_documents(outcomes).sum())
-    rate = float(np.average(outcomes.truth, weights=counts))
-    expected = float(np.average(outcomes.p, weights=counts))
-    # Jeffreys' interval of the rate, which has one for no positives too.
-    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-    ends = special.betaincinv(size * rate + 0.5, size * (1.0 - rate) + 0.5, tails)
-    # Without any positives, or negatives, the interval goes as far as the rate (Brown, Cai and
-    # DasGupta, Statistical Science 2001).
-    ends = np.where([rate > 0.0, rate < 1.0], ends, rate)
-    ratio = AuditNumber(math.nan)
-    if expected > changes.LEAST_PROBABILITY:
-        ratio = AuditNumber(rate / expected, *(ends / expected).tolist())
-    cells = LogOddsCells.of(
-        changes.clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective
-    )
-    frame = posterior.frame
-    precision = np.diag(WIDE**-2.0)
-
-    def fitted(free: int) -> Floats:
-        fit = changes.fit_regression(
-            frame.linear(cells.log_odds)[:, :free],
-            cells.log_odds,
-            cells,
-            np.zeros(free),
-            precision[:free, :free],
-        )
-        return fit.draw(draws, rng)
-
-    in_the_large, line = fitted(1)[:, 0], fitted(2)
-    numbers = {
-        "observed / expected": ratio,
-        "calibration in the large": AuditNumber.of_draws(in_the_large, level),
-    }
-    if np.ptp(outcomes.p) == 0.0:
-        undefined = AuditNumber(math.nan)
-        return numbers | {"intercept": undefined, "slope": undefined}
-    return numbers | {
-        "intercept": AuditNumber.of_draws(line[:, 0] - line[:, 1] * frame.pivot, level),
-        "slope": AuditNumber.of_draws(1.0 + line[:, 1], level),
-    }
-
-
-def _losses(outcomes: inputs.Forecasts, level: float) -> dict[str, AuditNumber]:
-    """Return Brier score and log-loss in bits, with intervals, and their parts."""
-    z = float(special.ndtri(0.5 + level / 2.0))
-    share = outcomes.counts / outcomes.counts.sum()
-    size = float(_documents(outcomes).sum())
-    numbers = {}
-    # As log_loss and the curve do, and so that one certain error leaves the others to be seen.
-    p = special.expit(changes.clipped_log_odds(outcomes.p))
-    for name, loss, score in (
-        ("Brier score", "brier", brier_score),
-        ("log-loss in bits", "log", partial(log_loss, base=2.0)),
-    ):
-        each = pointwise_losses(outcomes.truth, p, loss)
-        mean = float(share @ each)
-        half = z * math.sqrt(float(share @ (each - mean) ** 2) / size)
-        parts = score_decomposition(outcomes.truth, p, score=score, sample_weight=outcomes.weight)
-        numbers[name] = AuditNumber(mean, mean - half, mean + half)
-        for part in ("miscalibration", "discrimination", "uncertainty"):
-            numbers[f"{name}: {part}"] = AuditNumber(getattr(parts, part))
-    return numbers
-
-
-def _auc(outcomes: inputs.Forecasts, level: float) -> AuditNumber:
-    """Return the AUC with DeLong's interval; nan with one class."""
-    counts = outcomes.counts
-    values, code = np.unique(outcomes.p, return_inverse=True)
-    plus, minus = (
-        np.bincount(code, counts * side, values.size) for side in (outcomes.truth, ~outcomes.truth)
-    )
-    if not (plus.sum() > 0.0 and minus.sum() > 0.0):
-        return AuditNumber(math.nan)
-    # Shares of the other class below (ties count half), by value: DeLong's placements.
-    below = (np.cumsum(minus) - 0.5 * minus) / minus.sum()
-    above = 1.0 - (np.cumsum(plus) - 0.5 * plus) / plus.sum()
-    auc = float(plus @ below / plus.sum())
-    variance = 0.0
-    for own, placement, mine in (
-        (plus, below, counts[outcomes.truth]),
-        (minus, above, counts[~outcomes.truth]),
-    ):
-        spread = float(own @ (placement - auc) ** 2 / own.sum())
-        size = weighting.effective_size(mine) if outcomes.sampled else float(own.sum())
-        variance += spread / max(size - 1.0, 1.0)
-    half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
-    return AuditNumber(auc, max(auc - half, 0.0), min(auc + half, 1.0))
+# Curves and sites.
 
 
 def _curve(
@@ -603,8 +476,8 @@ def _curve(
     drawn = posterior.alone(FULL).draw(draws, rng) @ posterior.frame.features(at).T + at
     curves = probability(drawn)
     tail = 0.5 - level / 2.0
-    tails = {"pointwise": tail, "simultaneous": simultaneous_tail(curves, level)}
-    ends = np.stack([np.quantile(curves, [t, 1.0 - t], axis=0) for t in tails.values()])
+    kinds = {"pointwise": tail, "simultaneous": simultaneous_tail(curves, level)}
+    ends = np.stack([np.quantile(curves, [t, 1.0 - t], axis=0) for t in kinds.values()])
     dims = ("kind", "probability")
     return xr.Dataset(
         {
@@ -612,7 +485,7 @@ def _curve(
             "lower": (dims, ends[:, 0]),
             "upper": (dims, ends[:, 1]),
         },
-        {"probability": special.expit(at), "kind": list(tails)},
+        {"probability": special.expit(at), "kind": list(kinds)},
         {"level": level},
     )
 
@@ -634,14 +507,13 @@ def _sites(
         for j in range(names.size)
     ]
     drawn: SiteDraws = draw_sites(cells, frame, draws, rng)
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
     variables: dict[str, Any] = {}
     for prefix, values, dims in (
         ("", drawn.own + RIGHT, ("number", "site")),
         ("new_", drawn.new + RIGHT, ("number",)),
         ("between", drawn.between, ("number",)),
     ):
-        lower, upper = np.quantile(values, tails, axis=-2)
+        lower, upper = np.quantile(values, tails(level), axis=-2)
         joint = "_" if prefix == "between" else ""
         mean = "between" if prefix == "between" else f"{prefix}mean"
         variables[mean] = (dims, values.mean(axis=-2).T)

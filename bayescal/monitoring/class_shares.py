@@ -9,6 +9,7 @@ from scipy import special
 
 from bayescal.inference.newton import root_of_inverse
 from bayescal.support import validation
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, generator
 
 LEAST_CURVATURE = 0.05  # of log-ratios, where the density is no normal one
@@ -74,11 +75,6 @@ def shares_posterior(
     rng : int, Generator, RandomState or None
         Seeds the draws.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> import numpy as np
@@ -106,7 +102,7 @@ def shares_posterior(
         start, draws[k] = _draw_shares(
             each / each.max(axis=1, keepdims=True), concentration, start, random
         )
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    lower, upper = np.quantile(draws, tails(level), axis=0)
     return SharesPosterior(names, draws.mean(axis=0), lower, upper, level, draws)
 
 
@@ -193,11 +189,6 @@ def estimate_shares(
         See `shares_posterior`.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     Examples
     --------

@@ -14,10 +14,10 @@ from scipy import special
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.metrics.changes import LEAST_PROBABILITY
 from bayescal.metrics.inputs import as_probabilities
-from bayescal.monitoring.drawn_curves import AuditNumber
 from bayescal.monitoring.prior_shift import PriorPosterior, estimate_prior
 from bayescal.monitoring.sample_size import labels_needed
 from bayescal.support import validation
+from bayescal.support.intervals import Interval, interval_table, p_words
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, generator
 
@@ -53,7 +53,7 @@ class Foresight:
         mixture, in probability.
     share : PriorPosterior or None
         The share of positives in the new documents; None if refuted.
-    numbers : dict of str to AuditNumber
+    numbers : dict of str to Interval
         Metrics of the probabilities on the new documents; empty if refuted. Ratios whose
         denominator is 0, such as a precision where nothing is predicted positive, are nan.
     labels_needed : int
@@ -66,17 +66,13 @@ class Foresight:
     pvalue: float
     distance: float
     share: PriorPosterior | None = field(repr=False)
-    numbers: dict[str, AuditNumber]
+    numbers: dict[str, Interval]
     labels_needed: int
     level: float
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each number, with the columns value, lower and upper."""
-        import pandas as pd
-
-        rows = {name: vars(each) for name, each in self.numbers.items()}
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "lower", "upper"])
-        return table.rename_axis("number")
+        return interval_table(self.numbers)
 
     @property
     def text(self) -> str:
@@ -84,16 +80,16 @@ class Foresight:
         if self.refuted:
             return (
                 "Do not trust the probabilities on these scores without labels: they are no mixture"
-                f" of the two classes of the reference (p = {self.pvalue:.2g}, largest difference"
-                f" {self.distance:.2f}). No number can be given. Label about"
+                f" of the two classes of the reference (p {p_words(self.pvalue)}, largest"
+                f" difference {self.distance:.2f}). No number can be given. Label about"
                 f" {self.labels_needed:,} documents and audit."
             )
         lines = [
             "The scores may be a mixture of the two classes of the reference"
-            f" (p = {self.pvalue:.2g}). If only the share of positives changed:",
+            f" (p {p_words(self.pvalue)}). If only the share of positives changed, with"
+            f" {100.0 * self.level:g} % intervals:",
             *(
-                f"{name}: {each.value:.3f} ({each.lower:.3f} to {each.upper:.3f}, with"
-                f" probability {self.level:g})"
+                f"{name}: {each:.3f}"
                 if math.isfinite(each.value)
                 else f"{name}: undefined, since nothing counts in its denominator"
                 for name, each in self.numbers.items()
@@ -151,11 +147,6 @@ def foresee(
     Foresight
         With `text`, `refuted`, `numbers` and `to_frame()`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Notes
     -----
     A change of P(positive | score) that leaves the distribution of the scores as it is cannot be
@@ -206,7 +197,7 @@ def foresee(
         name = getattr(metric, "__name__", "metric")
         draws[name] = np.array([float(metric(each.astype(float), p)) for each in drawn])
     numbers = {
-        name: AuditNumber.of_draws(each, level) if each.size else AuditNumber(math.nan)
+        name: Interval.of_draws(each, level) if each.size else Interval(math.nan)
         for name, each in draws.items()
     }
     return Foresight(False, pvalue, distance, share, numbers, labels, level)

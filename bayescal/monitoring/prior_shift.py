@@ -9,6 +9,7 @@ from scipy import special
 
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, generator
 from bayescal.support.weighting import effective_weights, either_weights
 
@@ -21,25 +22,19 @@ LEAST_CURVATURE = 0.05  # a distribution flatter than the Beta's own tail is tab
 BLOCK_ELEMENTS = 1 << 21
 
 
-@dataclass(frozen=True)
-class PriorPosterior:
+@dataclass(frozen=True, kw_only=True)
+class PriorPosterior(Interval):
     """
     The posterior of the class prior of a new collection.
 
     Attributes
     ----------
-    mean, lower, upper : float
+    value, lower, upper, level
         Posterior mean of P(+) in the collection, and its equal-tailed credible interval.
-    level : float
-        Probability of the interval.
     draws : array of shape (draws,)
         One prior for each draw of the log ratios, for `predict_proba(scores, prior=draws)`.
     """
 
-    mean: float
-    lower: float
-    upper: float
-    level: float
     draws: Floats
 
     def probabilities(self, log_ratio: ArrayLike) -> Floats:
@@ -92,11 +87,6 @@ def prior_posterior(
     rng : int, Generator, RandomState or None
         Seeds the draws.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     References
     ----------
     M. Plummer, *Cuts in Bayesian graphical models*, Statistics and Computing 2015. A. Ziegler and
@@ -107,7 +97,7 @@ def prior_posterior(
     >>> import numpy as np
     >>> far_apart = np.where(np.arange(1000) < 100, 20.0, -20.0)
     >>> found = prior_posterior(np.tile(far_apart, (400, 1)), rng=0)
-    >>> round(found.mean, 2), found.lower < 0.1 < found.upper
+    >>> round(found.value, 2), found.lower < 0.1 < found.upper
     (0.1, True)
     """
     validation.check_positive(a=a, b=b)
@@ -132,8 +122,7 @@ def _posterior(
     parts = [slice(k, k + width) for k in range(0, ratio.shape[0], width)]
     logits = np.concatenate([_draw(ratio[k], counts, a, b, uniform[k]) for k in parts])
     draws = special.expit(logits)
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
-    return PriorPosterior(float(draws.mean()), float(lower), float(upper), level, draws)
+    return PriorPosterior.of_draws(draws, level, draws=draws)
 
 
 def _draw(ratio: Floats, counts: Floats, a: float, b: float, uniform: Floats) -> Floats:
@@ -302,11 +291,6 @@ def prior_by_em(
     -------
     PriorByEM
         A prior of exactly 0 or 1 is a legal answer: no document looks like that class.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     References
     ----------

@@ -12,8 +12,9 @@ from scipy import special
 
 from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes
 from bayescal.metrics.inputs import as_probabilities
-from bayescal.monitoring.drawn_curves import AuditCurves, Decision
+from bayescal.monitoring.audit_numbers import AuditCurves, Decision
 from bayescal.support import validation
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, generator
 
 # Simulated audits: their sizes, how often each is repeated, and draws of each.
@@ -154,14 +155,14 @@ def _simulated(
     rng: np.random.Generator,
 ) -> float:
     """Return the number of documents at which a number's interval has a width, on average."""
-    tails, seen = [0.5 - level / 2.0, 0.5 + level / 2.0], []
+    seen = []
     for n in SIZES:
         widths = []
         for _ in range(REPEATS):
             drawn = rng.choice(p, n)
             cells = LogOddsCells.of(clipped_log_odds(drawn), rng.random(n) < drawn)
             curves = AuditCurves.of(fit_changes(cells), cells, DRAWS, rng)
-            widths.append(float(np.diff(np.quantile(measure(curves), tails))[0]))
+            widths.append(Interval.of_draws(measure(curves), level).width)
         seen.append(float(np.mean(widths)))
     # Nothing to save, however few the labels are.
     if min(seen) <= 0.0:

@@ -103,7 +103,7 @@ class PredictionSetDisplay(ClassDisplay):
         for j, share in enumerate(asked.tolist()):
             for i, sets in enumerate((expected_sets(p, share), _conformal(p, label, half, share))):
                 each = set_coverage(sets, label, level=level)
-                found[i, j] = each.coverage, each.lower, each.upper, each.size
+                found[i, j] = each.value, each.lower, each.upper, each.size
         names = ("covered", "lower", "upper", "size")
         return xr.Dataset(
             {name: (("kind", "coverage"), found[:, :, k]) for k, name in enumerate(names)},

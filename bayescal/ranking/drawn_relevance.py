@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.decisions.ranks import enough_read, recall_by_rank, stopping_rank
+from bayescal.decisions.thresholds import enough_read, recall_by_rank, stopping_rank
 from bayescal.ranking.queries import Queries
 from bayescal.support import score_checks
 from bayescal.support.validation import Floats, Integers, first_of

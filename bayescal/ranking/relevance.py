@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.decisions.ranks import stopping_rank
+from bayescal.decisions.thresholds import stopping_rank
 from bayescal.ranking import drawn_relevance as drawing
 from bayescal.ranking import queries as grouping
 from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted

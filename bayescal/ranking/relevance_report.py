@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from bayescal.decisions.ranks import enough_read, recall_by_rank
+from bayescal.decisions.thresholds import enough_read, recall_by_rank
 from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import RankingSummary, Wanted
 from bayescal.report.answer import BY_CHANCE, Answer, Cell, Row

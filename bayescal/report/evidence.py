@@ -15,10 +15,10 @@ from bayescal.likelihood_ratio import LikelihoodRatios, LikelihoodRatioValidatio
 from bayescal.likelihood_ratio.measures import read_comparisons
 from bayescal.likelihood_ratio.ratios import DATA, RANGE, shown
 from bayescal.likelihood_ratio.validation import MISLEADING
-from bayescal.metrics.intervals import Interval
 from bayescal.report.answer import Row
 from bayescal.report.rendering import numbers, percent, write_page
 from bayescal.support.files import check_target
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
 LOG10_LR = "log10 LR"

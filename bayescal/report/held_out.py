@@ -14,8 +14,8 @@ from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
-from bayescal.metrics.verdict import counted
 from bayescal.report.rendering import numbers
+from bayescal.support.intervals import counted
 from bayescal.support.validation import (
     Columns,
     Floats,

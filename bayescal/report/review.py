@@ -14,11 +14,10 @@ from bayescal.fitting.results.tree import versions
 from bayescal.report.answer import Answer
 from bayescal.report.rendering import count, percent, short, write_page
 from bayescal.sampling import ReviewEstimate, SamplePlan
-from bayescal.sampling.draws import Design, as_design
+from bayescal.sampling.design import as_partial_labels
 from bayescal.sampling.exact import NO_ERROR
 from bayescal.sampling.four_intervals import CONFLICT, DESIGN
-from bayescal.sampling.plans import hash_of
-from bayescal.sampling.units import as_partial_labels
+from bayescal.sampling.plans import Design, as_design, hash_of
 from bayescal.support import validation
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats

@@ -219,8 +219,8 @@ def describe_selection(
         )
         return {
             "threshold": numbers(threshold),
-            "precision": numbers([precision.mean, precision.lower, precision.upper]),
-            "recall": numbers([recall.mean, recall.lower, recall.upper]),
+            "precision": numbers([precision.value, precision.lower, precision.upper]),
+            "recall": numbers([recall.value, recall.lower, recall.upper]),
             "selected": numbers(precision.selected / scores.size),
             "held_out": None if test is None else counted(test, threshold[0]),
         }
@@ -230,7 +230,7 @@ def describe_selection(
     needed = threshold_for_recall(scores, p, asked.recall, of=OF, level=asked.level)
     return {
         "at": None if threshold is None else taken((threshold,)),
-        "wanted": taken((needed.threshold, needed.lower, needed.upper)),
+        "wanted": taken((needed.value, needed.lower, needed.upper)),
     }
 
 

@@ -8,7 +8,6 @@ from bayescal.sampling.estimates import estimate_precision, estimate_prevalence,
 from bayescal.sampling.exact import (
     Elusion,
     ElusionSize,
-    Limits,
     count_limits,
     elusion,
     elusion_size,
@@ -20,12 +19,13 @@ from bayescal.sampling.hidden import learn_hidden
 from bayescal.sampling.planning import plan_sample
 from bayescal.sampling.plans import SamplePlan, Stratum, inclusion_of, read_plan
 from bayescal.sampling.stopping import RULES, StopDecision, stop_review
+from bayescal.support.intervals import Interval
 
 __all__ = [
     "RULES",
     "Elusion",
     "ElusionSize",
-    "Limits",
+    "Interval",
     "ReviewEstimate",
     "SamplePlan",
     "StopDecision",

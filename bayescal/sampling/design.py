@@ -1,25 +1,81 @@
-"""Limits of recall, precision and prevalence from the random draw alone."""
+"""Units of a sample, the random draw, and limits of recall, precision and prevalence from it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from bayescal.sampling.exact import (
-    NO_ERROR,
-    Limits,
-    ReviewerError,
-    count_limits,
-    share_limits,
-    sum_limits,
-)
-from bayescal.sampling.units import SamplingUnits
+from bayescal.sampling.exact import NO_ERROR, ReviewerError, count_limits, share_limits, sum_limits
+from bayescal.support import validation
+from bayescal.support.intervals import Interval
+from bayescal.support.validation import Floats
 
 GRID = 40  # thresholds whose limits hold at once; those of thresholds between them follow
+
+
+@dataclass(frozen=True)
+class SamplingUnits:
+    """The units that are drawn and counted: documents, or groups of documents."""
+
+    scores: Floats  # (units,): of a group the highest
+    labels: Floats  # (units,): 1, 0 or nan; of a group 1 if one of its documents is positive
+    of_document: NDArray[np.intp]  # (documents,): the unit of each document
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Floats, groups: ArrayLike | None) -> SamplingUnits:
+        """Return the units of a collection."""
+        if groups is None:
+            return cls(scores, labels, np.arange(scores.size))
+        found, code = validation.read_groups(groups, "groups", "group", scores.size, "scores")
+        highest = np.full(found.size, -np.inf)
+        np.maximum.at(highest, code, scores)
+        label = np.full(found.size, np.nan)
+        np.fmax.at(label, code, labels)
+        return cls(highest, label, code)
+
+    def mask(self, documents: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return the mask of the units of some documents."""
+        out = np.zeros(self.scores.size, dtype=bool)
+        out[self.of_document[documents]] = True
+        return out
+
+
+def as_threshold(threshold: float | None, *, needed: bool) -> float | None:
+    """Return a finite threshold, or None if none is needed."""
+    if threshold is None:
+        if needed:
+            raise ValueError("threshold must be the score from which on documents are taken.")
+        return None
+    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
+    return float(threshold)
+
+
+def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
+    """Return labels of a collection: 1, 0, or nan where missing."""
+    if labels is None:
+        return np.full(documents, np.nan)
+    given = validation.as_array(labels, "labels")
+    blank = validation.missing(given)
+    values = validation.as_reals(np.where(blank, np.nan, given) if blank.any() else given, "labels")
+    if values.shape != (documents,):
+        raise ValueError(
+            f"labels must have shape ({documents},), one a document and nan where there is none,"
+            f" got {values.shape}: two reviewers of a document have to agree on one label."
+        )
+    wrong = ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
+    if wrong.any():
+        raise ValueError(
+            f"labels must be 1, 0, or nan where there is none, got {values[wrong][0]:g}."
+        )
+    return values
+
+
+# The draw, and its limits.
 
 
 @dataclass(frozen=True)
@@ -38,7 +94,7 @@ def design_limits(
     drawn: StratifiedDraw,
     level: float,
     error: ReviewerError = NO_ERROR,
-) -> Limits:
+) -> Interval:
     """Return the limits of a measure at one threshold."""
     simple = not drawn.stratum.any() and not drawn.before.any() and error == NO_ERROR
     if of == "recall" and simple:
@@ -48,7 +104,7 @@ def design_limits(
     if of == "recall":
         return share_limits(*sides)
     total = sides[0] if of == "precision" else sum_limits(sides)
-    return _share_of(total, int(above.sum()) if of == "precision" else above.size)
+    return total / (int(above.sum()) if of == "precision" else above.size)
 
 
 def simultaneous_limits(
@@ -59,7 +115,7 @@ def simultaneous_limits(
     level: float,
     error: ReviewerError,
     fixed: tuple[float, ...],
-) -> Limits:
+) -> Interval:
     """
     Return limits that hold for all thresholds at once.
 
@@ -76,16 +132,15 @@ def simultaneous_limits(
     own = design_limits(of, units, above, drawn, level, error)
     higher, lower = grid[grid >= threshold], grid[grid <= threshold]
 
-    def limits(measure: str, at: float) -> Limits:
+    def limits(measure: str, at: float) -> Interval:
         return design_limits(measure, units, units.scores >= at, drawn, level, error)
 
     if of == "recall":
-        low, high = limits(of, higher[0]).lower, limits(of, lower[-1]).upper
-        return Limits(own.value, low, high)
+        return replace(own, lower=limits(of, higher[0]).lower, upper=limits(of, lower[-1]).upper)
     taken = int(above.sum())
     low = _positives(units, units.scores >= higher[0], drawn, level, error).lower / taken
     high = _positives(units, units.scores >= lower[-1], drawn, level, error).upper / taken
-    return Limits(own.value, low, min(high, 1.0))
+    return replace(own, lower=low, upper=min(high, 1.0))
 
 
 def _positives(
@@ -94,7 +149,7 @@ def _positives(
     drawn: StratifiedDraw,
     level: float,
     error: ReviewerError,
-) -> Limits:
+) -> Interval:
     """Return the limits of the positives among some units, by stratum and for earlier labels."""
     positive = units.labels == 1.0
     known = mine & drawn.before
@@ -117,12 +172,8 @@ def _positives(
     )
 
 
-def _share_of(total: Limits, size: int) -> Limits:
-    return Limits(total.value / size, total.lower / size, total.upper / size)
-
-
-def _clopper_pearson(part: int, total: int, level: float) -> Limits:
+def _clopper_pearson(part: int, total: int, level: float) -> Interval:
     if total == 0:
-        return Limits(math.nan, 0.0, 1.0)
+        return Interval(math.nan, 0.0, 1.0, level)
     ends = stats.binomtest(part, total).proportion_ci(level, method="exact")
-    return Limits(part / total, float(ends.low), float(ends.high))
+    return Interval(part / total, float(ends.low), float(ends.high), level)

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.sampling.draws import Design, as_design
+from bayescal.sampling.design import as_partial_labels, as_threshold
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, as_reviewer_error
 from bayescal.sampling.four_intervals import EstimateOptions, ReviewEstimate, estimate_of_labels
 from bayescal.sampling.hidden import hull_of
-from bayescal.sampling.units import as_partial_labels, as_threshold
+from bayescal.sampling.plans import Design, as_design
 from bayescal.support import validation
+from bayescal.support.intervals import Interval
 
 MISSING = ("error", "bounds")
 
@@ -106,16 +107,9 @@ def estimate_recall(
     ('design', True)
     """
     at = as_threshold(threshold, needed=True)
+    error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
-        design,
-        level,
-        hidden,
-        groups,
-        out_of_sample,
-        missing,
-        simultaneous,
-        as_reviewer_error(reviewer_error),
-        random_state,
+        design, level, hidden, groups, out_of_sample, missing, simultaneous, error, random_state
     )
     return _estimate("recall", scores, labels, at, options)
 
@@ -151,16 +145,9 @@ def estimate_precision(
         If an argument is not as described, a plan is of other scores, or no document is taken.
     """
     at = as_threshold(threshold, needed=True)
+    error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
-        design,
-        level,
-        hidden,
-        groups,
-        out_of_sample,
-        missing,
-        simultaneous,
-        as_reviewer_error(reviewer_error),
-        random_state,
+        design, level, hidden, groups, out_of_sample, missing, simultaneous, error, random_state
     )
     return _estimate("precision", scores, labels, at, options)
 
@@ -193,16 +180,9 @@ def estimate_prevalence(
     ValueError
         If an argument is not as described, or a plan is of other scores.
     """
+    error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
-        design,
-        level,
-        hidden,
-        groups,
-        out_of_sample,
-        missing,
-        False,
-        as_reviewer_error(reviewer_error),
-        random_state,
+        design, level, hidden, groups, out_of_sample, missing, False, error, random_state
     )
     return _estimate("prevalence", scores, labels, None, options)
 
@@ -234,22 +214,11 @@ def _estimate(
     if low is high:
         return low
     note = f"{unlabelled.size:,} planned documents have no label: intervals are hulls."
-    design_based = None
-    if low.design_based is not None and high.design_based is not None:
-        design_based = hull_of(low.design_based, high.design_based)
-    robust = hull_of(low.robust, high.robust)
-    first = robust if design_based is None else design_based
-    return replace(
-        high,
-        value=first.value,
-        lower=first.lower,
-        upper=first.upper,
-        design_based=design_based,
-        robust=robust,
-        without_hidden=hull_of(low.without_hidden, high.without_hidden),
-        with_hidden=hull_of(low.with_hidden, high.with_hidden),
-        positives=hull_of(low.positives, high.positives),
-        missed=hull_of(low.missed, high.missed),
-        hidden=hull_of(low.hidden, high.hidden),
-        notes=(*high.notes, note),
-    )
+    hulls: dict[str, Any] = {"design_based": None} | {
+        name: hull_of(one, other)
+        for name, other in vars(high).items()
+        if isinstance(other, Interval) and (one := getattr(low, name)) is not None
+    }
+    first = hulls["design_based"] or hulls["robust"]
+    ends = {"value": first.value, "lower": first.lower, "upper": first.upper}
+    return replace(high, **ends, **hulls, notes=(*high.notes, note))

@@ -1,10 +1,10 @@
-"""Limits that need no model: counts in finite collections, sums over strata, and shares of these.
+"""Interval that need no model: counts in finite collections, sums over strata, and shares of these.
 
 A number K of positives among N documents, of which n were drawn at random and k were positive, has
 exact limits by the hypergeometric distribution: those K that leave k or more, and k or fewer, a
 probability of more than (1 - level)/2 each. If reviewers err at known rates, k is the sum of the
 positives that they noticed and the negatives that they mistook, two binomial counts given the
-positives in the sample. Limits of independent counts are combined by MOVER (G. Y. Zou and A.
+positives in the sample. Interval of independent counts are combined by MOVER (G. Y. Zou and A.
 Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27, 2008):
 the squared distances of limits from their estimates are added.
 """
@@ -12,6 +12,7 @@ the squared distances of limits from their estimates are added.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,32 +23,10 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from bayescal.support import validation
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, as_reals
 
 MOST_DOCUMENTS = 10**9  # tails of the hypergeometric distribution take time in proportion
-
-
-@dataclass(frozen=True)
-class Limits:
-    """
-    A number with an interval.
-
-    Attributes
-    ----------
-    value : float
-        The estimate; the posterior mean where the interval is a posterior's.
-    lower, upper : float
-        Ends of the interval.
-    """
-
-    value: float
-    lower: float
-    upper: float
-
-    @property
-    def width(self) -> float:
-        """Return the width of the interval."""
-        return self.upper - self.lower
 
 
 # The share of positives that reviewers label negative, and of negatives that they label positive.
@@ -63,7 +42,7 @@ def count_limits(
     *,
     sequential: bool = False,
     reviewer_error: ReviewerError = NO_ERROR,
-) -> Limits:
+) -> Interval:
     """
     Return limits of the number of positives among documents, from a simple random sample.
 
@@ -97,9 +76,9 @@ def count_limits(
     Examples
     --------
     >>> count_limits(2, 600, 28_000)
-    Limits(value=93.33333333333333, lower=17.0, upper=290.0)
-    >>> count_limits(2, 600, 28_000, sequential=True)
-    Limits(value=93.33333333333333, lower=2.0, upper=603.0)
+    Interval(value=93.33333333333333, lower=17.0, upper=290.0, level=0.9)
+    >>> print(count_limits(2, 600, 28_000, sequential=True))
+    93.3 (2 to 603)
     >>> count_limits(2, 600, 28_000, reviewer_error=(0.2, 0.0)).upper
     363.0
     """
@@ -110,7 +89,7 @@ def count_limits(
     if errs and sequential:
         raise ValueError("sequential limits need labels without error: leave out reviewer_error.")
     if sampled == 0:
-        return Limits(documents / 2.0, 0.0, float(documents))
+        return Interval(documents / 2.0, 0.0, float(documents), level)
     value = (positives - mistaken * sampled) * documents / (sampled * (1.0 - missed - mistaken))
     if sequential:
         # p(k | K) rises in K up to the likeliest count, and falls beyond.
@@ -123,16 +102,16 @@ def count_limits(
 
         lower = _first(mode, lambda count: count == mode or inside(count))
         upper = documents - _first(documents - mode, lambda less: inside(documents - less))
-        return Limits(value, float(lower), float(upper))
+        return Interval(value, float(lower), float(upper), level)
     tail = (1.0 - level) / 2.0
     if errs:
         at_least, at_most = _erring_tails(positives, sampled, documents, missed, mistaken)
     else:
-        at_least = partial(_at_least, positives, sampled, documents)
-        at_most = partial(_at_most, positives, sampled, documents)
+        at_least = partial(_tail, stats.hypergeom.sf, positives - 1, sampled, documents)
+        at_most = partial(_tail, stats.hypergeom.cdf, positives, sampled, documents)
     lower = _first(documents, lambda count: tail < at_least(count))
     upper = documents - _first(documents, lambda less: tail < at_most(documents - less))
-    return Limits(float(min(max(value, lower), upper)), float(lower), float(upper))
+    return Interval(float(min(max(value, lower), upper)), float(lower), float(upper), level)
 
 
 def as_reviewer_error(reviewer_error: ReviewerError) -> ReviewerError:
@@ -196,29 +175,17 @@ def check_counts(positives: int, sampled: int, documents: int) -> None:
         )
 
 
-def _at_least(positives: int, sampled: int, documents: int, count: int) -> float:
-    """Return the probability of so many positives or more in the sample."""
-    return float(stats.hypergeom.sf(positives - 1, documents, count, sampled))
-
-
-def _at_most(positives: int, sampled: int, documents: int, count: int) -> float:
-    """Return the probability of so many positives or fewer in the sample."""
-    return float(stats.hypergeom.cdf(positives, documents, count, sampled))
+def _tail(tail: Any, positives: int, sampled: int, documents: int, count: int) -> float:
+    """Return a tail probability of the positives in a sample, given those among all documents."""
+    return float(tail(positives, documents, count, sampled))
 
 
 def _first(most: int, holds: Callable[[int], bool]) -> int:
     """Return the smallest number from 0 to `most` for which a monotone condition holds."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return bisect_left(range(most), True, key=holds)
 
 
-def sum_limits(parts: Sequence[Limits]) -> Limits:
+def sum_limits(parts: Sequence[Interval]) -> Interval:
     """Return the limits of a sum of independent counts, by MOVER; exact for a single one."""
     value = math.fsum(part.value for part in parts)
     below = math.sqrt(math.fsum((part.value - part.lower) ** 2 for part in parts))
@@ -228,10 +195,11 @@ def sum_limits(parts: Sequence[Limits]) -> Limits:
     least, most = (
         math.fsum(ends) for ends in zip(*((p.lower, p.upper) for p in parts), strict=True)
     )
-    return Limits(value, max(value - below, least), min(value + above, most))
+    level = parts[0].level if parts else math.nan
+    return Interval(value, max(value - below, least), min(value + above, most), level)
 
 
-def share_limits(part: Limits, rest: Limits) -> Limits:
+def share_limits(part: Interval, rest: Interval) -> Interval:
     """
     Return the limits of a share a / (a + b) from the limits of two independent counts, by MOVER.
 
@@ -240,7 +208,7 @@ def share_limits(part: Limits, rest: Limits) -> Limits:
     """
     a, b = part.value, rest.value
     if part.upper + rest.upper <= 0.0 or a + b <= 0.0:
-        return Limits(math.nan, 0.0, 1.0)
+        return Interval(math.nan, 0.0, 1.0, part.level)
 
     def low(q: float) -> float:
         away = math.hypot((1.0 - q) * (a - part.lower), q * (rest.upper - b))
@@ -253,7 +221,7 @@ def share_limits(part: Limits, rest: Limits) -> Limits:
     value = a / (a + b)
     lower = _root(low, 0.0, value) if low(0.0) > 0.0 else 0.0
     upper = _root(high, value, 1.0) if high(1.0) < 0.0 else 1.0
-    return Limits(value, lower, upper)
+    return Interval(value, lower, upper, part.level)
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
@@ -271,23 +239,23 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 @dataclass(frozen=True)
 class Elusion:
     """
-    Limits of the positives among unread documents, from a random sample of them.
+    Interval of the positives among unread documents, from a random sample of them.
 
     Attributes
     ----------
-    rate : Limits
+    rate : Interval
         The share of positives among the unread documents.
-    missed : Limits
+    missed : Interval
         Their number.
-    recall : Limits
+    recall : Interval
         found / (found + missed).
     level : float
         Coverage of each interval.
     """
 
-    rate: Limits
-    missed: Limits
-    recall: Limits
+    rate: Interval
+    missed: Interval
+    recall: Interval
     level: float
 
 
@@ -327,13 +295,13 @@ def elusion(
     if documents == 0:
         raise ValueError("documents must be positive, got 0: all documents are read.")
     missed = count_limits(positives, sampled, documents, level, sequential=sequential)
-    rate = Limits(*(each / documents for each in (missed.value, missed.lower, missed.upper)))
-    recall = Limits(
+    recall = Interval(
         found / (found + missed.value) if found + missed.value else math.nan,
         found / (found + missed.upper) if found + missed.upper else 0.0,
         found / (found + missed.lower) if found + missed.lower else 1.0,
+        level,
     )
-    return Elusion(rate, missed, recall, level)
+    return Elusion(missed / documents, missed, recall, level)
 
 
 @dataclass(frozen=True)
@@ -422,12 +390,12 @@ def elusion_size(
             f"expected must be at most {most}, the positives that a recall of {recall:g} allows to"
             f" be missed with {found} found, got {expected}: read more documents first."
         )
-    allowed = 0
+    allowed, risk = 0, 1.0 - assurance
     while True:
-        sampled = _smallest_sample(documents, most + 1, allowed, 1.0 - assurance)
+        sampled = _smallest_sample(documents, most + 1, allowed, risk)
         if expected is None:
             return ElusionSize(sampled, allowed, most, math.nan)
-        reached = _at_most(allowed, sampled, documents, expected)
+        reached = _tail(stats.hypergeom.cdf, allowed, sampled, documents, expected)
         if reached >= power:
             return ElusionSize(sampled, allowed, most, round(reached, 4))
         allowed += 1
@@ -435,4 +403,5 @@ def elusion_size(
 
 def _smallest_sample(documents: int, count: int, allowed: int, risk: float) -> int:
     """Return the smallest sample that holds so few of `count` positives with P <= risk."""
-    return _first(documents, lambda n: _at_most(allowed, n, documents, count) <= risk)
+    few = partial(_tail, stats.hypergeom.cdf, allowed)
+    return _first(documents, lambda n: few(n, documents, count) <= risk)

@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import StratifiedDraw, design_limits, simultaneous_limits
-from bayescal.sampling.draws import Design, draw_of_plans, draw_of_probabilities
-from bayescal.sampling.exact import Limits, ReviewerError
+from bayescal.sampling.design import (
+    SamplingUnits,
+    StratifiedDraw,
+    design_limits,
+    simultaneous_limits,
+)
+from bayescal.sampling.exact import ReviewerError
 from bayescal.sampling.hidden import (
     HiddenCurves,
     as_beta,
     hull_of,
-    posterior_limits,
     shared_limits,
     simultaneous_level,
 )
-from bayescal.sampling.plans import SamplePlan
-from bayescal.sampling.units import SamplingUnits
+from bayescal.sampling.plans import Design, SamplePlan, draw_of_plans, draw_of_probabilities
 from bayescal.support import score_checks, validation
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
 DESIGN, HULL = "design", "hull"
@@ -30,8 +33,8 @@ CONFLICT = 0.05  # a probability of the elusion positives that is worth a note
 TIED = 0.01  # a share of documents with the score of another one that is worth a note
 
 
-@dataclass(frozen=True)
-class ReviewEstimate:
+@dataclass(frozen=True, kw_only=True)
+class ReviewEstimate(Interval):
     """
     Recall, precision or the share of positives, with four intervals.
 
@@ -39,29 +42,27 @@ class ReviewEstimate:
     ----------
     of : {"recall", "precision", "prevalence"}
         What is estimated.
-    value, lower, upper : float
+    value, lower, upper, level
         The answer to state first: `design_based` if the labels are of a plan, else `robust`.
     method : {"design", "hull"}
         Which of the two that is.
-    level : float
-        Level of all intervals.
-    design_based : Limits or None
+    design_based : Interval or None
         From the random draw alone: exact limits in each stratum, combined by MOVER; None without a
         design. It assumes that the design was followed and the labels are right, or wrong as often
         as stated.
-    robust : Limits
+    robust : Interval
         The hull of two central intervals, one of each posterior below, both of the lowest level at
         which each posterior gives the hull `level` or more; the value is the latter's mean.
-    without_hidden : Limits
+    without_hidden : Interval
         Posterior if no positives are hidden: P(positive | score) rises with the score, except at
         the very top.
-    with_hidden : Limits
+    with_hidden : Interval
         Posterior if a share of positives, unknown before the labels, has scores like negatives.
-    positives : Limits
+    positives : Interval
         Positives in the collection, by the hull.
-    missed : Limits
+    missed : Interval
         Positives below the threshold, by the hull.
-    hidden : Limits
+    hidden : Interval
         Share of positives that are hidden, by `with_hidden`.
     found : int
         Positives that are labelled.
@@ -82,18 +83,13 @@ class ReviewEstimate:
     """
 
     of: str
-    value: float
-    lower: float
-    upper: float
-    method: str
-    level: float
-    design_based: Limits | None
-    robust: Limits
-    without_hidden: Limits
-    with_hidden: Limits
-    positives: Limits
-    missed: Limits
-    hidden: Limits
+    design_based: Interval | None
+    robust: Interval
+    without_hidden: Interval
+    with_hidden: Interval
+    positives: Interval
+    missed: Interval
+    hidden: Interval
     found: int
     conflict: float
     threshold: float | None
@@ -186,7 +182,7 @@ def estimate_of_labels(
         with_hidden=with_hidden,
         positives=curves.hull(1, level),
         missed=curves.hull(0, level),
-        hidden=posterior_limits(curves.share_hidden, level),
+        hidden=Interval.of_draws(curves.share_hidden, level),
         found=int(np.count_nonzero(units.labels == 1.0)),
         conflict=conflict,
         threshold=threshold,
@@ -204,7 +200,7 @@ def _of_draw(
     plans: tuple[SamplePlan, ...],
     threshold: float | None,
     options: EstimateOptions,
-) -> Limits:
+) -> Interval:
     """Return the design-based interval."""
     if threshold is None or not options.simultaneous:
         above = units.scores >= (-math.inf if threshold is None else threshold)
@@ -215,7 +211,7 @@ def _of_draw(
 
 def _of_curves(
     of: str, curves: HiddenCurves, above: NDArray[np.bool_], level: float
-) -> tuple[Limits, Limits, Limits]:
+) -> tuple[Interval, Interval, Interval]:
     """Return the intervals without hidden positives, with them, and of both."""
     measure = MEASURES[of]
     without, with_hidden = (
@@ -223,7 +219,7 @@ def _of_curves(
         for each in (curves.without_hidden, curves.with_hidden)
     )
     if curves.in_bins is None:
-        one, other = (posterior_limits(each, level) for each in (without, with_hidden))
+        one, other = (Interval.of_draws(each, level) for each in (without, with_hidden))
         return one, other, shared_limits(without, with_hidden, level)
     taken = np.cumsum(curves.collection.size)
     levels = []
@@ -231,7 +227,7 @@ def _of_curves(
         found = np.cumsum(each, axis=1)
         draws = measure(found, found[:, -1:] - found, taken, above.size)
         levels.append(simultaneous_level(draws, level))
-    one, other = map(posterior_limits, (without, with_hidden), levels)
+    one, other = map(Interval.of_draws, (without, with_hidden), levels)
     return one, other, hull_of(one, other)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -37,9 +37,10 @@ from bayescal.inference.importance import (
     sample,
 )
 from bayescal.inference.newton import laplace
-from bayescal.sampling.exact import NO_ERROR, Limits, ReviewerError
-from bayescal.sampling.units import as_partial_labels
+from bayescal.sampling.design import as_partial_labels
+from bayescal.sampling.exact import NO_ERROR, ReviewerError
 from bayescal.support import validation
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, as_reals
 
 # Knots of the curve, as shares of the documents with lower scores.
@@ -289,18 +290,13 @@ def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float,
 # Positives above and below a threshold, by both posteriors.
 
 
-def posterior_limits(draws: Floats, level: float) -> Limits:
-    """Return the mean of draws and their equal-tailed interval."""
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
-    return Limits(float(draws.mean()), float(lower), float(upper))
-
-
-def hull_of(one: Limits, other: Limits) -> Limits:
+def hull_of(one: Interval, other: Interval) -> Interval:
     """Return the outer ends of two intervals, and the value of the second."""
-    return Limits(other.value, min(one.lower, other.lower), max(one.upper, other.upper))
+    lower, upper = min(one.lower, other.lower), max(one.upper, other.upper)
+    return replace(other, lower=lower, upper=upper)
 
 
-def shared_limits(one: Floats, other: Floats, level: float) -> Limits:
+def shared_limits(one: Floats, other: Floats, level: float) -> Interval:
     """
     Return the hull of two equal-tailed intervals of one level, the lowest that suffices.
 
@@ -318,7 +314,7 @@ def shared_limits(one: Floats, other: Floats, level: float) -> Limits:
     ]
     enough = np.flatnonzero(np.minimum(*held) >= level - 1e-9)
     own = int(enough[0]) if enough.size else -1
-    return Limits(float(other.mean()), float(lower[own]), float(upper[own]))
+    return Interval(float(other.mean()), float(lower[own]), float(upper[own]), level)
 
 
 def simultaneous_level(draws: Floats, level: float) -> float:
@@ -348,7 +344,7 @@ class HiddenCurves:
     # (draws, bins): positives without hidden ones, and with
     in_bins: tuple[Floats, Floats] | None
 
-    def hull(self, weight_above: int, level: float) -> Limits:
+    def hull(self, weight_above: int, level: float) -> Interval:
         """Return the hull of the number of positives below, or above and below."""
         one, other = (
             weight_above * above + below for above, below in (self.without_hidden, self.with_hidden)

@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import StratifiedDraw, design_limits
+from bayescal.sampling.design import (
+    SamplingUnits,
+    StratifiedDraw,
+    as_partial_labels,
+    as_threshold,
+    design_limits,
+)
 from bayescal.sampling.hidden import RankedCollection, fit_posterior
-from bayescal.sampling.plans import SamplePlan, Stratum, as_plans, stratum_of
-from bayescal.sampling.units import SamplingUnits, as_partial_labels, as_threshold
+from bayescal.sampling.plans import LEAST, SamplePlan, Stratum, as_plans, stratum_of
 from bayescal.support import validation
 from bayescal.support.validation import Floats
 
@@ -30,7 +35,6 @@ SMALLEST, NEAREST = 20, 2.0
 PROPORTIONAL = 0.3
 # The share of a later round that is allocated as if nothing were known.
 UNINFORMED = 0.1
-LEAST = 5  # labels in each stratum
 # Draws of labels of which the expected width is the mean, and the level of their intervals.
 WIDTHS, EXPECTED_LEVEL = 12, 0.9
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from bayescal.decisions.ranks import probability_reached
+from bayescal.decisions.thresholds import probability_reached
+from bayescal.sampling.design import as_partial_labels
 from bayescal.sampling.exact import elusion, elusion_size
 from bayescal.sampling.hidden import (
     HiddenPosterior,
@@ -20,7 +21,6 @@ from bayescal.sampling.hidden import (
     fit_posterior,
 )
 from bayescal.sampling.plans import SamplePlan, as_plans
-from bayescal.sampling.units import as_partial_labels
 from bayescal.support import validation
 from bayescal.support.validation import Floats
 

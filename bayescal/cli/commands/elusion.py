@@ -81,9 +81,8 @@ def elusion(
         raise UsageError("--expected needs --recall: leave it out.")
     with usage_errors():
         result = bound(documents, sampled, positives, found, level, sequential=sequential)
-    missed, rate, share = result.missed, result.rate, result.recall
-    screen.say(f"missed: {missed.value:,.0f} [{missed.lower:,.0f}, {missed.upper:,.0f}]")
-    screen.say(f"elusion: {rate.value:.3%} [{rate.lower:.3%}, {rate.upper:.3%}]")
-    screen.say(f"recall: {share.value:.1%} [{share.lower:.1%}, {share.upper:.1%}]")
+    screen.say(f"missed: {result.missed:,.0f}")
+    screen.say(f"elusion: {result.rate:.3%}")
+    screen.say(f"recall: {result.recall:.1%}")
     kind = "after all numbers of labels at once" if sequential else "exact, hypergeometric"
-    screen.say(f"in brackets: {percent(level)} intervals, {kind}; no model is used")
+    screen.say(f"in parentheses: {percent(level)} intervals, {kind}; no model is used")

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayescal.combining.combiners.voting import loss_of
 from bayescal.metrics import losses, smooth_calibration_error
-from bayescal.metrics.sign_test import sign_test
+from bayescal.metrics.evidence import sign_test
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 from studies.papers.command import (

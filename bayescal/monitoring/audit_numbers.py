@@ -1,35 +1,29 @@
-"""Draws of the true probabilities of documents, and what they say of error and net benefit."""
+"""Numbers of an audit: changes, losses and AUC; error and net benefit from drawn curves."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import special
 
+from bayescal.metrics import changes, inputs
 from bayescal.metrics.changes import FULL, ChangePosterior, LogOddsCells
+from bayescal.metrics.reliability import decomposition_of
+from bayescal.metrics.scores import losses_of
+from bayescal.support import weighting
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 THRESHOLDS = np.linspace(0.01, 0.99, 99)
-
-
-@dataclass(frozen=True)
-class AuditNumber:
-    """A number of an audit, with its posterior interval, or nan without one."""
-
-    value: float
-    lower: float = math.nan
-    upper: float = math.nan
-
-    @classmethod
-    def of_draws(cls, draws: Floats, level: float, *, median: bool = False) -> AuditNumber:
-        """Return the mean of draws, or their median, and their equal-tailed interval."""
-        tails = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
-        lower, middle, upper = np.quantile(draws, tails).tolist()
-        return cls(middle if median else float(draws.mean()), lower, upper)
+# Standard deviations of shift and slope in the linear change that is reported: all but flat.
+WIDE = np.array([3.0, 1.5])
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ class AuditCurves:
         return benefit
 
 
-def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, AuditNumber]:
+def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, Interval]:
     """Return the net benefit at the threshold, and what recalibrating would save."""
     everyone = np.ones(drawn.given.size, dtype=bool)
     as_is, again, treat_all = (
@@ -110,9 +104,9 @@ def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, A
         "net benefit, recalibrated": again,
         "saving by recalibrating": stake * (again - as_is),
     }
-    numbers = {name: AuditNumber.of_draws(each, level) for name, each in draws.items()}
+    numbers = {name: Interval.of_draws(each, level) for name, each in draws.items()}
     if cost.stake is not None:
-        numbers["cost of a false negative"] = AuditNumber(cost.stake)
+        numbers["cost of a false negative"] = Interval(cost.stake)
     return numbers
 
 
@@ -134,9 +128,8 @@ def net_benefit(drawn: AuditCurves, threshold: float | None, level: float) -> xr
         first = np.searchsorted(ranked, thresholds)
         strategies[name] = _above(gain, treated, first, thresholds)
     strategies["all"] = _above(gain, treated, np.zeros(thresholds.size, np.intp), thresholds)
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
     values = np.stack(list(strategies.values()))
-    lower, upper = np.quantile(values, tails, axis=1)
+    lower, upper = np.quantile(values, tails(level), axis=1)
     dims = ("strategy", "threshold")
     return xr.Dataset(
         {"mean": (dims, values.mean(axis=1)), "lower": (dims, lower), "upper": (dims, upper)},
@@ -159,7 +152,7 @@ def _above(gain: Floats, treated: Floats, first: NDArray[np.intp], thresholds: F
 # Numbers of the curves.
 
 
-def error_sizes(drawn: AuditCurves, level: float) -> dict[str, AuditNumber]:
+def error_sizes(drawn: AuditCurves, level: float) -> dict[str, Interval]:
     """
     Return mean, median, 90th percentile and maximum of |true - given| over documents.
 
@@ -175,4 +168,116 @@ def error_sizes(drawn: AuditCurves, level: float) -> dict[str, AuditNumber]:
         for name, share in (("median error (E50)", 0.5), ("90th percentile error (E90)", 0.9))
     }
     draws = {"mean error (ICI)": error @ drawn.share, **quantiles, "largest error": ranked[:, -1]}
-    return {name: AuditNumber.of_draws(each, level, median=True) for name, each in draws.items()}
+    return {
+        name: Interval.of_draws(each, level, float(np.median(each))) for name, each in draws.items()
+    }
+
+
+# Numbers that need no curve.
+
+
+def effective_counts(outcomes: inputs.Forecasts) -> Floats:
+    """Return each document's count; sampling weights sum to the effective size."""
+    counts = outcomes.counts
+    if not outcomes.sampled:
+        return counts
+    return weighting.scaled_to_effective_size(counts)
+
+
+def changes_of(
+    outcomes: inputs.Forecasts,
+    posterior: ChangePosterior,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> dict[str, Interval]:
+    """Return observed over expected, calibration in the large, intercept and slope."""
+    counts = outcomes.counts
+    size = float(effective_counts(outcomes).sum())
+    rate = float(np.average(outcomes.truth, weights=counts))
+    expected = float(np.average(outcomes.p, weights=counts))
+    # Jeffreys' interval of the rate, which has one for no positives too.
+    ends = special.betaincinv(size * rate + 0.5, size * (1.0 - rate) + 0.5, tails(level))
+    # Without any positives, or negatives, the interval goes as far as the rate (Brown, Cai and
+    # DasGupta, Statistical Science 2001).
+    ends = np.where([rate > 0.0, rate < 1.0], ends, rate)
+    ratio = Interval(math.nan)
+    if expected > changes.LEAST_PROBABILITY:
+        lower, upper = (ends / expected).tolist()
+        ratio = Interval(rate / expected, lower, upper, level)
+    cells = LogOddsCells.of(
+        changes.clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective
+    )
+    frame = posterior.frame
+    precision = np.diag(WIDE**-2.0)
+
+    def fitted(free: int) -> Floats:
+        fit = changes.fit_regression(
+            frame.linear(cells.log_odds)[:, :free],
+            cells.log_odds,
+            cells,
+            np.zeros(free),
+            precision[:free, :free],
+        )
+        return fit.draw(draws, rng)
+
+    in_the_large, line = fitted(1)[:, 0], fitted(2)
+    numbers = {
+        "observed / expected": ratio,
+        "calibration in the large": Interval.of_draws(in_the_large, level),
+    }
+    if np.ptp(outcomes.p) == 0.0:
+        undefined = Interval(math.nan)
+        return numbers | {"intercept": undefined, "slope": undefined}
+    return numbers | {
+        "intercept": Interval.of_draws(line[:, 0] - line[:, 1] * frame.pivot, level),
+        "slope": Interval.of_draws(1.0 + line[:, 1], level),
+    }
+
+
+def _mean_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, loss: str = "log") -> float:
+    return float(np.average(losses_of(y_true, y_prob, loss), weights=sample_weight))
+
+
+def losses_with_parts(outcomes: inputs.Forecasts, level: float) -> dict[str, Interval]:
+    """Return Brier score and log-loss in bits, with intervals, and their parts."""
+    z = float(special.ndtri(0.5 + level / 2.0))
+    share = outcomes.counts / outcomes.counts.sum()
+    size = float(effective_counts(outcomes).sum())
+    numbers = {}
+    # As log_loss and the curve do, and so that one certain error leaves the others to be seen.
+    p = special.expit(changes.clipped_log_odds(outcomes.p))
+    for name, loss in (("Brier score", "brier"), ("log-loss in bits", "log")):
+        each = losses_of(outcomes.truth, p, loss)
+        mean = float(share @ each)
+        half = z * math.sqrt(float(share @ (each - mean) ** 2) / size)
+        parts = decomposition_of(outcomes._replace(p=p), partial(_mean_loss, loss=loss))
+        numbers[name] = Interval(mean, mean - half, mean + half, level)
+        for part in ("miscalibration", "discrimination", "uncertainty"):
+            numbers[f"{name}: {part}"] = Interval(getattr(parts, part))
+    return numbers
+
+
+def auc_of(outcomes: inputs.Forecasts, level: float) -> Interval:
+    """Return the AUC with DeLong's interval; nan with one class."""
+    counts = outcomes.counts
+    values, code = np.unique(outcomes.p, return_inverse=True)
+    plus, minus = (
+        np.bincount(code, counts * side, values.size) for side in (outcomes.truth, ~outcomes.truth)
+    )
+    if not (plus.sum() > 0.0 and minus.sum() > 0.0):
+        return Interval(math.nan)
+    # Shares of the other class below (ties count half), by value: DeLong's placements.
+    below = (np.cumsum(minus) - 0.5 * minus) / minus.sum()
+    above = 1.0 - (np.cumsum(plus) - 0.5 * plus) / plus.sum()
+    auc = float(plus @ below / plus.sum())
+    variance = 0.0
+    for own, placement, mine in (
+        (plus, below, counts[outcomes.truth]),
+        (minus, above, counts[~outcomes.truth]),
+    ):
+        spread = float(own @ (placement - auc) ** 2 / own.sum())
+        size = weighting.effective_size(mine) if outcomes.sampled else float(own.sum())
+        variance += spread / max(size - 1.0, 1.0)
+    half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
+    return Interval(auc, max(auc - half, 0.0), min(auc + half, 1.0), level)
