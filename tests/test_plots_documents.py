@@ -13,7 +13,7 @@ from bayescal.plots import (
     LearningCurveDisplay,
     PredictiveCheckDisplay,
 )
-from bayescal.plots.comparison import FARTHEST
+from bayescal.plots.estimates import FARTHEST
 from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era

@@ -1,11 +1,10 @@
 """Plots: displays after scikit-learn's, each with its data in an xarray Dataset."""
 
-from bayescal.plots.calibration_curve import LogOddsDisplay, ProbabilityDisplay
 from bayescal.plots.classes import ClassReliabilityDisplay, ConfusionDisplay
-from bayescal.plots.comparison import ComparisonDisplay
+from bayescal.plots.curve import LogOddsDisplay, ProbabilityDisplay
 from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
-from bayescal.plots.estimates import EstimatesDisplay
+from bayescal.plots.estimates import ComparisonDisplay, EstimatesDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
 from bayescal.plots.likelihood_ratio import (
     ConsistencyDisplay,

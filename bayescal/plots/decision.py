@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from bayescal.fitting.curves.curves import blocks
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.plots import display
-from bayescal.plots.curve import class_name, label_scores
 from bayescal.support.palette import CLASS_COLOURS
 from bayescal.support.validation import Floats, check_fraction, check_positive
 
@@ -122,7 +121,7 @@ class DecisionDisplay(display.ProblemDisplay):
         (self.boundary_,) = ax.plot(x, boundary, color="black", linewidth=1.6, label=label)
         ax.axhline(1.0, **display.REFERENCE)
         ax.set_ylim(ratio[0], ratio[-1])
-        label_scores(ax, data)
+        display.label_scores(ax, data)
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylabel("cost of a false positive / of a false negative")
 
@@ -133,7 +132,7 @@ class DecisionDisplay(display.ProblemDisplay):
         patch = display.require("matplotlib.patches").Patch
         data, (negative, positive) = self.data, CLASS_COLOURS
         looks = {
-            f"decide for {class_name(data)}": {"facecolor": positive, "hatch": ".."},
+            f"decide for {display.class_name(data)}": {"facecolor": positive, "hatch": ".."},
             "decide against": {"facecolor": negative},
         }
         if data.attrs["curve"] == "posterior":

@@ -12,7 +12,6 @@ from bayescal.fitting.curves.class_draws import density_dataset
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
-from bayescal.plots.curve import label_scores
 from bayescal.support.palette import CLASS_COLOURS
 from bayescal.support.validation import Floats, check_count, check_fraction, generator
 
@@ -139,7 +138,7 @@ class ClassDensityDisplay(display.ProblemDisplay):
             for k, curve in enumerate(data["mle"].values):
                 label = None if k else "maximum likelihood"
                 self.mle_lines_ += ax.plot(data["score"].values, curve, label=label, **display.MLE)
-        label_scores(ax, data)
+        display.label_scores(ax, data)
         ax.set_ylim(0.0, HEADROOM * self._height(mle=mle, histogram=histogram))
         unit = " per unit of log-odds" if data.attrs["scores_are"] == "probabilities" else ""
         ax.set_ylabel(f"density p(score | class){unit}")

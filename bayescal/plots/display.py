@@ -144,12 +144,6 @@ DPI = 200  # of figures saved as pixels
 MANY = 500
 
 
-def new_axes(size: tuple[float, float] = SIZE) -> Axes:
-    """Return axes of a new figure of this size in inches."""
-    axes: Axes = require("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1]
-    return axes
-
-
 def finish(ax: Axes, *, legend: str | None, corner: tuple[float, float] | None = None) -> None:
     """Remove the upper and right spines and put a legend into a corner."""
     ax.spines[["top", "right"]].set_visible(False)
@@ -157,6 +151,24 @@ def finish(ax: Axes, *, legend: str | None, corner: tuple[float, float] | None =
         # Translucent, so that curves behind the legend remain visible.
         paper: Look = {"framealpha": 0.8, "edgecolor": "none", "borderpad": 0.2}
         ax.legend(loc=legend, bbox_to_anchor=corner, fontsize="small", handlelength=2.6, **paper)
+
+
+def label_scores(ax: Axes, data: xr.Dataset, *, widen: bool = False) -> None:
+    """Label the axis of the scores in their own units and end it where the curves end."""
+    if data.attrs["scores_are"] == "probabilities":
+        ax.set_xscale("logit")
+        ax.xaxis.set_major_formatter("{x:.4g}")
+        ax.xaxis.set_minor_formatter("")
+    x = data["score"].values
+    if x[0] < x[-1]:
+        low, high = ax.get_xlim() if widen else (x[0], x[-1])
+        ax.set_xlim(min(low, x[0]), max(high, x[-1]))
+    ax.set_xlabel(data.attrs["score_name"])
+
+
+def class_name(data: xr.Dataset | FittedProblem) -> str:
+    """Return the event of P(+): the topic, or else the positive class."""
+    return str(data.attrs.get("topic", data.attrs["positive_class"]))
 
 
 def rug(ax: Axes, scores: Any, height: float) -> Any:
@@ -286,7 +298,10 @@ class Display:
         return SIZE
 
     def _new_axes(self) -> Axes:
-        return new_axes(self._size())
+        """Return the axes of a new figure."""
+        pyplot = require("matplotlib.pyplot")
+        axes: Axes = pyplot.subplots(figsize=self._size(), layout="constrained")[1]
+        return axes
 
     def _draw(self, ax: Axes) -> None:
         """Draw the data into axes; keyword arguments become options of `plot`."""

@@ -14,7 +14,7 @@ from bayescal.likelihood_ratio import curves
 from bayescal.likelihood_ratio.bounds import elub, invariance_bounds
 from bayescal.likelihood_ratio.measures import LN10, read_comparisons
 from bayescal.likelihood_ratio.ratios import EQUAL_PRIORS, ratios_of
-from bayescal.plots import curve, display
+from bayescal.plots import display
 from bayescal.support.palette import CLASS_COLOURS, DATA_COLOUR, MLE_COLOUR
 from bayescal.support.validation import check_fraction
 
@@ -157,8 +157,8 @@ class LikelihoodRatioDisplay(display.Display):
                 score = data["document_score"].values[data["label"].values == k]
                 self.rugs_.append(display.rug(ax, score, height))
         ax.set_ylim(low - margin, high + margin)
-        curve.label_scores(ax, data, widen=bool(self.before_))
-        ax.set_ylabel(f"log10 LR for {curve.class_name(data)}")
+        display.label_scores(ax, data, widen=bool(self.before_))
+        ax.set_ylabel(f"log10 LR for {display.class_name(data)}")
 
     def _draw_bounds(self, ax: Axes, name: str, dashes: Any) -> list[Any]:
         look = display.REFERENCE | {"color": MLE_COLOUR, "linestyle": dashes}

@@ -10,7 +10,6 @@ import xarray as xr
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
-from bayescal.plots.curve import label_scores
 from bayescal.support.numerics import probability
 from bayescal.support.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
@@ -146,7 +145,7 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
                 "linewidth": 1.3,
             }
             self.lines_ += ax.plot(x, one["observed"].values, label=f"{name}documents", **line)
-        label_scores(ax, data)
+        display.label_scores(ax, data)
         if not difference:
             ax.set_ylim(0.0, None)
         positive = data.attrs["positive_class"]

@@ -12,7 +12,6 @@ from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
 from bayescal.metrics import reliability_curve
 from bayescal.plots import curve, display
-from bayescal.plots.curve import class_name
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
 from bayescal.support.validation import Floats, as_labels, first_of, of_each_class
@@ -135,7 +134,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
             log_odds = problem.calibration.log_odds(documents.score, problem.point)
             truth = documents.positive != turned
             p = probability(-log_odds if turned else log_odds)
-            positive_class = str(pos_label) if turned else class_name(problem)
+            positive_class = str(pos_label) if turned else display.class_name(problem)
             sample_weight = documents.weight if inclusion is None else sample_weight
         else:
             if covariates is not None:
@@ -246,7 +245,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
             Whether to draw the number of documents above.
         """
         data = self.data
-        x, positive, (own, band_look) = data["prob_pred"].values, class_name(data), self._looks()
+        x, (own, band_look) = data["prob_pred"].values, self._looks()
         name = f"{data.attrs['name']}, " if data.attrs["name"] else ""
         self.band_ = None
         if "lower" in data:
@@ -265,8 +264,9 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         heights = ("prob_true", "lower", "upper")
         ends = [each[kind].values for each in shown for kind in heights if kind in each]
         ax.set_ylim(*_with_margin(ends))
-        ax.set_xlabel(f"P({positive}), predicted")
-        ax.set_ylabel(f"P({positive}), observed")
+        event = f"P({display.class_name(data)})"
+        ax.set_xlabel(f"{event}, predicted")
+        ax.set_ylabel(f"{event}, observed")
         self.counts_ax_: Axes | None = None
         self.bars_: Any = None
         if counts:
