@@ -21,7 +21,7 @@ from bayescal.fitting.curves.program_draws import (
     ProgramDraws,
     ProgramLogOdds,
 )
-from bayescal.fitting.engines.atoms import GROUP
+from bayescal.fitting.engines.atoms import GROUP, Ends
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.scores import BinaryScores
@@ -91,8 +91,7 @@ KINDS = {
 KINDS["recalibrated"] = RecalibratedDraws(KINDS["densities"], MONOTONE)
 KINDS["levelled"] = LevelledCurves(
     KINDS["identity"],
-    np.array([-0.5, 1.1]),
-    np.array([True, False]),
+    Ends(np.array([-0.5, 1.1]), np.array([True, False])),
     RNG.normal(size=(DRAWS, 2)),
     RNG.uniform(0.1, 0.6, DRAWS),
 )
@@ -160,7 +159,7 @@ def test_levels_stand_at_and_beyond_the_ends():
 def test_a_level_counts_for_its_own_documents_alone():
     densities, scored = KINDS["densities"], RNG.normal(size=(DRAWS, SCORES.size))
     levelled = LevelledCurves(
-        densities, np.array([1.1]), np.array([False]), RNG.normal(size=(DRAWS, 1)), PRIOR
+        densities, Ends(np.array([1.1]), np.array([False])), RNG.normal(size=(DRAWS, 1)), PRIOR
     )
     assert levelled.densities is densities
     seen, own = levelled.seen(DATA, scored), densities.seen(DATA, scored)
@@ -184,7 +183,7 @@ def test_levels_of_a_tree_have_their_lapses_taken_out(lapse):
     (found,) = read_levels({GROUP: group}, (KINDS["identity"],), lapse)
     assert found.part is KINDS["identity"]
     np.testing.assert_array_equal(found.prior, prior.ravel())
-    assert (found.end.tolist(), found.lowest.tolist()) == ([-1.0, 2.0], [True, False])
+    assert (found.ends.end.tolist(), found.ends.lowest.tolist()) == ([-1.0, 2.0], [True, False])
     # A document lapses with probability r, and is then positive as often as any other.
     rate = 0.0 if lapse is None else 0.04
     with_lapses = rate * prior.mean() + (1.0 - rate) * expit(found.level)

@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
-from bayescal.fitting.engines.atoms import EndLevels, find_levels
-from bayescal.fitting.engines.pooled.end_levels import TopicEnds, draw_levels, find_ends
+from bayescal.fitting.engines.atoms import Ends, TiedDocuments, find_levels
+from bayescal.fitting.engines.pooled.end_levels import draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
@@ -207,7 +207,7 @@ def test_ends_of_topics_are_found_by_the_labels_of_all():
         assert (ends is None) == (at_end is None)
     score, positive, topic, _ = many_similarities(30, 25, low=True)
     ends = find_ends(TopicScores(names, topic, score, positive, np.array([0, 1])))
-    assert ends.score.tolist() == [-100.0]
+    assert ends.end.tolist() == [-100.0]
     assert ends.lowest.tolist() == [True]
     assert ends.of(np.array([-101.0, -100.0, -99.9, 0.0])).tolist() == [0, 0, -1, -1]
 
@@ -270,12 +270,12 @@ def test_levels_of_topics_move_with_the_prior(topics_with_levels):
 def test_without_documents_at_an_end_levels_are_about_one_half():
     score, positive, topic, _ = many_similarities(3, 40)
     data = TopicScores(np.arange(3), topic, score, positive, np.array([0, 1]))
-    beyond = TopicEnds(np.array([500.0]), np.array([False]))
+    beyond = Ends(np.array([500.0]), np.array([False]))
     levels = draw_levels(beyond, data, 20_000, np.random.default_rng(0), {})
-    np.testing.assert_allclose(levels.rates[0].mean(axis=1), 0.5, atol=0.02)
-    assert levels.unseen[0].mean() == pytest.approx(0.5, abs=0.02)
+    np.testing.assert_allclose(levels.topics.level[:, :, 0].mean(axis=1), 0.5, atol=0.02)
+    assert levels.unseen.level.mean() == pytest.approx(0.5, abs=0.02)
     shares = [positive[topic == k].mean() for k in range(3)]
-    np.testing.assert_allclose(levels.rates[1].mean(axis=1), shares, atol=0.06)
+    np.testing.assert_allclose(levels.topics.prior.mean(axis=1), shares, atol=0.06)
 
 
 # Of a topic so unlike the others few of the population's draws may be left.
@@ -390,14 +390,14 @@ def test_shares_of_votes_are_calibrated_better_than_at_minus_34():
 
 def test_levels_and_base_rate_are_drawn_from_their_betas():
     data = BinaryScores(np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([0, 1, 0, 1, 1]) == 1)
-    levels = EndLevels(np.array([0.0, 3.0]), np.array([0.0, 2.0]), np.array([1.0, 2.0]), data)
-    drawn = levels.dataset(data, 2, 2_000, np.random.default_rng(0))
-    assert drawn["lowest"].values.tolist() == [True, False]
-    assert drawn["end"].values.tolist() == [0.0, 3.0]
+    tied = TiedDocuments(np.array([0.0, 3.0]), np.array([0.0, 2.0]), np.array([1.0, 2.0]), data)
+    drawn = tied.draw(data, 4_000, np.random.default_rng(0))
+    assert drawn.ends.lowest.tolist() == [True, False]
+    assert drawn.ends.end.tolist() == [0.0, 3.0]
     # Flat priors; 1e-3 is the chance of each false alarm.
     for values, shapes in (
-        (drawn["level"].sel(end=0.0), (1.0, 2.0)),
-        (drawn["level"].sel(end=3.0), (3.0, 1.0)),
-        (drawn["prior"], (4.0, 3.0)),
+        (drawn.level[:, 0], (1.0, 2.0)),
+        (drawn.level[:, 1], (3.0, 1.0)),
+        (drawn.prior, (4.0, 3.0)),
     ):
-        assert stats.kstest(values.values.ravel(), stats.beta(*shapes).cdf).pvalue > 1e-3
+        assert stats.kstest(values, stats.beta(*shapes).cdf).pvalue > 1e-3

@@ -12,7 +12,7 @@ from bayescal.fitting.engines.pooled.combination import (
     BELIEF_IN_POPULATION,
     LeftOut,
     own_weights,
-    weigh,
+    weigh_topics,
 )
 from bayescal.fitting.parts.part import flat
 from bayescal.fitting.results.calibration import topic_calibration
@@ -174,8 +174,8 @@ def left_out(score, *, both=True):
 def test_weights_follow_the_labels():
     right, wrong = np.log([0.8, 0.3])
     score = np.array([[right], [wrong], [wrong], [wrong]]) * np.ones(2000)
-    found = weigh(left_out(score))
-    np.testing.assert_allclose(found.population[0], 1.0, atol=0.01)
+    found, _ = weigh_topics(left_out(score))
+    np.testing.assert_allclose(found.weight[0], 1.0, atol=0.01)
     np.testing.assert_allclose(found.elpd, 2000 * score[:, 0])
 
 

@@ -21,6 +21,7 @@ from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
+from bayescal.fitting.posterior import pack
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import ResultsProblems
@@ -296,12 +297,12 @@ def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
         # Draws of densities that were kept because they never fall may not step down at an end; a
         # program alone is all of the user's model.
         program = bool(options.programs) and not options.combined
-        levels = None if options.monotone or data.by_score or program else find_levels(data)
-        if levels is None:
+        tied = None if options.monotone or data.by_score or program else find_levels(data)
+        if tied is None:
             return fit_parts(options.parts, data, options, options.rng)
-        groups = fit_parts(options.parts, levels.rest, options, options.rng)
-        drawn = levels.dataset(data, options.chains, options.draws, options.rng)
-        return groups | {GROUP: drawn}
+        groups = fit_parts(options.parts, tied.rest, options, options.rng)
+        levels = tied.draw(data, options.chains * options.draws, options.rng)
+        return groups | {GROUP: pack(levels, (options.chains, options.draws))}
 
 
 # More documents for a fitted calibrator, and how well they were predicted before they joined.

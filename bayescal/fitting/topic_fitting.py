@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import Family
+from bayescal.fitting.engines.atoms import GROUP as LEVELS
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS
 from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
 from bayescal.fitting.engines.pooled.combination import (
@@ -13,13 +14,7 @@ from bayescal.fitting.engines.pooled.combination import (
     combine_topics,
     extend_combination,
 )
-from bayescal.fitting.engines.pooled.end_levels import (
-    TopicEnds,
-    TopicLevels,
-    add_levels,
-    draw_levels,
-    find_ends,
-)
+from bayescal.fitting.engines.pooled.end_levels import add_levels, between, draw_levels, find_ends
 from bayescal.fitting.engines.pooled.engine import (
     TopicPosterior,
     add_topics,
@@ -28,9 +23,10 @@ from bayescal.fitting.engines.pooled.engine import (
 )
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
-from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates, rates_given
+from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
 from bayescal.fitting.parts.part import POSTERIOR, Reading
 from bayescal.fitting.parts.pooled import densities_paths
+from bayescal.fitting.posterior import pack
 from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.tree import Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, TopicScores
@@ -61,7 +57,7 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
     families, hyperparameters, rng = options.families, options.hyperparameters, options.rng
     units = resolve(families, data.units(), hyperparameters.own)
     scale, shape = (units.centre, units.spread), (options.chains, options.draws)
-    # Scores that are all the same ask for densities of no width, and others' of less.
+    # Constant scores imply zero width and shrink the widths of other topics.
     shaped = data if options.pooling == "none" else data.without(data.constant())
     if not shaped.score.size:
         raise ValueError(
@@ -69,7 +65,7 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
             " nothing of its labels."
         )
     ends = find_ends(shaped) if options.sampler is None else None
-    topics = _by_topic(shaped if ends is None else ends.rest(shaped))
+    topics = _by_topic(shaped if ends is None else between(ends, shaped))
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
@@ -88,7 +84,15 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
         )
         groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
     if ends is not None:
-        levels = _levels(ends, data, units, options)
+        pooled = options.pooling != "none"
+        levels = draw_levels(
+            ends,
+            data,
+            options.draws * options.chains,
+            rng,
+            hyperparameters.populations,
+            apart=None if pooled else (units.prior_alpha, units.prior_beta),
+        )
         groups |= topic_groups.level_groups(levels, data.names, shape)
     groups |= _documents(data, shaped, families[0], scale, options.scores_are)
     if data.rate_counts is not None:
@@ -96,22 +100,6 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
             groups, *_base_rates(data.rate_counts, units, options)
         )
     return groups
-
-
-def _levels(
-    ends: TopicEnds, data: TopicScores, prior: Hyperparameters, options: TopicOptions
-) -> TopicLevels:
-    """Return draws of the levels and P(+), around a population or of each topic by itself."""
-    draws, rng = options.draws * options.chains, options.rng
-    if options.pooling != "none":
-        return draw_levels(ends, data, draws, rng, options.hyperparameters.populations)
-    # Levels are uniform before the labels; see `engines.atoms`.
-    betas = np.array([[1.0, 1.0]] * ends.score.size + [[prior.prior_alpha, prior.prior_beta]])
-    population = np.repeat(betas[:, :, None], draws, axis=2)
-    counts, nothing = zip(*ends.counts(data), strict=True), np.zeros(1)
-    rates = [rates_given(own, *each, rng) for own, each in zip(population, counts, strict=True)]
-    unseen = [rates_given(own, nothing, nothing, rng)[0] for own in population]
-    return TopicLevels(ends, np.stack(rates), population, np.stack(unseen))
 
 
 def _base_rates(
@@ -182,7 +170,7 @@ def extend_results(
     """Return results with further topics around the population, each as if it were the only one."""
     groups = results.groups
     of_levels = topic_groups.read_levels_of_population(groups)
-    topics = _by_topic(data if of_levels is None else of_levels[0].rest(data))
+    topics = _by_topic(data if of_levels is None else between(of_levels[0], data))
     reading = Reading.of(topic_groups.at_topic(groups, None))
     scale = reading.centre, reading.spread
     sizes = groups[POSTERIOR].sizes
@@ -211,8 +199,8 @@ def extend_results(
         added |= topic_groups.added_log_odds_groups(direct, data.names, shape)
         added |= topic_groups.weight_groups(weights, data.names)
     if of_levels is not None:
-        rates = add_levels(*of_levels, data, rng)
-        added |= topic_groups.added_level_groups(of_levels[0], rates, data.names, shape)
+        levels = add_levels(*of_levels, data, rng)
+        added[LEVELS] = pack(levels, shape, data.names)
     documents = _documents(
         data, data, families[0], scale, read_scores_are(groups), reading.score_range
     )

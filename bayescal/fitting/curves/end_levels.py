@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.engines.atoms import GROUP
-from bayescal.fitting.posterior import Posterior, check_finite, log_odds_of_mean
+from bayescal.fitting.engines.atoms import GROUP, EndLevels, Ends
+from bayescal.fitting.posterior import Posterior, check_finite, log_odds_of_mean, unpack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -27,9 +26,7 @@ class LevelledCurves(Posterior):
     drawn: ClassVar = ("part", "level", "prior")
 
     part: Posterior  # fitted to the documents that are at no such end
-    end: Floats  # (ends,): scores, at one end or both
-    # (ends,): whether documents lie above the end, so that it is the smallest score
-    lowest: NDArray[np.bool_]
+    ends: Ends
     level: Floats  # (draws, ends): log-odds there
     prior: Floats  # (draws,): P(+) of all documents
 
@@ -60,18 +57,11 @@ class LevelledCurves(Posterior):
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
         """Return the log likelihood of each document under each draw's posterior."""
         own = self.part.seen(data, log_score)
-        return None if own is None else np.where(self._at(data.score) >= 0, log_score, own)
-
-    def _at(self, scores: Floats) -> NDArray[np.intp]:
-        """Return the end that each score is at or beyond, -1 for none."""
-        at = np.full(scores.size, -1)
-        for k, (end, lowest) in enumerate(zip(self.end, self.lowest, strict=True)):
-            at[scores <= end if lowest else scores >= end] = k
-        return at
+        return None if own is None else np.where(self.ends.of(data.score) >= 0, log_score, own)
 
     def _levelled(self, curves: Floats, scores: Floats, level: Floats) -> Floats:
         """Return curves (..., scores) with levels (..., ends) in place of those at the ends."""
-        at = self._at(scores)
+        at = self.ends.of(scores)
         tied = np.flatnonzero(at >= 0)
         if not tied.size:
             return curves
@@ -86,9 +76,8 @@ def read_levels(
     """Return the parts' curves with the levels that a tree holds, if it holds any."""
     if GROUP not in groups:
         return curves
-    group = groups[GROUP]
-    end, prior = group["end"].values, group["prior"].values.ravel()
-    level = group["level"].transpose("chain", "draw", "end").values.reshape(prior.size, -1)
+    found = unpack(EndLevels, groups[GROUP])
+    level, prior = found.level, found.prior
     check_finite("the levels", level, prior)
     if lapse is not None:
         # Lapses are added to all documents' probabilities; the levels have them already. Their
@@ -96,5 +85,4 @@ def read_levels(
         rate = float(lapse.mean())
         level = (level - rate * prior.mean()) / (1.0 - rate)
     log_odds = special.logit(np.clip(level, SMALLEST, 1.0 - SMALLEST))
-    lowest = group["lowest"].values
-    return tuple(LevelledCurves(each, end, lowest, log_odds, prior) for each in curves)
+    return tuple(LevelledCurves(each, found.ends, log_odds, prior) for each in curves)

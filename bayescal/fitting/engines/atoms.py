@@ -14,13 +14,14 @@ curve is fitted to the rest.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.engines.monotone.engine import WARPS, LaplaceFits, vague_log_evidence
+from bayescal.fitting.posterior import SAMPLE
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -32,7 +33,38 @@ FEWEST_OF_CLASS = 3
 
 
 @dataclass(frozen=True)
+class Ends:
+    """Ends of the scores at and beyond which documents have levels of their own."""
+
+    end: Floats  # (ends,): scores
+    lowest: NDArray[np.bool_]  # (ends,): whether all other documents lie above it
+
+    def of(self, scores: Floats) -> NDArray[np.intp]:
+        """Return the end that each score is at or beyond, -1 for none."""
+        at = np.full(scores.size, -1)
+        for k, (end, lowest) in enumerate(zip(self.end, self.lowest, strict=True)):
+            at[scores <= end if lowest else scores >= end] = k
+        return at
+
+
+@dataclass(frozen=True)
 class EndLevels:
+    """Draws of P(+) at each end, and of all documents; of many topics these come first."""
+
+    axes: ClassVar = {
+        "end": ("end",),
+        "lowest": ("end",),
+        "level": (SAMPLE, "end"),
+        "prior": (SAMPLE,),
+    }
+
+    ends: Ends
+    level: Floats  # (draws, ends)
+    prior: Floats  # (draws,)
+
+
+@dataclass(frozen=True)
+class TiedDocuments:
     """The documents at ends with levels of their own, and the rest."""
 
     score: Floats  # the ends, ascending, (ends,)
@@ -40,27 +72,22 @@ class EndLevels:
     total: Floats  # the weight of documents at each, (ends,)
     rest: BinaryScores  # all other documents, in the units of all
 
-    def dataset(
-        self, data: BinaryScores, chains: int, draws: int, rng: np.random.Generator
-    ) -> xr.Dataset:
-        """Return draws of the levels and of P(+) of all documents (chain, draw)."""
+    def ends(self, lowest: float) -> Ends:
+        """Return the ends, by the lowest of all scores."""
+        return Ends(self.score, self.score == lowest)
+
+    def draw(self, data: BinaryScores, draws: int, rng: np.random.Generator) -> EndLevels:
+        """Return draws of the levels and of P(+) of all documents."""
         a, b = 1.0 + self.positive, 1.0 + self.total - self.positive
-        level = rng.beta(a, b, (chains, draws, a.size))
-        base = rng.beta(1.0 + data.total(True), 1.0 + data.total(False), (chains, draws))
-        return xr.Dataset(
-            {
-                "level": (("chain", "draw", "end"), level),
-                "prior": (("chain", "draw"), base),
-                "lowest": ("end", self.score == data.score_range[0]),
-            },
-            {"chain": np.arange(chains), "draw": np.arange(draws), "end": self.score},
-        )
+        level = rng.beta(a, b, (draws, a.size))
+        prior = rng.beta(1.0 + data.total(True), 1.0 + data.total(False), draws)
+        return EndLevels(self.ends(data.score_range[0]), level, prior)
 
 
-def find_levels(data: BinaryScores) -> EndLevels | None:
+def find_levels(data: BinaryScores) -> TiedDocuments | None:
     """Return the ends of the scores whose labels ask for levels of their own; None without any."""
     none = np.empty(0)
-    levels = EndLevels(none, none, none, data)
+    levels = TiedDocuments(none, none, none, data)
     best = None
     for end in _ends(data):
         with_level = _apart(levels, end)
@@ -86,12 +113,12 @@ def _ends(data: BinaryScores) -> Iterator[float]:
             yield end
 
 
-def _apart(levels: EndLevels, end: float) -> EndLevels:
+def _apart(levels: TiedDocuments, end: float) -> TiedDocuments:
     """Return the same with one end more."""
     rest, units = levels.rest, levels.rest.centre_and_spread
     at = rest.score == end
     mine, others = np.flatnonzero(at), np.flatnonzero(~at)
-    return EndLevels(
+    return TiedDocuments(
         np.append(levels.score, end),
         np.append(levels.positive, _weight(rest, mine[rest.positive[mine]])),
         np.append(levels.total, _weight(rest, mine)),
@@ -109,7 +136,7 @@ def _weight(data: BinaryScores, index: NDArray[np.intp]) -> float:
     return float(index.size if data.weight is None else data.weight[index].sum())
 
 
-def _log_evidence(levels: EndLevels) -> float:
+def _log_evidence(levels: TiedDocuments) -> float:
     """Return the natural log of the evidence of the rest's curve and of the levels."""
     of_levels = special.betaln(1.0 + levels.positive, 1.0 + levels.total - levels.positive)
     return vague_log_evidence(LaplaceFits(levels.rest), WARPS) + float(of_levels.sum())

@@ -22,12 +22,11 @@ of the same term in psychometric functions (F. A. Wichmann, N. J. Hill, "The psy
 I", Perception & Psychophysics 63, 2001, equation 1).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
@@ -68,26 +67,30 @@ def pick_documents(
     return DocumentSample(np.concatenate(picked), np.concatenate(weight))
 
 
-def combination_dataset(
-    log_odds: Mapping[str, Floats],
-    belief: Mapping[str, float],
-    data: BinaryScores,
-    documents: DocumentSample,
-) -> xr.Dataset:
-    """
-    Return the weights of the parts in their mixture and why: leave-one-out log scores.
+@dataclass(frozen=True)
+class PartWeights:
+    """The weights of the parts in their mixture, and the leave-one-out log scores behind them."""
 
-    `elpd` is the sum over documents of log p(y_i | s_i, others), natural logarithm, and `se` the
-    standard error of its difference to the best part's.
+    axes: ClassVar = {"weight": ("part",), "elpd": ("part",), "se": ("part",)}
+
+    weight: Floats  # (parts,), or (topics, parts): they sum to one
+    # (parts,): sums over documents of log p(y_i | s_i, others), natural logarithm
+    elpd: Floats
+    se: Floats  # (parts,): standard errors of their differences to the best part's
+
+
+def weigh(score: Floats, weight: Floats, belief: Floats | float) -> PartWeights:
     """
-    score = log_scores(np.stack(list(log_odds.values())), data.positive[documents.index])
-    elpd, se = compare(score, documents.weight)
-    weighed = np.array([part in belief for part in log_odds])
-    weight = np.zeros(weighed.size)
-    beliefs = np.array([belief[part] for part in log_odds if part in belief])
-    weight[weighed] = stack(score[weighed], documents.weight, beliefs)
-    variables = {"weight": ("part", weight), "elpd": ("part", elpd), "se": ("part", se)}
-    return xr.Dataset(variables, {"part": list(log_odds)})
+    Return the weights of parts by their log scores of documents left out, (parts, documents).
+
+    A part whose belief, its prior weight in documents, is nan has the weight 0.
+    """
+    elpd, se = compare(score, weight)
+    beliefs = np.broadcast_to(belief, len(score))
+    weighed = ~np.isnan(beliefs)
+    weights = np.zeros(len(score))
+    weights[weighed] = stack(score[weighed], weight, beliefs[weighed])
+    return PartWeights(weights, elpd, se)
 
 
 # Most mass is near 0, little above some hundredths; chosen on data sets that were not used to judge
@@ -99,6 +102,27 @@ LAST_HALVES = 32
 AT_ONCE = 1 << 20  # documents x cells
 ALIKE = 1e-3  # log scores of documents that are counted together
 SMALLEST = 1e-12  # no lapse: below what probabilities are rounded to
+
+
+def lapse_of_mixture(
+    score: Floats,
+    part_weight: Floats,
+    base: Floats | float,
+    positive: NDArray[np.bool_],
+    weight: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    fixed: float | None,
+) -> Floats | None:
+    """
+    Return draws of the lapse rate given the mixture's leave-one-out predictions.
+
+    Weights of parts, (parts, 1) or (parts, documents), mix their log scores; documents that lapse
+    are positive with the base rate.
+    """
+    mixture = special.logsumexp(score, axis=0, b=part_weight)
+    log_base = log_scores(special.logit(base), positive)
+    return draw_lapse(mixture, log_base, weight, draws, rng, fixed=fixed)
 
 
 def draw_lapse(

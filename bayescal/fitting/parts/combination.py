@@ -1,7 +1,7 @@
 """A model of several parts: fitted one after the other, and weighed by labels left out."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
@@ -39,10 +39,10 @@ from bayescal.fitting.parts.part import (
 from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
-from bayescal.fitting.posterior import DRAWS, Posterior, check_finite
+from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, pack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.stacking import log_scores
-from bayescal.support.numerics import class_prior, log_odds_of_mixture, log_sum_exp
+from bayescal.support.numerics import class_prior, log_sum_exp
 from bayescal.support.validation import Floats
 
 # The parts of a model: a file for each, with its fit, its storage and its description.
@@ -249,36 +249,25 @@ def fit_parts(
             fit(part)
             groups |= part.store(fits[part.name], first=False, shape=shape)
         left_out[part.name] = fits[part.name].leave_one_out(documents.index, rng)
-    belief = {part.name: part.belief(options) for part in weighed}
-    groups[COMBINATION] = engine.combination_dataset(left_out, belief, data.given_scores, documents)
+    given = {part.name: part.belief(options) for part in weighed}
+    belief = np.array([given.get(name, np.nan) for name in left_out])
+    positive, (positives, negatives) = data.positive[documents.index], data.rate_counts
+    score = log_scores(np.stack(list(left_out.values())), positive)
+    weights = engine.weigh(score, documents.weight, belief)
+    groups[COMBINATION] = pack(weights, shape).assign_coords(part=list(left_out))
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
-    lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
-    groups |= lapse_groups(lapses, shape)
-    return groups | compared.groups
-
-
-def _draw_lapses(
-    combination: xr.Dataset,
-    left_out: Mapping[str, Floats],
-    data: BinaryScores,
-    documents: engine.DocumentSample,
-    options: Options,
-    rng: np.random.Generator,
-) -> Floats | None:
-    """Return draws of the lapse rate given the mixture's leave-one-out predictions."""
-    log_odds = np.stack([left_out[name] for name in combination["part"].values])
-    mixture = log_odds_of_mixture(log_odds, combination["weight"].values)
-    positive, weight = data.positive[documents.index], documents.weight
-    positives, negatives = data.rate_counts
-    base = class_prior(positives, positives + negatives)
-    return engine.draw_lapse(
-        log_scores(mixture, positive),
-        log_scores(special.logit(base), positive),
-        weight,
+    lapses = engine.lapse_of_mixture(
+        score,
+        weights.weight[:, None],
+        class_prior(positives, positives + negatives),
+        positive,
+        documents.weight,
         options.draws * options.chains,
         rng,
-        fixed=options.lapse,
+        options.lapse,
     )
+    groups |= lapse_groups(lapses, shape)
+    return groups | compared.groups
 
 
 def with_those_followed(parts: Iterable[Part], options: Options) -> list[Part]:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from bayescal.families import Family
 from bayescal.fitting.curves.class_draws import SIDES
 from bayescal.fitting.engines.atoms import GROUP as LEVELS
+from bayescal.fitting.engines.atoms import EndLevels, Ends
 from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.end_levels import TopicEnds, TopicLevels
+from bayescal.fitting.engines.pooled.end_levels import TopicLevels
 from bayescal.fitting.engines.pooled.engine import AddedTopics, PopulationDraws, TopicPosterior
 from bayescal.fitting.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
@@ -201,42 +202,21 @@ OF_LEVELS = of_unseen(f"{LEVELS}/hyperparameters")
 
 def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict[str, xr.Dataset]:
     """Return draws of levels and P(+), also for an unseen topic, and the hyperparameters."""
-    unseen = _level_draws(levels.ends, levels.unseen[:, None], [""], shape)
     dims = ("of", "parameter", *DRAWS)
     population = levels.population.reshape(*levels.population.shape[:2], *shape)
     return {
-        **added_level_groups(levels.ends, levels.rates, names, shape),
-        of_unseen(LEVELS): unseen.isel(topic=0, drop=True),
+        LEVELS: pack(levels.topics, shape, names),
+        of_unseen(LEVELS): pack(levels.unseen, shape),
         OF_LEVELS: xr.Dataset({"beta": (dims, population)}, _draw_coords(shape)),
     }
 
 
-def added_level_groups(
-    ends: TopicEnds, rates: Floats, names: NDArray[Any], shape: Shape
-) -> dict[str, xr.Dataset]:
-    """Return the group of levels that depends on topics; rates are (ends + 1, topics, draws)."""
-    return {LEVELS: _level_draws(ends, rates, names, shape)}
-
-
-def _level_draws(
-    ends: TopicEnds, rates: Floats, names: Sequence[Any] | NDArray[Any], shape: Shape
-) -> xr.Dataset:
-    drawn = rates.reshape(*rates.shape[:2], *shape)
-    variables = {
-        "level": (("end", "topic", *DRAWS), drawn[:-1]),
-        "prior": (("topic", *DRAWS), drawn[-1]),
-        "lowest": ("end", ends.lowest),
-    }
-    return xr.Dataset(variables, {"end": ends.score, "topic": names, **_draw_coords(shape)})
-
-
-def read_levels_of_population(groups: Groups) -> tuple[TopicEnds, Floats] | None:
+def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
     """Return the ends with levels and the betas of these, (ends + 1, 2, draws); None without."""
     if OF_LEVELS not in groups:
         return None
-    level, beta = groups[of_unseen(LEVELS)], groups[OF_LEVELS]["beta"]
-    population = beta.transpose("of", "parameter", *DRAWS).values
-    ends = TopicEnds(level["end"].values, level["lowest"].values)
+    population = groups[OF_LEVELS]["beta"].transpose("of", "parameter", *DRAWS).values
+    ends = unpack(EndLevels, groups[of_unseen(LEVELS)]).ends
     return ends, population.reshape(*population.shape[:2], -1)
 
 
@@ -350,23 +330,22 @@ def combination_groups(
     They are the parts' weights, the curve of all topics along the densities' log-odds with what it
     is along (base, parameters of the beta of base rates, too), and monotone log-odds.
     """
-    weights = combination.weights
-    scores = {"elpd": ("part", weights.elpd), "se": ("part", weights.se)}
-    parts = {"part": list(WEIGHT_NAMES)}
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
     curve, paths = combination.recalibration, RECALIBRATED_PATHS
     draws = pack(curve.posterior, shape).assign(along).assign_coords(density=list(DENSITIES))
     recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
-    weight = {"weight": (("topic", "part"), weights.own)}
-    unseen = {"weight": ("part", weights.population)}
     return {
-        COMBINATION: xr.Dataset(weight | scores, {"topic": names} | parts),
-        of_unseen(COMBINATION): xr.Dataset(unseen | scores, parts),
+        COMBINATION: _named(pack(combination.weights, shape, names)),
+        of_unseen(COMBINATION): _named(pack(combination.population, shape)),
         **lapse_groups(combination.lapse, shape),
         **recalibrated,
         **shown_of_topics(recalibrated),
         **log_odds_groups(combination.direct, names, shape),
     }
+
+
+def _named(weights: xr.Dataset) -> xr.Dataset:
+    return weights.assign_coords(part=list(WEIGHT_NAMES))
 
 
 def log_odds_groups(

@@ -1,7 +1,7 @@
 """The combination of many topics: densities around populations, recalibrated, and log-odds fits.
 
-One monotone curve along the densities' log-odds mends for all topics what is wrong with the
-families; monotone log-odds around a population of their own need no density at all.
+One monotone curve recalibrates the densities' log-odds of all topics; monotone log-odds around a
+population of their own need no density at all.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from bayescal.families import Family
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.combination import (
     MOST_DOCUMENTS,
     RECALIBRATION,
-    draw_lapse,
+    PartWeights,
+    lapse_of_mixture,
     pick_documents,
+    weigh,
 )
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
@@ -30,7 +31,7 @@ from bayescal.fitting.engines.pooled.log_odds import (
     leave_out,
 )
 from bayescal.fitting.scores import BinaryScores, rows_of, together
-from bayescal.inference.stacking import compare, log_scores, stack
+from bayescal.inference.stacking import log_scores, stack
 from bayescal.support.numerics import class_prior, log_odds_of_mixture
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
@@ -56,40 +57,12 @@ class LeftOut:
     positive: NDArray[np.bool_]  # the labels, (n,)
 
 
-@dataclass(frozen=True)
-class PartWeights:
-    """The parts' weights and their left-out log scores."""
-
-    # of all topics: they maximise the leave-one-out log score of the mixture, (parts,)
-    population: Floats
-    # (topics, parts): the same for a topic's documents, with the population's weights as prior
-    own: Floats
-    # leave-one-out log score of all topics, natural logarithm, and the standard error of its
-    # difference to the best part's, (parts,)
-    elpd: Floats
-    se: Floats
-
-
-def weigh(left_out: LeftOut) -> PartWeights:
-    """Return the weights of all parts, of all topics and of each."""
+def weigh_topics(left_out: LeftOut) -> tuple[PartWeights, PartWeights]:
+    """Return the weights of all topics together, and of each topic with these as its prior."""
     known = left_out.both[left_out.code]
-    score, weight = left_out.score[:, known], left_out.weight[known]
-    population = stack(score, weight, BELIEF)
-    return PartWeights(population, own_weights(left_out, population), *compare(score, weight))
-
-
-def lapses_of(
-    left_out: LeftOut,
-    own: Floats,
-    base: Floats,
-    draws: int,
-    rng: np.random.Generator,
-    fixed: float | None,
-) -> Floats | None:
-    """Return draws of the lapse rate of all topics, (draws,); None where it is fixed at 0."""
-    log_score = special.logsumexp(left_out.score, axis=0, b=own[left_out.code].T)
-    log_base = log_scores(special.logit(base[left_out.code]), left_out.positive)
-    return draw_lapse(log_score, log_base, left_out.weight, draws, rng, fixed=fixed)
+    population = weigh(left_out.score[:, known], left_out.weight[known], BELIEF)
+    own = own_weights(left_out, population.weight)
+    return population, replace(population, weight=own)
 
 
 def own_weights(left_out: LeftOut, population: Floats) -> Floats:
@@ -124,7 +97,8 @@ class TopicCombination:
     recalibration: LogOddsFit  # of all topics, along the log-odds of the densities' mixture
     base_weight: Floats  # of the families in that mixture, (densities,)
     direct: LogOddsOfTopics  # monotone log-odds of the score
-    weights: PartWeights
+    population: PartWeights  # of all topics
+    weights: PartWeights  # of each topic
     # draws of the lapse rate, the same for all topics; None for no lapses, (draws,)
     lapse: Floats | None
 
@@ -155,10 +129,19 @@ def combine_topics(
     )
     recalibrated = recalibration.leave_one_out(index, rng)
     left_out = documents.left_out(of_densities[:, index], recalibrated, direct, rng)
-    weights = weigh(left_out)
+    population, weights = weigh_topics(left_out)
     base_rates = np.array([class_prior(each.total(True), each.total()) for each in topics])
-    lapses = lapses_of(left_out, weights.own, base_rates, draws, rng, lapse)
-    return TopicCombination(recalibration, base_weight, direct, weights, lapses)
+    lapses = lapse_of_mixture(
+        left_out.score,
+        weights.weight[left_out.code].T,
+        base_rates[left_out.code],
+        left_out.positive,
+        left_out.weight,
+        draws,
+        rng,
+        lapse,
+    )
+    return TopicCombination(recalibration, base_weight, direct, population, weights, lapses)
 
 
 def extend_combination(
