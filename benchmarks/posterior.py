@@ -11,6 +11,7 @@ from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.families._profile import deviation_sums, sort_scores
 from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.parts.densities import in_raw_units
 from bayescal.fitting.scores import BinaryScores
 from benchmarks.data import million
 from benchmarks.timing import ratios, report
@@ -28,7 +29,7 @@ def exact(data, name="asymmetric_laplace", draws=1000):
 
     def draw():
         found = fit_densities((FAMILIES[name],), data, np.random.default_rng(1), draws=4 * draws)
-        return found.dataset(4, draws)
+        return in_raw_units(found.posterior, (4, draws))
 
     return draw
 

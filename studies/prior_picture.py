@@ -88,7 +88,7 @@ def of_densities() -> Floats:
         draws=DRAWS,
         asinh_scales=ASINH_SCALES,
     )
-    curves = ClassDraws(results.of_class(0), results.of_class(1), results.prior)
+    curves = ClassDraws.of_sides(results.posterior)
     return probability(curves.log_odds(SPREADS))
 
 

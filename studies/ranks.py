@@ -19,6 +19,7 @@ from bayescal.distributions import programs
 from bayescal.distributions.programs import COVARIATES, ModelProgram
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.parts.densities import in_raw_units
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.support.numerics import log_odds
 from bayescal.support.validation import Floats
@@ -98,7 +99,7 @@ def exact(data: DataSet, draws: int, rng: np.random.Generator, **wrong: float) -
     results = fit_densities(
         (FAMILIES[name],), scores, rng, draws=draws, hyperparameters=hyperparameters
     )
-    return read_posterior(name, results.dataset(1, draws))
+    return read_posterior(name, in_raw_units(results.posterior, (1, draws)))
 
 
 def read_posterior(family: str, posterior: Any) -> Parameters:

@@ -162,7 +162,7 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
     fitted = ScoreCalibrator(parts="combined", random_state=1).fit(SCORES, LABELS)
     prior = fitted.to_arviz(["prior"], draws=2000, random_state=0)["prior"].to_dataset()
     for klass in (0, 1):
-        own = raw_shapes(found.of_class(klass))
+        own = raw_shapes(found.posterior.of_class(klass))
         for name, values in zip(("mode", "left_width", "right_width"), own, strict=True):
             assert st.ks_2samp(prior[name].values[0, :, klass], values).pvalue > 1e-3
     assert np.isfinite(prior.to_array()).all()

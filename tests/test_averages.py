@@ -60,10 +60,10 @@ def test_draws_follow_the_posterior_probabilities():
         .to_dataset()
         .stack(sample=("chain", "draw"))
     )
-    names = posterior["family"].attrs["flag_meanings"].split()
+    names = posterior.attrs["families"].split()
     weight = calibrator.family_weight_
     for klass, label in enumerate(("False", "True")):
-        share = [(posterior["family"][klass] == code).mean() for code in range(4)]
+        share = [(posterior["family"].isel(klass=klass) == code).mean() for code in range(4)]
         assert share == pytest.approx(weight.loc[label, names], abs=0.02)
     for asinh_scale, probability in calibrator.warp_weight_.items():
         assert (posterior["asinh_scale"] == asinh_scale).mean() == pytest.approx(
@@ -86,8 +86,9 @@ def test_one_family_of_the_average_is_that_family_s_posterior():
         .to_dataset()
         .stack(sample=("chain", "draw"))
     )
-    code = posterior["family"].attrs["flag_meanings"].split().index("laplace")
-    theta = posterior["theta"][0].values[posterior["family"][0].values == code]
+    code = posterior.attrs["families"].split().index("laplace")
+    negative = posterior.sel(klass="negative")
+    theta = negative["theta"].values[negative["family"].values == code]
     own = alone.posterior_["posterior"]["theta"].values[..., 0].ravel()
     other = alone.posterior_["posterior"]["theta"].values[..., 1].ravel()
     assert st.ks_2samp(theta, own).pvalue > 1e-3

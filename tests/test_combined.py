@@ -77,12 +77,12 @@ def test_leave_one_out_of_densities_is_a_refit():
     data = BinaryScores(SCORES, POSITIVE)
     hyper = dict(zip(("centre", "spread"), data.centre_and_spread, strict=True))
     whole = fit_densities(family, data, rng, draws=20_000, hyperparameters=hyper)
-    found = leave_one_out_of_densities(whole.of_class(0), whole.of_class(1), data)
+    found = leave_one_out_of_densities(*(whole.posterior.of_class(c) for c in (0, 1)), data)
     for i in range(0, 72, 5):
         keep = np.arange(72) != i
         rest = BinaryScores(SCORES[keep], POSITIVE[keep])
         again = fit_densities(family, rest, rng, draws=4000, hyperparameters=hyper)
-        log_p = [special.logsumexp(again.of_class(c).logpdf(SCORES[[i]])) for c in (0, 1)]
+        log_p = [special.logsumexp(again.posterior.of_class(c).logpdf(SCORES[[i]])) for c in (0, 1)]
         prior = np.log((rest.total(True) + 1) / (rest.total(False) + 1))
         assert found[i] == pytest.approx(prior + log_p[1] - log_p[0], abs=0.12)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayescal.fitting.parts.part import flat, of_draws, own_paths
+from bayescal.fitting.parts.part import flat, of_draws, paths_of
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
 
 RNG = np.random.default_rng(1)
@@ -63,8 +63,8 @@ def test_one_chain_has_no_rhat():
 )
 def test_problems_of_exact_draws(efficiency, resolved, message):
     def exact(efficiency, resolved):
-        paths = own_paths("densities", "densities")
-        groups = {"posterior": tree(GOOD)["posterior"].to_dataset()} | paths.note()
+        paths = paths_of("densities", "densities", first=True)
+        groups = {paths.draws[0]: tree(GOOD)["posterior"].to_dataset()} | paths.note()
         values = {"efficiency": ("klass", [1.0, efficiency]), "resolved": ("klass", [1, resolved])}
         values["pareto_k"] = ("klass", [-1.0, 0.2])
         return diagnose(groups | {paths.evidence: xr.Dataset(values)})

@@ -271,7 +271,7 @@ def test_one_class_may_be_empty_for_the_engine():
     assert found.evidence()["log_evidence"].sel(klass="positive").item() == pytest.approx(
         0.0, abs=1e-5
     )
-    assert np.isfinite(found.dataset(2, 500)["theta"]).all()
+    assert np.isfinite(found.posterior.theta).all()
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

@@ -14,6 +14,7 @@ from bayescal.fitting.engines.exact.joint_density import (
     DeviationSums,
     HybridDensity,
 )
+from bayescal.fitting.parts.densities import in_raw_units
 from bayescal.fitting.scores import BinaryScores
 from tests.test_programs import to_value
 
@@ -88,7 +89,7 @@ def test_joint_density_is_the_program_s(family):
 def drawn(family, data, hyperparameters=None):
     rng, families = np.random.default_rng(0), (FAMILIES[family],)
     found = fit_densities(families, data, rng, draws=200, hyperparameters=hyperparameters)
-    return found.dataset(1, 200)
+    return in_raw_units(found.posterior, (1, 200))
 
 
 def test_every_hyperparameter_is_taken():

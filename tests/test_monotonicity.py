@@ -163,8 +163,7 @@ def test_families_that_always_fall_somewhere_are_left_out_of_several(parts):
     found = ScoreCalibrator(parts, draws=100, random_state=0).fit(scores, positive)
     x = np.linspace(-10.0, 12.0, 300)
     assert np.diff(found.sample_proba(x), axis=1).min() > -1e-12
-    families = found.posterior_["parts/densities/engine_draws"]["family"]
-    names = families.attrs["flag_meanings"].split()
+    names = found.posterior_["parts/densities/engine_draws"].attrs["families"].split()
     assert names == [name for name in names if "asymmetric" in name]
 
 

@@ -144,9 +144,6 @@ def test_the_engines_own_coordinates_say_so(fitted, name):
     assert not {"theta", "left", "right", "slope", "family", "asinh_scale"} & set(
         tree["posterior"].data_vars
     )
-    # One family on raw scores has no coordinates but its own.
-    (only,) = all_paths(flat(fitted["plain"].posterior_))
-    assert only.draws == ("posterior",)
 
 
 def test_a_centre_that_is_given_is_the_centre_of_the_warp_everywhere():
@@ -160,5 +157,5 @@ def test_a_centre_that_is_given_is_the_centre_of_the_warp_everywhere():
         (family,), data, rng, draws=50, hyperparameters=given, asinh_scales=(1.0,)
     )
     at = np.array([930.0, 990.0, 1050.0])
-    expected = np.exp(found.of_class(1).logpdf(at)).mean(axis=0)
+    expected = np.exp(found.posterior.of_class(1).logpdf(at)).mean(axis=0)
     np.testing.assert_allclose(calibrator.class_densities(at)["predictive"][1], expected)

@@ -287,7 +287,7 @@ def test_topics_added_to_one_calibrator_do_not_reach_another(fitted):
 
 def test_adding_warns_of_what_is_added_and_diagnostics_tell_of_all(fitted):
     tree = fitted.posterior_.copy(deep=True)
-    tree["posterior"]["theta"].values[:, 2] = np.nan
+    tree["posterior"]["theta"].values[2] = np.nan
     broken = TopicCalibrator.from_results(tree)
     added(broken, "first", 1)  # a warning is an error
     (problem,) = broken.diagnostics_.problems

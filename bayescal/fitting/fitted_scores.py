@@ -21,7 +21,7 @@ from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
-from bayescal.fitting.posterior import pack
+from bayescal.fitting.posterior import Posterior, pack
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import ResultsProblems
@@ -243,9 +243,11 @@ def fit_groups(
     return problem_groups(data, fits, _posterior(options, data))
 
 
-def draw_prior(options: Options, groups: Groups, draws: int) -> xr.Dataset:
+def draw_prior(options: Options, groups: Groups, draws: int) -> tuple[xr.Dataset, Posterior]:
     """
     Return one chain of draws from the prior of a fitted model, of the variables of its posterior.
+
+    They are returned as curves too.
     """
     population = kept_population(groups)
     if population is not None:

@@ -1,7 +1,7 @@
 """Prior knowledge of a problem: a population learned from a history of others."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import FAMILIES, Family
-from bayescal.fitting.curves.class_draws import read_mixture
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.parts.densities import shapes
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, Reading, all_paths, paths_of
 from bayescal.fitting.parts.pooled import PooledDensities, of_unseen
-from bayescal.fitting.posterior import DRAWS
+from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.topics import at_topic, read_population, without_topics
@@ -255,11 +256,9 @@ def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
     return out
 
 
-def draw_of_population(population: Groups, draws: int) -> xr.Dataset:
-    """Return one chain of draws of a topic without documents, evenly chosen."""
-    drawn = population[of_unseen(POSTERIOR)].transpose(*DRAWS, ...)
-    one = drawn.stack(sample=DRAWS, create_index=False).drop_vars(DRAWS)
-    kept = np.linspace(0, one.sizes["sample"] - 1, draws).astype(np.intp)
-    chain = one.isel(sample=kept).rename(sample="draw").expand_dims(chain=[0])
-    chain = chain.assign_coords(draw=np.arange(draws))
-    return shapes(read_mixture(chain), chain)
+def draw_of_population(population: Groups, draws: int) -> tuple[xr.Dataset, Posterior]:
+    """Return one chain of draws of a topic without documents, evenly chosen, and as curves."""
+    unseen = unpack(DensitySides, population[of_unseen(POSTERIOR)])
+    kept = np.linspace(0, unseen.prior.size - 1, draws).astype(np.intp)
+    some = replace(unseen, **{name: getattr(unseen, name)[kept] for name in unseen.drawn})
+    return shapes(some, (1, draws)), ClassDraws.of_sides(some)

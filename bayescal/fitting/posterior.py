@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.support.numerics import log_sum_exp, probability
 from bayescal.support.validation import Floats
 
@@ -138,17 +138,22 @@ def pack(
     Return the fields of a dataclass as variables; axes of draws become chain and draw.
 
     An array with one axis more than `axes` names is of many topics, whose names are given. Nested
-    dataclasses add their own fields.
+    dataclasses add their own fields; texts become attributes, and None is left out.
     """
     axes = getattr(type(record), "axes", {})
     variables = dict(_variables(record, axes, shape, without))
     coords: dict[str, Any] = dict(zip(DRAWS, map(np.arange, shape), strict=True))
-    if topics is not None:
-        coords[TOPIC] = topics
+    coords |= {"klass": list(KLASS)} | ({} if topics is None else {TOPIC: topics})
     used = {name for dims, _ in variables.values() for name in dims}
-    text = getattr(record, "description", "")
-    attrs = {"description": text} if text else {}
+    texts = ((each.name, getattr(record, each.name)) for each in fields(record))
+    attrs = {name: " ".join(text) for name, text in texts if _is_text(text)}
+    if text := getattr(record, "description", ""):
+        attrs["description"] = text
     return xr.Dataset(variables, {k: v for k, v in coords.items() if k in used}, attrs)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
 
 
 def _variables(
@@ -161,7 +166,7 @@ def _variables(
         value = getattr(record, each.name)
         if is_dataclass(value):
             yield from _variables(value, axes, shape)
-        elif each.name not in without:
+        elif value is not None and not _is_text(value) and each.name not in without:
             dims, values = axes.get(each.name, ()), np.asarray(value)
             if values.ndim > len(dims):
                 dims = (TOPIC, *dims)
@@ -186,6 +191,10 @@ def _values(
             continue
         if is_dataclass(hint) and isinstance(hint, type):
             out[name] = hint(**_values(hint, axes, dataset, {}))
+        elif hint == tuple[str, ...]:
+            out[name] = tuple(dataset.attrs[name].split())
+        elif name not in dataset.variables:
+            out[name] = None  # an optional field; others raise where they are used
         # Variables, not arrays with coordinates: thousands of topics are read one by one.
         elif not (dims := axes.get(name, ())):
             out[name] = float(dataset.variables[name])

@@ -5,7 +5,6 @@ Draw k gives log-odds(s) = logit(prior_k) + log p(s|+, k) - log p(s|-, k).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -13,51 +12,14 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.families import FAMILIES, Family
-from bayescal.families.draws import DensityDraws, density_draws
-from bayescal.families.warps import IDENTITY
+from bayescal.families.draws import DensityDraws
 from bayescal.fitting.curves.curves import blocks, quantiles
+from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
-from bayescal.fitting.posterior import Posterior, check_finite
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
-
-# Densities of a dataset: native parameters of one family, or draws that name theirs.
-
-# The variables of a mixture's draws: mode, and mean length or sigma of either side.
-SIDES = ("theta", "left", "right")
-
-
-def native_densities(family: Family, draws: xr.Dataset, klass: int) -> DensityDraws:
-    """Return one class's densities by the parameters of a family."""
-    family = family.of_class(klass == 1)
-    parameters = (_column(draws, name, klass) for name in family.parameters)
-    sides = np.stack(family.sides(*parameters))
-    size = sides.shape[1]
-    which, asinh_scale = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
-    return density_draws((family,), which, sides, asinh_scale, 0.0)
-
-
-def mixture_densities(draws: xr.Dataset, klass: int) -> DensityDraws:
-    """Return one class's densities by mode, sides, family and warp of each draw."""
-    sides = np.stack([_column(draws, name, klass) for name in SIDES])
-    if "family" not in draws:  # one family on raw scores
-        names, centre = [draws.attrs["family"]], 0.0
-        which, asinh_scale = np.zeros(sides.shape[1], np.intp), np.full(sides.shape[1], IDENTITY)
-    else:
-        names = draws["family"].attrs["flag_meanings"].split()
-        centre = float(draws["centre"])
-        which = _column(draws, "family", klass).astype(np.intp)
-        asinh_scale = draws["asinh_scale"].values.ravel()
-    families = tuple(FAMILIES[name].of_class(klass == 1) for name in names)
-    return density_draws(families, which, sides, asinh_scale, centre)
-
-
-def _column(draws: xr.Dataset, name: str, klass: int) -> Floats:
-    # Variables, not arrays with coordinates: every fit pays for this.
-    variable = draws.variables[name].transpose("chain", "draw", "klass", missing_dims="ignore")
-    return np.asarray(variable.values[..., klass].ravel())
 
 
 @dataclass(frozen=True)
@@ -69,6 +31,11 @@ class ClassDraws(Posterior):
     negative: DensityDraws  # the densities
     positive: DensityDraws
     prior: Floats  # (draws,): probability of the positive class
+
+    @classmethod
+    def of_sides(cls, sides: DensitySides) -> ClassDraws:
+        """Return the densities of modes and sides."""
+        return ClassDraws(sides.of_class(0), sides.of_class(1), sides.prior)
 
     @property
     def densities(self) -> ClassDraws:
@@ -109,38 +76,6 @@ class ClassDraws(Posterior):
         """
         negative, positive = (log_sum_exp(each, axis=0) for each in self.log_densities(scores))
         return log_odds(float(self.prior.mean()), positive, negative)
-
-
-def read_draws(
-    family: Family, dataset: xr.Dataset, whose: str = "the part 'densities'"
-) -> ClassDraws:
-    """Return the draws of a family's own parameters."""
-    _check_variables(family, dataset)
-    _check_finite(whose, dataset, family.parameters)
-    negative, positive = (native_densities(family, dataset, k) for k in range(len(KLASS)))
-    return ClassDraws(negative, positive, dataset["prior"].values.ravel())
-
-
-def read_mixture(dataset: xr.Dataset, whose: str = "the part 'densities'") -> ClassDraws:
-    """Return the draws of mode and sides, of several families on warps about a centre or of one."""
-    _check_finite(whose, dataset, SIDES)
-    negative, positive = (mixture_densities(dataset, k) for k in range(len(KLASS)))
-    return ClassDraws(negative, positive, dataset["prior"].values.ravel())
-
-
-def _check_finite(whose: str, draws: xr.Dataset, names: Iterable[str]) -> None:
-    check_finite(whose, *(draws.variables[name].values for name in (*names, "prior")))
-
-
-def _check_variables(family: Family, dataset: xr.Dataset) -> None:
-    for name in (*family.parameters, "prior"):
-        if name not in dataset:
-            raise ValueError(
-                f"the program's posterior must hold {', '.join(family.parameters)} (dims 'klass')"
-                f" and prior for family {family.name!r}; it holds no {name!r}."
-            )
-        if name != "prior" and dataset[name].sizes.get("klass") != len(KLASS):
-            raise ValueError(f"variable {name!r} of the program must have dims 'klass'.")
 
 
 def density_dataset(

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayescal.families import FAMILIES, Family, Fit
+from bayescal.families import FAMILIES, Family, Fit, side_units
 from bayescal.families.draws import density_draws, raw_shapes
 from bayescal.families.warps import IDENTITY
-from bayescal.fitting.curves.class_draws import ClassDraws, read_draws, read_mixture
+from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.engines.exact.engine import (
     EFFICIENCY_LIMIT,
     DensityFit,
+    DensitySides,
     draw_prior,
     fit_densities,
 )
@@ -23,23 +24,21 @@ from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import (
-    POSTERIOR,
     UNITS,
     Block,
     Finding,
     Groups,
     Options,
     Part,
-    PartFit,
     PartPaths,
     Reading,
     Row,
     Task,
-    own_paths,
-    paths_of,
+    shape_of,
 )
-from bayescal.fitting.posterior import DRAWS, Posterior
+from bayescal.fitting.posterior import DRAWS, Posterior, unpack
 from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.support.validation import Floats
 
 LONG_NAMES = {
     "mode": "mode of the density, in raw score units",
@@ -58,6 +57,7 @@ class DensitiesPart(Part):
     importance_weighted = False  # accepted or rejected
     models_scores = True
     hyperparameters = frozenset(field.name for field in fields(Hyperparameters)) - UNITS
+    kind_of_draws = DensitySides
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return True."""
@@ -77,36 +77,19 @@ class DensitiesPart(Part):
             monotone=options.monotone,
         )
 
-    def paths(self, fit: PartFit, *, first: bool) -> PartPaths:
-        """Return where a tree keeps them: of one family on raw scores, where people read."""
-        if isinstance(fit, DensityFit) and fit.plain and first:
-            return own_paths(self.name, self.name)
-        return paths_of(self.name, self.name, first=first)
-
-    def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
-        """Return the groups of their draws and diagnostics."""
-        paths = self.paths(fit, first=first)
-        return paths.note() | {paths.draws[0]: fit.dataset(*shape), paths.evidence: fit.evidence()}
-
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> ClassDraws:
         """Return their draws."""
-        draws = groups[paths.draws[0]]
-        if "family" in {*draws.variables, *draws.attrs}:
-            return read_mixture(draws, reading.whose(paths.name))
-        # Of one family on raw scores, that of maximum likelihood.
-        family = FAMILIES[groups["maximum_likelihood"].attrs["family"]]
-        return read_draws(family, draws, reading.whose(paths.name))
+        return ClassDraws.of_sides(self.unpacked(groups[paths.draws[0]], reading.whose(paths.name)))
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
-        """Return mode, left_width and right_width of every draw; see `density_shapes`."""
-        assert curves.densities is not None  # noqa: S101
-        return shapes(curves.densities, draws)
+        """Return the family's parameters, or mode and widths of draws of several or warped."""
+        return in_raw_units(unpack(DensitySides, draws), shape_of(draws))
 
     def rows(
         self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
     ) -> Iterator[Row]:
         """Yield mode and widths, or the parameters of one family on raw scores, by class."""
-        return rows_of_classes(fits, posterior, labels, mixed=paths.draws != (POSTERIOR,))
+        return rows_of_classes(fits, posterior, labels, mixed=SHAPES[0] in posterior)
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the grid and with the proposals."""
@@ -130,10 +113,12 @@ class DensitiesPart(Part):
         hyperparameters = self.hyperparameters_of(options)
         return [density_block(options.families, asinh_scales_of(options), scale, hyperparameters)]
 
-    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(
+        self, task: Task, curves: Posterior, posterior: xr.Dataset
+    ) -> tuple[xr.Dataset, ClassDraws]:
         """Return one chain of draws from the prior, of the variables of the posterior."""
         options = task.options
-        parameters = draw_prior(
+        found = draw_prior(
             options.families,
             task.data,
             task.rng,
@@ -142,8 +127,8 @@ class DensitiesPart(Part):
             asinh_scales=asinh_scales_of(options),
             monotone=options.monotone,
         )
-        drawn = parameters.dataset(1, options.draws)
-        return drawn if parameters.plain else shapes(read_mixture(drawn), drawn)
+        sides = found.posterior
+        return in_raw_units(sides, (1, options.draws)), ClassDraws.of_sides(sides)
 
 
 def density_block(
@@ -167,20 +152,47 @@ def asinh_scales_of(options: Options) -> tuple[float, ...]:
     return ASINH_SCALES if options.combined or len(options.families) > 1 else (IDENTITY,)
 
 
-def shapes(densities: ClassDraws, draws: xr.Dataset) -> xr.Dataset:
+def in_raw_units(sides: DensitySides, shape: tuple[int, int]) -> xr.Dataset:
+    """Return draws as people read them: the parameters of one family, or mode and widths."""
+    if not sides.plain:
+        return shapes(sides, shape)
+    both = []
+    for k in range(2):
+        family = FAMILIES[sides.families[0]].of_class(k == 1)
+        both.append(_parameters(family, sides.theta[:, k], sides.left[:, k], sides.right[:, k]))
+    variables = {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
+    return _dataset(variables | {"prior": sides.prior}, shape)
+
+
+def _parameters(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
+    """Return the variables of the program named like the family."""
+    variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
+    left_unit, right_unit = side_units(family.powers)
+    width = left_unit * left + right_unit * right
+    if not family.symmetric:
+        variables["left_share"] = left_unit * left / width
+    if family.powers == (2, 2):
+        return variables | {"squared_width": width**2}
+    return variables | {"width": width}
+
+
+def shapes(sides: DensitySides, shape: tuple[int, int]) -> xr.Dataset:
     """Return mode and widths of every draw in raw score units (chain, draw, klass)."""
-    both = np.stack([raw_shapes(each) for each in (densities.negative, densities.positive)])
-    shape = tuple(draws.sizes[dim] for dim in DRAWS)
-    variables = {
-        name: (
-            (*DRAWS, "klass"),
-            np.moveaxis(both[:, k].reshape(len(KLASS), *shape), 0, -1),
-            {"long_name": LONG_NAMES[name]},
-        )
-        for k, name in enumerate(SHAPES)
+    both = np.stack([raw_shapes(sides.of_class(klass)) for klass in range(2)], axis=-1)
+    dataset = _dataset(dict(zip(SHAPES, both, strict=True)) | {"prior": sides.prior}, shape)
+    for name, text in LONG_NAMES.items():
+        dataset[name].attrs["long_name"] = text
+    return dataset
+
+
+def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
+    dims = (*DRAWS, "klass")
+    arrays = {
+        name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
+        for name, value in variables.items()
     }
-    coords = {name: draws[name].variable for name in (*DRAWS, "klass")}
-    return xr.Dataset(variables | {"prior": draws["prior"].variable}, coords)
+    coords = dict(zip(DRAWS, map(np.arange, shape), strict=True))
+    return xr.Dataset(arrays, coords | {"klass": list(KLASS)})
 
 
 def rows_of_classes(

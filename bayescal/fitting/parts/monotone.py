@@ -18,8 +18,17 @@ from bayescal.fitting.engines.monotone.engine import (
     fit_monotone,
 )
 from bayescal.fitting.parts.configured import ASINH_SCALES
-from bayescal.fitting.parts.part import Block, Finding, Options, Part, Reading, Task, at_scores
-from bayescal.fitting.posterior import DRAWS, Posterior
+from bayescal.fitting.parts.part import (
+    Block,
+    Finding,
+    Options,
+    Part,
+    Reading,
+    Task,
+    at_scores,
+    shape_of,
+)
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.support.numerics import rounding
@@ -72,7 +81,7 @@ class LogOddsPart(Part):
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where their slope changes and at the ends of the scores fitted."""
         assert isinstance(curves, MonotoneDraws)  # noqa: S101
-        return at_scores(curves, draws, _nodes(curves, reading.score_range))
+        return at_scores(curves, shape_of(draws), _nodes(curves, reading.score_range))
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the importance weights and the likelihood."""
@@ -98,7 +107,9 @@ class LogOddsPart(Part):
         }
         return [Block("log_odds", values)]
 
-    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(
+        self, task: Task, curves: Posterior, posterior: xr.Dataset
+    ) -> tuple[xr.Dataset, Posterior]:
         """Return one chain of the prior's log-odds, at the posterior's scores and on its warp."""
         assert isinstance(curves, MonotoneDraws)  # noqa: S101
         options = task.options
@@ -108,14 +119,7 @@ class LogOddsPart(Part):
         intercept, slope = draw_prior(prior, curves.pieces, options.draws, task.rng)
         base: Floats = task.rng.beta(1.0, 1.0, options.draws)
         curve = replace(curves, intercept=intercept, slope=slope, prior=base)
-        score = posterior["score"].values
-        return xr.Dataset(
-            {
-                "log_odds": ((*DRAWS, "score"), curve.log_odds(score)[None]),
-                "prior": (DRAWS, base[None]),
-            },
-            {"chain": [0], "draw": np.arange(options.draws), "score": score},
-        )
+        return at_scores(curve, (1, options.draws), posterior["score"].values), curve
 
 
 class MonotonePart(LogOddsPart):

@@ -142,11 +142,6 @@ def paths_of(name: str, kind: str, *, first: bool) -> PartPaths:
     return PartPaths(name, kind, (f"{folder}/engine_draws",), raw, f"{folder}/evidence")
 
 
-def own_paths(name: str, kind: str, group: str = POSTERIOR) -> PartPaths:
-    """Return the paths of a first part whose engine draws in the coordinates that people read."""
-    return PartPaths(name, kind, (group,), evidence=f"{FOLDER}/{name}/evidence")
-
-
 def all_paths(groups: Groups) -> list[PartPaths]:
     """Return the paths of all parts that a tree holds, in their order."""
     stored = {}
@@ -160,11 +155,19 @@ def all_paths(groups: Groups) -> list[PartPaths]:
     return [stored[name] for name in groups[COMBINATION]["part"].values.tolist()]
 
 
+def has_parameters(groups: Groups) -> bool:
+    """Return whether a model is one family on raw scores, or one program."""
+    parts = all_paths(groups)
+    if len(parts) != 1 or parts[0].kind != "densities":
+        return [paths.draws for paths in parts] == [(POSTERIOR,)]
+    return "family" not in groups[parts[0].draws[0]].variables
+
+
 def model_name(groups: Groups) -> str:
     """Return the names of a model's parts; of one family on raw scores the family's."""
-    parts = all_paths(groups)
-    if parts and (len(parts) > 1 or parts[0] != own_paths(parts[0].name, "densities")):
-        return ", ".join(paths.name for paths in parts)
+    names = [paths.name for paths in all_paths(groups)]
+    if names and not (names == ["densities"] and has_parameters(groups)):
+        return ", ".join(names)
     return str(groups["maximum_likelihood"].attrs["family"])
 
 
@@ -312,7 +315,7 @@ class Part(ABC):
     # given the score
     models_scores: bool = False
     constant_draws: tuple[str, ...] = ()  # variables whose draws may be all the same
-    kind_of_draws: ClassVar[type[Posterior]]  # what `fit` draws, if `pack` and `unpack` store it
+    kind_of_draws: ClassVar[type[Any]]  # the dataclass of its draws, which `pack` stores
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether it is part of the combination; False for those to be asked for by name."""
@@ -354,7 +357,7 @@ class Part(ABC):
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return the draws in raw score units, for people: by default log-odds at some scores."""
         low, high = reading.score_range
-        return at_scores(curves, draws, np.linspace(low, high, NODES))
+        return at_scores(curves, shape_of(draws), np.linspace(low, high, NODES))
 
     def rows(
         self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
@@ -374,15 +377,23 @@ class Part(ABC):
         text = (type(self).__doc__ or "").strip().partition("\n")[0]
         return [Block("plain", {"title": self.name, "text": text})]
 
-    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
-        """Return one chain of draws from its prior, of the variables of `raw`."""
+    def prior(
+        self, task: Task, curves: Posterior, posterior: xr.Dataset
+    ) -> tuple[xr.Dataset, Posterior]:
+        """Return one chain of draws from its prior, of the variables of `raw`, and as curves."""
         raise ValueError(f"the part {self.name!r} does not draw from its prior.")
 
 
-def at_scores(curves: Posterior, draws: xr.Dataset, at: Floats, dim: str = "score") -> xr.Dataset:
+def at_scores(
+    curves: Posterior, shape: tuple[int, int], at: Floats, dim: str = "score"
+) -> xr.Dataset:
     """Return the log-odds of every draw at some scores, or along another dimension."""
-    shape = tuple(draws.sizes[name] for name in DRAWS)
     log_odds = (*DRAWS, dim), curves.log_odds(at).reshape(*shape, at.size)
-    coords = {name: draws[name].variable for name in DRAWS} | {dim: (dim, at)}
+    coords = dict(zip(DRAWS, map(np.arange, shape), strict=True)) | {dim: (dim, at)}
     prior = DRAWS, curves.prior.reshape(shape)
     return xr.Dataset({"log_odds": log_odds, "prior": prior}, coords)
+
+
+def shape_of(draws: xr.Dataset) -> tuple[int, int]:
+    """Return the number of chains, and of draws in each."""
+    return draws.sizes["chain"], draws.sizes["draw"]

@@ -11,11 +11,11 @@ from bayescal.families import Family
 from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.combined_draws import CombinedDraws, combine
 from bayescal.fitting.curves.log_odds_draws import PopulationRecalibratedDraws
-from bayescal.fitting.engines.exact.engine import MOST_DRAWS
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensitySides
 from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.pooled.hyperposterior import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
-from bayescal.fitting.parts.densities import DensitiesPart
+from bayescal.fitting.parts.densities import DensitiesPart, shapes
 from bayescal.fitting.parts.monotone import MONOTONE, LogOddsPart
 from bayescal.fitting.parts.part import (
     FOLDER,
@@ -29,6 +29,7 @@ from bayescal.fitting.parts.part import (
     any_of,
     at_scores,
     paths_of,
+    shape_of,
 )
 from bayescal.fitting.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS, RecalibratedPart
 from bayescal.fitting.posterior import Posterior, unpack
@@ -82,6 +83,10 @@ class PooledDensities(Pooled, DensitiesPart):
     """Densities of both classes, of one family, with a population as their prior."""
 
     name = "pooled densities"
+
+    def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return mode and widths of every draw."""
+        return shapes(unpack(DensitySides, draws), shape_of(draws))
 
 
 class PooledMonotone(Pooled, LogOddsPart):
@@ -171,5 +176,5 @@ def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the group of the recalibrated curve in log-odds of the densities, for people."""
     draws = groups[RECALIBRATED_PATHS.draws[0]]
     along = unpack(MonotoneDraws, draws)
-    shown = at_scores(along, draws, SHOWN_LOG_ODDS, "density_log_odds")
+    shown = at_scores(along, shape_of(draws), SHOWN_LOG_ODDS, "density_log_odds")
     return {RECALIBRATED_PATHS.raw: shown}

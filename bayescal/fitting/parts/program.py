@@ -204,9 +204,13 @@ class ProgramPart(Part):
             text = f"The model program {record.path or record.name}: {text}"
         return [Block("plain", {"title": self.name, "text": text})]
 
-    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(
+        self, task: Task, curves: Posterior, posterior: xr.Dataset
+    ) -> tuple[xr.Dataset, Posterior]:
         """Return one chain of draws from the program's prior, of the posterior's variables."""
-        return self.run.prior(task.data, posterior, task.options.draws, task.rng)
+        assert isinstance(curves, ProgramClassDraws | ProgramLogOdds)  # noqa: S101
+        drawn = self.run.prior(task.data, posterior, task.options.draws, task.rng)
+        return drawn, curves_of(curves.draws.functions, drawn, task.data.covariates)
 
 
 def program_path(paths: PartPaths) -> str:

@@ -24,6 +24,7 @@ from bayescal.fitting.parts.part import (
     Reading,
     Task,
     at_scores,
+    shape_of,
 )
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
@@ -69,13 +70,15 @@ class RecalibratedPart(LogOddsPart):
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where the densities say some log-odds."""
         assert isinstance(curves, RecalibratedDraws)  # noqa: S101
-        return at_scores(curves.along, draws, SHOWN_LOG_ODDS, "density_log_odds")
+        return at_scores(curves.along, shape_of(draws), SHOWN_LOG_ODDS, "density_log_odds")
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
         """Return its formula and its priors."""
         return [recalibration_block()]
 
-    def prior(self, task: Task, curves: Posterior, posterior: xr.Dataset) -> xr.Dataset:
+    def prior(
+        self, task: Task, curves: Posterior, posterior: xr.Dataset
+    ) -> tuple[xr.Dataset, Posterior]:
         """Raise ValueError: its scores are a posterior's."""
         return Part.prior(self, task, curves, posterior)
 

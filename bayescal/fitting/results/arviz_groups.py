@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.curves.combined_draws import CombinedDraws
-from bayescal.fitting.parts.combination import read_curves
-from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, all_paths, flat
+from bayescal.fitting.parts.part import Groups, all_paths, flat, has_parameters
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import read_documents
@@ -87,7 +86,7 @@ def with_arviz_groups(
     groups: Sequence[str],
     draws: int,
     rng: np.random.Generator,
-    draw_prior: Callable[[int], xr.Dataset],
+    draw_prior: Callable[[int], tuple[xr.Dataset, Posterior]],
 ) -> xr.DataTree:
     """
     Return a tree of at most so many draws, with further groups; see `ScoreCalibrator.to_arviz`.
@@ -107,13 +106,13 @@ def with_arviz_groups(
         out["log_likelihood"] = _of_documents({"label": pointwise}, coords)
     observed = tree["observed_data"].to_dataset()
     if {"prior", PRIOR_PREDICTIVE} & set(groups):
-        prior = draw_prior(index.size)
+        prior, of_prior = draw_prior(index.size)
         if "prior" in groups:
             out["prior"] = prior
         if PRIOR_PREDICTIVE in groups:
-            replicates = _replicates(_prior_curves(flattened, prior), observed, rng)
-            of_prior = {name: prior[name].variable for name in DRAWS}
-            out[PRIOR_PREDICTIVE] = _of_documents(replicates, of_prior)
+            _check_parameters(flattened)
+            drawn = {name: prior[name].variable for name in DRAWS}
+            out[PRIOR_PREDICTIVE] = _of_documents(_replicates(of_prior, observed, rng), drawn)
     if "posterior_predictive" in groups:
         replicates = _replicates(curves, observed, rng)
         out["posterior_predictive"] = _of_documents(replicates, coords)
@@ -122,18 +121,15 @@ def with_arviz_groups(
     return extended
 
 
-def _prior_curves(groups: Groups, prior: xr.Dataset) -> Posterior:
-    """Return the curves of draws of the prior, where these are all that a curve is read from."""
-    parts = all_paths(groups)
-    if len(parts) > 1 or parts[0].draws != (POSTERIOR,):
-        names = ", ".join(repr(each.name) for each in parts)
+def _check_parameters(groups: Groups) -> None:
+    """Refuse models whose prior is not one of parameters."""
+    if not has_parameters(groups):
+        names = ", ".join(repr(each.name) for each in all_paths(groups))
         raise ValueError(
             "prior_predictive needs a model of one family or program, whose prior is one of"
             f" parameters, got the parts {names}: fit ScoreCalibrator('gaussian'), say, or leave it"
             " out of groups."
         )
-    (curves,) = read_curves({**groups, POSTERIOR: prior}, parts, Reading.of(groups)).values()
-    return curves
 
 
 def _thinned(group: xr.Dataset, kept: NDArray[np.intp]) -> xr.Dataset:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families import FAMILIES
-from bayescal.fitting.curves.class_draws import SIDES
+from bayescal.fitting.engines.exact.engine import SIDES
 from bayescal.fitting.engines.program import CHAINS
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes

@@ -13,9 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import Family
-from bayescal.fitting.curves.class_draws import SIDES
 from bayescal.fitting.engines.atoms import GROUP as LEVELS
 from bayescal.fitting.engines.atoms import EndLevels, Ends
+from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
 from bayescal.fitting.engines.pooled.drawing import Health
@@ -238,13 +238,12 @@ def density_groups(
     paths = densities_paths(family, families)
     drawn = added_density_groups(posterior, family, families, names, shape)
     (_, unseen, hyperparameters), evidence = paths.draws, drawn[paths.evidence]
-    sides, rate = posterior.new_sides[:, :, None], posterior.new_rate[None]
     own = dict(zip(RATE_NAMES, posterior.rate_population, strict=True))
     by_class = {name: posterior.population[..., k] for k, name in enumerate(DENSITY_NAMES)}
     groups = {
         **paths.note(),
         **drawn,
-        unseen: _density_draws(sides, rate, family, [""], shape).isel(topic=0, drop=True),
+        unseen: _density_draws(posterior.new_sides, posterior.new_rate, family, shape),
         hyperparameters: xr.Dataset(
             {name: (DRAWS, values.reshape(shape)) for name, values in own.items()}
             | {
@@ -274,21 +273,17 @@ def added_density_groups(
     paths = densities_paths(family, families)
     evidence = _diagnostics(posterior.health, posterior.efficiency, ("klass", "topic"), names)
     return {
-        paths.draws[0]: _density_draws(posterior.sides, posterior.rate, family, names, shape),
+        paths.draws[0]: _density_draws(posterior.sides, posterior.rate, family, shape, names),
         paths.evidence: evidence.assign_coords(klass=list(KLASS)),
     }
 
 
 def _density_draws(
-    sides: Floats, rate: Floats, family: Family, names: Sequence[Any] | NDArray[Any], shape: Shape
+    sides: Floats, rate: Floats, family: Family, shape: Shape, names: NDArray[Any] | None = None
 ) -> xr.Dataset:
-    size = len(names)
-    variables = {
-        name: (("klass", "topic", *DRAWS), sides[:, k].reshape(len(KLASS), size, *shape))
-        for k, name in enumerate(SIDES)
-    } | {"prior": (("topic", *DRAWS), rate.reshape(size, *shape))}
-    coords = {"klass": list(KLASS), "topic": names, **_draw_coords(shape)}
-    return xr.Dataset(variables, coords, {"family": family.name})
+    """Return draws of modes and sides, (2, 3, topics, draws), and of P(+)."""
+    theta, left, right = np.moveaxis(sides, 0, -1)
+    return pack(DensitySides((family.name,), theta, left, right, rate), shape, names)
 
 
 def _draw_coords(shape: Shape) -> dict[str, NDArray[np.intp]]:

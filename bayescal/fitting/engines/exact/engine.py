@@ -7,12 +7,13 @@ independent given the labels, so each is drawn on its own.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.families import Family, side_units
+from bayescal.families import FAMILIES, Family
 from bayescal.families.draws import DensityDraws, density_draws
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.exact.mixture import (
@@ -25,10 +26,56 @@ from bayescal.fitting.engines.exact.mixture import (
     draw_mixture,
     resolve,
 )
+from bayescal.fitting.posterior import SAMPLE
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.inference.importance import left_out, smooth
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
+
+SIDES = ("theta", "left", "right")
+
+
+@dataclass(frozen=True)
+class DensitySides:
+    """Draws of mode and sides of both classes' densities; of many topics these come first."""
+
+    axes: ClassVar = dict.fromkeys((*SIDES, "family"), (SAMPLE, "klass")) | {
+        "prior": (SAMPLE,),
+        "asinh_scale": (SAMPLE,),
+    }
+    drawn: ClassVar = (*SIDES, "prior")
+
+    families: tuple[str, ...]
+    theta: Floats  # (draws, 2): mode, of negatives and positives, in (warped) score units
+    left: Floats  # (draws, 2): sides, see `Family.from_sides`
+    right: Floats
+    prior: Floats  # (draws,): p(+)
+    # (draws, 2): positions among the families; None if all draws are of the first, on raw scores
+    family: NDArray[np.int8] | None = None
+    asinh_scale: Floats | None = None  # (draws,): bends of the warps, inf for none
+    centre: float | None = None  # of the warps
+
+    @property
+    def plain(self) -> bool:
+        """Return whether all draws are of one family on raw scores."""
+        return self.family is None
+
+    @property
+    def description(self) -> str:
+        """Return the units in words; none for raw scores."""
+        return "" if self.plain else DESCRIPTION
+
+    def of_class(self, klass: int) -> DensityDraws:
+        """Return the draws of one class's density, 0 negative or 1 positive."""
+        families = tuple(FAMILIES[name].of_class(klass == 1) for name in self.families)
+        sides = np.stack([side[:, klass] for side in (self.theta, self.left, self.right)])
+        size = sides.shape[1]
+        if self.family is None or self.asinh_scale is None or self.centre is None:
+            first, no_warp = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
+            return density_draws(families, first, sides, no_warp, 0.0)
+        which = self.family[:, klass].astype(np.intp)
+        return density_draws(families, which, sides, self.asinh_scale, self.centre)
+
 
 DESCRIPTION = (
     "The engine's own coordinates: mode (theta) and sides of each draw's density in units of the"
@@ -37,71 +84,17 @@ DESCRIPTION = (
 )
 
 
-def is_plain(components: list[Component]) -> bool:
-    """Return whether there is one family, on raw scores: its draws are in raw score units."""
-    return len(components) == 1 and components[0].asinh_scale == IDENTITY
-
-
-def draws_dataset(
-    components: list[Component], mixture: MixtureDraws, prior: Floats, shape: tuple[int, int]
-) -> xr.Dataset:
-    """
-    Return the draws (chain, draw, klass).
-
-    Those of one family on raw scores have the variables of its program; those of a mixture have a
-    mode and sides in units of the warped scores.
-    """
-    if is_plain(components):
-        return _dataset(_of_one_family(components, mixture) | {"prior": prior}, shape)
-    dataset = _dataset(_of_mixture(components, mixture) | {"prior": prior}, shape)
-    # The convention for codes: CF metadata, section 3.5.
-    names = dict.fromkeys(component.family.name for component in components)
-    dataset["family"].attrs["flag_meanings"] = " ".join(names)
-    return dataset.assign_attrs(description=DESCRIPTION)
-
-
-def _of_one_family(components: list[Component], mixture: MixtureDraws) -> dict[str, Floats]:
-    """Return the variables of the program named like the family."""
-    both = []
-    for k, positive in enumerate((False, True)):
-        family = components[0].family.of_class(positive)
-        both.append(_of_class(family, mixture.theta[:, k], mixture.left[:, k], mixture.right[:, k]))
-    return {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
-
-
-def _of_class(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
-    variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
-    left_unit, right_unit = side_units(family.powers)
-    width = left_unit * left + right_unit * right
-    if not family.symmetric:
-        variables["left_share"] = left_unit * left / width
-    if family.powers == (2, 2):
-        return variables | {"squared_width": width**2}
-    return variables | {"width": width}
-
-
-def _of_mixture(components: list[Component], mixture: MixtureDraws) -> dict[str, Floats]:
-    """Return mode and sides, with the family and the warp of each draw."""
-    names = list(dict.fromkeys(component.family.name for component in components))
+def _sides_of(
+    components: list[Component], mixture: MixtureDraws, prior: Floats, centre: float
+) -> DensitySides:
+    names = tuple(dict.fromkeys(component.family.name for component in components))
+    sides = mixture.theta, mixture.left, mixture.right
+    if len(components) == 1 and components[0].asinh_scale == IDENTITY:
+        return DensitySides(names, *sides, prior)
     code = np.array([names.index(component.family.name) for component in components], np.int8)
     asinh_scale = np.array([component.asinh_scale for component in components])
-    return {
-        "family": code[mixture.component],
-        "asinh_scale": asinh_scale[mixture.component[:, 0]],
-        "theta": mixture.theta,
-        "left": mixture.left,
-        "right": mixture.right,
-    }
-
-
-def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
-    dims = ("chain", "draw", "klass")
-    arrays = {
-        name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
-        for name, value in variables.items()
-    }
-    coords = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "klass": list(KLASS)}
-    return xr.Dataset(arrays, coords)
+    which = mixture.component
+    return DensitySides(names, *sides, prior, code[which], asinh_scale[which[:, 0]], centre)
 
 
 # The most scores of a class, and draws, at which leave-one-out densities are computed.
@@ -172,40 +165,19 @@ class DensityFit:
     components: list[Component]  # every family on every warp
     weights: MixtureWeights
     mixture: MixtureDraws
-    prior: Floats  # draws of the class prior, (draws,)
-    centre: float  # of the warps
+    posterior: DensitySides  # the draws
     data: BinaryScores  # what they were fitted to
-
-    @property
-    def plain(self) -> bool:
-        """Return whether the draws are in raw score units: of one family, and no warp."""
-        return is_plain(self.components)
 
     @cached_property
     def left_out(self) -> Floats:
         """Return the log-odds of every document, each given all others."""
         # In documents that it was fitted to a density puts too much trust.
-        return leave_one_out_of_densities(self.of_class(0), self.of_class(1), self.data)
+        negative, positive = (self.posterior.of_class(klass) for klass in range(2))
+        return leave_one_out_of_densities(negative, positive, self.data)
 
     def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return the log-odds of + of some documents, each given all others."""
         return self.left_out[index]
-
-    def of_class(self, klass: int) -> DensityDraws:
-        """Return the draws of one class's density, 0 negative or 1 positive."""
-        chosen = self.mixture.component[:, klass]
-        own = [component.family.of_class(klass == 1) for component in self.components]
-        families = tuple(dict.fromkeys(own))
-        family = np.array([families.index(each) for each in own])
-        asinh_scale = np.array([component.asinh_scale for component in self.components])
-        mixture = self.mixture
-        sides = np.stack([side[:, klass] for side in (mixture.theta, mixture.left, mixture.right)])
-        return density_draws(families, family[chosen], sides, asinh_scale[chosen], self.centre)
-
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws of a family's program, or of a mixture (chain, draw, klass)."""
-        dataset = draws_dataset(self.components, self.mixture, self.prior, (chains, draws))
-        return dataset if self.plain else dataset.assign(centre=self.centre)
 
     def evidence(self) -> xr.Dataset:
         """Return evidence, weights and diagnostics (klass, family, asinh_scale)."""
@@ -258,7 +230,8 @@ def fit_densities(
     mixture = draw_mixture(components, weights, draws, rng, monotone=monotone)
     positives, negatives = data.rate_counts
     prior = rng.beta(settings.prior_alpha + positives, settings.prior_beta + negatives, draws)
-    return DensityFit(components, weights, mixture, prior, settings.centre, data)
+    sides = _sides_of(components, mixture, prior, settings.centre)
+    return DensityFit(components, weights, mixture, sides, data)
 
 
 def draw_prior(
