@@ -127,13 +127,7 @@ def log_odds_of_mean(curves: Floats) -> Floats:
 Record = TypeVar("Record")
 
 
-def pack(
-    record: Any,
-    shape: tuple[int, int],
-    topics: NDArray[Any] | None = None,
-    *,
-    without: tuple[str, ...] = (),
-) -> xr.Dataset:
+def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None) -> xr.Dataset:
     """
     Return the fields of a dataclass as variables; axes of draws become chain and draw.
 
@@ -141,7 +135,7 @@ def pack(
     dataclasses add their own fields; texts become attributes, and None is left out.
     """
     axes = getattr(type(record), "axes", {})
-    variables = dict(_variables(record, axes, shape, without))
+    variables = dict(_variables(record, axes, shape))
     coords: dict[str, Any] = dict(zip(DRAWS, map(np.arange, shape), strict=True))
     coords |= {"klass": list(KLASS)} | ({} if topics is None else {TOPIC: topics})
     used = {name for dims, _ in variables.values() for name in dims}
@@ -157,16 +151,13 @@ def _is_text(value: Any) -> bool:
 
 
 def _variables(
-    record: Any,
-    axes: Mapping[str, tuple[str, ...]],
-    shape: tuple[int, int],
-    without: tuple[str, ...] = (),
+    record: Any, axes: Mapping[str, tuple[str, ...]], shape: tuple[int, int]
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], NDArray[Any]]]]:
     for each in fields(record):
         value = getattr(record, each.name)
         if is_dataclass(value):
             yield from _variables(value, axes, shape)
-        elif value is not None and not _is_text(value) and each.name not in without:
+        elif value is not None and not _is_text(value):
             dims, values = axes.get(each.name, ()), np.asarray(value)
             if values.ndim > len(dims):
                 dims = (TOPIC, *dims)
@@ -177,20 +168,16 @@ def _variables(
             yield each.name, (dims, values)
 
 
-def unpack(kind: type[Record], dataset: xr.Dataset, **known: Any) -> Record:
-    """Return a dataclass whose arrays `pack` stored, of one topic; `known` fields are given."""
-    return kind(**_values(kind, getattr(kind, "axes", {}), dataset, known))
+def unpack(kind: type[Record], dataset: xr.Dataset) -> Record:
+    """Return a dataclass whose arrays `pack` stored, of one topic."""
+    return kind(**_values(kind, getattr(kind, "axes", {}), dataset))
 
 
-def _values(
-    kind: Any, axes: Mapping[str, tuple[str, ...]], dataset: xr.Dataset, known: dict[str, Any]
-) -> dict[str, Any]:
-    out = dict(known)
+def _values(kind: Any, axes: Mapping[str, tuple[str, ...]], dataset: xr.Dataset) -> dict[str, Any]:
+    out: dict[str, Any] = {}
     for name, hint in _hints(kind).items():
-        if name in out:
-            continue
         if is_dataclass(hint) and isinstance(hint, type):
-            out[name] = hint(**_values(hint, axes, dataset, {}))
+            out[name] = hint(**_values(hint, axes, dataset))
         elif hint == tuple[str, ...]:
             out[name] = tuple(dataset.attrs[name].split())
         elif name not in dataset.variables:

@@ -67,9 +67,10 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
     ends = find_ends(shaped) if options.sampler is None else None
     topics = _by_topic(shaped if ends is None else between(ends, shaped))
     groups: dict[str, xr.Dataset] = {}
-    densities = []
+    fits, densities = [], []
     for family in families:
         fit = _fit_family(topics, family, scale, options)
+        fits.append(fit)
         groups |= topic_groups.density_groups(fit, family, families, data.names, shape)
         densities.append(_drawn(family, fit.sides, fit.rate_population, scale))
     if len(families) > 1:
@@ -82,7 +83,9 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
             hyperparameters=hyperparameters,
             lapse=options.lapse,
         )
-        groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
+        groups |= topic_groups.combination_groups(
+            combination, fits[0], densities[0].base, data.names, shape
+        )
     if ends is not None:
         pooled = options.pooling != "none"
         levels = draw_levels(
@@ -176,11 +179,14 @@ def extend_results(
     sizes = groups[POSTERIOR].sizes
     shape = sizes["chain"], sizes["draw"]
     added: dict[str, xr.Dataset] = {}
-    densities = []
+    densities, rates = [], []
     for family in families:
-        population = topic_groups.read_population(groups, densities_paths(family, families))
+        paths = densities_paths(family, families)
+        population = topic_groups.read_population(groups, paths)
         posterior = add_topics(topics, family, population, rng, scale)
-        added |= topic_groups.added_density_groups(posterior, family, families, data.names, shape)
+        sides = topic_groups.sides_of(posterior.sides, posterior.rate, family)
+        added |= topic_groups.added_groups(paths, posterior, sides, data.names, shape)
+        rates.append(posterior.rate)
         densities.append(_drawn(family, posterior.sides, population.rate, scale))
     if len(families) > 1:
         base_weight, weight = topic_groups.weights_of_population(groups)
@@ -196,7 +202,7 @@ def extend_results(
             fitted=topic_groups.read_log_odds_population(groups),
             population=weight,
         )
-        added |= topic_groups.added_log_odds_groups(direct, data.names, shape)
+        added |= topic_groups.added_log_odds_groups(direct, rates[0], data.names, shape)
         added |= topic_groups.weight_groups(weights, data.names)
     if of_levels is not None:
         levels = add_levels(*of_levels, data, rng)

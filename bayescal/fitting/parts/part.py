@@ -348,9 +348,9 @@ class Part(ABC):
         drawn: Posterior = self.unpacked(groups[paths.draws[0]], reading.whose(paths.name))
         return drawn
 
-    def unpacked(self, draws: xr.Dataset, whose: str, **known: Floats) -> Any:
+    def unpacked(self, draws: xr.Dataset, whose: str) -> Any:
         """Return the draws of a group."""
-        read = unpack(self.kind_of_draws, draws, **known)
+        read = unpack(self.kind_of_draws, draws)
         check_finite(whose, *(getattr(read, name) for name in read.drawn))
         return read
 

@@ -94,13 +94,6 @@ class PooledMonotone(Pooled, LogOddsPart):
 
     name = "pooled monotone"
 
-    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> MonotoneDraws:
-        """Return the draws; P(+) is that of the densities, which all parts share."""
-        prior = next(iter(reading.before.values())).prior
-        draws = groups[paths.draws[0]]
-        curves: MonotoneDraws = self.unpacked(draws, reading.whose(paths.name), prior=prior)
-        return curves
-
 
 class PooledRecalibrated(RecalibratedPart):
     """The population's one curve along the log-odds of the densities' mixture."""

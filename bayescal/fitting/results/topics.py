@@ -5,7 +5,7 @@ Results of many topics: the groups of one problem, with the dimension topic.
 "population" are, by the same paths, the groups of a topic without documents, and hyperparameters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -197,6 +197,7 @@ def read_problems(
 
 # Levels of their own at ends of the scores.
 
+OF_POPULATION = ("pareto_k", "population_efficiency")  # diagnostics of hyperparameters
 OF_LEVELS = of_unseen(f"{LEVELS}/hyperparameters")
 
 
@@ -230,77 +231,80 @@ def density_groups(
     names: NDArray[Any],
     shape: Shape,
 ) -> dict[str, xr.Dataset]:
-    """
-    Return the groups of one family: draws of fitted and of new topics, and hyperparameters.
-
-    Draws are (klass, topic, chain, draw), the mode and sides in raw score units, and P(+).
-    """
+    """Return the groups of one family: mode and sides in raw score units, and P(+)."""
     paths = densities_paths(family, families)
-    drawn = added_density_groups(posterior, family, families, names, shape)
-    (_, unseen, hyperparameters), evidence = paths.draws, drawn[paths.evidence]
-    own = dict(zip(RATE_NAMES, posterior.rate_population, strict=True))
-    by_class = {name: posterior.population[..., k] for k, name in enumerate(DENSITY_NAMES)}
-    groups = {
-        **paths.note(),
-        **drawn,
-        unseen: _density_draws(posterior.new_sides, posterior.new_rate, family, shape),
-        hyperparameters: xr.Dataset(
-            {name: (DRAWS, values.reshape(shape)) for name, values in own.items()}
-            | {
-                name: (("klass", *DRAWS), values.reshape(-1, *shape))
-                for name, values in by_class.items()
-            },
-            {"klass": list(KLASS), **_draw_coords(shape)},
-        ),
-        paths.evidence: evidence.assign(
-            pareto_k=("klass", posterior.pareto_k),
-            population_efficiency=("klass", posterior.population_efficiency),
-        ),
+    unseen = sides_of(posterior.new_sides, posterior.new_rate, family)
+    population = dict(zip(RATE_NAMES, posterior.rate_population, strict=True)) | {
+        name: posterior.population[..., k] for k, name in enumerate(DENSITY_NAMES)
     }
-    if posterior.sample_stats is not None:
-        groups["sample_stats"] = posterior.sample_stats
-    return groups
+    groups = added_groups(
+        paths, posterior, sides_of(posterior.sides, posterior.rate, family), names, shape
+    )
+    groups |= _population_groups(
+        paths, posterior, unseen, population, groups[paths.evidence], shape
+    )
+    return (
+        groups
+        if posterior.sample_stats is None
+        else groups | {"sample_stats": posterior.sample_stats}
+    )
 
 
-def added_density_groups(
-    posterior: TopicPosterior | AddedTopics,
-    family: Family,
-    families: Sequence[Family],
+def sides_of(sides: Floats, rate: Floats, family: Family) -> DensitySides:
+    """Return draws of one family by modes and sides, (2, 3, topics, draws), and P(+)."""
+    theta, left, right = np.moveaxis(sides, 0, -1)
+    return DensitySides((family.name,), theta, left, right, rate)
+
+
+def added_groups(
+    paths: PartPaths,
+    posterior: TopicPosterior | AddedTopics | LogOddsOfTopics,
+    draws: DensitySides | MonotoneDraws,
     names: NDArray[Any],
     shape: Shape,
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of one family that depend on topics: their draws and diagnostics."""
-    paths = densities_paths(family, families)
-    evidence = _diagnostics(posterior.health, posterior.efficiency, ("klass", "topic"), names)
-    return {
-        paths.draws[0]: _density_draws(posterior.sides, posterior.rate, family, shape, names),
-        paths.evidence: evidence.assign_coords(klass=list(KLASS)),
+    """Return a part's groups that depend on topics: their draws and diagnostics."""
+    values = {
+        "efficiency": posterior.efficiency,
+        "resolved": posterior.health.resolved.astype(int),
+        "proposal_efficiency": posterior.health.efficiency,
+        "proposal_pareto_k": posterior.health.pareto_k,
+    }
+    dims = (*_of_classes(posterior), "topic")
+    coords = {name: list(KLASS) for name in dims[:-1]} | {"topic": names}
+    evidence = xr.Dataset({name: (dims, value) for name, value in values.items()}, coords)
+    return {paths.draws[0]: pack(draws, shape, names), paths.evidence: evidence}
+
+
+def _population_groups(
+    paths: PartPaths,
+    posterior: TopicPosterior | LogOddsOfTopics,
+    unseen: DensitySides | MonotoneDraws,
+    population: Mapping[str, Floats],
+    evidence: xr.Dataset,
+    shape: Shape,
+) -> dict[str, xr.Dataset]:
+    """Return a part's other groups: an unseen topic, hyperparameters, and their diagnostics."""
+    of_classes = _of_classes(posterior)
+    variables = {
+        name: (("klass", *DRAWS)[-values.ndim - 1 :], values.reshape(*values.shape[:-1], *shape))
+        for name, values in population.items()
+    }
+    coords = {name: list(KLASS) for name in of_classes} | _draw_coords(shape)
+    own = {name: (of_classes, getattr(posterior, name)) for name in OF_POPULATION}
+    return paths.note() | {
+        paths.draws[1]: pack(unseen, shape),
+        paths.draws[2]: xr.Dataset(variables, coords),
+        paths.evidence: evidence.assign(own),
     }
 
 
-def _density_draws(
-    sides: Floats, rate: Floats, family: Family, shape: Shape, names: NDArray[Any] | None = None
-) -> xr.Dataset:
-    """Return draws of modes and sides, (2, 3, topics, draws), and of P(+)."""
-    theta, left, right = np.moveaxis(sides, 0, -1)
-    return pack(DensitySides((family.name,), theta, left, right, rate), shape, names)
+def _of_classes(posterior: TopicPosterior | AddedTopics | LogOddsOfTopics) -> tuple[str, ...]:
+    return ("klass",) * (posterior.efficiency.ndim - 1)
 
 
 def _draw_coords(shape: Shape) -> dict[str, NDArray[np.intp]]:
     return dict(zip(DRAWS, map(np.arange, shape), strict=True))
-
-
-def _diagnostics(
-    health: Health, efficiency: Floats, dims: tuple[str, ...], names: NDArray[Any]
-) -> xr.Dataset:
-    """Return the diagnostics of topics' draws, before and after reweighting to populations."""
-    values = {
-        "efficiency": efficiency,
-        "resolved": health.resolved.astype(int),
-        "proposal_efficiency": health.efficiency,
-        "proposal_pareto_k": health.pareto_k,
-    }
-    return xr.Dataset({name: (dims, value) for name, value in values.items()}, {"topic": names})
 
 
 def read_population(groups: Groups, paths: PartPaths) -> PopulationDraws:
@@ -317,10 +321,14 @@ def read_population(groups: Groups, paths: PartPaths) -> PopulationDraws:
 
 
 def combination_groups(
-    combination: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
+    combination: TopicCombination,
+    first: TopicPosterior,
+    base: tuple[float, float],
+    names: NDArray[Any],
+    shape: Shape,
 ) -> dict[str, xr.Dataset]:
     """
-    Return the groups of a combination other than its densities.
+    Return the groups of a combination other than its densities, the first of which give P(+).
 
     They are the parts' weights, the curve of all topics along the densities' log-odds with what it
     is along (base, parameters of the beta of base rates, too), and monotone log-odds.
@@ -329,67 +337,36 @@ def combination_groups(
     curve, paths = combination.recalibration, RECALIBRATED_PATHS
     draws = pack(curve.posterior, shape).assign(along).assign_coords(density=list(DENSITIES))
     recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
-    return {
+    direct = combination.direct
+    groups = {
         COMBINATION: _named(pack(combination.weights, shape, names)),
         of_unseen(COMBINATION): _named(pack(combination.population, shape)),
         **lapse_groups(combination.lapse, shape),
         **recalibrated,
         **shown_of_topics(recalibrated),
-        **log_odds_groups(combination.direct, names, shape),
+        **added_log_odds_groups(direct, first.rate, names, shape),
     }
+    unseen = direct.curves(direct.new_values, first.new_rate)
+    population = dict(zip(LOG_ODDS_NAMES, direct.population.T, strict=True))
+    evidence = groups[MONOTONE_PATHS.evidence]
+    return groups | _population_groups(MONOTONE_PATHS, direct, unseen, population, evidence, shape)
 
 
 def _named(weights: xr.Dataset) -> xr.Dataset:
     return weights.assign_coords(part=list(WEIGHT_NAMES))
 
 
-def log_odds_groups(
-    posterior: LogOddsOfTopics, names: NDArray[Any], shape: Shape
-) -> dict[str, xr.Dataset]:
-    """Return draws, constants and diagnostics of monotone log-odds around their population."""
-    paths = MONOTONE_PATHS
-    drawn = added_log_odds_groups(posterior, names, shape)
-    _, unseen, hyperparameters = paths.draws
-    population = zip(LOG_ODDS_NAMES, posterior.population.T, strict=True)
-    return {
-        **paths.note(),
-        **drawn,
-        unseen: _curves(posterior, posterior.new_values, shape),
-        hyperparameters: xr.Dataset(
-            {name: (DRAWS, values.reshape(shape)) for name, values in population},
-            _draw_coords(shape),
-        ),
-        paths.evidence: drawn[paths.evidence].assign(
-            pareto_k=posterior.pareto_k, population_efficiency=posterior.population_efficiency
-        ),
-    }
-
-
 def added_log_odds_groups(
-    posterior: LogOddsOfTopics, names: NDArray[Any], shape: Shape
+    posterior: LogOddsOfTopics, rate: Floats, names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of monotone log-odds that depend on topics."""
-    return {
-        MONOTONE_PATHS.draws[0]: _curves(posterior, posterior.values, shape, names),
-        MONOTONE_PATHS.evidence: _diagnostics(
-            posterior.health, posterior.efficiency, ("topic",), names
-        ),
-    }
+    """Return the groups of monotone log-odds that depend on topics, with draws of their P(+)."""
+    curves = posterior.curves(posterior.values, rate)
+    return added_groups(MONOTONE_PATHS, posterior, curves, names, shape)
 
 
 def weight_groups(weights: Floats, names: NDArray[Any]) -> dict[str, xr.Dataset]:
     """Return the group of the weights (topics, parts) of further topics."""
     return {COMBINATION: xr.Dataset({"weight": (("topic", "part"), weights)}, {"topic": names})}
-
-
-def _curves(
-    posterior: LogOddsOfTopics, values: Floats, shape: Shape, names: NDArray[Any] | None = None
-) -> xr.Dataset:
-    """Return curves by intercepts and slopes, (1 + segments, topics, draws); P(+) is not theirs."""
-    units = posterior.centre, posterior.spread, posterior.asinh_scale
-    slope = np.moveaxis(values[1:], 0, -1)
-    curves = MonotoneDraws(posterior.pieces, values[0], slope, np.empty(0), *units)
-    return pack(curves, shape, names, without=("prior",))
 
 
 def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
@@ -399,7 +376,7 @@ def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
         groups[path].variables for path in (paths.evidence, paths.draws[2])
     )
     population = [hyperparameters[name].values.ravel() for name in LOG_ODDS_NAMES]
-    unseen = unpack(MonotoneDraws, groups[paths.draws[1]], prior=np.empty(0))
+    unseen = unpack(MonotoneDraws, groups[paths.draws[1]])
     new = np.vstack([unseen.intercept, unseen.slope.T])
     return LogOddsOfTopics(
         pieces=unseen.pieces,

@@ -21,6 +21,7 @@ from scipy import special
 
 from bayescal.families.warps import standardise, warped_spread
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior, place_pieces
+from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.monotone.leave_one_out import MOST_DRAWS, leave_one_out
 from bayescal.fitting.engines.monotone.posterior import (
     MonotoneCurves,
@@ -77,6 +78,12 @@ class LogOddsOfTopics:
     efficiency: Floats
     # how well each topic was drawn under those that are reweighted; of shape (topics,)
     health: Health
+
+    def curves(self, values: Floats, prior: Floats) -> MonotoneDraws:
+        """Return the curves of intercepts and slopes, (1 + J, topics, draws), and of P(+)."""
+        slope = np.moveaxis(values[1:], 0, -1)
+        units = self.centre, self.spread, self.asinh_scale
+        return MonotoneDraws(self.pieces, values[0], slope, prior, *units)
 
     def standardised(self, data: BinaryScores) -> BinaryScores:
         """Return a topic's data with the scores that the pieces are of."""
