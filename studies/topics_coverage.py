@@ -13,7 +13,7 @@ import pandas as pd
 from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.engines.pooled.engine import densities_of, fit_topics
+from bayescal.fitting.engines.pooled.engine import fit_topics, sides_of
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     LOG_CONCENTRATION,
@@ -134,8 +134,8 @@ def draw_scores(sides: Floats, size: int, rng: np.random.Generator) -> Floats:
 
 def _covered(drawn: Sides, rates: Floats, true: Floats, rate: float) -> Floats:
     """Return the share of scores whose true log-odds are within the band; (bands, levels)."""
-    curves = ClassDraws(*densities_of(drawn, FAMILY, 0.0), rates).log_odds(SCORES)
-    single = ClassDraws(*densities_of(true[..., None], FAMILY, 0.0), np.array([rate]))
+    curves = ClassDraws.of_sides(sides_of(drawn, rates, (FAMILY.name,))).log_odds(SCORES)
+    single = ClassDraws.of_sides(sides_of(true[..., None], np.array([rate]), (FAMILY.name,)))
     truth = single.log_odds(SCORES)[0]
     middle, out = np.median(curves, axis=0), np.empty((len(BANDS), len(LEVELS)))
     for i, level in enumerate(LEVELS):

@@ -18,8 +18,10 @@ def apart(negatives, positives, wrong=0, seed=0, at=10.0):
     return score, positive
 
 
-@pytest.mark.parametrize(("negatives", "positives"), [(50, 50), (90, 10), (300, 30), (30, 3)])
-@pytest.mark.parametrize("unit", [1.0, 1e-3])
+@pytest.mark.parametrize(
+    ("negatives", "positives", "unit"),
+    [(50, 50, 1.0), (90, 10, 1.0), (300, 30, 1.0), (30, 3, 1.0), (50, 50, 1e-3)],
+)
 def test_in_the_middle_of_a_gap_anything_may_be(negatives, positives, unit):
     score, positive = apart(negatives, positives)
     calibrator = ScoreCalibrator(draws=250, random_state=0).fit(unit * score, positive)

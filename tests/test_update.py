@@ -56,8 +56,16 @@ def assert_same_posterior(one, other, tolerance=1e-8):
 
 
 @pytest.mark.one_era
-@pytest.mark.parametrize("pieces", PIECES)
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize(
+    ("family", "pieces"),
+    # Two ways for each family, and each way for two families.
+    [
+        (family, pieces)
+        for k, family in enumerate(sorted(FAMILIES))
+        for j, pieces in enumerate(PIECES)
+        if (j - k) % len(PIECES) < 2
+    ],
+)
 def test_any_pieces_in_any_order_are_one_fit(family, pieces):
     calibrator = updated(first_fit(family), PIECES[pieces])
     assert_same_posterior(calibrator, at_once(calibrator))

@@ -16,10 +16,12 @@ from bayescal.fitting.engines.pooled.combination import (
 )
 from bayescal.fitting.engines.pooled.end_levels import add_levels, between, draw_levels, find_ends
 from bayescal.fitting.engines.pooled.engine import (
+    AddedTopics,
     TopicPosterior,
     add_topics,
     fit_topics,
     fit_unpooled,
+    sides_of,
 )
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
@@ -71,8 +73,9 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
     for family in families:
         fit = _fit_family(topics, family, scale, options)
         fits.append(fit)
-        groups |= topic_groups.density_groups(fit, family, families, data.names, shape)
-        densities.append(_drawn(family, fit.sides, fit.rate_population, scale))
+        densities.append(_drawn(family, fit, fit.rate_population))
+        paths = densities_paths(family, families)
+        groups |= topic_groups.density_groups(paths, fit, densities[-1].draws, data.names, shape)
     if len(families) > 1:
         combination = combine_topics(
             topics,
@@ -121,11 +124,12 @@ def _base_rates(
 
 
 def _drawn(
-    family: Family, sides: Floats, rate_population: Floats, scale: tuple[float, float]
+    family: Family, posterior: TopicPosterior | AddedTopics, rate_population: Floats
 ) -> DensitiesOfTopics:
     """Return a family's draws as the combination takes them."""
     alpha, beta = rate_population.mean(axis=1).tolist()
-    return DensitiesOfTopics(family, sides, (alpha, beta), scale[0])
+    draws = sides_of(posterior.sides, posterior.rate, (family.name,))
+    return DensitiesOfTopics(draws, (alpha, beta))
 
 
 def _documents(
@@ -179,15 +183,14 @@ def extend_results(
     sizes = groups[POSTERIOR].sizes
     shape = sizes["chain"], sizes["draw"]
     added: dict[str, xr.Dataset] = {}
-    densities, rates = [], []
+    densities = []
     for family in families:
         paths = densities_paths(family, families)
         population = topic_groups.read_population(groups, paths)
         posterior = add_topics(topics, family, population, rng, scale)
-        sides = topic_groups.sides_of(posterior.sides, posterior.rate, family)
-        added |= topic_groups.added_groups(paths, posterior, sides, data.names, shape)
-        rates.append(posterior.rate)
-        densities.append(_drawn(family, posterior.sides, population.rate, scale))
+        densities.append(_drawn(family, posterior, population.rate))
+        draws = densities[-1].draws
+        added |= topic_groups.added_groups(paths, posterior, draws, data.names, shape)
     if len(families) > 1:
         base_weight, weight = topic_groups.weights_of_population(groups)
         along = topic_groups.read_recalibration(groups)
@@ -202,7 +205,9 @@ def extend_results(
             fitted=topic_groups.read_log_odds_population(groups),
             population=weight,
         )
-        added |= topic_groups.added_log_odds_groups(direct, rates[0], data.names, shape)
+        added |= topic_groups.added_log_odds_groups(
+            direct, densities[0].draws.prior, data.names, shape
+        )
         added |= topic_groups.weight_groups(weights, data.names)
     if of_levels is not None:
         levels = add_levels(*of_levels, data, rng)

@@ -1,1 +1,1 @@
-"""Posterior draws of log-odds as a function of the score, and what they say of many scores."""
+"""Kinds of posterior draws of log-odds as a function of the score, and their summaries."""

@@ -1,13 +1,14 @@
-r"""Draws of documents' log-odds as curves of one score of theirs.
+r"""Draws of documents' log-odds, averaged to curves of one score.
 
 A model may know more of a document than its score. In draw k a document x has log-odds l_k(x);
 among all documents of score s the share of positives then is
 
     P_k(+ | s) = E[ sigmoid(l_k(x)) | s(x) = s ]
 
-The expectation is over documents near s, by a Gaussian kernel whose width takes in as many of them
-everywhere. Where the score itself is log-odds, the curve is the score plus a deviation: that of the
-kernel's means of sigmoid(l_k) and of sigmoid(s), so that the width blurs the deviation alone.
+The expectation is over documents near s, by a Gaussian kernel whose width adapts so that it always
+includes as many of them. Where the score itself is log-odds, the curve is the score plus a
+deviation: that of the kernel's means of sigmoid(l_k) and of sigmoid(s), so that the width blurs the
+deviation alone.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class AveragedDraws(Posterior):
         return np.asarray(scores + added + self.shift[:, None])
 
     def predictive(self, scores: Floats) -> Floats:
-        """Return the scores, moved by the mean of the shifts: what predicts says of documents."""
+        """Return the scores, moved by the mean of the shifts."""
         return np.asarray(scores + self.shift.mean())
 
     def seen(self, data: BinaryScores, log_score: Floats) -> None:
@@ -74,7 +75,7 @@ def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
     """
     Return positions of documents, half at even ranks of the score and half at even distances.
 
-    They are chosen by the score alone, so that those of one score stay a sample of all of it.
+    They are chosen by the score alone: documents of one score remain a random sample.
     """
     if score.size <= most:
         return np.arange(score.size)
@@ -92,7 +93,7 @@ def _knots(score: Floats) -> Floats:
     even = np.linspace(low, high, KNOTS - KNOTS // 2)
     placed = np.quantile(score, (np.arange(KNOTS // 2) + 0.5) / (KNOTS // 2))
     knots = np.unique(np.r_[even, placed])
-    # Knots that are next to one say the same.
+    # Drop knots too close to their neighbour.
     apart = np.r_[True, np.diff(knots) > (knots[-1] - knots[0]) / (10.0 * KNOTS)]
     return np.asarray(knots[apart])
 
@@ -102,7 +103,7 @@ def _kernel(score: Floats, knots: Floats, counts: Floats) -> Floats:
     near = min(max(LEAST_NEAR, round(np.sqrt(score.size))), score.size)
     distance = np.abs(score[:, None] - knots)
     width = np.partition(distance, near - 1, axis=0)[near - 1]
-    # Documents that tie with a knot leave no width of their own.
+    # Ties with a knot would make the width zero.
     width = np.maximum(width, 1e-6 * (knots[-1] - knots[0]))
     weight = counts[:, None] * np.exp(-0.5 * (distance / width) ** 2)
     return np.asarray(weight / weight.sum(axis=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import numpy as np
 import xarray as xr
@@ -241,6 +241,14 @@ Reader = Callable[[Calibration, Floats], Floats]
 # One for all topics, or by topic; topics that are left out keep their own.
 Priors = Prior | Mapping[Any, Prior]
 
+
+class Asked(TypedDict):
+    """How topics answer: whether one that was not fitted is an error, and another class prior."""
+
+    strict: bool
+    prior: NotRequired[Priors | None]
+
+
 MOST_KEPT = 64  # topics whose draws and tables are kept, about a megabyte each
 
 
@@ -255,51 +263,32 @@ class TopicCurves:
     results: Results  # of many topics
     point: str = PREDICTIVE  # the point estimate, see `ScoreCalibrator`
 
-    def log_odds(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
+    def log_odds(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
         """Return natural log-odds, of the shape of the cells."""
+        return self._by_topic(cells, lambda each, scores: each.log_odds(scores, self.point), **how)
 
-        def read(calibration: Calibration, scores: Floats) -> Floats:
-            return calibration.log_odds(scores, self.point)
-
-        return self._by_topic(cells, read, (), strict=strict, prior=prior)
-
-    def proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
+    def proba(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
         """Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone."""
-        log_odds = self.log_odds(cells, strict=strict, prior=prior)
-        if log_odds.ndim == 2:
-            return probability(log_odds)
-        return probabilities(log_odds)
+        log_odds = self.log_odds(cells, **how)
+        return probability(log_odds) if log_odds.ndim == 2 else probabilities(log_odds)
 
-    def log_proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
+    def log_proba(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
         """Return natural logarithms of `proba`, in the same shape."""
-        log_odds = self.log_odds(cells, strict=strict, prior=prior)
-        if log_odds.ndim == 2:
-            return np.asarray(log_expit(log_odds))
-        return log_probabilities(log_odds)
+        log_odds = self.log_odds(cells, **how)
+        return (
+            np.asarray(log_expit(log_odds)) if log_odds.ndim == 2 else log_probabilities(log_odds)
+        )
 
     def interval(
-        self,
-        cells: Cells,
-        level: float,
-        kind: str = "pointwise",
-        *,
-        strict: bool,
-        prior: Priors | None = None,
+        self, cells: Cells, level: float, kind: str = "pointwise", **how: Unpack[Asked]
     ) -> Floats:
         """Return an interval of P(+|s), see `Calibration.interval`; lower and upper last."""
-
-        def read(calibration: Calibration, scores: Floats) -> Floats:
-            return calibration.interval(scores, level, kind)
-
-        return self._by_topic(cells, read, (2,), strict=strict, prior=prior)
+        return self._by_topic(
+            cells, lambda each, scores: each.interval(scores, level, kind), (2,), **how
+        )
 
     def sample(
-        self,
-        cells: Cells,
-        index: NDArray[np.intp] | None = None,
-        *,
-        strict: bool,
-        prior: Priors | None = None,
+        self, cells: Cells, index: NDArray[np.intp] | None = None, **how: Unpack[Asked]
     ) -> Floats:
         """Return P_k(+|s) of draws k, all or those at some positions; draws first."""
 
@@ -308,8 +297,7 @@ class TopicCurves:
             return chosen.sample(scores).T
 
         size = self.draws if index is None else index.size
-        drawn = self._by_topic(cells, read, (size,), strict=strict, prior=prior)
-        return np.moveaxis(drawn, -1, 0)
+        return np.moveaxis(self._by_topic(cells, read, (size,), **how), -1, 0)
 
     @property
     def draws(self) -> int:
@@ -333,18 +321,13 @@ class TopicCurves:
             )
 
     def _by_topic(
-        self,
-        cells: Cells,
-        read: Reader,
-        more: tuple[int, ...],
-        *,
-        strict: bool,
-        prior: Priors | None,
+        self, cells: Cells, read: Reader, more: tuple[int, ...] = (), **how: Unpack[Asked]
     ) -> Floats:
+        prior = how.get("prior")
         out = np.empty((cells.score.size, *more))
         names = cells.names.tolist()
         check_alike(cells.names, self._names)
-        if strict:
+        if how["strict"]:
             self.check_known(names)
         for name, rows in zip(names, cells.rows(), strict=True):
             own = prior.get(name) if isinstance(prior, Mapping) else prior

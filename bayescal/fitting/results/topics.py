@@ -20,7 +20,12 @@ from bayescal.fitting.engines.monotone.engine import MonotoneDraws
 from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
 from bayescal.fitting.engines.pooled.drawing import Health
 from bayescal.fitting.engines.pooled.end_levels import TopicLevels
-from bayescal.fitting.engines.pooled.engine import AddedTopics, PopulationDraws, TopicPosterior
+from bayescal.fitting.engines.pooled.engine import (
+    AddedTopics,
+    PopulationDraws,
+    TopicPosterior,
+    sides_of,
+)
 from bayescal.fitting.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
 from bayescal.fitting.parts.combination import lapse_groups
@@ -36,7 +41,6 @@ from bayescal.fitting.parts.pooled import (
     MONOTONE_PATHS,
     RATE_NAMES,
     RECALIBRATED_PATHS,
-    densities_paths,
     of_unseen,
     shown_of_topics,
 )
@@ -225,35 +229,22 @@ def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
 
 
 def density_groups(
+    paths: PartPaths,
     posterior: TopicPosterior,
-    family: Family,
-    families: Sequence[Family],
+    draws: DensitySides,
     names: NDArray[Any],
     shape: Shape,
 ) -> dict[str, xr.Dataset]:
     """Return the groups of one family: mode and sides in raw score units, and P(+)."""
-    paths = densities_paths(family, families)
-    unseen = sides_of(posterior.new_sides, posterior.new_rate, family)
+    unseen = sides_of(posterior.new_sides, posterior.new_rate, draws.families)
     population = dict(zip(RATE_NAMES, posterior.rate_population, strict=True)) | {
         name: posterior.population[..., k] for k, name in enumerate(DENSITY_NAMES)
     }
-    groups = added_groups(
-        paths, posterior, sides_of(posterior.sides, posterior.rate, family), names, shape
-    )
-    groups |= _population_groups(
-        paths, posterior, unseen, population, groups[paths.evidence], shape
-    )
-    return (
-        groups
-        if posterior.sample_stats is None
-        else groups | {"sample_stats": posterior.sample_stats}
-    )
-
-
-def sides_of(sides: Floats, rate: Floats, family: Family) -> DensitySides:
-    """Return draws of one family by modes and sides, (2, 3, topics, draws), and P(+)."""
-    theta, left, right = np.moveaxis(sides, 0, -1)
-    return DensitySides((family.name,), theta, left, right, rate)
+    groups = added_groups(paths, posterior, draws, names, shape)
+    evidence = groups[paths.evidence]
+    groups |= _population_groups(paths, posterior, unseen, population, evidence, shape)
+    stats = posterior.sample_stats
+    return groups if stats is None else groups | {"sample_stats": stats}
 
 
 def added_groups(

@@ -117,14 +117,14 @@ def leave_one_out_of_densities(
     label, weight = data.positive, data.weight
     thinned = np.arange(min(MOST_DRAWS, negative.size))
     densities = negative.take(thinned), positive.take(thinned)
-    # Documents of a class that has no weight at all keep a 0, which counts for nothing either.
+    # Documents of a class without weight keep a 0; they have no weight either.
     log_density = np.zeros((2, label.size))
     for own in (False, True):
         mine = np.flatnonzero(label == own)
         score = data.score[mine]
         node = _nodes(score if weight is None else score[weight[mine] > 0.0])
         if node.size:
-            # What a document says when left out depends on its score alone, and smoothly.
+            # Leave-one-out log densities are a smooth function of the score alone.
             for klass, draws in enumerate(densities):
                 at_node = _log_predictive(draws, node, leave_one_out=klass == own)
                 log_density[klass, mine] = np.interp(score, node, at_node)
@@ -171,7 +171,7 @@ class DensityFit:
     @cached_property
     def left_out(self) -> Floats:
         """Return the log-odds of every document, each given all others."""
-        # In documents that it was fitted to a density puts too much trust.
+        # A density is overconfident about the documents that it was fitted to.
         negative, positive = (self.posterior.of_class(klass) for klass in range(2))
         return leave_one_out_of_densities(negative, positive, self.data)
 

@@ -303,7 +303,7 @@ class PosteriorDensity:
         x = np.concatenate([nodes.x for nodes in classes])
         sign = np.repeat([1.0, -1.0], [nodes.x.size for nodes in classes])
         self.weight = np.concatenate([nodes.weight for nodes in classes])
-        # Rows give +-(a + sum_j b_j h_j(x)): what softplus makes minus the log likelihood of.
+        # Rows give +-(a + sum_j b_j h_j(x)): softplus of these is minus the log likelihood.
         self._design = sign[:, None] * np.hstack([np.ones((x.size, 1)), pieces.basis(x)])
         self._transposed = np.ascontiguousarray(self._design.T)
         self._walk = prior.walk(pieces)

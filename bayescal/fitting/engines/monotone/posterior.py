@@ -105,7 +105,7 @@ def _root(here: Expansion) -> Floats:
 
 
 RATIO = 2.0
-# Wide enough for slopes to find what the labels say before narrower scales hold them together.
+# Wide enough for slopes to follow the labels before narrower scales tie them together.
 FIRST_SCALE = RATIO**3
 MOST_STEPS_OUT = 15
 # Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
@@ -121,7 +121,7 @@ class GivenScale:
 
     scale: float  # tau, one of a grid whose neighbours differ by a factor of RATIO
     mode: LaplaceMode  # where the density given tau is largest
-    log_share: float  # natural log of what this part of the grid adds to p(labels | scores)
+    log_share: float  # natural log of this part's contribution to p(labels | scores)
 
 
 def over_scales(density: PosteriorDensity) -> list[GivenScale]:
@@ -164,7 +164,7 @@ def propose(
         (only,) = students
         students.append(StudentT(only.mean, WIDER * only.root))
         log_shares = log_shares + np.array([0.0, math.log(WIDE_SHARE)])
-    # Where the pilot draws deny what the modes promised, a share may be 0.
+    # A share may be 0 if pilot weights contradict Laplace's estimate.
     share = np.exp(np.maximum(log_shares - log_shares.max(), -DEPTH))
     return StudentTMixture(tuple(students), share / share.sum())
 

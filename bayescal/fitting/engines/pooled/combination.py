@@ -4,13 +4,14 @@ One monotone curve recalibrates the densities' log-odds of all topics; monotone 
 population of their own need no density at all.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.families import Family
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.combination import (
     MOST_DOCUMENTS,
@@ -20,9 +21,12 @@ from bayescal.fitting.engines.combination import (
     pick_documents,
     weigh,
 )
-from bayescal.fitting.engines.exact.engine import MOST_DRAWS, leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import (
+    MOST_DRAWS,
+    DensitySides,
+    leave_one_out_of_densities,
+)
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
-from bayescal.fitting.engines.pooled.engine import densities_of
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.log_odds import (
     LogOddsOfTopics,
@@ -84,10 +88,13 @@ MOST_NODES = 256  # of the table of a curve that is evaluated at thousands of do
 class DensitiesOfTopics:
     """Draws of one family, of all topics."""
 
-    family: Family
-    sides: Floats  # mode and sides of both classes, in raw score units, (2, 3, topics, draws)
+    draws: DensitySides  # topics first
     base: tuple[float, float]  # mean parameters of the beta that rates are from
-    centre: float  # of all scores
+
+    def of_topic(self, topic: int) -> DensitiesOfTopics:
+        """Return as many draws of one topic as leave-one-out densities need."""
+        kept = {name: getattr(self.draws, name)[topic, :MOST_DRAWS] for name in self.draws.drawn}
+        return replace(self, draws=replace(self.draws, **kept))
 
 
 @dataclass(frozen=True)
@@ -204,10 +211,7 @@ def _left_out_by_densities(
     topics: Sequence[BinaryScores], densities: Sequence[DensitiesOfTopics]
 ) -> Floats:
     """Return log-odds of all documents left out, one topic after the other; (densities, n)."""
-    tasks = [
-        (data, [replace(each, sides=each.sides[:, :, t, :MOST_DRAWS]) for each in densities])
-        for t, data in enumerate(topics)
-    ]
+    tasks = [(data, [each.of_topic(t) for each in densities]) for t, data in enumerate(topics)]
     return np.concatenate(list(in_parallel(_leave_out, tasks)), axis=1)
 
 
@@ -216,6 +220,6 @@ def _leave_out(task: tuple[BinaryScores, list[DensitiesOfTopics]]) -> Floats:
     out = np.empty((len(densities), data.score.size))
     if data.score.size:
         for row, each in zip(out, densities, strict=True):
-            pair = densities_of(each.sides, each.family, each.centre)
-            row[:] = leave_one_out_of_densities(*pair, data, each.base)
+            negative, positive = (each.draws.of_class(klass) for klass in range(2))
+            row[:] = leave_one_out_of_densities(negative, positive, data, each.base)
     return out

@@ -10,10 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import FAMILIES, Family
-from bayescal.families.draws import DensityDraws, density_draws
-from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
-from bayescal.fitting.engines.exact.engine import EFFICIENCY_LIMIT, efficiency
+from bayescal.fitting.engines.exact.engine import EFFICIENCY_LIMIT, DensitySides, efficiency
 from bayescal.fitting.engines.exact.joint_density import DeviationSums
 from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
 from bayescal.fitting.engines.pooled.drawing import (
@@ -132,17 +130,10 @@ def totals(topics: Sequence[BinaryScores]) -> tuple[Floats, Floats]:
     return negatives, positives
 
 
-def densities_of(sides: Floats, family: Family, centre: float) -> tuple[DensityDraws, DensityDraws]:
-    """Return the densities of negatives and of positives by mode and sides, (2, 3, draws)."""
-    draws = sides.shape[-1]
-    which, asinh_scale = np.zeros(draws, dtype=np.intp), np.full(draws, IDENTITY)
-    negative, positive = (
-        density_draws(
-            (family.of_class(positive),), which, sides[int(positive)], asinh_scale, centre
-        )
-        for positive in (False, True)
-    )
-    return negative, positive
+def sides_of(sides: Floats, rate: Floats, families: tuple[str, ...]) -> DensitySides:
+    """Return draws of one family by modes and sides, (2, 3, topics, draws), and P(+)."""
+    theta, left, right = np.moveaxis(sides, 0, -1)
+    return DensitySides(families, theta, left, right, rate)
 
 
 @dataclass(frozen=True)
