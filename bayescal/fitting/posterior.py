@@ -109,7 +109,7 @@ def log_odds_of_mean(curves: Floats) -> Floats:
     """
     positive = probability(curves).mean(axis=0)
     negative = 1.0 - positive
-    # Where the difference cancels, the other mean by itself.
+    # The difference cancels near one: average the complement directly.
     near_one = np.flatnonzero(negative < 0.1)
     negative[near_one] = probability(-curves[:, near_one]).mean(axis=0)
     # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.

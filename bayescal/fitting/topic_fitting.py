@@ -194,7 +194,7 @@ def extend_results(
     if len(families) > 1:
         base_weight, weight = topic_groups.weights_of_population(groups)
         along = topic_groups.read_recalibration(groups)
-        # As many draws as those of densities that weights are learnt from.
+        # Weights are learned from as many draws of the densities.
         along = along.take(np.arange(min(MOST_DRAWS, along.size)))
         direct, weights = extend_combination(
             topics,

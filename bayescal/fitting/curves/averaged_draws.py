@@ -24,7 +24,7 @@ from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
-# Where the deviation is computed: half of the knots evenly, half where documents are.
+# Knots of the deviation: half evenly spaced, half at quantiles of the documents.
 KNOTS = 40
 LEAST_NEAR = 10
 

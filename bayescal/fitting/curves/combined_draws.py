@@ -171,8 +171,8 @@ def combine(
     """
     Return the combination of parts by their weights, with draws of lapses if there are any.
 
-    The order seeds which draw is of which part: several fits of the same one would have their k-th
-    draws of the same part. Beyond the reach, if it is given, log-odds do not turn back.
+    The seed `order` assigns draws to parts: with one seed for all fits, their k-th draws would
+    always come from the same part. Beyond the reach, if it is given, log-odds do not turn back.
     """
     size = parts[0].size
     # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.

@@ -60,7 +60,7 @@ SORTED = 1000
 
 
 def quantiles(values: Floats, levels: Floats) -> Floats:
-    """Return quantiles over draws, pointwise: those of ``np.quantile(values, levels, axis=0)``."""
+    """Return quantiles over draws, as ``np.quantile(values, levels, axis=0)`` does, but faster."""
     last = values.shape[0] - 1
     position = levels * last
     low = position.astype(np.intp)

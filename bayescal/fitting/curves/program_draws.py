@@ -18,7 +18,7 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
-# Replicates of scores, of which the share up to each score is a distribution function.
+# Simulated scores behind the empirical distribution function.
 REPLICATES = 2000
 
 

@@ -64,12 +64,13 @@ def part_of(kind: str) -> Part:
     return part
 
 
-# Whether scores are like those of other problems: how much the labels say for what was learnt.
+# Test whether the scores resemble earlier problems: compare learned priors' evidence with the
+# vague prior's.
 
 GROUP = "populations"
 # Documents of the rarer class from which on labels decide: log-loss is the same (docs/prior.md).
 ENOUGH = 50.0
-# Prior odds that scores are like those of no population. With smaller odds more is lost on
+# Prior odds that scores resemble no population. With smaller odds more is lost on
 # simulated scores, which are no classifier's (docs/defaults.md).
 LIKE_NONE = 9.0
 # A part that is less probable would change nothing, and cost its time.
@@ -81,14 +82,14 @@ VAGUE = "vague"  # none of the populations: the prior that knows the units of th
 class PopulationComparison:
     """The evidence of the labels for each population."""
 
-    # With the likeliest population alone, and how probable it is that scores are like those of one
-    # of them; with no population if that is next to impossible
+    # With the likeliest population alone and its probability; without populations if that is
+    # negligible
     options: Options
-    # Of all that were compared, "vague" the last; empty if there were none
+    # The priors compared, "vague" last; empty without populations
     names: tuple[str, ...] = ()
     # (populations + 1,): natural log of p(labels | scores, population), by Laplace's approximation
     log_evidence: Floats = field(default_factory=lambda: np.empty(0))
-    probability: float = 0.0  # that the scores are like those of a population, given the labels
+    probability: float = 0.0  # that scores resemble one of the populations, given the labels
 
     @property
     def groups(self) -> dict[str, xr.Dataset]:
@@ -105,10 +106,10 @@ def compare_populations(laplace_fits: LaplaceFits, options: Options) -> Populati
     """
     Compare the learned prior with the vague prior, which knows only the scores' units.
 
-    Before the labels it is r = 9 times as probable that scores are like those of none of the K
-    populations as that they are like those of one, all alike. Given the labels, the probability of
-    the latter is sum_k p_k/K / (sum_k p_k/K + r p_vague), p_k being that of the labels given the
-    scores. With fifty documents of the rarer class nothing is compared.
+    The prior odds that scores resemble none of the K populations are r = 9; the populations are
+    equally likely. With p_k = p(labels | scores, population k), the posterior probability that they
+    resemble one is sum_k p_k/K / (sum_k p_k/K + r p_vague). Fits with fifty or more documents of
+    the rarer class skip the comparison.
     """
     data = laplace_fits.data
     known = options.populations_for(data)

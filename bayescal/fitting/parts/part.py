@@ -26,7 +26,7 @@ class Block(NamedTuple):
     values: dict[str, Any]
 
 
-# What parts are asked to fit: a problem, and what its estimator's parameters say of it.
+# The task of a part: a problem and the options of its estimator.
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Options:
     monotone: bool  # whether densities are conditioned on log-odds that never fall
     # For each part, the hyperparameters of its priors that are not the default
     hyperparameters: Mapping[str, Mapping[str, float]]
-    # Whether several parts are weighed; else there is one, and those that it follows
+    # Whether several parts are weighed; otherwise one part, and the parts that it follows
     combined: bool
     draws: int  # draws of each chain, and chains
     chains: int
@@ -76,7 +76,7 @@ class Options:
 
 
 class PartFit(Protocol):
-    """What the engine of a part returns, beside draws that `Part.store` keeps."""
+    """The result of a part's engine; `Part.store` keeps its draws."""
 
     def evidence(self) -> xr.Dataset:
         """Return the diagnostics of the draws."""
@@ -121,7 +121,7 @@ class PartPaths:
     """The groups of a part."""
 
     name: str  # of the part, as tables say it
-    # What reads it: a key of `bayescal.fitting.parts.combination.PARTS`, or of those of many topics
+    # A key of `parts.combination.PARTS`, or of `parts.pooled.POOLED`: the part that reads it
     kind: str
     draws: tuple[str, ...]  # the engine's draws, which curves are read from; may be empty
     # The same draws in raw score units, for people; empty if the engine's draws are in these, and
@@ -182,9 +182,9 @@ def flat(tree: xr.DataTree) -> dict[str, xr.Dataset]:
 
 # Findings about the draws of a part, and their wording.
 
-# Of few values, one of them infinite: a choice among warps.
+# Discrete draws, which may be infinite: the choice among warps.
 CHOSEN = ("asinh_scale",)
-# Fewer draws may be the same one by chance: those of topics are picked from some hundreds.
+# Fewer draws may coincide by chance: topics' draws are picked from some hundreds.
 FEWEST_DRAWS = 10
 MOST_NAMES = 5
 AGAIN = "fit again with another random_state"
@@ -263,7 +263,7 @@ def _listed(names: list[Any]) -> str:
     return f"topic{'s' if len(names) > 1 else ''} {shown}{more}"
 
 
-# Class and parameter, what maximum likelihood says, and the draws or the mode.
+# Class and parameter, the maximum-likelihood columns, and the draws or the mode.
 Row = tuple[tuple[str, str], dict[str, Any], xr.DataArray | None]
 NODES = 9
 # Arguments of programs that state the units of the scores: `units` of the estimator, of no part.

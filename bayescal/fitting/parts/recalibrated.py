@@ -38,7 +38,7 @@ class RecalibratedPart(LogOddsPart):
 
     name = "recalibrated"
     follows = (DENSITIES.name,)
-    # What follows two densities promises too much where these do.
+    # It is overconfident where the densities are.
     pseudo_documents = 0.25
     hyperparameters = frozenset()
 

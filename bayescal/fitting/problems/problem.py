@@ -1,4 +1,4 @@
-"""One fitted problem: all that plots, reports and tables of it ask for."""
+"""One fitted problem, as plots, reports and tables read it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class FittedProblem(ABC):
     name: str  # the topic; empty for a problem without topics
     labels: NDArray[Any]  # (2,): the negative and the positive class
     tree: xr.DataTree  # the results that the problem is read from; of topics they hold all of them
-    calibration: Calibration  # what it says of scores, on the scale that the calibration works on
+    calibration: Calibration  # of scores on the internal scale
     point: str  # its point estimate, see `ScoreCalibrator`
     documents: Documents  # those fitted, or held-out ones in their place
     counts: tuple[float, float]  # negatives and positives fitted

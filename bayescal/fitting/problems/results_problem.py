@@ -63,7 +63,7 @@ class ResultsProblems:
         calibration = self.calibration or read_calibration(groups, topic=own)
         fits = calibration.fits
         documents, score_name = Documents.unknown(), "score"
-        # The curve is that of typical documents, and says nothing of those fitted.
+        # The curve describes typical documents, not the fitted ones.
         if "observed_data" in groups and calibration.covariates is None:
             kept = read_documents(groups)
             documents = Documents.of(kept.score, kept.positive, kept.weight)

@@ -19,7 +19,7 @@ from bayescal.inference import stacking
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
-# What draws of a curve say of the labels that were fitted: log P_k(y_i | s_i).
+# Log scores of the fitted labels: log P_k(y_i | s_i).
 
 
 UNWEIGHTED = (

@@ -65,12 +65,12 @@ class Calibration:
     spread: float
     score_range: tuple[float, float]  # smallest and largest score fitted
     scores_are: str  # what users' scores are; see `bayescal.support.validation.as_scores_of`
-    # Whether scores were taken for probabilities because all that were fitted lay in [0, 1]
+    # Whether scores were taken for probabilities because all fitted scores lay in [0, 1]
     guessed: bool = False
     ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
     # Scores at ends of the scores fitted that have levels of their own
     jumps: Floats = field(default_factory=lambda: np.empty(0))
-    # Of the documents fitted, for a program that takes further columns
+    # Further columns of the fitted documents, for a program that takes them
     covariates: Covariates | None = None
     by_position: bool = False  # whether curves are of documents, by their position
 
@@ -350,7 +350,7 @@ class TopicCurves:
 
     @cached_property
     def _known(self) -> dict[Any, int]:
-        """Where each topic is among those fitted."""
+        """Position of each fitted topic."""
         return {name: k for k, name in enumerate(self._names.tolist())}
 
     @cached_property

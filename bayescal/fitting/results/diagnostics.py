@@ -123,7 +123,7 @@ def warn_of_problems(diagnostics: Diagnostics | None) -> None:
         warn_user(message + "; ".join(diagnostics.problems) + ".", ConvergenceWarning)
 
 
-# What the evidence says of families and warps.
+# Weights and evidence of families and warps.
 
 
 def log_evidence(evidence: xr.Dataset, classes: NDArray[Any]) -> dict[str, float]:
@@ -174,7 +174,7 @@ def warp_weight(evidence: xr.Dataset) -> pd.Series[float]:
 
 # Tables of parameters: maximum likelihood beside the posterior, both in raw score units.
 
-# What stands beside the class prior as its guard: see `bayescal.support.numerics.class_prior`.
+# The guard of the class prior: see `bayescal.support.numerics.class_prior`.
 ADD_ONE = "add_one"
 
 

@@ -128,8 +128,8 @@ def document_groups(
     """
     Return constants, and maximum likelihood (unpooled, (2, 3, topics)), of each topic.
 
-    A topic without documents has the range of all scores, those of others too, and no maximum
-    likelihood.
+    A topic without documents has the range of all scores and no maximum likelihood; `others` are
+    the ends of the range of earlier topics.
     """
     centre, spread = scale
     low, high = data.range()

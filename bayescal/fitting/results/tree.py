@@ -72,7 +72,7 @@ class Results:
         return tree
 
     def __getstate__(self) -> dict[str, Any]:
-        # Of plain arrays: skops reads no classes with __slots__, as datasets are.
+        # Plain arrays: skops does not read datasets, whose class has __slots__.
         groups = {path: each.to_dict(data="array") for path, each in self.groups.items()}
         return {"groups": groups, "attrs": dict(self.attrs)}
 
@@ -204,7 +204,7 @@ def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
     )
 
 
-# Where a tree comes from: versions, arguments, classes; enough to make the estimator again.
+# Provenance of a tree: versions, arguments and classes, enough to make the estimator again.
 
 ESTIMATOR = "bayescal_estimator"  # the attribute that says what made a tree
 PARAMETERS = "bayescal_parameters"  # the attribute of the estimator's parameters

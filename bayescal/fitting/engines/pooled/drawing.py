@@ -69,7 +69,7 @@ class Health(NamedTuple):
         )
 
     def of_some(self, topics: NDArray[np.intp], size: int) -> Health:
-        """Return the health of `size` topics, of which the others need no weighted proposals."""
+        """Return diagnostics of `size` topics; the others had no weighted proposals."""
         every = Health.without_proposals((size,))
         for own, some in zip(every, self, strict=True):
             own[topics] = some
@@ -107,7 +107,7 @@ class DrawnTopics(NamedTuple):
     log_likelihood: Floats  # (topics, draws)
 
     def joined(self, other: DrawnTopics) -> DrawnTopics:
-        """Return these draws and those of the same topics under other bases."""
+        """Return these draws together with draws of the same topics under other bases."""
         return DrawnTopics(
             log_evidence=np.concatenate([self.log_evidence, other.log_evidence], axis=1),
             of_prior=np.concatenate([self.of_prior, other.of_prior], axis=1),
@@ -219,7 +219,7 @@ class TopicDraws:
         """Return draws with their terms, given the statistics of each, (topics, draws, k)."""
         terms = np.concatenate([statistics, np.empty((*statistics.shape[:-1], 2))], axis=-1)
         terms[..., -2:] = -1.0, 0.0
-        # Proposals' densities divided by L, of which the log may be far below 0.
+        # Proposals' densities divided by L, whose log may be far below 0.
         log_proposal = terms @ _factors(bases, coefficients)
         log_proposal -= np.where(
             draws.of_prior[:, None], draws.log_likelihood[..., None], draws.log_evidence[:, None]
@@ -348,7 +348,7 @@ def _differences(function: Callable[[Floats], Floats], point: Floats) -> tuple[F
     """Return the first and the second derivatives at a point, by central differences."""
     n, steps = point.size, DIFFERENCE * np.eye(point.size)
     slopes = (function(point + steps) - function(point - steps)) / (2.0 * DIFFERENCE)
-    # Of each pair of directions; of one and the same they are twice the step and nothing.
+    # Sum and difference of each pair of directions.
     same, opposite = (np.reshape(steps[:, None] + sign * steps, (-1, n)) for sign in (1.0, -1.0))
     both, first, second, neither = (
         function(point + corner) for corner in (same, opposite, -opposite, -same)

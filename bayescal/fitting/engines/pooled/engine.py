@@ -167,7 +167,7 @@ def _partial(
     *,
     hyperpriors: Mapping[str, Normal],
 ) -> _Class:
-    # Topics without a score of the class say nothing of the population: it answers for them.
+    # Topics without a score of the class do not inform the population, and are drawn from it.
     some = np.flatnonzero([scores.size > 0 for scores, _ in topics])
     some = some if some.size else np.arange(len(topics))
     posterior = draw_population(

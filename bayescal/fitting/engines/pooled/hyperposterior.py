@@ -155,7 +155,7 @@ def _mode(
 
 
 def _positive(precision: Floats, floor: Floats) -> Floats:
-    """Return a precision no direction of which is below a tenth of the hyperprior's."""
+    """Return a precision that is at least a tenth of the hyperprior's in every direction."""
     root = np.sqrt(np.diag(floor))
     values, vectors = np.linalg.eigh(precision / np.outer(root, root))
     fixed: Floats = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(root, root)

@@ -149,7 +149,7 @@ def leave_out(
     """Return the log-odds of + of some documents of every topic, each given all others."""
     prior = prior_of(posterior.population.mean(axis=0))
     seeds = rng.integers(1 << 63, size=len(topics)).tolist()
-    # As many draws as are read, of which a posterior drawn anew then has no more either.
+    # Leave-one-out reads no more draws; posteriors that it draws again have as many.
     values = posterior.values[..., :MOST_DRAWS]
     tasks = [
         (
@@ -332,7 +332,7 @@ def _draw_curves(
     """Return intercept and slopes of a topic of each population, by normals of the first two."""
     mu, log_tau, slope, log_sigma = points.T
     freedom, size = Prior.walk_freedom, points.shape[0]
-    # Of a multivariate t: the steps share a scale.
+    # Steps of a multivariate t share one scale.
     z = rng.normal(size=(size, pieces.segments - 1))
     z /= np.sqrt(rng.chisquare(freedom, (size, 1)) / freedom)
     of_steps = Prior().walk(pieces)[:, 1:]

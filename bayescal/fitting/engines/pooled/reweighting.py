@@ -23,7 +23,7 @@ RUN = 64
 BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own cache holds
 # In log Z, of single precision: populations that may have more are weighed in double.
 MOST_ERROR = 1e-3
-# Sums of exponentials of which single precision has all digits.
+# Sums of exponentials that single precision represents with all digits.
 SMALLEST_SUM, LARGEST_SUM = 1e-30, 1e30
 
 
@@ -44,7 +44,7 @@ def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
     single = _single(differing, far)
     rows = max(1, BLOCK // draws)
     ratio = np.empty((rows, draws + -draws % runs), dtype=np.float32)
-    # Where nothing is subtracted before, exponentials may be too large, or all too small.
+    # Exponents are not centred here: they may overflow or all underflow.
     with np.errstate(over="ignore", under="ignore"):
         for of_topic, out in zip(around, sums, strict=True):
             columns = in_runs(of_topic, runs).astype(np.float32)
