@@ -45,7 +45,7 @@ def are_scores(documents: Any) -> bool:
 
 @dataclass(frozen=True)
 class Collection:
-    """The documents of one topic, and what its calibrator says of them."""
+    """The documents of one topic, and how to draw their probabilities from its calibrator."""
 
     topic: Any  # its name; empty without topics
     score: Floats  # (documents,): as the user gave them

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.decisions.draws import as_draws, number_of_classes, of_all_classes
+from bayescal.decisions.draws import as_draws, of_all_classes
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import (
     Floats,
@@ -89,7 +89,6 @@ def risk_coverage(
     check_fraction(level=level)
     check_count("points", points)
     p = as_draws(draws)
-    number_of_classes(p)
     full = of_all_classes(p)
     mean = full.mean(axis=0)
     n = len(mean)

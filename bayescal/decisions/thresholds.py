@@ -181,7 +181,7 @@ def threshold_for_recall(
 
     Notes
     -----
-    This is the threshold of one posterior, not of a design. It assumes that P(positive | score) is
+    This is a statement of one posterior, not of a design. It assumes that P(positive | score) is
     as the calibrator models it, so that no positives hide among low scores, and draws the labels of
     all documents, also of those whose labels are known. A statement of recall that rests on a
     random sample is `bayescal.sampling.estimate_recall`.
@@ -293,10 +293,7 @@ def precision_at(
 
     Notes
     -----
-    This is the precision of one posterior, not of a design. It assumes that P(positive | score) is
-    as the calibrator models it, so that no positives hide among low scores, and draws the labels of
-    all documents, also of those whose labels are known. A statement of recall that rests on a
-    random sample is `bayescal.sampling.estimate_recall`.
+    See `threshold_for_recall` for what this assumes.
 
     Examples
     --------
@@ -329,10 +326,7 @@ def recall_at(
 
     Notes
     -----
-    This is the recall of one posterior, not of a design. It assumes that P(positive | score) is
-    as the calibrator models it, so that no positives hide among low scores, and draws the labels of
-    all documents, also of those whose labels are known. A statement of recall that rests on a
-    random sample is `bayescal.sampling.estimate_recall`.
+    See `threshold_for_recall` for what this assumes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Comparisons that share sources: their weights, folds, and standard errors of what they say."""
+"""Comparisons that share sources: their weights, folds, and standard errors of their measures."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class LinearChange:
         return climb(null, value, newton, tolerance=tolerance, rise=0.0)
 
 
-# Whether one method wins more decisions than another: the paired micro sign test.
+# The paired micro sign test between two methods.
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -114,7 +114,7 @@ def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> fl
     return float(binomtest(int(fewer), n, alternative="less").pvalue)
 
 
-# Are probabilities calibrated as they are? Spiegelhalter's test, and what the evidence says.
+# Tests of calibration: Spiegelhalter's, and the evidence for a change of log-odds.
 
 AVERAGE, BIC = METHODS = ("average", "bic")
 

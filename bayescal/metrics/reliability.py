@@ -188,10 +188,8 @@ def reliability_curve(
         Between 0 and 1.
     resamples : int
         Data sets drawn for the consistency band.
-    sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
-    inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled, which may depend on its score and class.
+    sample_weight, inclusion : array-like of shape (n,), optional
+        See `log_loss`. Inclusion may depend on the score and the class.
     rng : int, Generator, RandomState or None
         Seeds the consistency band.
 
@@ -368,7 +366,7 @@ def _bound_above(seen: _GroupSums, tail: float) -> Floats:
         length *= GROWTH
 
 
-# What a score is made of: miscalibration, discrimination, uncertainty (CORP).
+# The CORP decomposition of a score: miscalibration, discrimination, uncertainty.
 
 
 @dataclass(frozen=True)

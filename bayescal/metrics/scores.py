@@ -169,7 +169,7 @@ def _losses_of_classes(
 
 
 def _bits(happened: Floats, least: float = 0.0) -> Floats:
-    """Return the log-loss of the probability of what happened; 0, not -0, of a certainty."""
+    """Return -log2 of the probabilities of the true classes; 0, not -0, for a probability of 1."""
     with np.errstate(divide="ignore"):
         return np.asarray(0.0 - np.log2(np.maximum(happened, least)))
 
@@ -234,9 +234,9 @@ class Losses:
     n : int or float
         Number of documents.
     log_loss : float
-        Minus the base-2 logarithm of the probability of what happened, summed. In bits.
+        Minus the base-2 logarithm of the probability of the true class, summed. In bits.
     squared_error : float
-        Sum of (1 - probability of what happened)^2.
+        Sum of (1 - probability of the true class)^2.
     errors : int or float
         Documents whose more probable class was wrong; exactly 1/2 counts as predicting negative.
     """

@@ -117,7 +117,7 @@ class CalibrationVerdict(Verdict):
         The likeliest change that adds the same to all log-odds.
     cause : {"none", "base rate", "slope", "bend", "impossible"}
         The error of the probabilities: none; all log-odds by the same amount, as when the base rate
-        changes; their slope; a bend that no intercept and slope mend; or an event of probability 0.
+        changes; their slope; a bend beyond intercept and slope; or an event of probability 0.
     error : float
         The smooth calibration error; see `smooth_calibration_error`.
     detectable : float
@@ -177,7 +177,7 @@ class CalibrationVerdict(Verdict):
             )
         if self.cause == "bend":
             return (
-                "The log-odds follow a curve that bends: no shift and slope mend them (the"
+                "The log-odds follow a curve that bends: no shift and slope correct them (the"
                 f" likeliest are intercept {self.intercept:.3g} and slope {self.slope:.3g})."
             )
         how = "far apart" if self.slope < 1.0 else "close together"
@@ -260,10 +260,8 @@ def calibration_verdict(
         them the probabilities are taken for certain, as of a forecaster who gives no band.
     level : float
         See `CalibrationVerdict`.
-    sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
-    inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled, which may depend on its score and class.
+    sample_weight, inclusion : array-like of shape (n,), optional
+        See `log_loss`. Inclusion may depend on the score and the class.
 
     Notes
     -----

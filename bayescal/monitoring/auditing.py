@@ -294,11 +294,8 @@ def audit(
         Posterior probability of intervals and bands.
     draws : int
         Number of posterior draws.
-    sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
-    inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled, if that depended on its probability or
-        class.
+    sample_weight, inclusion : array-like of shape (n,), optional
+        See `bayescal.metrics.log_loss`. Inclusion may depend on the probability and the class.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -327,7 +324,7 @@ def audit(
     >>> from bayescal.monitoring import audit
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.02, 0.6, 1000)
-    >>> y = rng.random(1000) < p / (p + 2.0 * (1.0 - p))  # odds are half of what p says
+    >>> y = rng.random(1000) < p / (p + 2.0 * (1.0 - p))  # odds are half as large as stated
     >>> result = audit(y, p, threshold=0.1, random_state=0)
     >>> result.advice[:45]
     'Subtract 0.47 from all log-odds (odds times 0'
@@ -440,7 +437,7 @@ def _read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision
 
 
 def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
-    """Describe what is unusual about the documents; warn of what the user can mend."""
+    """Describe what is unusual about the documents; warn of faults that the user can correct."""
     notes = []
     if outcomes.impossible.size:
         loss = changes.FARTHEST / math.log(2.0)

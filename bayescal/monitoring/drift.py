@@ -163,7 +163,7 @@ class DriftMonitor:
     ) -> None:
         validation.check_fraction(alpha=alpha)
         validation.check_count("draws", draws)
-        self.calibrator = copy.copy(calibrator)  # a later update must not change what was promised
+        self.calibrator = copy.copy(calibrator)  # later updates must not change the monitor
         self.alpha = alpha
         self.draws = draws
         curves = _number_of_curves(calibrator)

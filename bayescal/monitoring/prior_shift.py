@@ -80,10 +80,8 @@ def prior_posterior(
         Parameters of the Beta distribution that P(+) has before scores are seen.
     level : float
         Probability of the interval.
-    sample_weight : array-like of shape (documents,), optional
-        How many documents each counts for.
-    inclusion : array-like of shape (documents,), optional
-        The probability that the document was labelled.
+    sample_weight, inclusion : array-like of shape (documents,), optional
+        See `bayescal.metrics.log_loss`.
     rng : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -285,7 +283,7 @@ def prior_by_em(
         The class prior that `y_prob` were made with: that of the collection fitted, or what was
         passed as `prior=`.
     sample_weight, inclusion : array-like of shape (n,), optional
-        How many documents each counts for, or the probability that it was labelled.
+        See `bayescal.metrics.log_loss`.
 
     Returns
     -------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -231,23 +232,18 @@ def _of_curves(
     return one, other, hull_of(one, other)
 
 
-def _recall(above: Floats, below: Floats, taken: Any, documents: int) -> Floats:
+def _recall(above: Floats, below: Floats, *_: Any) -> Floats:
     """Return the share of positives that are taken, 1 where there are none."""
     total = above + below
     return np.where(total > 0, above / np.maximum(total, 1), 1.0)
 
 
-def _precision(above: Floats, below: Floats, taken: Any, documents: int) -> Floats:
-    """Return the share of the documents taken that are positive."""
-    return np.asarray(above / taken)
-
-
-def _prevalence(above: Floats, below: Floats, taken: Any, documents: int) -> Floats:
-    """Return the share of all documents that are positive."""
-    return (above + below) / documents
-
-
-MEASURES = {"recall": _recall, "precision": _precision, "prevalence": _prevalence}
+# Of positives above and below the threshold, documents taken, and all documents.
+MEASURES: dict[str, Callable[[Floats, Floats, Any, int], Floats]] = {
+    "recall": _recall,
+    "precision": lambda above, _, taken, __: np.asarray(above / taken),
+    "prevalence": lambda above, below, _, documents: (above + below) / documents,
+}
 
 
 def _warn_of_direction(scores: Floats, labels: Floats) -> None:

@@ -95,9 +95,11 @@ Finding = tuple[int | None, float, int]
 def _by_control(review: Review) -> Finding:
     """Stop at the j-th of r control positives (Lewis, Yang and Frieder 2021)."""
     ranks = np.flatnonzero(review.control & (review.labels == 1.0)) + 1
-    needed = first_sure(ranks.size, review.recall, review.assurance)
+    asked = review.recall, review.assurance
+    needed = first_sure(ranks.size, *asked)
     if needed is None:
-        return None, 0.0, _more_controls(review, ranks.size)
+        wanted = next(r for r in range(1, 10_000) if first_sure(r, *asked))
+        return None, 0.0, _more_controls(review, ranks.size, wanted)
     rank = int(ranks[needed - 1])
     before = int(np.count_nonzero(ranks <= review.read))
     sure = float(stats.binom.cdf(before - 1, ranks.size, review.recall))
@@ -116,9 +118,8 @@ def first_sure(positives: int, recall: float, assurance: float) -> int | None:
     return int(sure[0]) + 1 if sure.size else None
 
 
-def _more_controls(review: Review, positives: int) -> int:
+def _more_controls(review: Review, positives: int, wanted: int) -> int:
     """Return the number of further control documents, at the share of positives so far."""
-    wanted = next(r for r in range(1, 10_000) if first_sure(r, review.recall, review.assurance))
     drawn = int(np.count_nonzero(review.control))
     share = (positives + 0.5) / (drawn + 1.0)
     return min(math.ceil((wanted - positives) / share), review.labels.size - drawn)
@@ -128,16 +129,13 @@ def _by_target(review: Review) -> Finding:
     """Stop when the ten positives of a control sample are found (Cormack and Grossman 2016)."""
     ranks = np.flatnonzero(review.control & (review.labels == 1.0)) + 1
     if ranks.size < TARGET_POSITIVES:
-        drawn = int(np.count_nonzero(review.control))
-        share = (ranks.size + 0.5) / (drawn + 1.0)
-        more = math.ceil((TARGET_POSITIVES - ranks.size) / share)
-        return None, 0.0, min(more, review.labels.size - drawn)
+        return None, 0.0, _more_controls(review, ranks.size, TARGET_POSITIVES)
     rank = int(ranks[-1])
     return rank, float(rank <= review.read) * (1.0 - review.recall**ranks.size), 0
 
 
 def _by_hypergeometric(review: Review) -> Finding:
-    """Test each last stretch of what was read (Callaghan and Müller-Hansen 2020)."""
+    """Test each last stretch of the documents read (Callaghan and Müller-Hansen 2020)."""
     if review.read == 0:
         return None, 0.0, 0
     p = 1.0 - rank_order_pvalue(review.labels[: review.read], review.labels.size, review.recall)
