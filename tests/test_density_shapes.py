@@ -8,7 +8,7 @@ from bayescal.families.draws import density_draws, raw_shapes
 
 pytestmark = pytest.mark.one_era
 
-DRAWS = 400
+DRAWS = 100
 ASINH_SCALES = [np.inf, 3.0, 1.0, 0.3]
 CENTRE = 0.5
 

@@ -74,37 +74,26 @@ class DensityDraws:
         return log_density
 
     def cdf(self, scores: Floats) -> Floats:
-        """
-        Return P(score <= s | class) of every draw, shape (draws, scores).
-
-        A side of width w holds w of the mass if exponential, w sqrt(pi/2) if Gaussian, over the
-        sum of both; beyond z widths from the mode exp(-z) of it is left, or erfc(z/sqrt(2)).
-        """
-        theta, left, right = self.coefficients[:3, :, None]
-        exponential = self.coefficients[[4, 6], :, None] == 1.0
+        """Return P(score <= s | class) of every draw, shape (draws, scores)."""
+        sides = _Sides.of(self)
         x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
-        deviation = self._of_each(np.stack(x, axis=1)).T - theta
-        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) / np.stack([left, right])
-        share = mass / mass.sum(axis=0)
-        below = share[0] * _left_over(np.maximum(-deviation * left, 0.0), exponential[0])
-        above = share[1] * _left_over(np.maximum(deviation * right, 0.0), exponential[1])
-        values: Floats = np.where(deviation <= 0.0, below, 1.0 - above)
+        deviation = self._of_each(np.stack(x, axis=1)) - self.coefficients[0]
+        z = np.maximum(np.stack([-deviation, deviation], axis=1), 0.0) / sides.width
+        beyond = sides.share * np.exp(sides.log_beyond(z))
+        values: Floats = np.where(deviation <= 0.0, beyond[:, 0], 1.0 - beyond[:, 1]).T
         return values
 
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
         """Return so many raw scores of each draw's density, shape (draws, size)."""
-        theta, left, right = self.coefficients[:3, :, None]
-        shape = self.size, size
-        widths = 1.0 / np.stack([left, right])
-        exponential = self.coefficients[[4, 6], :, None] == 1.0
-        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) * widths
-        side = (rng.random(shape) * mass.sum(axis=0) > mass[0]).astype(np.intp)
+        sides, shape = _Sides.of(self), (self.size, size)
+        width, exponential = sides.width[:, :, None], sides.exponential[:, :, None]
+        right = rng.random(shape) > sides.share[0, :, None]
         z = np.where(
-            np.where(side, exponential[1], exponential[0]),
+            np.where(right, exponential[1], exponential[0]),
             rng.standard_exponential(shape),
             np.abs(rng.standard_normal(shape)),
         )
-        x: Floats = theta + np.where(side, widths[1], -widths[0]) * z
+        x: Floats = self.coefficients[0, :, None] + np.where(right, width[1], -width[0]) * z
         for k, asinh_scale in enumerate(self.asinh_scales):
             rows = self.warp == k
             x[rows] = unwarp(x[rows], self.centre, asinh_scale)
@@ -113,14 +102,6 @@ class DensityDraws:
     def _of_each(self, values: Floats) -> Floats:
         """Return each draw's own column of values (scores, warps), or one column for all."""
         return values if len(self.asinh_scales) == 1 else values.take(self.warp, axis=1)
-
-
-def _left_over(z: Floats, exponential: NDArray[np.bool_]) -> Floats:
-    """Return the share of a side's mass that lies beyond z widths from the mode."""
-    if exponential.all():
-        return np.exp(-z)
-    gaussian: Floats = special.erfc(z / np.sqrt(2.0))
-    return np.where(exponential, np.exp(-z), gaussian)
 
 
 def density_draws(
@@ -232,7 +213,7 @@ class _Sides:
     def ends(self, mode: Floats) -> tuple[Floats, Floats]:
         """Return the scores where the widths of a mode end, all as deviations in warped units."""
         z = np.maximum(np.stack([-mode, mode]), 0.0) / self.width
-        outer = np.log(self.share) + self._log_beyond(z)
+        outer = np.log(self.share) + self.log_beyond(z)
         # Of the whole other side and what lies between the modes.
         inner = np.log(self.share[::-1] + self.share * self._within(z))
         left = mode <= 0.0
@@ -251,7 +232,7 @@ class _Sides:
         deviation: Floats = np.where(left, -z * self.width[0], z * self.width[1])
         return deviation
 
-    def _log_beyond(self, z: Floats) -> Floats:
+    def log_beyond(self, z: Floats) -> Floats:
         """Return the log of the share of a side that is farther than z widths."""
         return np.where(self.exponential, -z, special.log_ndtr(-z) + np.log(2.0))
 

@@ -88,13 +88,15 @@ def _sides_of(
     components: list[Component], mixture: MixtureDraws, prior: Floats, centre: float
 ) -> DensitySides:
     names = tuple(dict.fromkeys(component.family.name for component in components))
-    sides = mixture.theta, mixture.left, mixture.right
+    theta, left, right = mixture.sides
     if len(components) == 1 and components[0].asinh_scale == IDENTITY:
-        return DensitySides(names, *sides, prior)
+        return DensitySides(names, theta, left, right, prior)
     code = np.array([names.index(component.family.name) for component in components], np.int8)
     asinh_scale = np.array([component.asinh_scale for component in components])
     which = mixture.component
-    return DensitySides(names, *sides, prior, code[which], asinh_scale[which[:, 0]], centre)
+    return DensitySides(
+        names, theta, left, right, prior, code[which], asinh_scale[which[:, 0]], centre
+    )
 
 
 # The most scores of a class, and draws, at which leave-one-out densities are computed.

@@ -119,7 +119,7 @@ class JointDensity(ABC):
 
     @property
     def _log_normaliser(self) -> float:
-        """Return the log of what the priors of theta and w divide by."""
+        """Return the log of the normalising constants of the priors of theta and w."""
         normal = math.log(self.prior.theta_scale) + 0.5 * math.log(2.0 * math.pi)
         if self.prior.symmetric:
             return normal

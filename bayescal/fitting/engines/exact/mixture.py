@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,9 +159,8 @@ class MixtureDraws:
 
     # position among the components, of each class; both on the same warp, (draws, 2) of int
     component: NDArray[np.intp]
-    theta: Floats  # mode and sides, in (warped) score units; see `Family.from_sides`, (draws, 2)
-    left: Floats
-    right: Floats
+    # mode, left and right side, in (warped) score units; see `Family.from_sides`, (3, draws, 2)
+    sides: Floats
     # importance weights of the proposals, by component and class
     ratios: dict[tuple[int, int], Floats]
     monotone: float  # share of draws, before any condition, whose log-odds never fall
@@ -186,7 +184,7 @@ def draw_mixture(
     while kept.sum() < draws:
         if proposed >= MOST_PROPOSED * draws:
             return _split(components, weights, draws, rng, mixture.ratios)
-        # A tenth more than what the share so far asks for, at most as many as all so far.
+        # A tenth more than the acceptance rate requires, at most as many as were proposed so far.
         size = min(proposed, int(1.1 * (draws - kept.sum()) * proposed / max(kept.sum(), 1)) + 10)
         rounds.append(_propose(components, weights, size, rng))
         kept = np.concatenate([kept, _monotone(components, rounds[-1])])
@@ -215,8 +213,7 @@ def _propose(
             theta = source.centre + source.spread * drawn.theta
             sides[:, which, k] = theta, *(source.spread * side for side in drawn.sides)
             ratios[int(i), k] = drawn.ratios
-    theta, left, right = sides
-    return MixtureDraws(component, theta, left, right, ratios, monotone=np.nan)
+    return MixtureDraws(component, sides, ratios, monotone=np.nan)
 
 
 def _split(
@@ -241,33 +238,24 @@ def _split(
         mine, source = np.flatnonzero(which == i), components[i]
         sides[:, mine] = source.spread * by_source[i].sides[:, : mine.size]
         sides[0, mine] += source.centre
-    theta, left, right = sides
     component = np.repeat(which[:, None], 2, axis=1)
     monotone = float(np.exp(special.logsumexp(log_share)))
-    return MixtureDraws(component, theta, left, right, ratios, monotone)
+    return MixtureDraws(component, sides, ratios, monotone)
 
 
 def _monotone(components: list[Component], mixture: MixtureDraws) -> NDArray[np.bool_]:
     def sides(k: int) -> Sides:
         powers = np.array([c.family.of_class(k == 1).powers for c in components])
-        of_draw = powers[mixture.component[:, k]].T
-        return of_draw, mixture.theta[:, k], mixture.left[:, k], mixture.right[:, k]
+        theta, left, right = mixture.sides[:, :, k]
+        return powers[mixture.component[:, k]].T, theta, left, right
 
     return is_monotone(sides(0), sides(1))
 
 
 def _joined(rounds: list[MixtureDraws], chosen: NDArray[np.bool_], monotone: float) -> MixtureDraws:
-    def all_of(name: str) -> Any:
-        return np.concatenate([getattr(each, name) for each in rounds])[chosen]
-
-    return MixtureDraws(
-        component=all_of("component"),
-        theta=all_of("theta"),
-        left=all_of("left"),
-        right=all_of("right"),
-        ratios=rounds[0].ratios,
-        monotone=monotone,
-    )
+    component = np.concatenate([each.component for each in rounds])[chosen]
+    sides = np.concatenate([each.sides for each in rounds], axis=1)[:, chosen]
+    return MixtureDraws(component, sides, rounds[0].ratios, monotone)
 
 
 DRAWS = 1000
