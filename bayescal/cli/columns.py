@@ -70,7 +70,7 @@ class ColumnReader:
         return scores
 
     def covariate(self, column: str, *, text: bool | None = None) -> NDArray[Any]:
-        """Return a column of finite numbers or of text; by default of what its cells are."""
+        """Return a column as finite numbers or text; by default as numbers if any cell is one."""
         cells = self._complete(column, "--covariate-columns", "a number or text").astype(str)
         values, advice = files.as_numbers(cells.tolist())
         strange = ~np.isfinite(values)

@@ -111,7 +111,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 # Tables on disk: CSV files as text, Parquet files typed.
 
-# Suffixes of files that are read, and of those that are written.
+# Suffixes of input files and of output files.
 TEXT_SUFFIXES, WRITTEN = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".csv", ".parquet")
 READ = (*TEXT_SUFFIXES, ".xlsx", ".parquet")
 EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"

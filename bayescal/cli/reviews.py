@@ -72,16 +72,15 @@ class ReviewFiles:
 def read_review(
     scores: Path,
     labels: Sequence[Path] | None,
-    *,
-    score_column: str = "score",
+    score_column: str,
+    sign: float,
     group_column: str | None = None,
-    lower_is_positive: bool = False,
 ) -> ReviewFiles:
     """Read a collection and the labels of several files, which must not contradict each other."""
     from bayescal.sampling.plans import OF_PLAN_ALONE, plan_of_rows
 
     reader = ColumnReader(scores)
-    values = reader.scores(score_column) * (-1.0 if lower_is_positive else 1.0)
+    values = sign * reader.scores(score_column)
     groups = (
         None if group_column is None else reader.names(group_column, "--group-column", "a group")
     )

@@ -110,7 +110,7 @@ def _verdict(tested: Sequence[HeldOut]) -> dict[str, Any]:
 
 
 def _jsonable(value: Any) -> Any:
-    """Return plain data: paths as text, and null for what JSON has no number for."""
+    """Return plain data for JSON: paths become text, infinite numbers and nan null."""
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

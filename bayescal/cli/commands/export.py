@@ -45,8 +45,8 @@ def export(
 
     [bold]bayescal export calibrated --format sql --out corn.sql[/bold]
 
-    takes the folder, or a .nc file, that bayescal fit has written. The file
-    says what bayescal predict says, within 0.0001 in probability.
+    takes the folder, or a .nc file, that bayescal fit has written. Its
+    probabilities equal those of bayescal predict within 0.0001.
     """
     from bayescal.report.export.writing import export as write
 

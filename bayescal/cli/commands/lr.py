@@ -60,8 +60,10 @@ def lr(
     measures, the Tippett, PAV and cross-entropy plots, and the limits.
     """
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
+    from bayescal.fitting.results.tree import versions
     from bayescal.likelihood_ratio import cross_validated, validate
     from bayescal.likelihood_ratio.sources import read_sources
+    from bayescal.report import write_validation
 
     with usage_errors():
         check_fraction(**{"--level": level})
@@ -100,7 +102,13 @@ def lr(
         checked = validate(truth, found.log10, sources=sources, level=level, rng=seed)
     screen.show(checked.text)
     if out is not None:
-        _write_page(out, context, truth, found, sources, level, seed, title)
+        arguments = options.arguments_of(context, "lr").items()
+        given = {name: str(value) for name, value in arguments if value is not None}
+        run = {"Versions": versions(), "Arguments": given}
+        with usage_errors():
+            write_validation(
+                out, truth, found, sources=sources, level=level, rng=seed, title=title, run=run
+            )
         screen.say(f"Written to {out}: opens in any browser")
     if ratios is not None:
         columns = predictions.ratio_columns([found], [rows], len(reader.frame))
@@ -123,27 +131,3 @@ def _sources(
         )
     first, second = (reader.names(part, "--source-columns", "a source")[rows] for part in parts)
     return first, second
-
-
-def _write_page(
-    out: Path,
-    context: typer.Context,
-    truth: Any,
-    found: Any,
-    sources: Any,
-    level: float,
-    seed: int,
-    title: str | None,
-) -> None:
-    from bayescal.fitting.results.tree import versions
-    from bayescal.report import write_validation
-
-    arguments = options.arguments_of(context, "lr")
-    run = {
-        "Versions": versions(),
-        "Arguments": {name: str(value) for name, value in arguments.items() if value is not None},
-    }
-    with usage_errors():
-        write_validation(
-            out, truth, found, sources=sources, level=level, rng=seed, title=title, run=run
-        )

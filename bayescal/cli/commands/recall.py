@@ -66,14 +66,8 @@ def recall(
     check_at_least(0, **{"--seed": seed})
     writing.check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
-    review = reviews.read_review(
-        scores,
-        labels,
-        score_column=score_column,
-        group_column=group_column,
-        lower_is_positive=lower_is_positive,
-    )
     sign = -1.0 if lower_is_positive else 1.0
+    review = reviews.read_review(scores, labels, score_column, sign, group_column)
     with screen.warnings(), usage_errors():
         result = estimate_recall(
             review.scores,

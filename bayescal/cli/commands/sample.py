@@ -67,14 +67,8 @@ def sample(
     screen = Screen(quiet=quiet)
     if any(out.exists() and out.samefile(path) for path in labels or () if path.exists()):
         raise UsageError(f"--out must be another file than {out}, which holds labels.")
-    review = reviews.read_review(
-        scores,
-        labels,
-        score_column=score_column,
-        group_column=group_column,
-        lower_is_positive=lower_is_positive,
-    )
     sign = -1.0 if lower_is_positive else 1.0
+    review = reviews.read_review(scores, labels, score_column, sign, group_column)
     with screen.warnings(), usage_errors():
         plan = plan_sample(
             review.scores,

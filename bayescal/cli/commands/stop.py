@@ -61,17 +61,11 @@ def stop(
     files = [*(labels or ()), *([] if control is None else [control])]
     if not files:
         raise UsageError("--labels must name a file of labels, got none.")
-    review = reviews.read_review(
-        scores,
-        list(dict.fromkeys(files)),
-        score_column=score_column,
-        lower_is_positive=lower_is_positive,
-    )
+    sign = -1.0 if lower_is_positive else 1.0
+    review = reviews.read_review(scores, list(dict.fromkeys(files)), score_column, sign)
     drawn = None
     if control is not None:
-        only = reviews.read_review(
-            scores, [control], score_column=score_column, lower_is_positive=lower_is_positive
-        )
+        only = reviews.read_review(scores, [control], score_column, sign)
         if not only.plans:
             raise UsageError(f"--control: {control} is no plan; write it with bayescal sample.")
         drawn = only.plans[0]
