@@ -142,8 +142,9 @@ def test_topics_get_a_calibrator_each(topics, tmp_path):
         np.testing.assert_array_equal(loaded.predict_proba(rows["score"])[:, 1], expected)
 
 
-@pytest.mark.parametrize("option", [[], ["--split-column", "part"]], ids=["found", "named"])
-@pytest.mark.parametrize("fit_name", ["calibration", "train"])
+@pytest.mark.parametrize(
+    ("option", "fit_name"), [([], "calibration"), (["--split-column", "part"], "train")]
+)
 def test_test_rows_are_not_fitted_but_tested_on(option, fit_name, tmp_path):
     name = option[1] if option else "split"
     test = np.arange(60) >= 40

@@ -12,7 +12,7 @@ import pytest
 import bayescal
 from bayescal.cli.files import BLOCK, as_numbers, dialect_of, read_frame
 from bayescal.support.files import file_row
-from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
+from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write
 
 pytestmark = pytest.mark.one_era
 FRAME = make_frame().assign(place="Zürich")
@@ -39,13 +39,19 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_it_is_read_as_it_is(name, tmp_path):
     (tmp_path / name).write_bytes(FILES[name])
-    run("fit", tmp_path / name, *MLE, "--out", tmp_path / "out")
+    table = read_frame(tmp_path / name)
+    scores, _ = as_numbers(table["score"].tolist())
+    table = table.assign(score=scores, label=table["label"].astype(int))
+    pd.testing.assert_frame_equal(table, FRAME, check_dtype=False)
+
+
+def test_what_was_read_is_fitted(tmp_path):
+    (tmp_path / "scores.csv").write_bytes(FILES["utf16 told.csv"])
+    run("fit", tmp_path / "scores.csv", *MLE, "--out", tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/probabilities.csv", dtype={"document": str})
     pd.testing.assert_frame_equal(table[list(FRAME)], FRAME, check_dtype=False)
-    expected = bayescal.ScoreCalibrator(inference="mle").fit(FRAME["score"], FRAME["label"])
-    np.testing.assert_array_equal(
-        table["probability"], expected.predict_proba(FRAME["score"])[:, 1]
-    )
+    expected = fitted(FRAME).predict_proba(FRAME["score"])[:, 1]
+    np.testing.assert_array_equal(table["probability"], expected)
 
 
 def test_a_character_across_two_blocks_is_one(tmp_path):
