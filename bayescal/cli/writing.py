@@ -41,7 +41,7 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
 
 
 def run_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what every summary holds: versions and arguments."""
+    """Return the versions and arguments of a run, with which every summary begins."""
     from bayescal.fitting.results.tree import versions
 
     return {"versions": versions(), "seed": arguments["seed"], "arguments": dict(arguments)}
