@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from bayescal.metrics import (
+    Interval,
     bootstrap_interval,
     brier_score,
     calibration_error,
     log_loss,
     posterior_interval,
 )
+from bayescal.support.intervals import counted, readable
 
 pytestmark = pytest.mark.one_era
 
@@ -118,3 +120,15 @@ def test_intervals_of_metrics_of_several_classes():
     draws = rng.dirichlet(np.ones(3), (50, 300))
     of_draws = -np.log(draws[:, np.arange(300), y]).mean(axis=1)
     np.testing.assert_allclose(posterior_interval(log_loss, y, draws).draws, of_draws)
+
+
+def test_numbers_and_intervals_are_printed_in_one_way():
+    numbers = {1853.2: "1,853", 99.96: "100", 0.12345: "0.123", -0.0: "0", 2e-5: "2e-05"}
+    assert {value: readable(value) for value in numbers} == numbers
+    assert [readable(np.nan), readable(-np.inf), readable(107.94, 4)] == ["nan", "-inf", "107.9"]
+    assert (counted(1, "row"), counted(2_000, "row")) == ("1 row", "2,000 rows")
+    found = Interval(0.5, 0.25, 1853.0, 0.9)
+    assert f"{found}" == str(found) == "0.5 (0.25 to 1,853)"
+    assert f"{found / 10.0:.1%}" == "5.0% (2.5% to 18530.0%)"
+    assert str(Interval(np.pi)) == "3.14"
+    assert (found / 10.0).level == 0.9
