@@ -15,8 +15,7 @@ from bayescal.monitoring import CHANGES, Change, DriftMonitor
 from bayescal.monitoring.drift import LATEST, History
 from bayescal.monitoring.running_evidence import not_yet
 from bayescal.plots import DriftDisplay
-from studies.drift import PointCurve, draw
-from studies.truths import TRUTHS
+from studies.drift import PointCurve
 from tests.drift_tools import KnownCurves, alarmed, stream
 from tests.sizes import size
 
@@ -212,17 +211,6 @@ def test_false_alarms_of_small_fits_are_at_the_nominal_rate():
     integrated, point = alarm_rates(fitted=100, labels=400, streams=streams, draws=50)
     assert integrated <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / streams)
     assert point > 0.15
-
-
-def test_the_study_draws_labels_by_changed_log_odds():
-    truth = TRUTHS["Gaussian, equal variances"]
-    scores, labels = draw(truth, 40_000, np.random.default_rng(0), slope=0.5, shift=1.0)
-    # Log-odds of two Gaussians a distance of 2 apart are 2 s + logit(0.2), those of the base rate.
-    p = special.expit(special.logit(0.2) + scores + 1.0)
-    for low, high in ((-3.0, -1.0), (-1.0, 0.5), (0.5, 3.0)):
-        own = (low < scores) & (scores < high)
-        error = np.sqrt((p[own] * (1 - p[own])).sum()) / own.sum()
-        assert abs(labels[own].mean() - p[own].mean()) < 4.0 * error
 
 
 class TestInterface:

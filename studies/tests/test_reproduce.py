@@ -1,5 +1,7 @@
 """The reproduction: its table and marks against plain counting, and no test label in any fit."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,13 +11,7 @@ from scipy.stats import binomtest
 from bayescal.metrics import losses
 from studies.papers.methods import METHODS, Method, installed_methods
 from studies.papers.sigir2003 import experiment
-from studies.papers.sigir2003.experiment import (
-    SIZES,
-    learning_table,
-    total_bits,
-    totals_by_size,
-    wide,
-)
+from studies.papers.sigir2003.experiment import learning_table, total_bits, totals_by_size, wide
 from studies.papers.sigir2003.figures import binned_log_odds
 from studies.papers.sigir2003.scores import (
     Decisions,
@@ -51,14 +47,19 @@ def score(corpus, **arguments):
     return score_topics(corpus, NAMES, experiment.classifiers(), **arguments)
 
 
+@cache
+def scored():
+    """Return the scores of the made corpus, computed once."""
+    return score(make_corpus())
+
+
 def log_odds(methods, scores):
     return experiment.decide_each(methods, scores)["naive_bayes"].log_odds
 
 
 class TestTestDocumentsStayOut:
     def test_permuted_test_labels_change_no_fitted_number(self):
-        corpus, paper = make_corpus(), installed_methods("paper")
-        first = score(corpus)
+        corpus, paper, first = make_corpus(), installed_methods("paper"), scored()
         permuted = corpus.copy()
         test = np.flatnonzero(corpus["split"] == "test")
         other = np.random.default_rng(1).permutation(test)
@@ -79,19 +80,18 @@ class TestTestDocumentsStayOut:
         train = np.flatnonzero(corpus["split"] == "train")
         for to, origin in zip(train, np.roll(train, 1), strict=True):
             other.at[to, "topics"] = corpus.at[origin, "topics"]
-        assert score(corpus)[0].new.tolist() != score(other)[0].new.tolist()
+        assert scored()[0].new.tolist() != score(other)[0].new.tolist()
 
     def test_texts_of_test_documents_change_no_training_score(self):
-        corpus = make_corpus()
-        other = corpus.copy()
+        other = make_corpus()
         other.loc[other["split"] == "test", "text"] = "corn oil gold entirely other words"
-        for a, b in zip(score(corpus), score(other), strict=True):
+        for a, b in zip(scored(), score(other), strict=True):
             assert a.scores.tolist() == b.scores.tolist()
 
     @pytest.mark.slow
     def test_the_same_seed_gives_the_same_bits_in_any_number_of_processes(self):
         corpus = make_corpus()
-        one, two = score(corpus), score(corpus, jobs=2)
+        one, two = scored(), score(corpus, jobs=2)
         assert all(a.scores.tolist() == b.scores.tolist() for a, b in zip(one, two, strict=True))
         other = score(corpus, random_state=1)
         assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(one, other, strict=True))
@@ -250,9 +250,7 @@ class TestFigures:
     def test_the_figures_show_what_they_should(self):
         from studies.papers.sigir2003.figures import draw_figures
 
-        by_classifier = {
-            each.classifier: each for each in score(make_corpus()) if each.topic == "oil"
-        }
+        by_classifier = {each.classifier: each for each in scored() if each.topic == "oil"}
         figures = draw_figures(by_classifier)
         assert list(figures) == [
             "figure_2_gaussians",
@@ -284,9 +282,6 @@ class TestSmallData:
         assert table["mean"].tolist() == [bits["LR+Noise"].mean()]
         assert table["error"].tolist() == pytest.approx([bits["LR+Noise"].std() / 3**0.5])
         assert wide(table)["n+ = 20"].iloc[0] == f"{table['mean'][0]:.0f} ± {table['error'][0]:.0f}"
-
-    def test_sizes_are_those_of_the_published_table(self):
-        assert SIZES == (3, 5, 10, 20, 50, 100)
 
 
 def test_naive_bayes_has_the_papers_pattern():

@@ -11,7 +11,7 @@ from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from studies import reuters, sbc, synthetic, weight_shifts
+from studies import drift, reuters, sbc, synthetic, weight_shifts
 from studies.__main__ import PAGES
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth, write_report
@@ -219,3 +219,14 @@ def test_bands_of_classes_are_held_as_often_as_draws_are_right():
         narrow.append(coverage(close, labels, rng)["class_bands"])
     assert np.mean(right) == pytest.approx(0.9, abs=4.0 * stats.sem(right))
     assert np.mean(narrow) < 0.9 - 4.0 * stats.sem(narrow)
+
+
+def test_drift_draws_labels_by_changed_log_odds():
+    truth = TRUTHS["Gaussian, equal variances"]
+    scores, labels = drift.draw(truth, 40_000, np.random.default_rng(0), slope=0.5, shift=1.0)
+    # Log-odds of two Gaussians a distance of 2 apart are 2 s + logit(0.2), those of the base rate.
+    p = special.expit(special.logit(0.2) + scores + 1.0)
+    for low, high in ((-3.0, -1.0), (-1.0, 0.5), (0.5, 3.0)):
+        own = (low < scores) & (scores < high)
+        error = np.sqrt((p[own] * (1 - p[own])).sum()) / own.sum()
+        assert abs(labels[own].mean() - p[own].mean()) < 4.0 * error

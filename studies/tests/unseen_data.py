@@ -1,6 +1,7 @@
 """A tiny library of problems, and one problem, for tests of the studies that measure on them."""
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from studies.problems.library import Problem
@@ -37,3 +38,12 @@ def write_library(folder, data_sets=("one", "two"), test_kind="later"):
                 classes=np.array(CLASSES), score_kind=kind, test_kind=test_kind,
             )  # fmt: skip
     return folder
+
+
+def missed_bars(folder, name):
+    """Return the first words of the bars that a study's table says are missed."""
+    verdicts = pd.read_csv(folder / f"{name}_bars.csv")
+    # Two times, four data sets, one cell with bands.
+    assert len(verdicts) == 2 + 4 + 1
+    claims = verdicts.loc[verdicts["verdict"] != "holds", "claim"]
+    return {"band" if "band" in claim else claim.split()[0].strip(",") for claim in claims}
