@@ -14,29 +14,35 @@ from numpy.typing import ArrayLike
 from bayescal.likelihood_ratio import LikelihoodRatios, LikelihoodRatioValidation, curves, validate
 from bayescal.likelihood_ratio.measures import read_comparisons
 from bayescal.likelihood_ratio.ratios import DATA, RANGE, shown
-from bayescal.likelihood_ratio.validation import MISLEADING
-from bayescal.report.answer import Row
-from bayescal.report.rendering import numbers, percent, write_page
+from bayescal.report.rendering import numbers, write_page
 from bayescal.support.files import check_target
-from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
 LOG10_LR = "log10 LR"
-NONE = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that the section says."""
+    """The values of the section; its text is in `page/evidence_section.html`."""
 
-    headline: str
-    good: bool  # whether LRs lose little by their calibration
-    rows: list[Row]
-    bounds: list[Row]  # bounds of LRs, and Cllr within them
-    limits: list[str]
-    positive: str
-    negative: str
-    figures: list[dict[str, Any]]  # what the page draws
+    checked: LikelihoodRatioValidation
+    ratios: LikelihoodRatios
+    figures: list[dict[str, Any]]  # the data of the figures
+
+    @property
+    def beyond_scores(self) -> int:
+        """Return the number of scores beyond those fitted."""
+        return sum(RANGE in each for each in self.ratios.beyond)
+
+    @property
+    def beyond_labels(self) -> int:
+        """Return the number of LRs larger than the labels could contradict."""
+        return sum(DATA in each for each in self.ratios.beyond)
+
+    @staticmethod
+    def shown(log10: float) -> str:
+        """Return an LR for readers."""
+        return shown(log10)
 
 
 def evidence_of(
@@ -48,26 +54,10 @@ def evidence_of(
     rng: Any = 0,
 ) -> Evidence:
     """Return the weight of evidence of LRs whose truth is known."""
-    checked = validate(y_true, ratios.log10, sources=sources, level=level, rng=rng)
     compared = read_comparisons(y_true, ratios.log10)
-    negative, positive = ratios.classes
     return Evidence(
-        headline=_headline(checked),
-        good=_little_lost(checked),
-        rows=[
-            _row("Cllr (bits; 1 if all LRs are 1, 0 is perfect)", checked.cllr),
-            _row("Cllr min, after the best recalibration", checked.min_cllr),
-            _row("Cllr cal, lost by imperfect calibration", checked.cal_cllr),
-            _row("devPAV, distance from recalibrated log10 LRs", checked.devpav),
-            *(
-                _row(_words(name, positive, negative), checked.misleading[name], share=True)
-                for name in MISLEADING
-            ),
-        ],
-        bounds=_bounds(checked),
-        limits=_limits(checked, ratios),
-        positive=positive,
-        negative=negative,
+        checked=validate(y_true, ratios.log10, sources=sources, level=level, rng=rng),
+        ratios=ratios,
         figures=[
             _tippett(curves.tippett(compared, sources, level=level, rng=rng), ratios.classes),
             _pav(curves.pav(compared)),
@@ -150,83 +140,7 @@ def write_validation(
     )
 
 
-def _little_lost(checked: LikelihoodRatioValidation) -> bool:
-    return checked.cllr.value < 1.0 and checked.cal_cllr.value <= 0.1
-
-
-def _headline(checked: LikelihoodRatioValidation) -> str:
-    if not np.isfinite(checked.cllr.value):
-        return "An infinite LR contradicts the truth: Cllr is infinite."
-    if checked.cllr.value >= 1.0:
-        return "These LRs are worse than LR = 1 for every comparison."
-    lost = checked.cal_cllr.value
-    if lost > 0.1:
-        return f"The LRs inform, but {lost:.2f} bits are lost by imperfect calibration."
-    return f"The LRs inform, and imperfect calibration costs {lost:.3f} bits."
-
-
-def _words(name: str, positive: str, negative: str) -> str:
-    proposition, beyond = {
-        "positive": (positive, "LR < 1"),
-        "negative": (negative, "LR > 1"),
-        "strong positive": (positive, "LR < 1/100"),
-        "strong negative": (negative, "LR > 100"),
-    }[name]
-    strongly = "Strongly misleading" if name.startswith("strong") else "Misleading"
-    return f"{strongly}: share of {proposition!r} with {beyond}"
-
-
-def _row(name: str, each: Interval, *, share: bool = False) -> Row:
-    show = percent if share else _three
-    if np.isnan(each.lower):
-        return Row(name, [show(each.value), NONE])
-    return Row(name, [show(each.value), f"{show(each.lower)} to {show(each.upper)}"])
-
-
-def _three(value: float) -> str:
-    return f"{value:.3f}" if np.isfinite(value) else "infinite" if np.isinf(value) else NONE
-
-
-def _bounds(checked: LikelihoodRatioValidation) -> list[Row]:
-    names = {
-        "elub": "ELUB (Vergeer et al. 2016)",
-        "invariance": "invariance (Alberink et al. 2025)",
-    }
-    return [
-        Row(
-            names[name],
-            [f"{shown(each.lower)} to {shown(each.upper)}", _three(checked.bounded_cllr[name])],
-        )
-        for name, each in checked.bounds.items()
-    ]
-
-
-def _limits(checked: LikelihoodRatioValidation, ratios: LikelihoodRatios) -> list[str]:
-    """Return sentences on what the LRs rest on, and where they go beyond it."""
-    negatives, positives = checked.comparisons
-    negative, positive = ratios.classes
-    based = f"{positives:,} comparisons of {positive!r} and {negatives:,} of {negative!r}"
-    if checked.sources is not None:
-        based += f", of {checked.sources:,} sources"
-    beyond = [np.array([kind in each for each in ratios.beyond]).sum() for kind in (RANGE, DATA)]
-    out = [
-        f"Based on {based}.",
-        f"Scores beyond those fitted in {beyond[0]:,} cases.",
-        f"LRs larger than the labelled comparisons could contradict in {beyond[1]:,} cases.",
-    ]
-    low, high = ratios.largest
-    if np.isfinite(high):
-        out.append(f"No score has an LR below {shown(low)} or above {shown(high)} in these fits.")
-    else:
-        out.append("Nothing limits LRs in these fits.")
-    if checked.sources is None:
-        out.append(
-            "Comparisons are taken as independent. If they share sources, intervals are too narrow."
-        )
-    return out
-
-
-# Figures: what evidence.js draws, series by series.
+# Data of the figures that evidence.js draws, series by series.
 
 
 def _series(kind: str, name: str, **columns: Any) -> dict[str, Any]:
