@@ -14,8 +14,8 @@ from scipy.stats import binom
 from bayescal.decisions.thresholds import enough_read, recall_by_rank
 from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import RankingSummary, Wanted
-from bayescal.report.answer import BY_CHANCE, Answer, Cell, Row
-from bayescal.report.rendering import count, describe_run, numbers, percent, short, write_page
+from bayescal.report.answer import BY_CHANCE, Cell, Row
+from bayescal.report.rendering import count, describe_run, numbers, percent, write_page
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -39,12 +39,6 @@ BY_RANK = (
     "recall_lower",
     "recall_upper",
     "reached",
-)
-NOT_JUDGED = Answer(
-    "missing",
-    "Nobody can tell yet: no judged documents were given.",
-    "Judge all documents of some queries that neither the ranker nor the calibrator has seen, and"
-    " write this report again with their relevance, the argument y.",
 )
 
 
@@ -88,12 +82,11 @@ def write_relevance_report(
         title=title,
         level=wanted.level,
         run=describe_run(posterior),
-        recall=f"{100.0 * wanted.recall:g}",
-        probability=f"{wanted.probability:g}",
+        wanted=wanted,
         columns=COLUMNS + (JUDGED_COLUMNS if judged else ()),
         rows=rows,
         facts=_facts(readings, fitted),
-        answer=_answer(readings, judged, wanted),
+        outcome=_outcome(readings, judged, wanted) if judged else None,
     )
 
 
@@ -155,32 +148,13 @@ def _facts(readings: dict[Hashable, RankingSummary], fitted: int) -> dict[str, s
     }
 
 
-def _answer(
+def _outcome(
     readings: dict[Hashable, RankingSummary], judged: dict[Hashable, Judged], wanted: Wanted
-) -> Answer:
-    """Return whether enough was read as often as was asked for."""
-    if not judged:
-        return NOT_JUDGED
+) -> dict[str, Any]:
+    """Return in how many judged queries enough was read, and whether precisions were foreseen."""
     recalls = [judged[name].recall_after(reading.stop) for name, reading in readings.items()]
     enough = int(enough_read(np.array(recalls), wanted.recall).sum())
-    held = _precisions_held(readings, judged)
     chance = float(binom.cdf(enough, len(recalls), wanted.probability))
-    few = chance < BY_CHANCE
-    text = (
-        f"Reading every query to its stop reaches the recall of {100.0 * wanted.recall:g} % in"
-        f" {enough} of {len(recalls)} judged queries ({100.0 * enough / len(recalls):.0f} %), where"
-        f" {100.0 * wanted.probability:g} % or more were asked for; so few or fewer come by chance"
-        f" with probability {short(chance)}. {held}"
-    )
-    headline = (
-        "Not often enough: too little is read." if few else "No sign that too little is read."
-    )
-    return Answer("warning" if few else "good", headline, text)
-
-
-def _precisions_held(
-    readings: dict[Hashable, RankingSummary], judged: dict[Hashable, Judged]
-) -> str:
     inside = [
         reading.average_precision.lower
         <= judged[name].average_precision
@@ -188,7 +162,11 @@ def _precisions_held(
         for name, reading in readings.items()
         if not np.isnan(judged[name].average_precision)
     ]
-    return (
-        f"The interval of the average precision holds the judged one in {sum(inside)} of"
-        f" {len(inside)} queries that have relevant documents."
-    )
+    return {
+        "queries": len(recalls),
+        "enough": enough,
+        "chance": chance,
+        "few": chance < BY_CHANCE,
+        "inside": sum(inside),
+        "relevant": len(inside),
+    }
