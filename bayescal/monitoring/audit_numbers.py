@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.decisions.expected_cost import as_costs
+from bayescal.fitting.curves.curves import simultaneous_tail
 from bayescal.metrics import changes, inputs
 from bayescal.metrics.changes import FULL, ChangePosterior, LogOddsCells
 from bayescal.metrics.reliability import decomposition_of
 from bayescal.metrics.scores import losses_of
-from bayescal.support import weighting
+from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 THRESHOLDS = np.linspace(0.01, 0.99, 99)
+POINTS = 101  # of the calibration curve, evenly spaced in log-odds
 # Standard deviations of shift and slope in the linear change that is reported: all but flat.
 WIDE = np.array([3.0, 1.5])
 
@@ -37,6 +40,24 @@ class Decision:
     def odds(self) -> float:
         """Return t / (1 - t): what a false positive costs in true positives."""
         return self.threshold / (1.0 - self.threshold)
+
+
+def read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision | None:
+    """Return the decision that a threshold or costs ask for."""
+    if costs is None:
+        if threshold is None:
+            return None
+        validation.check_fraction(threshold=threshold)
+        return Decision(float(threshold))
+    if threshold is not None:
+        raise ValueError("give threshold or costs, not both: costs imply the threshold.")
+    matrix = as_costs(costs, 1, 2)[0]
+    if matrix.shape != (2, 2):
+        raise ValueError(f"costs must have shape (2, 2), got {matrix.shape}.")
+    stake, harm = float(matrix[0, 1] - matrix[1, 1]), float(matrix[1, 0] - matrix[0, 0])
+    if stake <= 0.0 or harm <= 0.0:
+        raise ValueError("costs of both wrong decisions must be above those of the right ones.")
+    return Decision(harm / (harm + stake), stake)
 
 
 # Draws of the true probabilities of all documents, and of weights of documents like them.
@@ -281,3 +302,26 @@ def auc_of(outcomes: inputs.Forecasts, level: float) -> Interval:
         variance += spread / max(size - 1.0, 1.0)
     half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
     return Interval(auc, max(auc - half, 0.0), min(auc + half, 1.0), level)
+
+
+def curve_of(
+    posterior: ChangePosterior, log_odds: Floats, level: float, draws: int, rng: np.random.Generator
+) -> xr.Dataset:
+    """Return the calibration curve with both bands, by the model in which all is free."""
+    low, high = float(log_odds.min()), float(log_odds.max())
+    at = np.linspace(low, high, POINTS) if high > low else np.array([low])
+    drawn = posterior.alone(FULL).draw(draws, rng) @ posterior.frame.features(at).T + at
+    curves = probability(drawn)
+    tail = 0.5 - level / 2.0
+    kinds = {"pointwise": tail, "simultaneous": simultaneous_tail(curves, level)}
+    ends = np.stack([np.quantile(curves, [t, 1.0 - t], axis=0) for t in kinds.values()])
+    dims = ("kind", "probability")
+    return xr.Dataset(
+        {
+            "mean": ("probability", curves.mean(axis=0)),
+            "lower": (dims, ends[:, 0]),
+            "upper": (dims, ends[:, 1]),
+        },
+        {"probability": special.expit(at), "kind": list(kinds)},
+        {"level": level},
+    )

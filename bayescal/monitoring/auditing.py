@@ -11,46 +11,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
-from bayescal.decisions.expected_cost import as_costs
-from bayescal.fitting.curves.curves import simultaneous_tail
 from bayescal.fitting.engines.sites import SiteDraws, draw_sites
 from bayescal.fitting.fitted_recalibration import read_sites
 from bayescal.metrics import changes, inputs
-from bayescal.metrics.changes import (
-    AS_IS,
-    FULL,
-    SHIFT,
-    SLOPE,
-    ChangePosterior,
-    LogOddsCells,
-    fit_changes,
-)
+from bayescal.metrics.changes import AS_IS, FULL, SHIFT, SLOPE, LogOddsCells, fit_changes
 from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring.audit_numbers import (
     AuditCurves,
-    Decision,
     auc_of,
     benefits_at,
     changes_of,
+    curve_of,
     effective_counts,
     error_sizes,
     losses_with_parts,
     net_benefit,
+    read_decision,
 )
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation, weighting
 from bayescal.support.intervals import Interval, interval_table, p_words, readable, tails
-from bayescal.support.numerics import probability
-from bayescal.support.validation import Floats, generator, warn_user
+from bayescal.support.validation import generator, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RIGHT = np.array([0.0, 1.0])  # pairs of shift and slope - 1 become shift and slope
 DRAWS = 1000
-POINTS = 101  # of the calibration curve, evenly spaced in log-odds
 PER_CENT = 100.0
 FEW = 10  # documents that show almost nothing
 RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # of intervals that more labels would give
@@ -356,7 +344,7 @@ def audit_outcomes(
     """Audit checked outcomes, which know how messages name documents; see `audit`."""
     validation.check_fraction(level=level)
     validation.check_count("draws", draws)
-    cost = _read_decision(threshold, costs)
+    cost = read_decision(threshold, costs)
     kept = outcomes.counts > 0.0
     named = None if sites is None else read_sites(sites, kept.size)
     outcomes = outcomes.counted()
@@ -386,7 +374,7 @@ def audit_outcomes(
         level=level,
         numbers=numbers,
         model_probability=explained,
-        curve=_curve(posterior, log_odds, level, draws, rng),
+        curve=curve_of(posterior, log_odds, level, draws, rng),
         net_benefit=benefit,
         sites=by_site,
         verdict=verdict,
@@ -419,23 +407,6 @@ def read_audited(
     return inputs.Forecasts(truth, values, weight, inclusion is not None)
 
 
-def _read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision | None:
-    if costs is None:
-        if threshold is None:
-            return None
-        validation.check_fraction(threshold=threshold)
-        return Decision(float(threshold))
-    if threshold is not None:
-        raise ValueError("give threshold or costs, not both: costs imply the threshold.")
-    matrix = as_costs(costs, 1, 2)[0]
-    if matrix.shape != (2, 2):
-        raise ValueError(f"costs must have shape (2, 2), got {matrix.shape}.")
-    stake, harm = float(matrix[0, 1] - matrix[1, 1]), float(matrix[1, 0] - matrix[0, 0])
-    if stake <= 0.0 or harm <= 0.0:
-        raise ValueError("costs of both wrong decisions must be above those of the right ones.")
-    return Decision(harm / (harm + stake), stake)
-
-
 def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
     """Describe what is unusual about the documents; warn of faults that the user can correct."""
     notes = []
@@ -459,32 +430,6 @@ def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
     if np.ptp(outcomes.p) == 0.0:
         notes.append("All probabilities are equal: a slope is not defined.")
     return tuple(notes)
-
-
-# Curves and sites.
-
-
-def _curve(
-    posterior: ChangePosterior, log_odds: Floats, level: float, draws: int, rng: np.random.Generator
-) -> xr.Dataset:
-    """Return the calibration curve with both bands, by the model in which all is free."""
-    low, high = float(log_odds.min()), float(log_odds.max())
-    at = np.linspace(low, high, POINTS) if high > low else np.array([low])
-    drawn = posterior.alone(FULL).draw(draws, rng) @ posterior.frame.features(at).T + at
-    curves = probability(drawn)
-    tail = 0.5 - level / 2.0
-    kinds = {"pointwise": tail, "simultaneous": simultaneous_tail(curves, level)}
-    ends = np.stack([np.quantile(curves, [t, 1.0 - t], axis=0) for t in kinds.values()])
-    dims = ("kind", "probability")
-    return xr.Dataset(
-        {
-            "mean": ("probability", curves.mean(axis=0)),
-            "lower": (dims, ends[:, 0]),
-            "upper": (dims, ends[:, 1]),
-        },
-        {"probability": special.expit(at), "kind": list(kinds)},
-        {"level": level},
-    )
 
 
 def _sites(
