@@ -14,7 +14,7 @@ from bayescal import (
     TopicCalibrator,
     load,
 )
-from bayescal.fitting.scores import chosen_by_score, sampled
+from bayescal.fitting.inclusion import chosen_by_score, sampled
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from bayescal import MulticlassCalibrator
 from bayescal.calibrators.classifier.ensemble import MULTICLASS, on_simplex
-from bayescal.calibrators.classifier.score_maps import LogProbabilities
+from bayescal.calibrators.classifier.wrappers import LogProbabilities
 from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.cli import writing
 from bayescal.combining.indicators.models import SupportVectors, shift

@@ -103,14 +103,6 @@ def test_they_are_kept_in_files_and_shown_in_reports(fitted, tmp_path):
         assert any(line.endswith(prior) for line in formulas)
 
 
-def test_arrays_are_kept_as_numbers(tmp_path):
-    given = {"log_scale": np.array([0.0, 0.5]), "spread": np.float64(2.0)}
-    fitted = TopicCalibrator(**FEW, parts="gaussian", prior_knowledge=given).fit(*ALL)
-    again = load(fitted.save(tmp_path / "topics.nc"))
-    assert again.prior_knowledge == {"log_scale": [0.0, 0.5], "spread": 2.0}
-    assert float(again.posterior_["constant_data"]["spread"]) == 2.0
-
-
 @pytest.mark.parametrize(
     ("pooling", "given"),
     [

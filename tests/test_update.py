@@ -200,12 +200,10 @@ class TestPrequential:
 
 
 @pytest.mark.one_era
-@pytest.mark.parametrize("settings", [{}, {"family": "auto"}, {"inference": "mle"}])
-def test_a_saved_calibrator_goes_on(tmp_path, settings):
-    calibrator = updated(first_fit(**settings), [PIECES["two"][0]])
+def test_a_saved_calibrator_goes_on(tmp_path):
+    calibrator = updated(first_fit(), [PIECES["two"][0]])
     loaded = load(calibrator.save(tmp_path / "stream.nc"))
-    pd_before = loaded.prequential_
-    assert pd_before.equals(calibrator.prequential_)
+    assert loaded.prequential_.equals(calibrator.prequential_)
     for each in (calibrator, loaded):
         updated(each, [PIECES["two"][1]], forgetting=0.9)
     assert np.array_equal(calibrator.predict_proba(GRID), loaded.predict_proba(GRID))

@@ -16,6 +16,7 @@ from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.raw_scores import check_scoring
 from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL
+from bayescal.calibrators.classifier.wrappers import ProbabilityMatrix
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.problems.problem import Problems
@@ -183,7 +184,7 @@ class CalibratedClassifier(
         """
         X, estimator = checks.as_documents(X), self._estimator()
         known = None
-        if isinstance(estimator, score_maps.ProbabilityMatrix):
+        if isinstance(estimator, ProbabilityMatrix):
             estimator = FrozenEstimator(estimator.fit(X, y))
         if isinstance(estimator, FrozenEstimator):
             known = getattr(estimator, "classes_", None)
@@ -385,30 +386,6 @@ class CalibratedClassifier(
         by_name: Diagnostics | dict[str, Diagnostics] = ensemble.diagnostics(self._pairs())
         return by_name
 
-    def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return the posterior of every parameter.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed posterior interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table of the calibrator's own `summary`; with several calibrators their classes,
-            labels or folds are the first level of its rows.
-
-        Raises
-        ------
-        AttributeError
-            If there is no posterior.
-        """
-        checks.check_fraction(level=level)
-        table: pd.DataFrame = ensemble.summary(self._pairs(), level)
-        return table
-
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
         """
         Return in words whether the scores are over-confident, and which classes they confuse most.
@@ -456,6 +433,10 @@ class CalibratedClassifier(
         """Return the scores of documents; see `FittedClassifier.problem_scores`."""
         return ensemble.own_scores(self._pairs(), self._features(X))
 
+    def _summary(self, level: float) -> pd.DataFrame:
+        table: pd.DataFrame = ensemble.summary(self._pairs(), level)
+        return table
+
     def _kept_columns(self) -> NDArray[np.bool_] | slice:
         return ensemble.kept_columns(self._pairs())
 
@@ -465,7 +446,7 @@ class CalibratedClassifier(
 
     def _estimator(self) -> Any:
         if isinstance(self.estimator, str) and self.estimator == PROBABILITIES:
-            return score_maps.ProbabilityMatrix()
+            return ProbabilityMatrix()
         if self.estimator is not None:
             return self.estimator
         from sklearn.svm import LinearSVC

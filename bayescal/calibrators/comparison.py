@@ -1,4 +1,4 @@
-"""Leave-one-out log scores of fitted calibrators, by PSIS through arviz-stats."""
+"""Leave-one-out log scores of calibrators by PSIS, and paired tests of losses."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _in_words(estimate: Any) -> str:
 
 
 def _part_of_classes(fitted: FittedClasses, draws: int) -> _Part:
-    """Return the posterior of a map of several classes: what it predicts it has seen."""
+    """Return the posterior of a map of several classes; its predictions are its likelihood."""
     data = fitted.documents()
     if data.weight is not None:
         raise ValueError(f"leave_one_out {UNWEIGHTED}")

@@ -54,7 +54,7 @@ class CalibratorsOfTopics(Mapping[str, Read]):
 def read_saved(
     path: str | Path, read: Callable[[Path, str | None], Read]
 ) -> Read | CalibratorsOfTopics[Read]:
-    """Return the calibrator of a file, or what a folder holds."""
+    """Return the calibrator of a file, or the calibrators of a folder."""
     source = Path(path)
     if not source.is_dir():
         return read(source, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +19,7 @@ from bayescal.fitting.fitted_classes import (
     fit_multiclass,
     warn_of_draws,
 )
-from bayescal.support.validation import Floats, as_reals, check_choice, check_fraction, first_of
+from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,7 +239,7 @@ class MulticlassCalibrator(
             If scores are not as described, or shares are negative or do not sum to 1.
         """
         fitted = self._fit
-        return fitted.map.mean(fitted.read(scores), self._tilt(prior))
+        return fitted.map.mean(fitted.read(scores), fitted.tilt(prior))
 
     def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each document; parameters as `predict_proba`."""
@@ -261,14 +260,12 @@ class MulticlassCalibrator(
 
         Parameters
         ----------
-        scores : array-like or table of shape (n, K)
-            Scores, of the same kind as those fitted.
+        scores, prior
+            See `predict_proba`.
         level : float
             Posterior probability of each interval.
         kind : {"pointwise", "hdi"}
             Equal tails, or the shortest.
-        prior : array-like or mapping, optional
-            See `predict_proba`.
 
         Raises
         ------
@@ -280,7 +277,7 @@ class MulticlassCalibrator(
         fitted = self._fit
         log_p = fitted.read(scores)
         out = np.empty((*log_p.shape, 2))
-        for part, p in fitted.map.blocks(log_p, self._tilt(prior)):
+        for part, p in fitted.map.blocks(log_p, fitted.tilt(prior)):
             if kind == HDI:
                 ends = highest_density(p.reshape(len(p), -1), level).reshape(2, *p.shape[1:])
                 out[part] = ends.T
@@ -296,14 +293,12 @@ class MulticlassCalibrator(
 
         Parameters
         ----------
-        scores : array-like or table of shape (n, K)
-            Scores, of the same kind as those fitted.
+        scores, prior
+            See `predict_proba`.
         draws : int, optional
             How many draws to choose at random; by default all, chain after chain.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
-        prior : array-like or mapping, optional
-            See `predict_proba`.
 
         Raises
         ------
@@ -315,7 +310,7 @@ class MulticlassCalibrator(
         chosen = chosen_draws(draws, size, random_state)
         log_p = fitted.read(scores)
         out = np.empty((size if chosen is None else chosen.size, *log_p.shape))
-        for part, p in fitted.map.blocks(log_p, self._tilt(prior), chosen):
+        for part, p in fitted.map.blocks(log_p, fitted.tilt(prior), chosen):
             out[:, part] = np.swapaxes(p, 1, 2)
         return out
 
@@ -325,12 +320,10 @@ class MulticlassCalibrator(
 
         Parameters
         ----------
-        scores : array-like or table of shape (n, K)
-            Scores, of the same kind as those fitted.
+        scores, prior
+            See `predict_proba`.
         level : float
             Posterior probability of the interval.
-        prior : array-like or mapping, optional
-            See `predict_proba`.
 
         Raises
         ------
@@ -354,7 +347,7 @@ class MulticlassCalibrator(
         n = len(log_p)
         best, probability = np.empty(n, dtype=np.intp), np.empty(n)
         interval, likeliest = np.empty((n, 2)), np.empty(n)
-        for part, p in fitted.map.blocks(log_p, self._tilt(prior)):
+        for part, p in fitted.map.blocks(log_p, fitted.tilt(prior)):
             mean = p.mean(axis=0)
             best[part] = mean.argmax(axis=0)
             at = np.arange(mean.shape[1])
@@ -413,15 +406,13 @@ class MulticlassCalibrator(
 
         Parameters
         ----------
-        scores : array-like or table of shape (n, K)
-            Scores, of the same kind as those fitted.
+        scores, prior
+            See `predict_proba`.
         costs : array-like of shape (decisions, K)
             costs[d, k] is the cost of decision d where the class is k. The first K decisions are
             the classes; a further row may be abstaining (`bayescal.decisions.with_abstention`).
         level : float
             Posterior probability of the band of the expected cost.
-        prior : array-like or mapping, optional
-            See `predict_proba`.
 
         Returns
         -------
@@ -438,7 +429,7 @@ class MulticlassCalibrator(
         log_p = fitted.read(scores)
         parts = [
             expected_cost.decide(np.swapaxes(p, 1, 2), costs, level=level)
-            for _, p in fitted.map.blocks(log_p, self._tilt(prior))
+            for _, p in fitted.map.blocks(log_p, fitted.tilt(prior))
         ]
         return Decisions(
             *(
@@ -515,39 +506,6 @@ class MulticlassCalibrator(
     def diagnostics_(self) -> Diagnostics:
         """Quality of the posterior draws, and what to do about it."""
         return self._fit.diagnostics_
-
-    def _tilt(self, prior: Any) -> Floats | None:
-        """Return new over old shares of the classes; None where they stay."""
-        if prior is None:
-            return None
-        fitted = self._fit
-        shares = _shares(prior, fitted.classes, fitted.map.size)
-        return np.asarray(shares / fitted.share)
-
-
-def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
-    """Return the shares of the classes, (K,) or (draws, K)."""
-    if isinstance(prior, Mapping):
-        known = classes.tolist()
-        if set(prior) != set(known):
-            raise ValueError(
-                f"prior must give a share to each class ({first_of(known)}) and no other, got"
-                f" {first_of(list(prior))}."
-            )
-        prior = [prior[each] for each in known]
-    shares = as_reals(prior, "prior")
-    if shares.shape not in ((classes.size,), (draws, classes.size)):
-        raise ValueError(
-            f"prior must have shape ({classes.size},) or ({draws}, {classes.size}), a share for"
-            f" each class, got {shares.shape}."
-        )
-    off = np.abs(shares.sum(axis=-1) - 1.0).max()
-    if not (np.isfinite(shares).all() and shares.min() >= 0.0 and off <= 1e-6):
-        raise ValueError(
-            "prior must hold shares of the classes that sum to 1, got"
-            f" {first_of(shares.ravel().tolist())}."
-        )
-    return shares
 
 
 def _equal_tails(p: Floats, level: float) -> Floats:

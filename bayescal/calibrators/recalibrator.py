@@ -1,4 +1,4 @@
-"""Recalibrator: mend probabilities that somebody else made, as far as labels ask for it."""
+"""Recalibrator: another model's probabilities recalibrated, with shrinkage to no change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
     with a shift a, a slope b around a pivot m and a bend g, a Gaussian process. Four models,
     "as is" (nothing is free), "shift", "slope" and "full", have prior probabilities .4, .3, .2 and
     .1 and normal priors of several scales: 17 logistic regressions with the offset l. They are
-    averaged by their evidence, so that ten labels change little and a thousand what they ask for.
+    averaged by their evidence: ten labels change little, a thousand dominate the prior.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
     >>> from bayescal.monitoring import Recalibrator
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.02, 0.5, 400)
-    >>> y = rng.random(400) < p / (p + 2.0 * (1.0 - p))  # odds are half of what p says
+    >>> y = rng.random(400) < p / (p + 2.0 * (1.0 - p))  # true odds are half of p's
     >>> again = Recalibrator(random_state=0).fit(p, y)
     >>> again.predict_proba([0.1, 0.5])[:, 1].round(2).tolist()
     [0.06, 0.35]
@@ -191,7 +191,7 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         Return the posterior interval of the recalibrated P(+); shape (n, 2), lower and upper.
 
         This is the band of the average, which shrinks to the old probabilities. It says how far the
-        recalibrated probabilities may still move; `audit` draws the band of what labels show.
+        recalibrated probabilities may still move; `audit` draws the band of the labels alone.
 
         Parameters
         ----------

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.calibrators.estimator import ScoreEstimator, chosen_draws
+from bayescal.calibrators.estimator import chosen_draws
+from bayescal.calibrators.score_results import ScoreResults
 from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
-from bayescal.fitting.fitted_scores import FittedScores, draw_prior, fit_scores, prequential_table
-from bayescal.fitting.parts.combination import read_lapse
-from bayescal.fitting.parts.part import COMBINATION, flat, model_name
+from bayescal.fitting.fitted_scores import fit_scores
+from bayescal.fitting.parts.part import model_name
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.results import diagnostics
-from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
-from bayescal.fitting.settings import VAGUE, ScoreParameters, read_options
+from bayescal.fitting.settings import VAGUE
 from bayescal.support.numerics import log_probabilities, probabilities
-from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
+from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
     from matplotlib.axes import Axes
 
 
-class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters):
+class ScoreCalibrator(FittedHTML, ScoreResults):
     """
     Calibrate the raw scores of a binary classifier.
 
@@ -92,25 +84,19 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
         with a prior under which it is mostly close to 0 and seldom above 0.05; a number fixes
         it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
     prior_knowledge : "learned", "vague", TopicCalibrator, Population, str or Path
-        What is known before the first label. "learned" knows what scores of classifiers were found
-        to mean on 18 data sets (`bayescal.fitting.learned_prior`): there are populations for
-        margins of linear SVMs, log-odds, naive Bayes and shares of votes. If there are fewer than
-        fifty documents of the rarer class, the combination has monotone log-odds around the
-        likeliest of these, believed in by how probable the labels make it that the scores are like
-        those of one; where that is next to impossible, all is as with "vague". Scores should be in
-        the classifier's own units. "vague" are the package's own priors, which know the centre and
-        the spread of the scores and nothing else: whatever units scores are in, probabilities are
-        the same. The path of a .json file names populations of your own. A history of problems
-        calibrated before, as a `TopicCalibrator` fitted with pooling="partial", its `population_`,
-        a `Population` of it or the path of a file of either, makes this problem one more topic
-        around its population: the posterior is that of `TopicCalibrator.add_topics`, a fit to the
-        history and to this problem, whose labels also tell which of the population's draws are
-        likely. The population is stated in raw scores. So the history has to be of the same kind of
-        classifier, trained in the same way, whose scores mean the same: the margins of linear SVMs
-        of the same C and features, say, but not margins and log-odds of naive Bayes together. What
-        the labels are called does not matter. The population decides `parts`, `units`, `lapse`,
-        `draws` and all else that says what is fitted. Copies by scikit-learn keep it as it is; as a
-        value in the grid of a GridSearchCV it has to be a `Population` or a path.
+        What is known before the first label; docs/prior.md has examples. "learned" holds
+        populations of log-odds from 18 data sets, for margins of linear SVMs, log-odds, naive Bayes
+        and shares of votes, in the classifier's own units. With fewer than fifty documents of the
+        rarer class, the combination has monotone log-odds around the likeliest of these, weighted
+        by the posterior probability that the scores resemble one; if none fits, the result is that
+        of "vague". "vague" knows only the centre and the spread of the scores, so probabilities do
+        not depend on their units. The path of a .json file names populations of your own.
+        A history of earlier problems makes this problem one more topic around its population, as
+        `TopicCalibrator.add_topics` does: a `TopicCalibrator` fitted with pooling="partial", its
+        `population_`, a `Population` of it, or the path of a file of either. The history has to be
+        of the same kind of classifier, trained in the same way, in the same raw units; labels may
+        have other names. The population decides `parts`, `units`, `lapse` and `draws`.
+        Scikit-learn's copies keep it; in the grid of a GridSearchCV give a `Population` or a path.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; for "exact" all draws are
         independent. Around a population they are as many as the population's.
@@ -142,16 +128,14 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
         all parameters integrated out; for several families or warps, that of their mixture with
         equal weights.
     family_weight_ : pandas.DataFrame
-        For "exact", the weight of each family in each class. It is a stacking weight or a posterior
-        probability, as `averaging` of `Densities` says.
+        For "exact", the weight of each family in each class; see `averaging` of `Densities`.
     family_probability_ : pandas.DataFrame
         For "exact", the posterior probability of each family in each class, all being equally
         probable a priori.
     warp_weight_ : pandas.Series
         For "exact", the weight of each warp of the densities, named by its c in score units.
     monotone_probability_ : float
-        P(log-odds of the class densities never fall | data), of all draws, whether or not they are
-        kept.
+        P(log-odds of the class densities never fall | data), of all draws.
     lapse_ : array of shape (draws,)
         Posterior draws of the lapse rate; see `lapse`.
     combination_ : pandas.DataFrame
@@ -159,15 +143,13 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
         logarithms) and the standard error of its difference from the best; around a population
         both log scores are of all its history, and the weights of the problem's own labels too.
     results_ : xarray.DataTree
-        The tree of `posterior_`, which is there for every inference; "mle" and "map" have no
-        posterior in it.
+        The tree of `posterior_`, for every inference; without posterior for "mle" and "map".
     units_ : dict of str to float
         Centre and spread of the scores first fitted, which priors are in units of. As `units` of
         another calibrator they give it the same prior.
     prequential_ : pandas.DataFrame
-        How well each `update` was foreseen, a row for each: the number (or weight) of its
-        documents, their mean log-loss in bits and mean Brier score by the predictions before it,
-        and its forgetting factor.
+        A row for each `update`: the number (or weight) of its documents, their mean log-loss in
+        bits and mean Brier score by the predictions before it, and its forgetting factor.
     diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics or None
         R-hat, effective sample sizes, divergences, and what to do about them.
 
@@ -181,8 +163,6 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
     array([[0.82, 0.18],
            [0.31, 0.69]])
     """
-
-    _fit_type = FittedScores
 
     def fit(
         self,
@@ -204,21 +184,18 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
             Labels, two classes, both present.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 equals repeating the document, and a weight of 0 leaving it out: weights
-            are powers of the likelihood. With "mle" that holds to rounding. Where draws are made
-            it holds to their Monte Carlo error, by which two seeds differ too: with 4,000 draws its
-            standard deviation is at most 0.005 in probability for the default. The weights of
-            families that are stacked are learnt from at most 256 scores of a class, and those of
-            parts from at most 20,000 documents. If there are more, repeating documents changes
-            which of them are taken; this has moved probabilities of "average" by 0.01.
+            are powers of the likelihood. With "mle" that holds to rounding; posterior draws differ
+            by their Monte Carlo error, as those of two seeds do (a standard deviation of at most
+            0.005 in probability for the default). Stacking uses at most 256 scores of a class for
+            families and 20,000 documents for parts; beyond these, repeating documents changes which
+            are used, which has moved probabilities of "average" by 0.01.
         inclusion : array-like of shape (n,), optional
             The probability that each document had to be labelled, above 0 and at most 1, where it
             was not the same for all; P(+) is then that of the collection. If it is a function of
-            the score, as in a plan of `bayescal.sampling`, log-odds that are fitted to labels given
-            scores need no weights and get none. Class densities get weights 1 / inclusion, scaled
-            in each class to its effective sample size, (sum w)^2 / sum w^2. If documents of one
-            score have different probabilities, because these depend on labels or on something
-            else, all parts are weighted, and of each class the document of the smallest
-            probability counts as one.
+            the score, as in a plan of `bayescal.sampling`, log-odds given scores need no weights,
+            and class densities get weights 1 / inclusion, scaled in each class to its effective
+            sample size, (sum w)^2 / sum w^2. Otherwise all parts are weighted, and of each class
+            the document of the smallest probability counts as one.
         covariates : DataFrame or mapping of columns, optional
             Further columns of the documents, such as their length or site, for a `Program` alone
             that takes them: numbers, or text, which the program sees as positions among its levels.
@@ -466,211 +443,6 @@ class ScoreCalibrator(FittedHTML, ScoreEstimator[FittedScores], ScoreParameters)
         calibration = self._calibration(scores, prior, covariates)
         index = chosen_draws(draws, size, random_state)
         return (calibration if index is None else calibration.take(index)).sample(scores)
-
-    def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
-        """
-        Return the densities of both classes at scores, for plots and checks.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
-        level : float
-            Probability of the pointwise posterior interval.
-
-        Returns
-        -------
-        xarray.Dataset
-            Densities per unit of score, with dimensions klass and score: `mle`, and where there is
-            a posterior `predictive`, `lower` and `upper`.
-        """
-        calibration = self._fit.calibration
-        check_fraction(level=level)
-        return calibration.densities(scores, level)
-
-    def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return every parameter by class: maximum likelihood beside the posterior.
-
-        Both are in raw score units (for probabilities, in units of their log-odds). Densities that
-        are warped or of several families have no parameter in common. Their rows are the mode of
-        each draw's density of raw scores, and left_width and right_width, the distances from the
-        mode beyond which 1/e, 37 %, of the scores on that side of it lie. For an exponential side
-        this is its mean distance, 1/rate; for a Gaussian one it is 0.90 sigma. For log-odds fits
-        the rows are their values where their slope changes and at the ends of the scores fitted.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed posterior interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each class and parameter. Its columns are mle and guard; where there is a
-            posterior, its median, the lower and upper end of its interval, rhat and ess_bulk; and
-            for inference "map", map. There is no mean, for that of a width may not exist where
-            warps make tails heavy. guard names what moved mle off the likelihood's optimum:
-            "scale_floor", the floor under a scale that would be too small; "add_one", Bennett's
-            estimate of the class prior, (positives + 1)/(documents + 2). Draws of "exact" are
-            independent: ess_bulk is their number, and rhat is nan, for there are no chains.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the draws of any part are not to be trusted; see `diagnostics_`.
-        """
-        fitted = self._fit
-        check_fraction(level=level)
-        diagnostics.warn_of_problems(fitted.diagnostics_)
-        return diagnostics.parameter_table(flat(fitted.tree), fitted.classes, level)
-
-    @property
-    def inference_(self) -> str:
-        """The name of the inference, "auto" resolved."""
-        return self._fit.inference
-
-    @property
-    def mle_(self) -> ClassFits:
-        """The maximum-likelihood fits of both classes."""
-        return self._fit.mle
-
-    @property
-    def diagnostics_(self) -> diagnostics.Diagnostics | None:
-        """Quality of the posterior draws, and what to do about it; None without draws."""
-        return self._fit.diagnostics_
-
-    @property
-    def score_problems_(self) -> tuple[str, ...]:
-        """Problems of the scores fitted, and what to do."""
-        return self._fit.score_problems_
-
-    @property
-    def posterior_(self) -> xr.DataTree:
-        """The tree of results, where it holds a posterior."""
-        if not self._fit.results.has_posterior:
-            raise AttributeError(
-                f"inference={self.inference_!r} has no posterior; fit with inference='exact'."
-            )
-        return self.results_
-
-    def to_arviz(
-        self, groups: Sequence[str] = GROUPS, *, draws: int = 1000, random_state: Any = None
-    ) -> xr.DataTree:
-        """
-        Return `posterior_` with groups that ArviZ's loo, compare and predictive checks read.
-
-        They are made anew at every call, so that a fit takes no time for them.
-
-        Parameters
-        ----------
-        groups : sequence of {"log_likelihood", "prior", "prior_predictive", "posterior_predictive"}
-            What to add. log_likelihood has the variable label, which is log P(y | s) of every
-            document by every draw. prior has draws of the posterior's variables from their prior,
-            in one chain. posterior_predictive has replicates of label given each document's score
-            and, where there are class densities, of score given its label; prior_predictive, which
-            has to be asked for, has the same by draws of the prior of one family or program.
-        draws : int
-            How many posterior draws the groups have at most, evenly chosen. A value takes 8 bytes,
-            so that 1,000 draws for 20,000 documents take 160 MB in each group.
-        random_state : int, numpy Generator, RandomState or None
-            Seeds the draws of the prior and of the replicates.
-
-        Returns
-        -------
-        xarray.DataTree
-
-        Raises
-        ------
-        AttributeError
-            If there is no posterior.
-        ValueError
-            If an argument is not as described; if log_likelihood is asked for and documents were
-            weighted, since a weighted document cannot be left out as one; or if prior_predictive is
-            asked for of several parts or of a curve whose parameters are not in the posterior.
-
-        Notes
-        -----
-        ``arviz_stats.loo`` of the tree is the log score of labels left out: sum over documents of
-        log P(y_i | s_i, all others). A document left out keeps its score, which class densities
-        have seen, and loses its label; so all families compare. Draws of a combination are of
-        several posteriors. Their log likelihoods are moved, by one number for each part and
-        document, so that a document left out does not weigh the parts anew; the expected log score
-        is that of the mixture, its weights taken as given, as in
-        `bayescal.calibrators.leave_one_out`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from arviz_stats import loo
-        >>> from bayescal import ScoreCalibrator
-        >>> rng = np.random.default_rng(0)
-        >>> y = rng.random(200) < 0.5
-        >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
-        >>> tree = fitted.to_arviz(["log_likelihood"])
-        >>> bool(-0.6 < loo(tree).elpd / 200 < -0.2)  # nats per document
-        True
-        """
-        tree = self.posterior_
-        check_count("draws", draws)
-        for group in groups:
-            check_choice("groups", group, (*GROUPS, PRIOR_PREDICTIVE))
-        options = replace(read_options(self._parameters()), rng=generator(random_state))
-        prior = partial(draw_prior, options, flat(tree))
-        return with_arviz_groups(tree, groups, draws, options.rng, prior)
-
-    @property
-    def units_(self) -> dict[str, float]:
-        """Centre and spread of the scores first fitted, which priors are in units of."""
-        calibration = self._fit.calibration
-        return {"centre": calibration.centre, "spread": calibration.spread}
-
-    @property
-    def prequential_(self) -> pd.DataFrame:
-        """Predictive scores of each update's documents before the update, a row per update."""
-        return prequential_table(self._fit.results.groups)
-
-    @property
-    def log_evidence_(self) -> dict[str, float]:
-        """The log evidence of each class, by the labels' text."""
-        return diagnostics.log_evidence(self._fit.evidence(), self._fit.classes)
-
-    @property
-    def family_weight_(self) -> pd.DataFrame:
-        """The weight of each family, a row for each class."""
-        return diagnostics.family_weight(self._fit.evidence(), self._fit.classes)
-
-    @property
-    def family_probability_(self) -> pd.DataFrame:
-        """The posterior probability of each family, a row for each class."""
-        return diagnostics.family_probability(self._fit.evidence(), self._fit.classes)
-
-    @property
-    def warp_weight_(self) -> pd.Series[float]:
-        """The weight of each warp, by its c in score units."""
-        return diagnostics.warp_weight(self._fit.evidence())
-
-    @property
-    def combination_(self) -> pd.DataFrame:
-        """The parts of the combination: weight, and the log scores behind it."""
-        groups = self._fit.results.groups
-        if COMBINATION not in groups:
-            raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
-        return groups[COMBINATION].to_dataframe()
-
-    @property
-    def lapse_(self) -> Floats:
-        """Posterior draws of the lapse rate, shape (draws,); all 0 where there are no lapses."""
-        drawn = read_lapse(self._fit.results.groups)
-        if drawn is not None:
-            return drawn
-        checked = self.diagnostics_
-        return np.zeros(self.draws * self.chains if checked is None else checked.draws)
-
-    @property
-    def monotone_probability_(self) -> float:
-        """P(log-odds never fall | data), the share of such draws before any condition."""
-        return float(self._fit.evidence()["monotone"])
 
     def fitted_problems(self) -> Problems:
         """

@@ -267,18 +267,14 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
-            Raw scores.
-        topics : array-like, optional
-            The topic of each score, as in `fit`.
+        scores, topics, prior
+            See `decision_function`.
         level : float
             Posterior probability of the interval at each score, between 0 and 1; for
             "simultaneous", that a topic's whole curve lies within the band.
         kind : {"pointwise", "hdi", "simultaneous"}
             See `ScoreCalibrator.predict_interval`; a topic's curve is held where its densities are,
             for the calibrator does not keep its scores.
-        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
-            See `decision_function`.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
@@ -312,7 +308,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         level : float
             Posterior probability of the interval at each score, between 0 and 1.
         resume : bool
-            Go on with a call that was killed: what it has written is not done again.
+            Continue an interrupted call: files that it has written are kept.
 
         Returns
         -------
@@ -353,17 +349,13 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
-            Raw scores.
-        topics : array-like, optional
-            The topic of each score, as in `fit`.
+        scores, topics, prior
+            See `decision_function`.
         draws : int, optional
             How many draws to choose at random, without replacement; by default all are returned,
             in their order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
-        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
-            See `decision_function`.
 
         Raises
         ------
@@ -515,7 +507,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         return self._fit.fitted_problems(strict=self._strict)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: scores and labels, long or of documents x topics."""
+        """Return scikit-learn's tags: scores and labels, long or of documents x topics."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)

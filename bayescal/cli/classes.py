@@ -168,7 +168,7 @@ def compare(
     from sklearn.frozen import FrozenEstimator
 
     from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
-    from bayescal.calibrators.classifier.score_maps import LogProbabilities
+    from bayescal.calibrators.classifier.wrappers import LogProbabilities
     from bayescal.fitting.class_scores import read_class_scores
 
     rows, new, scores_are = table.fit_rows, table.test_rows, calibrator.scores_are

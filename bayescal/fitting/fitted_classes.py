@@ -265,6 +265,12 @@ class FittedClasses(Fit[ClassParameters]):
             classes=self.classes,
         ).log_p
 
+    def tilt(self, prior: Any) -> Floats | None:
+        """Return new over old shares of the classes; None where they stay."""
+        if prior is None:
+            return None
+        return np.asarray(_shares(prior, self.classes, self.map.size) / self.share)
+
     def documents(self) -> ClassData:
         """Return the labelled documents."""
         groups = self.results.groups
@@ -332,6 +338,31 @@ class FittedClasses(Fit[ClassParameters]):
         ).used()
         unit = float(self.results.groups[CONSTANTS]["unit"])
         return fit_documents(parameters, data, self.classes, unit)
+
+
+def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
+    """Return the shares of the classes, (K,) or (draws, K)."""
+    if isinstance(prior, Mapping):
+        known = classes.tolist()
+        if set(prior) != set(known):
+            raise ValueError(
+                f"prior must give a share to each class ({validation.first_of(known)}) and no"
+                f" other, got {validation.first_of(list(prior))}."
+            )
+        prior = [prior[each] for each in known]
+    shares = validation.as_reals(prior, "prior")
+    if shares.shape not in ((classes.size,), (draws, classes.size)):
+        raise ValueError(
+            f"prior must have shape ({classes.size},) or ({draws}, {classes.size}), a share for"
+            f" each class, got {shares.shape}."
+        )
+    off = np.abs(shares.sum(axis=-1) - 1.0).max()
+    if not (np.isfinite(shares).all() and shares.min() >= 0.0 and off <= 1e-6):
+        raise ValueError(
+            "prior must hold shares of the classes that sum to 1, got"
+            f" {validation.first_of(shares.ravel().tolist())}."
+        )
+    return shares
 
 
 def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:

@@ -1,4 +1,9 @@
-"""Populations of log-odds in a JSON file that people can read."""
+"""
+Populations of log-odds, learned from earlier problems and kept in readable JSON files.
+
+`populations.json` holds populations of a few kinds of classifiers on real data sets;
+`python -m tools.make_populations` writes it.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,7 +27,7 @@ from bayescal.support.validation import check_choice, generator
 SHIPPED = Path(__file__).with_name("populations.json")
 FORMAT = "bayescal populations of log-odds"
 VERSION = 1
-DIGITS = 6  # more would say more than is known
+DIGITS = 6  # of numbers in files; the posterior determines fewer
 
 
 def write_populations(
@@ -95,7 +100,7 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
 
 @cache
 def shipped_populations() -> tuple[LogOddsPopulation, ...]:
-    """Return the populations that come with the package; docs/prior.md tells of them."""
+    """Return the populations that come with the package; see docs/prior.md."""
     return read_populations(SHIPPED)
 
 
@@ -128,9 +133,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-# What the scores of one kind of classifier mean, learnt from problems that it posed.
-
-FEWEST = 5  # problems; of fewer nobody can tell how alike they are
+FEWEST = 5  # problems; fewer do not determine the variance over problems
 DRAWS = 1000
 # Values of scores_are that a named population accepts.
 SCORES_ARE = ("scores", "log_odds", "probabilities")
@@ -206,10 +209,3 @@ def learn_population(
         pieces=posterior.pieces,
         prior=Prior(*moments(posterior.population)),
     )
-
-
-# Priors learnt from problems that were calibrated before, as data.
-#
-# `populations.json` holds what the scores of a few kinds of classifiers were found to mean on real
-# data sets; `python -m tools.make_populations` writes it. `learn_population` makes such a
-# population of problems of one's own.

@@ -1,4 +1,4 @@
-"""Prior knowledge of a problem: a population learned from a history of others."""
+"""Population: a prior for the next problem, learned from a history of others."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.covariates import Covariates
+from bayescal.fitting.inclusion import chosen_by_score, sampled
 from bayescal.support import validation, weighting
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
@@ -158,59 +159,6 @@ def read_binary_scores(
     data = BinaryScores(values, is_positive, weight, scores_are, validation.name_of(scores))
     score = within_reach(values, *data.own_units)
     return replace(data, score=score, ends=ends, base_rate=base_rate, by_score=by_score), classes
-
-
-# Weights of neighbours that differ by less are those of a smooth function of the score.
-SMOOTH = 1.25
-
-
-def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> bool:
-    """
-    Return whether inclusion probabilities are a function of the score.
-
-    Between the weights of the documents of the other class with the next lower and the next higher
-    score lie those of most documents of the rarer class, up to a factor of 1.25.
-    """
-    rarer, other = sorted((np.flatnonzero(positive), np.flatnonzero(~positive)), key=len)
-    other = other[np.argsort(score[other], kind="stable")]
-    above = np.searchsorted(score[other], score[rarer])
-    around = weight[other][np.clip([above - 1, above], 0, other.size - 1)]
-    own = weight[rarer]
-    inside = (around.min(axis=0) / SMOOTH <= own) & (own <= around.max(axis=0) * SMOOTH)
-    # Beyond all scores of the other class there is a neighbour on one side alone.
-    inside |= (above == 0) | (above == other.size)
-    return bool(inside.mean() > 0.8)
-
-
-def sampled(
-    weight: Floats, positive: NDArray[np.bool_], score: Floats, *, by_score: bool = False
-) -> tuple[Floats, tuple[float, float]]:
-    """
-    Return likelihood weights for w = 1 / inclusion, and the counts that P(+) is known from.
-
-    Chosen by score, the documents of each class weigh as many as their effective sample size.
-    Otherwise the largest that a document of a class may have weighs one: with weights v of at most
-    1, sum v^2 I <= sum v I for the informations I of the documents, so that the posterior is never
-    narrower than the weighted estimate varies. The share of positives, p = sum w y / sum w, is
-    known from as many documents as a binomial share is whose variance is that of p,
-    sum w^2 (y - p)^2 / (sum w)^2; from Kish's effective sample size where all labels agree.
-    """
-    out = weight / weight.max()
-    share = float(out[positive].sum() / out.sum())
-    if not 0.0 < share < 1.0:
-        size = weighting.effective_size(weight)
-        return out, (size * share, size * (1.0 - share))
-    variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
-    size = share * (1.0 - share) / variance
-    if by_score:
-        for mine in (positive, ~positive):
-            out[mine] *= weighting.effective_size(out[mine]) / out[mine].sum()
-        return out, (size * share, size * (1.0 - share))
-    of_positive, of_negative = out[positive].max(), out[~positive].max()
-    ratio = weighting.ratio_of_weights(out, positive, score)
-    out[positive] /= max(of_positive, of_negative * ratio)
-    out[~positive] /= max(of_negative, of_positive / ratio)
-    return out, (size * share, size * (1.0 - share))
 
 
 # In spreads from the centre: Gaussian log-odds of farther scores have fourth powers that overflow.

@@ -210,7 +210,7 @@ def temperature(scores: Floats, labels: Labels, new: Floats) -> Floats:
 
 
 def _scikit_learn(method: str, scores: Floats, labels: Labels) -> Any:
-    from bayescal.calibrators.classifier.score_maps import ScikitLearnCalibrator
+    from bayescal.calibrators.classifier.wrappers import ScikitLearnCalibrator
 
     return ScikitLearnCalibrator(method).fit(scores[:, None], labels)
 

@@ -17,6 +17,7 @@ from bayescal.calibrators.classifier.folds import Scored
 from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns, gives_log_odds
 from bayescal.calibrators.classifier.score_maps import Priors
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
+from bayescal.calibrators.classifier.wrappers import ScikitLearnCalibrator
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
@@ -319,10 +320,7 @@ def _with_known_settings(calibrator: Any, target: Target) -> Any:
 
 
 def _is_joint(calibrator: Any) -> bool:
-    return (
-        isinstance(calibrator, score_maps.ScikitLearnCalibrator)
-        and calibrator.method == "temperature"
-    )
+    return isinstance(calibrator, ScikitLearnCalibrator) and calibrator.method == "temperature"
 
 
 def _fit(calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any]) -> Any:

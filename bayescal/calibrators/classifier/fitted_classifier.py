@@ -155,6 +155,9 @@ class FittedClassifier:
             If there is no posterior.
         """
         check_fraction(level=level)
+        return self._summary(level)
+
+    def _summary(self, level: float) -> pd.DataFrame:
         return summary_of(self.fitted_problems(), level)
 
     def report(

@@ -18,7 +18,7 @@ BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 
 @dataclass(frozen=True)
 class Target:
-    """Labels of a classification problem, and the columns of scores that they ask for."""
+    """Labels of a classification problem, and which columns of scores it needs."""
 
     # {"binary", "multiclass", "multilabel"}: a column of scores for the positive class; one for
     # each class; one for each label
@@ -45,7 +45,7 @@ class Target:
 
     @property
     def columns(self) -> NDArray[Any]:
-        """Return the name of what each column of scores is for."""
+        """Return the class or label of each column of scores."""
         return self.names[1:] if self.kind == BINARY else self.names
 
     @property

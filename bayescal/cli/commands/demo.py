@@ -30,7 +30,7 @@ PLATT, APART, POOLED = "Platt", "posterior, unpooled", "posterior, pooled"
 def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losses]:
     """Return the losses on the test documents of ten topics, by method."""
     from bayescal import ScoreCalibrator, TopicCalibrator
-    from bayescal.calibrators.classifier.score_maps import ScikitLearnCalibrator
+    from bayescal.calibrators.classifier.wrappers import ScikitLearnCalibrator
     from bayescal.metrics import losses
     from bayescal.support.score_checks import without_scores_warnings
     from bayescal.text.reuters_scores import TOPICS, load_reuters_scores
