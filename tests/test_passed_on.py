@@ -20,18 +20,19 @@ NOT_HANDED_ON = {
     ("calibration", "data", "site"),
     ("read_topics", "encode_labels", "scores"),  # of all topics together they say nothing
     ("cross_validated", "encode_labels", "scores"),  # a calibrator's positive class decides
-    ("from_estimator", "encode_labels", "scores"),
+    ("compute", "encode_labels", "scores"),
     ("compute", "invariance_bounds", "grid"),  # of the figure, and of the search for bounds
-    ("from_estimator", "from_predictions", "pos_label"),  # probabilities are turned already
     # Of one name alone.
     ("cell", "Cell", "shown"),
+    ("_compared", "Cell", "lower"),  # observed counts have no interval
+    ("_compared", "Cell", "upper"),
+    ("_variables", "_variables", "without"),
+    ("log_odds_groups", "_curves", "names"),
     ("compared_with_populations", "PopulationComparison", "names"),
     ("curve_at", "RowCurve", "band"),
-    ("parts_of", "Densities", "family"),
     ("problem", "BinaryScores", "name"),
     ("read_new", "BinaryScores", "ends"),
     # A verdict has a level of its own, 95 % unless the user asks it alone.
-    ("predict", "class_verdict", "level"),
     ("_tested", "class_verdict", "level"),
     ("audit_outcomes", "calibration_verdict", "level"),
     ("audit_outcomes", "calibration_verdict", "draws"),
@@ -39,6 +40,9 @@ NOT_HANDED_ON = {
     ("foresee", "labels_needed", "random_state"),
     ("foresee", "labels_needed", "threshold"),
 }
+
+
+CLASSES = {}  # of the package by name, for the parameters that a class inherits
 
 
 class Package:
@@ -52,6 +56,7 @@ class Package:
             tree = ast.parse(path.read_bytes())
             kinds = ast.FunctionDef | ast.ClassDef
             self.defined[module] = {n.name: n for n in tree.body if isinstance(n, kinds)}
+            CLASSES.update((n.name, n) for n in tree.body if isinstance(n, ast.ClassDef))
             self._read(module, tree, None, None)
 
     def _read(self, module, node, within, caller):
@@ -117,10 +122,14 @@ def _parameters(found):
         init = _method(found, "__init__")
         if init is not None:
             return found.name, *_parameters(init)[1:]
-        if not any("dataclass" in ast.unparse(each) for each in found.decorator_list):
+        bases = (CLASSES.get(getattr(each, "id", None)) for each in found.bases)
+        inherited = [each[1] for each in map(_parameters, bases) if each is not None]
+        record = any("dataclass" in ast.unparse(each) for each in found.decorator_list)
+        if not record and not inherited:
             return None
-        fields = [n.target.id for n in found.body if isinstance(n, ast.AnnAssign)]
-        return found.name, fields, []
+        own = [n for n in found.body if record and isinstance(n, ast.AnnAssign)]
+        own = [n.target.id for n in own if not ast.unparse(n.annotation).startswith("ClassVar")]
+        return found.name, list(dict.fromkeys([*(inherited[0] if inherited else []), *own])), []
     node, first = (found.node, found.first) if isinstance(found, _Method) else (found, 0)
     if node is None:
         return None
