@@ -6,7 +6,7 @@ import numpy as np
 import scipy.stats as st
 from scipy import special
 
-from bayescal.fitting.engines.multiclass.density import Likelihood, Posterior
+from bayescal.fitting.engines.multiclass.density import Likelihood, MapPosterior
 from bayescal.fitting.engines.multiclass.engine import draw_chains
 from bayescal.fitting.engines.multiclass.features import ScoredOptions, design, typical_gap
 from bayescal.fitting.engines.multiclass.mode import FirstMap, find_mode
@@ -28,7 +28,7 @@ def posterior_of(log_p, label, prior=PRIOR, weight=None, *, exchangeable=False):
     made = design(scored, unit, PRIOR.of_globals(unit)[0], np.zeros(log_p.shape[1]), None)
     made.used[:] &= not exchangeable
     likelihood = Likelihood(made.features(scored), label, weight, made)
-    return Posterior.of(likelihood, mean, sd, prior, made.used)
+    return MapPosterior.of(likelihood, mean, sd, prior, made.used)
 
 
 def first_of(posterior):

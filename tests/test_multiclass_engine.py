@@ -20,7 +20,7 @@ from bayescal.fitting.engines.multiclass.density import (
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap, warp
 from bayescal.fitting.engines.multiclass.mode import derivatives, find_mode, first_map
 from bayescal.fitting.engines.multiclass.prior import LEARNED
-from bayescal.inference.hamiltonian import in_two_threads, sample, split_rhat
+from bayescal.inference.hamiltonian import in_two_threads, sample
 from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 
@@ -248,17 +248,6 @@ def test_sampler_draws_from_a_normal_distribution():
     # Four standard errors of 4,000 draws that are about independent.
     assert np.abs(standard.mean(axis=0)).max() < 4.0 / np.sqrt(1000)
     assert np.abs(standard.var(axis=0) - 1.0).max() < 4.0 * np.sqrt(2.0 / 1000)
-    assert split_rhat(drawn.points).max() < 1.05
-
-
-def test_chains_apart_have_a_large_rhat():
-    rng = np.random.default_rng(0)
-    draws = rng.normal(size=(4, 200, 3))
-    assert split_rhat(draws).max() < 1.05
-    draws[0, :, 1] += 1.0
-    draws[:, 100:, 2] += 1.0
-    rhat = split_rhat(draws)
-    assert rhat[0] < 1.05 < min(rhat[1:])
 
 
 def test_two_threads_change_nothing(posterior):

@@ -112,14 +112,3 @@ def _trajectory(
     with np.errstate(over="ignore", invalid="ignore"):
         gain = np.nan_to_num(value - 0.5 * (momentum**2).sum(axis=1) - energy, nan=-np.inf)
     return at, value, slope, np.exp(np.minimum(0.0, gain))
-
-
-def split_rhat(draws: Floats) -> Floats:
-    """Return the split R-hat of each coordinate of draws, (chains, draws, D)."""
-    half = draws.shape[1] // 2
-    pieces = np.concatenate([draws[:, :half], draws[:, -half:]])
-    within = pieces.var(axis=1, ddof=1).mean(axis=0)
-    between = half * pieces.mean(axis=1).var(axis=0, ddof=1)
-    ratio = between / (half * np.maximum(within, np.finfo(float).tiny))
-    rhat: Floats = np.sqrt((half - 1.0) / half + ratio)
-    return rhat

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.inference.newton import climb, root_of_inverse
+from bayescal.inference.logistic import LogisticLikelihood, NormalPosterior
 from bayescal.support.validation import Floats
 
 # Priors: probabilities of the kinds, and scales of shift (t), slope (u) and bend (w).
@@ -170,64 +170,17 @@ class LogOddsCells:
 
 
 GOOD_DECREMENT = 1e-10
-
-
-@dataclass(frozen=True)
-class NormalPosterior:
-    """Laplace's approximation of a regression: mode, precision and log evidence."""
-
-    mode: Floats
-    precision: Floats
-    log_evidence: float
-
-    @cached_property
-    def root(self) -> Floats:
-        """A root of the covariance."""
-        # Large weights make precisions whose inverse is, rounded, no covariance.
-        return root_of_inverse(self.precision)
-
-    @property
-    def covariance(self) -> Floats:
-        """Return the covariance of the coefficients."""
-        return np.asarray(self.root @ self.root.T)
-
-    def draw(self, draws: int, rng: np.random.Generator) -> Floats:
-        """Return draws of the coefficients, (draws, coefficients)."""
-        drawn: Floats = self.mode + rng.standard_normal((draws, self.mode.size)) @ self.root.T
-        return drawn
+TINY = np.finfo(float).tiny
 
 
 def fit_regression(
     features: Floats, offset: Floats, cells: LogOddsCells, mean: Floats, precision: Floats
 ) -> NormalPosterior:
-    """
-    Fit a logistic regression with an offset and a normal prior on its coefficients.
-
-    The posterior is Normal(mode, (X'VX + precision)^-1), with V = w p (1 - p) at the mode; the log
-    evidence is log-likelihood + log prior at the mode + (k/2) log 2 pi + log det(covariance)/2.
-    """
-
-    def curvature(theta: Floats) -> Floats:
-        p = special.expit(offset + features @ theta)
-        v = cells.weight * p * (1.0 - p)
-        return np.asarray((features * v[:, None]).T @ features + precision)
-
-    def value(theta: Floats) -> float:
-        away = theta - mean
-        prior = 0.5 * float(away @ precision @ away)
-        return cells.log_likelihood(offset + features @ theta) - prior
-
-    def newton(theta: Floats) -> tuple[Floats, float]:
-        p = special.expit(offset + features @ theta)
-        gradient = features.T @ (cells.positive - cells.weight * p) - precision @ (theta - mean)
-        step = np.asarray(np.linalg.solve(curvature(theta), gradient), dtype=np.float64)
-        return step, float(gradient @ step)
-
+    """Fit a logistic regression with an offset and a normal prior on its coefficients."""
+    share = cells.positive / np.maximum(cells.weight, TINY)
     tolerance = GOOD_DECREMENT * max(float(cells.weight.sum()), 1.0)
-    mode = climb(mean, value, newton, tolerance=tolerance, rise=0.0)
-    information = curvature(mode)
-    log_det = float(np.linalg.slogdet(precision)[1] - np.linalg.slogdet(information)[1])
-    return NormalPosterior(mode, information, value(mode) + 0.5 * log_det)
+    likelihood = LogisticLikelihood(features, offset, share, cells.weight)
+    return likelihood.laplace(mean, precision, tolerance=tolerance)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.inference.newton import climb
+from bayescal.inference.logistic import LogisticLikelihood
 from bayescal.metrics.changes import (
     AS_IS,
     KINDS,
@@ -21,69 +21,36 @@ from bayescal.metrics.changes import (
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
 
-# A linear change of the log-odds of given probabilities: its likelihood and mode.
-
 GOOD_DECREMENT = 1e-12
+UNCHANGED = np.array([0.0, 1.0])
 
 
-class LinearChange:
-    """
-    The likelihood of (intercept, slope) on the log-odds of given probabilities.
+class LinearChange(LogisticLikelihood):
+    """The likelihood of (intercept, slope) on the log-odds of given probabilities."""
 
-    Parameters
-    ----------
-    outcomes : Forecasts
-        Probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
-    """
+    @classmethod
+    def of(cls, outcomes: Forecasts) -> Self:
+        """Return it; probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15."""
+        log_odds = as_scores_of(outcomes.p, "probabilities")
+        columns = np.column_stack([np.ones(log_odds.size), log_odds])
+        return cls(columns, 0.0, outcomes.truth, outcomes.effective)
 
-    def __init__(self, outcomes: Forecasts) -> None:
-        self.sign = np.where(outcomes.truth, 1.0, -1.0)
-        self.log_odds = as_scores_of(outcomes.p, "probabilities")
-        self.weight = outcomes.effective
-        self.total = float(self.weight.sum())
-
-    def log_likelihood(self, theta: Floats) -> Floats:
-        """Return the log likelihood of theta (2, points); shape (points,)."""
-        return np.array(
-            [
-                self.weight @ special.log_expit(self.sign * (a + b * self.log_odds))
-                for a, b in theta.T
-            ]
-        )
-
-    def information(self, theta: Floats) -> Floats:
-        """Return the information of all documents at theta; shape (2, 2)."""
-        p = special.expit(theta[0] + theta[1] * self.log_odds)
-        w = self.weight * p * (1.0 - p)
-        wl = w * self.log_odds
-        cross = wl.sum()
-        return np.array([[w.sum(), cross], [cross, wl @ self.log_odds]])
+    @property
+    def total(self) -> float:
+        """Return the weight of all documents."""
+        return float(self.weight.sum())
 
     def unit_information(self) -> Floats:
         """Return the mean information of a document if the probabilities are right; (2, 2)."""
-        unit = self.information(np.array([0.0, 1.0])) / self.total
+        unit = self.information(UNCHANGED) / self.total
         # Equal probabilities do not inform a direction: there the prior is worth a little instead.
         unit += np.eye(2) * 1e-6 * max(float(np.trace(unit)), 1e-12)
         return unit
 
     def maximise(self, precision: Floats) -> Floats:
-        """Return the mode of likelihood times a normal prior around (0, 1), by Newton's method."""
-        null = np.array([0.0, 1.0])
-
-        def value(theta: Floats) -> float:
-            away = theta - null
-            return float(self.log_likelihood(theta[:, None])[0] - 0.5 * away @ precision @ away)
-
-        def newton(theta: Floats) -> tuple[Floats, float]:
-            p = special.expit(-self.sign * (theta[0] + theta[1] * self.log_odds))
-            pull = self.weight * self.sign * p
-            gradient = np.array([pull.sum(), pull @ self.log_odds]) - precision @ (theta - null)
-            # Equal probabilities leave the slope undetermined: the shortest step.
-            step = np.linalg.pinv(self.information(theta) + precision, hermitian=True) @ gradient
-            return step, float(gradient @ step)
-
+        """Return the mode of likelihood times a normal prior around (0, 1)."""
         tolerance = GOOD_DECREMENT * self.total
-        return climb(null, value, newton, tolerance=tolerance, rise=0.0)
+        return self.mode(UNCHANGED, precision, UNCHANGED, tolerance=tolerance)
 
 
 # The paired micro sign test between two methods.
@@ -257,11 +224,11 @@ def calibration_evidence(
     check_choice("method", method, METHODS)
     check_fraction(prior=prior)
     outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
-    line = LinearChange(outcomes)
+    line = LinearChange.of(outcomes)
     best = line.maximise(np.zeros((2, 2)))
     if method == BIC:
-        unchanged = line.log_likelihood(np.array([[0.0], [1.0]]))[0]
-        changed = line.log_likelihood(best[:, None])[0] - math.log(line.total)
+        unchanged, changed = line.log_likelihood(np.stack([UNCHANGED, best]))
+        changed -= math.log(line.total)
         others, log_bayes_factor = {SLOPE: 1.0}, float(unchanged - changed)
     else:
         others, log_bayes_factor = _average(outcomes)

@@ -305,9 +305,9 @@ def verdict_of(
     outcomes: inputs.Forecasts, drawn: Floats | None = None, level: float = 0.95
 ) -> CalibrationVerdict:
     """Return the verdict of checked outcomes; see `calibration_verdict`."""
-    change = LinearChange(outcomes)
+    change = LinearChange.of(outcomes)
     intercept, slope = change.maximise(change.unit_information())
-    documents = _GroupedDocuments(outcomes, change.log_odds, drawn)
+    documents = _GroupedDocuments(outcomes, change.columns[:, 1], drawn)
     of_point = _ScoreTest(documents)
     test = of_point if drawn is None else _ScoreTest(documents, drawn=True)
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayescal.fitting.engines.multiclass.density import GLOBALS, Likelihood, Maps, Posterior
+from bayescal.fitting.engines.multiclass.density import GLOBALS, Likelihood, MapPosterior, Maps
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap
 from bayescal.fitting.engines.multiclass.mode import derivatives, first_map
 from bayescal.fitting.engines.multiclass.prior import BIAS, LARGEST_GAP, LEARNED, MapHyperparameters
@@ -47,7 +47,7 @@ class Problem:
         features = Features(self.scored, nothing, nothing, nothing)
         used = np.ones((1, first.bias.size), dtype=np.bool_)
         documents = Likelihood(features, self.label, None, None)
-        posterior = Posterior.of(documents, mean, sd, START, used)
+        posterior = MapPosterior.of(documents, mean, sd, START, used)
         maps = Maps(first.globals_[None], np.array([first.lapse_logit]), first.bias[None, None])
         curvature, _ = derivatives(posterior, maps)
         biases = curvature[GLOBALS:, GLOBALS:]

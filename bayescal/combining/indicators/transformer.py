@@ -46,7 +46,7 @@ KINDS: Mapping[str, ModelIndicators] = {
 
 @dataclass(frozen=True)
 class Member:
-    """A fitted classifier, and what its indicators are made of."""
+    """A fitted classifier, with the statistics that its indicators need."""
 
     name: str  # What users call it
     estimator: Any  # Fitted

@@ -61,7 +61,7 @@ class DocumentWords:
     """Words of documents before and after selection."""
 
     before: Tally  # Of all words
-    after: Tally  # Of those that the classifiers see
+    after: Tally  # Of the selected words
 
     @classmethod
     def of(cls, counts: Any, vocabulary: Vocabulary) -> DocumentWords:

@@ -25,14 +25,13 @@ from bayescal.fitting.engines.classifier_weights.model import (
     WeightHyperparameters,
     WeightsPopulation,
     find_mode,
-    mode_of_one,
 )
 from bayescal.inference.grid import GridPoint, resolve
 from bayescal.inference.importance import FREEDOM, WORST_K, Sample, weighted
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support.validation import Floats
 
-SMALLEST_DECREMENT = 1e-6
+SMALLEST_DECREMENT, SMALLEST_RISE = 1e-6, 1e-4
 # Prior precision of a coefficient, in proposals: keeps those of constant columns at 0.
 RIDGE = 1.0
 
@@ -272,7 +271,9 @@ def follow(
     others = Design(
         np.column_stack([np.ones(len(evidence)), evidence]), offset, design.positive, design.weight
     )
-    point = mode_of_one(others, mean, precision, start)
+    point = others.mode(
+        mean, np.diag(precision), start, tolerance=SMALLEST_DECREMENT, rise=SMALLEST_RISE
+    )
     moved: Floats = np.r_[point - start, np.zeros(weights.point.size - head)]
     return moved
 

@@ -24,71 +24,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
-from scipy.linalg import blas
 
+from bayescal.inference.logistic import LogisticLikelihood
 from bayescal.inference.newton import climb
 from bayescal.support.validation import Floats, check_positive
 
-BLOCK = 2_000_000
-
 
 @dataclass(frozen=True)
-class Design:
-    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq)."""
+class Design(LogisticLikelihood):
+    """
+    log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq).
 
-    # 1; the evidence of each classifier, its log-odds less those of the base rate; indicators;
-    # `interactions` of evidence and moderators, (n, d)
-    columns: Floats
-    offset: float | Floats  # log-odds of the base rate, or of all that is not in the columns, (n,)
-    positive: NDArray[np.bool_]  # labels, (n,)
-    weight: Floats  # number of documents that each represents, (n,)
+    The columns are 1; the evidence of each classifier, its log-odds less those of the base rate;
+    indicators; `interactions` of evidence and moderators. The offset is the log-odds of the base
+    rate, or of all that is not in the columns.
+    """
+
     weight_shifts: int = 0  # number of interactions, the last columns
-
-    @property
-    def size(self) -> int:
-        """Return d, the number of coefficients."""
-        return int(self.columns.shape[1])
-
-    def take(self, rows: NDArray[np.bool_]) -> Design:
-        """Return some of the documents; the offset must be a number."""
-        return Design(
-            self.columns[rows],
-            self.offset,
-            self.positive[rows],
-            self.weight[rows],
-            self.weight_shifts,
-        )
-
-    def log_likelihood(self, points: Floats) -> Floats:
-        """Return log p(labels | coefficients) at points of shape (draws, d)."""
-        sign = np.where(self.positive, -1.0, 1.0)
-        step = max(1, BLOCK // len(sign))
-        out = np.empty(len(points))
-        for start in range(0, len(points), step):
-            against = points[start : start + step] @ self.columns.T
-            against += self.offset
-            against *= sign
-            # softplus in place: log(1 + e^x) = max(x, 0) + log(1 + e^-|x|).
-            rest = np.log1p(np.exp(-np.abs(against)))
-            np.maximum(against, 0.0, out=against)
-            against += rest
-            out[start : start + step] = -(against @ self.weight)
-        return out
-
-    def gradient(self, point: Floats) -> Floats:
-        """Return the gradient of the log likelihood at one point."""
-        chance = special.expit(self.offset + self.columns @ point)
-        return np.asarray(self.columns.T @ (self.weight * (self.positive - chance)))
-
-    def information(self, point: Floats) -> Floats:
-        """Return minus the second derivative of the log likelihood, shape (d, d)."""
-        chance = special.expit(self.offset + self.columns @ point)
-        root = np.sqrt(self.weight * chance * (1.0 - chance))
-        # Half of the matrix, of which the other half is the mirror image: half the time of a fit.
-        upper = blas.dsyrk(1.0, (self.columns * root[:, None]).T)
-        return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
 
     def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
         """
@@ -273,21 +226,6 @@ def find_mode(
         tolerance=SMALLEST_DECREMENT,
     )
     return _touching(model, *parts(joint), hessians)
-
-
-def mode_of_one(design: Design, mean: Floats, precision: Floats, start: Floats) -> Floats:
-    """Return the mode of one problem's coefficients under a Gaussian prior."""
-
-    def value(point: Floats) -> float:
-        likelihood = float(design.log_likelihood(point[None])[0])
-        return likelihood - 0.5 * float(precision @ (point - mean) ** 2)
-
-    def newton(point: Floats) -> tuple[Floats, float]:
-        slope = design.gradient(point) - precision * (point - mean)
-        step = np.linalg.solve(design.information(point) + np.diag(precision), slope)
-        return np.asarray(step, dtype=np.float64), float(slope @ step)
-
-    return climb(start, value, newton, tolerance=SMALLEST_DECREMENT)
 
 
 def _derivatives(

@@ -22,8 +22,8 @@ from bayescal.fitting.engines.multiclass.density import (
     linear_map,
 )
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, ScoredOptions, softmax, warp
-from bayescal.fitting.engines.multiclass.mode import FirstMap
-from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapHyperparameters
+from bayescal.fitting.engines.multiclass.mode import FirstMap, updated_scales
+from bayescal.fitting.engines.multiclass.prior import BLOCKS, MapHyperparameters
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
@@ -168,7 +168,10 @@ def fit_blocks(
         rate = (max(lapsed, 0.0) + a) / (documents.total + a + b)
         maps = Maps(maps.globals_, np.array([special.logit(rate)]), maps.theta)
         variance = (root**2).sum(axis=2).T
-        scale = _scales(maps.theta[0], variance, scale, least, block, design)
+        of_used = np.broadcast_to(block[:, None], design.used.shape)[design.used]
+        scale = updated_scales(
+            maps.theta[0][design.used], variance[design.used], of_used, scale, least
+        )
     root = _roots(documents.curvature(maps), scale[block], design.used)
     return NormalMaps(
         maps, scale, root, _globals_root(documents, maps, sd), max(lapsed, 0.0), documents.total
@@ -181,25 +184,6 @@ def _roots(curvature: Floats, scale: Floats, used: NDArray[np.bool_]) -> Floats:
     diagonal = np.arange(len(scale))
     precision[:, diagonal, diagonal] += np.where(used.T, scale**-2.0, 1.0)
     return np.asarray(np.swapaxes(np.linalg.inv(lower_root(precision)), 1, 2))
-
-
-def _scales(
-    theta: Floats,
-    variance: Floats,
-    scale: Floats,
-    least: Floats,
-    block: Integers,
-    design: FeatureDesign,
-) -> Floats:
-    """Return MacKay's update of the scales."""
-    new = scale.copy()
-    for k in range(scale.size):
-        mine = design.used & (block == k)[:, None]
-        if mine.any():
-            determined = max(mine.sum() - variance[mine].sum() / scale[k] ** 2, 0.0)
-            square = (theta[mine] ** 2).sum() + FREEDOM * least[k] ** 2
-            new[k] = np.sqrt(square / (determined + FREEDOM))
-    return new
 
 
 def _search(

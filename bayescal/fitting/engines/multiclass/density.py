@@ -221,7 +221,7 @@ def lapse_logit(root: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Posterior:
+class MapPosterior:
     """
     The posterior density in coordinates that a sampler moves in.
 

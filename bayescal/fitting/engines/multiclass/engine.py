@@ -12,8 +12,8 @@ from bayescal.fitting.engines.multiclass.blocks import ChunkedDocuments, fit_blo
 from bayescal.fitting.engines.multiclass.density import (
     GLOBALS,
     Likelihood,
+    MapPosterior,
     Maps,
-    Posterior,
     asymmetry_of,
 )
 from bayescal.fitting.engines.multiclass.features import (
@@ -30,7 +30,7 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
 )
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapHyperparameters
-from bayescal.inference.hamiltonian import Chains, in_two_threads, sample, split_rhat
+from bayescal.inference.hamiltonian import Chains, in_two_threads, sample
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
@@ -38,7 +38,7 @@ MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
 MOST_SCORES = 200_000  # documents times classes, and classes, for Monte Carlo chains
 MOST_CLASSES = 50
 MANY_SCORES = 50_000  # documents times classes from which threads save time
-# Trajectories after which the normal approximation is made anew where the chains are.
+# Trajectories between updates of the normal approximation.
 ADAPTATION = 20, 20  # discarded and kept
 WARMUP = 15
 ROUNDS = 3  # of draws; each further one doubles their number, while the chains disagree
@@ -50,7 +50,7 @@ CURVATURE_COUNTS = 10  # draws for each coordinate
 
 @dataclass(frozen=True)
 class MapDraws:
-    """Posterior draws of a calibration map, chain by chain."""
+    """MapPosterior draws of a calibration map, chain by chain."""
 
     design: FeatureDesign
     maps: Maps  # all draws, chain after chain
@@ -105,7 +105,7 @@ def fit_map(
 
 
 def draw_chains(
-    posterior: Posterior,
+    posterior: MapPosterior,
     mode: MapMode,
     chains: int,
     draws: int,
@@ -119,6 +119,8 @@ def draw_chains(
     two or four times as many draws every second or fourth is kept. R-hat is that of all draws: of
     few, chance alone brings that of the block scales above the limit.
     """
+    from arviz_stats.base import array_stats
+
     at = mode.point(posterior)[None, None]
     root, centre = root_of_covariance(posterior, at), at[0, 0]
     start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
@@ -133,7 +135,8 @@ def draw_chains(
         centre, more = drawn.points.mean(axis=(0, 1)), draws * int(times) - points.shape[1]
         drawn = chains_of(start, centre, root, warmup=WARMUP, draws=more)
         points = np.concatenate([points, drawn.points], axis=1)
-        rhat = float(split_rhat(posterior.folded(points)).max())
+        folded = posterior.folded(points)
+        rhat = float(np.max(array_stats.rhat(folded, chain_axis=0, draw_axis=1, method="split")))
         if rhat <= AGREEMENT:
             break
     return Chains(points[:, times - 1 :: times], drawn.accepted), rhat
@@ -176,11 +179,11 @@ class FirstFit:
 
     def posterior(
         self, log_p: Floats, label: Integers, weight: Floats | None, prior: MapHyperparameters
-    ) -> Posterior:
+    ) -> MapPosterior:
         """Return the posterior density of all parameters."""
         features = self.design.features(ScoredOptions.of(log_p, self.design.unit))
         likelihood = Likelihood(features, label, weight, self.design)
-        return Posterior.of(likelihood, self.mean, self.sd, prior, self.design.used)
+        return MapPosterior.of(likelihood, self.mean, self.sd, prior, self.design.used)
 
 
 def first_fit(
@@ -214,7 +217,7 @@ def first_fit(
     return FirstFit(first, made, mean, sd)
 
 
-def precision(posterior: Posterior, point: Floats) -> Floats:
+def precision(posterior: MapPosterior, point: Floats) -> Floats:
     """Return the expected curvature of minus the log posterior at a point, (D, D)."""
     maps = posterior.maps(point[None])
     log_scale = point[GLOBALS + 1 : posterior.first]
@@ -242,7 +245,7 @@ def precision(posterior: Posterior, point: Floats) -> Floats:
     return np.asarray(by.T @ curvature @ by + np.diag(of_prior))
 
 
-def root_of_covariance(posterior: Posterior, chains: Floats) -> Floats:
+def root_of_covariance(posterior: MapPosterior, chains: Floats) -> Floats:
     """
     Return R with R R^T the covariance that trajectories assume, (D, D).
 

@@ -9,8 +9,8 @@ from scipy import linalg, optimize, special
 from bayescal.fitting.engines.multiclass.density import (
     GLOBALS,
     Likelihood,
+    MapPosterior,
     Maps,
-    Posterior,
     lapse_logit,
     lapse_prior,
     linear_map,
@@ -111,7 +111,7 @@ class MapMode:
     maps: Maps  # one map
     scale: Floats  # of each block
 
-    def point(self, posterior: Posterior) -> Floats:
+    def point(self, posterior: MapPosterior) -> Floats:
         """Return the mode as a point of the posterior, (D,)."""
         theta = self.maps.theta.reshape(-1)[posterior.used]
         standard = theta / self.scale[posterior.block]
@@ -132,7 +132,7 @@ CONVERGED = 1e-3  # Newton decrement, in nats
 _CHOLESKY = partial(linalg.cholesky, lower=True)
 
 
-def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
+def find_mode(posterior: MapPosterior, first: FirstMap) -> MapMode:
     """
     Return the mode of the maps given the scales, and the scales by MacKay's update.
 
@@ -164,7 +164,9 @@ def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
                 break
         inverse = linalg.solve_triangular(factor, np.eye(precision.size), lower=True)
         variance = (inverse**2).sum(axis=0)[GLOBALS:]
-        new = _scales(posterior, maps, scale, variance)
+        theta = maps.theta.reshape(-1)[posterior.used]
+        new = updated_scales(theta, variance, posterior.block, scale, posterior.scales)
+        new = np.clip(new, scale / 3.0, scale * 3.0)
         change = np.abs(np.log(new / scale)).max(initial=0.0)
         scale = new
         if change < SETTLED:
@@ -172,28 +174,31 @@ def find_mode(posterior: Posterior, first: FirstMap) -> MapMode:
     return MapMode(maps, scale)
 
 
-def _scales(posterior: Posterior, maps: Maps, scale: Floats, variance: Floats) -> Floats:
-    theta = maps.theta.reshape(-1)[posterior.used]
-    new = np.empty(scale.size)
-    for k, least in enumerate(posterior.scales):
-        mine = posterior.block == k
-        determined = max(mine.sum() - variance[mine].sum() / scale[k] ** 2, 0.0)
-        square = (theta[mine] ** 2).sum() + FREEDOM * least**2
-        new[k] = np.clip(np.sqrt(square / (determined + FREEDOM)), scale[k] / 3.0, scale[k] * 3.0)
+def updated_scales(
+    theta: Floats, variance: Floats, block: Integers, scale: Floats, least: Floats
+) -> Floats:
+    """Return MacKay's update of the blocks' scales; blocks without coefficients keep theirs."""
+    new = scale.copy()
+    for k in range(scale.size):
+        mine = block == k
+        if mine.any():
+            determined = max(mine.sum() - variance[mine].sum() / scale[k] ** 2, 0.0)
+            square = (theta[mine] ** 2).sum() + FREEDOM * least[k] ** 2
+            new[k] = np.sqrt(square / (determined + FREEDOM))
     return new
 
 
-def _flat_deviation(posterior: Posterior, maps: Maps) -> Floats:
+def _flat_deviation(posterior: MapPosterior, maps: Maps) -> Floats:
     theta = maps.theta.reshape(-1)[posterior.used]
     return np.concatenate([maps.globals_[0] - posterior.mean, theta])
 
 
-def _moved(posterior: Posterior, maps: Maps, step: Floats) -> Maps:
+def _moved(posterior: MapPosterior, maps: Maps, step: Floats) -> Maps:
     theta = maps.theta + posterior.spread_out(step[None, GLOBALS:])
     return Maps(maps.globals_ + step[:GLOBALS], maps.lapse_logit, theta)
 
 
-def _line_search(posterior: Posterior, maps: Maps, step: Floats, precision: Floats) -> Maps:
+def _line_search(posterior: MapPosterior, maps: Maps, step: Floats, precision: Floats) -> Maps:
     def value(at: Maps) -> float:
         off = _flat_deviation(posterior, at)
         return float(posterior.likelihood.value(at)[0]) - 0.5 * float(precision @ off**2)
@@ -207,7 +212,7 @@ def _line_search(posterior: Posterior, maps: Maps, step: Floats, precision: Floa
     return maps
 
 
-def derivatives(posterior: Posterior, maps: Maps) -> tuple[Floats, Floats]:
+def derivatives(posterior: MapPosterior, maps: Maps) -> tuple[Floats, Floats]:
     """
     Return minus the expected second derivatives of the log likelihood of a map, and its gradient.
 
@@ -249,7 +254,7 @@ def derivatives(posterior: Posterior, maps: Maps) -> tuple[Floats, Floats]:
     return out, slope
 
 
-def _used_features(posterior: Posterior) -> Floats:
+def _used_features(posterior: MapPosterior) -> Floats:
     """Return the centred feature that each used coefficient multiplies, (P, n)."""
     design, features = posterior.likelihood.design, posterior.likelihood.features
     row, klass = np.divmod(posterior.used, posterior.shape[1])
