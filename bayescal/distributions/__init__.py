@@ -7,9 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian as AsymmetricGaussian
-    from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace as AsymmetricLaplace
-    from bayescal.distributions.hybrid import Hybrid as Hybrid
     from bayescal.distributions.topics import GroupedScores as GroupedScores
     from bayescal.distributions.transforms import Anchored as Anchored
     from bayescal.distributions.transforms import LogitBeta as LogitBeta
@@ -18,11 +15,14 @@ if TYPE_CHECKING:
     from bayescal.distributions.transforms import Standardised as Standardised
     from bayescal.distributions.transforms import of_beta as of_beta
     from bayescal.distributions.transforms import of_inverse_gamma as of_inverse_gamma
+    from bayescal.distributions.two_sided import AsymmetricGaussian as AsymmetricGaussian
+    from bayescal.distributions.two_sided import AsymmetricLaplace as AsymmetricLaplace
+    from bayescal.distributions.two_sided import Hybrid as Hybrid
 
 _MODULES = {
-    "AsymmetricGaussian": "asymmetric_gaussian",
-    "AsymmetricLaplace": "asymmetric_laplace",
-    "Hybrid": "hybrid",
+    "AsymmetricGaussian": "two_sided",
+    "AsymmetricLaplace": "two_sided",
+    "Hybrid": "two_sided",
     "LogitBeta": "transforms",
     "Anchored": "transforms",
     "GroupedScores": "topics",

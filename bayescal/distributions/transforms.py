@@ -14,7 +14,7 @@ from pymc.distributions.dist_math import betaln
 from pymc.logprob.transforms import Transform
 from pytensor.tensor.random.basic import normal, uniform
 
-from bayescal.distributions._symbolic import GraphRV, drawn, require_positive
+from bayescal.distributions.two_sided import GraphRV, drawn, require_positive
 
 NEWTON_STEPS = 16  # to twelve digits, with units up to e^30 apart
 ENOUGH = 20.0  # data that determine a member as well as its population does

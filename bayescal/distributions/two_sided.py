@@ -1,0 +1,479 @@
+"""PyMC distributions with one mode, each side of which is exponential or half a Gaussian.
+
+The tails and quantiles of all three come from their sides; the graphs keep twelve digits in both
+tails and beside the mode, and finite gradients everywhere.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.distributions.dist_math import check_icdf_parameters, check_icdf_value, check_parameters
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.shape_utils import implicit_size_from_params, rv_size_is_none
+from pymc.pytensorf import floatX, normalize_rng_param
+from pytensor.tensor.random.basic import uniform
+from pytensor.tensor.random.utils import normalize_size_param
+
+SQRT2 = math.sqrt(2.0)
+HALF_WIDTH = math.sqrt(math.pi / 2.0)  # of a Gaussian side: its mass over sigma and its height
+LOG_TWICE_STANDARD_MODE = 0.5 * math.log(2.0 / math.pi)
+
+
+def drawn(op: Any, rng: Any, size: Any, *parameters: Any) -> tuple[Any, Any]:
+    """Draw from one of pytensor's distributions in a graph."""
+    # Calling the Op returns the draws alone in pytensor 2 and warns in pytensor 3 that it will
+    # stop doing so. Its node has had the same two outputs all the time.
+    next_rng, draws = op.make_node(rng, size, *parameters).outputs
+    return next_rng, draws
+
+
+def require_positive(result, **parameters):
+    """Make ``result`` depend on the named parameters being positive."""
+    return check_parameters(result, *_conditions(parameters), msg=_message(parameters))
+
+
+def _conditions(parameters):
+    return [parameter > 0 for parameter in parameters.values()]
+
+
+def _message(parameters):
+    return ", ".join(f"{name} > 0" for name in parameters)
+
+
+class Side(NamedTuple):
+    """One side of the mode."""
+
+    unit: Any  # mean distance or sigma
+    mass: Any  # up to a factor that both sides share
+    gaussian: Any  # bool, or symbolic
+
+    def log_tail(self, distance):
+        """Return the log of the part of the side's mass beyond a distance."""
+        return self._either(log_erfc(distance / (SQRT2 * self.unit)), -distance / self.unit)
+
+    def parts(self, distance):
+        """Return the parts of the side's mass up to and beyond a distance."""
+        fall, z = -distance / self.unit, distance / (SQRT2 * self.unit)
+        return self._either(pt.erf(z), -pt.expm1(fall)), self._either(pt.erfc(z), pt.exp(fall))
+
+    def quantile(self, tail, body):
+        """Return the distance with mass ``tail`` beyond and ``body`` before it."""
+        gaussian, exponential = half_normal_quantile(tail, body), exponential_quantile(tail, body)
+        return self.unit * self._either(gaussian, exponential)
+
+    def _either(self, of_gaussian, of_exponential):
+        if isinstance(self.gaussian, bool):
+            return of_gaussian if self.gaussian else of_exponential
+        return pt.switch(self.gaussian, of_gaussian, of_exponential)
+
+
+def log_erfc(z):
+    """Return the log of erfc for z >= 0."""
+    near = z < 0.5
+    # erfcx carries the far tail, where erfc underflows; near 0 it rounds log(1 - small).
+    log_near = pt.log1p(-pt.erf(pt.switch(near, z, 0.0)))
+    return pt.switch(near, log_near, pt.log(pt.erfcx(z)) - z**2)
+
+
+def half_normal_quantile(tail, body):
+    """Return the number of sigmas with mass ``tail`` beyond and ``body`` before it."""
+    near = body < 0.5
+    # erfcinv(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
+    z_near = pt.erfinv(pt.switch(near, body, 0.0))
+    return SQRT2 * pt.switch(near, z_near, pt.erfcinv(tail))
+
+
+def exponential_quantile(tail, body):
+    """Return the number of mean distances with mass ``tail`` beyond and ``body`` before it."""
+    near = body < 0.5
+    # log(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
+    distance_near = -pt.log1p(-pt.switch(near, body, 0.0))
+    return pt.switch(near, distance_near, -pt.log(tail))
+
+
+def log_below(value, theta, left, right):
+    """Return the log of P(X <= value), given the mode and the sides."""
+    deviation = value - theta
+    below = deviation <= 0
+    # Each branch sees the mode where the other one is taken: neither overflows.
+    mass_left, mass_right = left.mass, right.mass
+    log_left = left.log_tail(pt.switch(below, -deviation, 0.0)) - pt.log1p(mass_right / mass_left)
+    body, tail = right.parts(pt.switch(below, 0.0, deviation))
+    mass_after = mass_right / (mass_left + mass_right) * tail
+    near = mass_after > 0.5
+    # Close to the mode 1 - mass_after cancels if the left side is thin: add up what lies before.
+    # Far from it the sum rounds to 1, and only what lies after is known accurately.
+    log_near = pt.log((mass_left + mass_right * body) / (mass_left + mass_right))
+    log_far = pt.log1p(-pt.switch(near, 0.0, mass_after))
+    return pt.switch(below, log_left, pt.switch(near, log_near, log_far))
+
+
+def split(q, left, right):
+    """Find the side on which quantile ``q`` lies, and the tail and the body of that side."""
+    share_left, share_right = left / (left + right), right / (left + right)
+    # The maximum keeps rewrites from reordering the second difference below into
+    # (share_right + q) - 1, which rounds a thin right side away.
+    complement = pt.maximum(1.0 - q, 0.0)
+    past_mode = pt.switch(q < 0.5, q - share_left, share_right - complement)
+    below = past_mode <= 0
+    share = pt.switch(below, share_left, share_right)
+    tail = pt.switch(below, q, complement) / share
+    # Not abs(past_mode): its gradient vanishes at the mode, which is the median if left == right.
+    body = pt.switch(below, -past_mode, past_mode) / share
+    return below, tail, body
+
+
+class GraphRV(SymbolicRandomVariable):
+    """Draws by a graph of other draws, which subclasses define as ``graph``."""
+
+    @classmethod
+    def graph(cls, rng, size, *params):
+        """Return the generator after the draws, and draws of shape ``size``."""
+        raise NotImplementedError
+
+    @classmethod
+    def rv_op(cls, *params, size=None, rng=None):
+        """Build the graph of draws of shape ``size``."""
+        # Integer parameters of few bits would be divided in single precision.
+        parameters = [floatX(pt.as_tensor(param)) for param in params]
+        rng = normalize_rng_param(rng)
+        size = normalize_size_param(size)
+        if rv_size_is_none(size):
+            size = implicit_size_from_params(*parameters, ndims_params=cls.ndims_params)
+        inputs = [rng, size, *parameters]
+        return cls(inputs=inputs, outputs=[*cls.graph(rng, size, *parameters)])(*inputs)
+
+
+class TwoSidedRV(GraphRV):
+    """Draws by inversion of the distribution function of two sides."""
+
+    extended_signature = "[rng],[size],(),(),()->[rng],()"
+    positive: tuple[str, str]  # names of the parameters after the mode
+
+    @staticmethod
+    def sides(*parameters):
+        """Return the left and the right side of the parameters after the mode."""
+        raise NotImplementedError
+
+    @staticmethod
+    def log_density(value, theta, *parameters):
+        """Return the log density; parameters are not checked."""
+        raise NotImplementedError
+
+    @classmethod
+    def log_below(cls, value, theta, *parameters):
+        """Return the log of P(X <= value)."""
+        return log_below(value, theta, *cls.sides(*parameters))
+
+    @classmethod
+    def log_above(cls, value, theta, *parameters):
+        """Return the log of P(X > value)."""
+        left, right = cls.sides(*parameters)
+        # The upper tail of X is the lower tail of -X: no 1 - cdf, so nothing cancels.
+        return log_below(-value, -theta, right, left)
+
+    @classmethod
+    def ppf(cls, q, theta, *parameters):
+        """Return the quantile function."""
+        left, right = cls.sides(*parameters)
+        below, tail, body = split(q, left.mass, right.mass)
+        return theta + pt.switch(below, -left.quantile(tail, body), right.quantile(tail, body))
+
+    @classmethod
+    def graph(cls, rng, size, *params):
+        """Draw quantiles at uniform levels."""
+        next_rng, q = drawn(uniform, rng, size, 0.0, 1.0)
+        # 0, and in single precision 1, do come up; no draw may be infinite.
+        rounding = np.finfo(q.dtype).epsneg
+        return next_rng, cls.ppf(pt.clip(q, rounding / 2, 1 - rounding), *params)
+
+
+def methods_of(rv_type: type[TwoSidedRV]) -> tuple[Any, ...]:
+    """Return support_point, logp, logcdf, logccdf and icdf, as PyMC's classes define them."""
+
+    def checked(function):
+        def method(value, theta, *parameters):
+            result = function(value, theta, *parameters)
+            if len(parameters) == 3:
+                result = check_parameters(result, _is_facing(parameters[2]), msg=FACING)
+            named = dict(zip(rv_type.positive, parameters[:2], strict=True))
+            return require_positive(result, **named)
+
+        return method
+
+    def support_point(rv, size, theta, *parameters):
+        """Return the mode, where chains start."""
+        return pt.full(size, theta)
+
+    def icdf(value, theta, *parameters):
+        """Return the quantile function; nan where ``value`` is no probability."""
+        result = rv_type.ppf(value, theta, *parameters)
+        if len(parameters) == 3:
+            result = check_icdf_parameters(result, _is_facing(parameters[2]), msg=FACING)
+        named = dict(zip(rv_type.positive, parameters[:2], strict=True))
+        result = check_icdf_value(result, value)
+        return check_icdf_parameters(result, *_conditions(named), msg=_message(named))
+
+    logs = (rv_type.log_density, rv_type.log_below, rv_type.log_above)
+    return (support_point, *map(checked, logs), icdf)
+
+
+FACING = "facing is 1 or -1"
+
+
+def _is_facing(facing):
+    return pt.eq(pt.abs(facing), 1.0)
+
+
+class AsymmetricLaplaceRV(TwoSidedRV):
+    """Draws from the asymmetric Laplace distribution."""
+
+    name = "asymmetric_laplace"
+    _print_name = ("AsymmetricLaplace", "\\operatorname{AsymmetricLaplace}")
+    positive = ("beta", "gamma")
+
+    @staticmethod
+    def sides(beta, gamma):
+        """Return two exponential sides."""
+        return Side(1.0 / beta, gamma, False), Side(1.0 / gamma, beta, False)
+
+    @staticmethod
+    def log_density(value, theta, beta, gamma):
+        """Return the log density; parameters are not checked."""
+        deviation = value - theta
+        # Switching on the rate, not on the log density, keeps every gradient finite.
+        slope = pt.switch(deviation <= 0, beta, -gamma)
+        return slope * deviation - pt.log(1.0 / beta + 1.0 / gamma)
+
+
+class AsymmetricLaplace(pm.Continuous):
+    r"""Two exponentials back to back, with a rate of its own on either side of the mode.
+
+    .. math::
+
+        f(x) = \frac{\beta\gamma}{\beta + \gamma}
+            \begin{cases}
+                e^{-\beta(\theta - x)} & x \le \theta \\
+                e^{-\gamma(x - \theta)} & x > \theta
+            \end{cases}
+        \qquad
+        P(X \le \theta) = \frac{\gamma}{\beta + \gamma}
+
+    ========  =======================================
+    Support   :math:`x \in \mathbb{R}`
+    Mode      :math:`\theta`
+    Mean      :math:`\theta + 1/\gamma - 1/\beta`
+    Variance  :math:`1/\beta^2 + 1/\gamma^2`
+    ========  =======================================
+
+    Parameters
+    ----------
+    theta : tensor_like of float
+        Mode.
+    beta : tensor_like of float
+        Inverse scale left of the mode (beta > 0).
+    gamma : tensor_like of float
+        Inverse scale right of the mode (gamma > 0).
+
+    Notes
+    -----
+    ``pymc.AsymmetricLaplace(mu=theta, b=sqrt(beta * gamma), kappa=sqrt(gamma / beta))`` has the
+    same density; it has neither distribution nor quantile function.
+
+    References
+    ----------
+    P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
+    Estimates", SIGIR 2003, section on asymmetric densities.
+
+    Examples
+    --------
+    Half of the left side's rate puts twice the right side's mass there:
+
+    >>> import pymc as pm
+    >>> scores = AsymmetricLaplace.dist(theta=1.0, beta=0.5, gamma=1.0)
+    >>> round(float(pm.logp(scores, 1.0).exp().eval()), 4)
+    0.3333
+    >>> round(float(pm.logcdf(scores, 1.0).exp().eval()), 4)
+    0.6667
+    """
+
+    rv_type = AsymmetricLaplaceRV
+    rv_op = AsymmetricLaplaceRV.rv_op
+    support_point, logp, logcdf, logccdf, icdf = methods_of(AsymmetricLaplaceRV)
+
+    @classmethod
+    def dist(cls, theta: Any, beta: Any, gamma: Any, **kwargs: Any) -> Any:
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
+        return super().dist([theta, beta, gamma], **kwargs)
+
+
+class AsymmetricGaussianRV(TwoSidedRV):
+    """Draws from the asymmetric Gaussian distribution."""
+
+    name = "asymmetric_gaussian"
+    _print_name = ("AsymmetricGaussian", "\\operatorname{AsymmetricGaussian}")
+    positive = ("sigma_left", "sigma_right")
+
+    @staticmethod
+    def sides(sigma_left, sigma_right):
+        """Return two Gaussian sides."""
+        return Side(sigma_left, sigma_left, True), Side(sigma_right, sigma_right, True)
+
+    @staticmethod
+    def log_density(value, theta, sigma_left, sigma_right):
+        """Return the log density; parameters are not checked."""
+        deviation = value - theta
+        # Switching on the scale, not on the log density, keeps every gradient finite.
+        sigma = pt.switch(deviation <= 0, sigma_left, sigma_right)
+        log_mode = LOG_TWICE_STANDARD_MODE - pt.log(sigma_left + sigma_right)
+        return log_mode - 0.5 * (deviation / sigma) ** 2
+
+
+class AsymmetricGaussian(pm.Continuous):
+    r"""Two half-normals back to back, with a scale of its own on either side of the mode.
+
+    .. math::
+
+        f(x) = \frac{2}{\sqrt{2\pi}\,(\sigma_l + \sigma_r)}
+            \begin{cases}
+                e^{-(x - \theta)^2 / (2 \sigma_l^2)} & x \le \theta \\
+                e^{-(x - \theta)^2 / (2 \sigma_r^2)} & x > \theta
+            \end{cases}
+        \qquad
+        P(X \le \theta) = \frac{\sigma_l}{\sigma_l + \sigma_r}
+
+    ========  ================================================================
+    Support   :math:`x \in \mathbb{R}`
+    Mode      :math:`\theta`
+    Mean      :math:`\theta + \sqrt{2/\pi}\,(\sigma_r - \sigma_l)`
+    Variance  :math:`(1 - 2/\pi)(\sigma_r - \sigma_l)^2 + \sigma_l \sigma_r`
+    ========  ================================================================
+
+    Parameters
+    ----------
+    theta : tensor_like of float
+        Mode.
+    sigma_left : tensor_like of float
+        Scale left of the mode (sigma_left > 0).
+    sigma_right : tensor_like of float
+        Scale right of the mode (sigma_right > 0).
+
+    References
+    ----------
+    P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
+    Estimates", SIGIR 2003, section on asymmetric densities.
+
+    Examples
+    --------
+    Twice the right side's scale puts twice its mass on the left:
+
+    >>> import pymc as pm
+    >>> scores = AsymmetricGaussian.dist(theta=1.0, sigma_left=2.0, sigma_right=1.0)
+    >>> round(float(pm.logp(scores, 1.0).exp().eval()), 4)
+    0.266
+    >>> round(float(pm.logcdf(scores, 1.0).exp().eval()), 4)
+    0.6667
+    """
+
+    rv_type = AsymmetricGaussianRV
+    rv_op = AsymmetricGaussianRV.rv_op
+    support_point, logp, logcdf, logccdf, icdf = methods_of(AsymmetricGaussianRV)
+
+    @classmethod
+    def dist(cls, theta: Any, sigma_left: Any, sigma_right: Any, **kwargs: Any) -> Any:
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
+        return super().dist([theta, sigma_left, sigma_right], **kwargs)
+
+
+class HybridRV(TwoSidedRV):
+    """Draws from the hybrid distribution."""
+
+    name = "hybrid"
+    extended_signature = "[rng],[size],(),(),(),()->[rng],()"
+    _print_name = ("Hybrid", "\\operatorname{Hybrid}")
+    positive = ("rate", "sigma")
+
+    @staticmethod
+    def sides(rate, sigma, facing):
+        """Return a Gaussian and an exponential side, in the order of ``facing``."""
+        length, mass = 1.0 / rate, HALF_WIDTH * sigma
+
+        def side(gaussian):
+            return Side(
+                pt.switch(gaussian, sigma, length), pt.switch(gaussian, mass, length), gaussian
+            )
+
+        gaussian_left = facing > 0
+        return side(gaussian_left), side(pt.invert(gaussian_left))
+
+    @staticmethod
+    def log_density(value, theta, rate, sigma, facing):
+        """Return the log density; parameters are not checked."""
+        forward = facing * (value - theta)
+        faced = forward > 0
+        # Each side sees the mode where the other one is taken: neither overflows.
+        fall = rate * pt.switch(faced, forward, 0.0)
+        fall += 0.5 * (pt.switch(faced, 0.0, forward) / sigma) ** 2
+        return -pt.log(1.0 / rate + HALF_WIDTH * sigma) - fall
+
+
+class Hybrid(pm.Continuous):
+    r"""An exponential on the side that faces the other class, half a Gaussian on the outer side.
+
+    .. math::
+
+        f(x) = \frac{1}{1/\lambda + \sigma\sqrt{\pi/2}}
+            \begin{cases}
+                e^{-\lambda d} & d > 0 \\
+                e^{-d^2 / (2 \sigma^2)} & d \le 0
+            \end{cases}
+        \qquad
+        d = \pm (x - \theta)
+
+    ========  ==============================================================================
+    Support   :math:`x \in \mathbb{R}`
+    Mode      :math:`\theta`
+    Mean      :math:`\theta \pm (1/\lambda^2 - \sigma^2) / (1/\lambda + \sigma\sqrt{\pi/2})`
+    ========  ==============================================================================
+
+    Parameters
+    ----------
+    theta : tensor_like of float
+        Mode.
+    rate : tensor_like of float
+        Inverse scale of the exponential side (rate > 0).
+    sigma : tensor_like of float
+        Scale of the Gaussian side (sigma > 0).
+    facing : tensor_like of float
+        1 if the exponential side is the right one, for negatives, which lie below positives;
+        -1 if it is the left one, for positives.
+
+    References
+    ----------
+    P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
+    Estimates", SIGIR 2003, future work.
+
+    Examples
+    --------
+    Mirror images:
+
+    >>> import pymc as pm
+    >>> right = Hybrid.dist(theta=0.0, rate=1.0, sigma=1.0)
+    >>> left = Hybrid.dist(theta=0.0, rate=1.0, sigma=1.0, facing=-1)
+    >>> round(float(pm.logp(right, 2.0).exp().eval()), 4)
+    0.0601
+    >>> round(float(pm.logp(left, -2.0).exp().eval()), 4)
+    0.0601
+    """
+
+    rv_type = HybridRV
+    rv_op = HybridRV.rv_op
+    support_point, logp, logcdf, logccdf, icdf = methods_of(HybridRV)
+
+    @classmethod
+    def dist(cls, theta: Any, rate: Any, sigma: Any, facing: Any = 1.0, **kwargs: Any) -> Any:
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
+        return super().dist([theta, rate, sigma, facing], **kwargs)
