@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import combine
-from bayescal.fitting.curves.end_levels import read_levels
+from bayescal.fitting.curves.combined_draws import combine, read_levels
 from bayescal.fitting.engines import combination as engine
 from bayescal.fitting.engines.monotone.engine import (
     LaplaceFits,
