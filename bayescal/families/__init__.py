@@ -94,7 +94,7 @@ from collections import UserDict
 
 from bayescal.families._family import (
     Family,
-    Fit,
+    FamilyFit,
     ScaleFloor,
     ScaleFloorOption,
     automatic_floor,
@@ -149,7 +149,7 @@ FAMILIES = _Registry(
 __all__ = [
     "FAMILIES",
     "Family",
-    "Fit",
+    "FamilyFit",
     "ScaleFloor",
     "ScaleFloorOption",
     "asymmetric_gaussian",

@@ -66,7 +66,7 @@ class ScaleFloor:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FamilyFit:
     """
     A maximum-likelihood fit.
 
@@ -220,7 +220,7 @@ class Family:
         *,
         candidates: str = "exact",
         scale_floor: ScaleFloorOption = "auto",
-    ) -> Fit:
+    ) -> FamilyFit:
         """
         Return the exact maximum of the likelihood; `bayescal.families` has each family's formulas.
 
@@ -240,7 +240,7 @@ class Family:
 
         Returns
         -------
-        Fit
+        FamilyFit
             Parameters, log-likelihood and the floor.
 
         Raises
@@ -379,12 +379,12 @@ class SidesFit:
     below: tuple[bool, bool] = (False, False)
 
 
-def _as_fit(family: Family, best: SidesFit, total: float, scale_floor: ScaleFloor) -> Fit:
+def _as_fit(family: Family, best: SidesFit, total: float, scale_floor: ScaleFloor) -> FamilyFit:
     values = family.from_sides(best.theta, best.left, best.right)
     low = {k for k, is_below in zip(family.by_side[1:], best.below, strict=True) if is_below}
     acted = tuple(family.parameters[k] for k in sorted(low))
     parameters = dict(zip(family.parameters, values, strict=True))
-    return Fit(
+    return FamilyFit(
         parameters,
         best.log_likelihood,
         total,

@@ -3,7 +3,14 @@
 import math
 from dataclasses import dataclass
 
-from bayescal.families import FAMILIES, Family, Fit, ScaleFloor, ScaleFloorOption, automatic_floor
+from bayescal.families import (
+    FAMILIES,
+    Family,
+    FamilyFit,
+    ScaleFloor,
+    ScaleFloorOption,
+    automatic_floor,
+)
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import class_prior, log_odds
 from bayescal.support.validation import Floats
@@ -18,15 +25,15 @@ class ClassFits:
     ----------
     family : Family
         The densities.
-    negative, positive : Fit
+    negative, positive : FamilyFit
         The fit of each class's scores.
     prior : float
         Smoothed share of positives, (n_+ + 1)/(n + 2).
     """
 
     family: Family
-    negative: Fit
-    positive: Fit
+    negative: FamilyFit
+    positive: FamilyFit
     prior: float
 
     def log_odds(self, scores: Floats) -> Floats:
@@ -51,7 +58,7 @@ def fit_classes(
 ) -> ClassFits:
     """Fit both classes by maximum likelihood."""
 
-    def fit(positive: bool) -> Fit:
+    def fit(positive: bool) -> FamilyFit:
         floor = scale_floor
         if scale_floor == "auto":
             floor = automatic_floor(data.own_units[1], data.total(positive))
@@ -68,7 +75,7 @@ def without_densities(data: BinaryScores) -> ClassFits:
     family = FAMILIES["laplace"]
     unknown = dict.fromkeys(family.parameters, math.nan)
     negative, positive = (
-        Fit(unknown, math.nan, data.total(klass), ScaleFloor("off", 0.0, ()))
+        FamilyFit(unknown, math.nan, data.total(klass), ScaleFloor("off", 0.0, ()))
         for klass in (False, True)
     )
     return ClassFits(family, negative, positive, class_prior(data.total(True), data.total()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayescal.families import FAMILIES, Family, Fit, side_units
+from bayescal.families import FAMILIES, Family, FamilyFit, side_units
 from bayescal.families.draws import density_draws, raw_shapes
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.class_draws import ClassDraws
@@ -207,11 +207,11 @@ def rows_of_classes(
             yield (label, name), mle, draws
 
 
-def _parameters_of(fit: Fit) -> dict[str, dict[str, Any]]:
+def _parameters_of(fit: FamilyFit) -> dict[str, dict[str, Any]]:
     return {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
 
 
-def _shape_of_fit(family: Family, fit: Fit) -> dict[str, dict[str, Any]]:
+def _shape_of_fit(family: Family, fit: FamilyFit) -> dict[str, dict[str, Any]]:
     """Return mode and widths of a fit, which draws of other families and warps have too."""
     sides = np.stack(family.sides(*map(np.atleast_1d, fit.parameters.values())))
     one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
@@ -220,7 +220,7 @@ def _shape_of_fit(family: Family, fit: Fit) -> dict[str, dict[str, Any]]:
     return {name: _mle(fit, parameter, value) for parameter, name, value in shapes}
 
 
-def _mle(fit: Fit, parameter: str, value: float) -> dict[str, Any]:
+def _mle(fit: FamilyFit, parameter: str, value: float) -> dict[str, Any]:
     return {
         "mle": value,
         "guard": fit.scale_floor.name if parameter in fit.scale_floor.acted else "",

@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.families import FAMILIES, Fit, ScaleFloor
+from bayescal.families import FAMILIES, FamilyFit, ScaleFloor
 from bayescal.fitting.covariates import GROUP as COVARIATES
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
@@ -188,10 +188,10 @@ def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
     return xr.Dataset(variables, {"klass": list(KLASS)}, attrs)
 
 
-def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
+def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> FamilyFit:
     # Variables, not arrays with coordinates: every fit pays for this.
     values = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
-    return Fit(
+    return FamilyFit(
         parameters={name: float(values[name]) for name in names},
         # Results of topics keep neither this nor the floor.
         log_likelihood=float(values.get("log_likelihood", np.nan)),
