@@ -88,7 +88,7 @@ def fold_of(splits: list[Split]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 @dataclass(frozen=True)
-class Ends:
+class FiniteEnds:
     """
     Finite substitutes for minus and plus infinity, for each column of scores.
 
@@ -99,7 +99,7 @@ class Ends:
     high: Floats  # (columns,)
 
     @classmethod
-    def of(cls, scores: Floats) -> Ends:
+    def of(cls, scores: Floats) -> FiniteEnds:
         """Return the substitutes for scores to learn from, shape (n, columns)."""
         return cls(*infinite_as(scores))
 
@@ -184,7 +184,7 @@ class Members:
     indicators: Any  # Fitted
     target: Target  # The binary problem
     # Where infinite scores stand; None while the scores to combine by are not known yet
-    ends: Ends | None = None
+    ends: FiniteEnds | None = None
 
     def inputs(self, features: Any, part: Split | None = None) -> Inputs:
         """Return the inputs of documents."""
@@ -339,7 +339,7 @@ def _gather(
     order = np.argsort(np.concatenate([held for _, held in problem.splits]))
     scores = np.concatenate([part.scores for part in parts])[order]
     indicators = np.concatenate([part.indicators for part in parts])[order]
-    ends = Ends.of(scores)
+    ends = FiniteEnds.of(scores)
     positive = problem.any_documents.target.positive[rows, 0]
     own = None if weight is None else weight[rows]
     labelled = Labelled(Inputs(ends.finite(scores), indicators), positive, own, fold)

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.report.rendering import numbers
-from bayescal.report.topic import Asked
+from bayescal.report.topic import ReadingGoal
 from bayescal.support.validation import Floats
 
 # Whether the probabilities are right, by held-out documents.
@@ -223,7 +223,7 @@ class TopicRow:
     verdict: str  # problems of its scores and draws; empty without any
 
 
-def choice_columns(asked: Asked) -> tuple[str, ...]:
+def choice_columns(asked: ReadingGoal) -> tuple[str, ...]:
     """Return the headings of what a user decides by."""
     where = "where the probability is ½" if asked.threshold is None else "asked for"
     wanted = f"{100.0 * asked.recall:g} % recall"

@@ -21,7 +21,7 @@ from bayescal.fitting.problems.problem import (
 from bayescal.report import answer as answers
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
 from bayescal.report.rendering import describe_model, describe_run, page_words, unpacked, write_page
-from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
+from bayescal.report.topic import PRIORS, ReadingGoal, Size, describe_topic
 from bayescal.support.files import check_target
 from bayescal.support.validation import check_flag, check_fraction
 
@@ -145,7 +145,7 @@ def gather(
     if likelihood_ratio and not held_out:
         raise ValueError("likelihood_ratio=True needs test: LRs of held-out comparisons.")
     fitted = _fitted(problems, first, fitted)
-    asked = Asked(_internal(threshold, first), recall, level)
+    asked = ReadingGoal(_internal(threshold, first), recall, level)
     seen = Totals()
     topics: list[dict[str, Any]] = []
     rows: list[answers.TopicRow] = []

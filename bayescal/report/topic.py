@@ -191,7 +191,7 @@ OF = "population"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadingGoal:
     """Settings of the table of thresholds in a report."""
 
     # A score, on the scale that the calibration works on; documents of it and above are taken. None
@@ -202,7 +202,12 @@ class Asked:
 
 
 def describe_selection(
-    problem: FittedProblem, x: Floats, share: Floats, test: HeldOut | None, asked: Asked, size: Size
+    problem: FittedProblem,
+    x: Floats,
+    share: Floats,
+    test: HeldOut | None,
+    asked: ReadingGoal,
+    size: Size,
 ) -> dict[str, Any]:
     """
     Return precision and recall at a threshold, and the threshold for a recall, with intervals.
@@ -282,7 +287,7 @@ DENSITY_DRAWS = 12
 
 
 def describe_topic(
-    problem: FittedProblem, test: HeldOut | None, asked: Asked, size: Size
+    problem: FittedProblem, test: HeldOut | None, asked: ReadingGoal, size: Size
 ) -> dict[str, Any]:
     """Return the page's data of a topic."""
     x, level = nodes_of(problem, size.nodes), asked.level

@@ -28,7 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bayescal.calibrators.classifier.raw_scores import raw_scores
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.combiners.voting import Combined, Combiner
-from bayescal.combining.nested import Ends, Inputs, Labelled
+from bayescal.combining.nested import FiniteEnds, Inputs, Labelled
 from bayescal.support.validation import Floats
 from bayescal.text.word_models import DecisionTree
 
@@ -58,9 +58,9 @@ class Stacked(Combined):
     cross_validated: Floats = field(repr=False)
 
     @cached_property
-    def ends(self) -> Ends:
+    def ends(self) -> FiniteEnds:
         """Return where infinite scores stand, which probabilities of 0 and 1 have."""
-        return Ends.of(self.cross_validated[:, None])
+        return FiniteEnds.of(self.cross_validated[:, None])
 
     @property
     def held_out(self) -> Floats:
