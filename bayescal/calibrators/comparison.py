@@ -38,14 +38,10 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """
-    One posterior: log P_k(y_i|s_i) and the log likelihood that its draws have seen of document i.
+    """The posterior of one part of a calibrator."""
 
-    Both of shape (draws, documents); `seen` is None where nothing was fitted.
-    """
-
-    log_score: Floats
-    seen: Floats | None
+    log_score: Floats  # (draws, documents): log P_k(y_i|s_i)
+    seen: Floats | None  # Same shape: the document's term in the fitted log likelihood; None if none
     weight: float
 
 
@@ -53,36 +49,32 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
     """
     Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
 
-    Every label is predicted from its score without itself, by weighing draws with the inverse of
-    what they saw of the document: of class densities p(s_i, y_i), of log-odds fits P(y_i|s_i).
-    The score is that of the label alone, so families of either kind compare.
+    Draws predict each label from its score with the inverse of the document's likelihood as
+    weight: p(s_i, y_i) for class densities, P(y_i|s_i) for log-odds fits. Only labels are scored,
+    so both kinds compare. A combination is scored as a mixture with its weights taken as given.
 
     Parameters
     ----------
     calibrator : ScoreCalibrator or MulticlassCalibrator
         Fitted with a posterior, without sample weights.
     draws : int
-        At most so many posterior draws, evenly chosen.
+        Largest number of posterior draws, evenly chosen.
 
     Returns
     -------
     arviz_stats.ELPDData
-        elpd, its standard error se, elpd_i, pareto_k, for `arviz_stats.compare` and plots. Pareto k
-        above `good_k` means that a document's score is not to be trusted; arviz-stats warns.
+        elpd, its standard error se, elpd_i, pareto_k, for `arviz_stats.compare` and plots. Scores
+        of documents whose Pareto k exceeds `good_k` are unreliable; arviz-stats warns.
 
     Raises
     ------
     ValueError
-        If there is no posterior, or documents were weighted, which PSIS-LOO has no place for.
+        If there is no posterior, or documents were weighted, which PSIS-LOO does not support.
 
     Warns
     -----
     ConvergenceWarning
-        If the draws of any part are not to be trusted; see `diagnostics_`.
-
-    Notes
-    -----
-    The combination is scored as the mixture that it is, its weights taken as given.
+        If the draws of any part are unreliable; see `diagnostics_`.
 
     References
     ----------
@@ -118,7 +110,7 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
     estimate = arviz_stats.loo(
         tree, pointwise=True, var_name="label", reff=1.0, log_weights=log_weight, pareto_k=k
     )
-    # arviz-stats would count all draws alike, whatever the weight of their part.
+    # arviz-stats ignores the weights of the parts.
     each = [special.logsumexp(part.log_score, axis=0) for part in parts]
     share = [[part.weight / part.log_score.shape[0]] for part in parts]
     estimate.p = float(special.logsumexp(each, axis=0, b=share).sum() - estimate.elpd)
@@ -141,9 +133,8 @@ def compare_calibrators(
     Returns
     -------
     pandas.DataFrame
-        `arviz_stats.compare`: a row a calibrator, best first, with elpd, the difference to the
-        best, its standard error and stacking weights; and pareto_k, in words whether the estimates
-        can be trusted.
+        The table of `arviz_stats.compare`, best calibrator first: elpd, difference to the best, its
+        standard error and stacking weights; and pareto_k, a verdict on the estimates in words.
 
     Raises
     ------
@@ -182,7 +173,7 @@ def _labels(calibrator: AnyCalibrator) -> NDArray[Any]:
 
 
 def _in_words(estimate: Any) -> str:
-    """Return whether leave-one-out estimates can be trusted, by their Pareto k."""
+    """Return a verdict on leave-one-out estimates by their Pareto k."""
     k, good = np.asarray(estimate.pareto_k), float(estimate.good_k)
     if (bad := int((k > good).sum())) == 0:
         return "good for all documents"
@@ -226,7 +217,7 @@ def _parts(curves: Posterior, data: BinaryScores) -> list[_Part]:
     rate, base = curves.mean_lapse
     parts = [_part(part, data, (1.0 - rate) * float(w)) for part, w in weighed if w > 0.0]
     if rate > 0.0:
-        # Lapses are one more member of the mixture: the base rate, which no label sways.
+        # Lapses are a further member of the mixture: the base rate, independent of any label.
         of_label = stacking.log_scores(special.logit(base), data.positive)
         parts.append(_Part(np.tile(of_label, (curves.size, 1)), None, rate))
     return parts
@@ -238,12 +229,12 @@ def _part(curves: Posterior, data: BinaryScores, weight: float) -> _Part:
 
 
 def _smooth(part: _Part) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return the log weights of a part's draws, their sum its weight, and Pareto k."""
+    """Return the log weights of a part's draws, which sum to the part's weight, and Pareto k."""
     if part.seen is None:
         log_weight = np.full_like(part.log_score, -np.log(part.log_score.shape[0]))
         k = np.full(part.log_score.shape[1], -np.inf)
     else:
-        # The same as arviz-stats's psislw, all documents at once.
+        # arviz-stats's psislw, for all documents at once.
         rows, k = smooth(-part.seen.T)
         log_weight = rows.T
     return _labelled(log_weight + np.log(part.weight)), xr.DataArray(k, dims="document")
@@ -257,7 +248,7 @@ def _labelled(values: Floats) -> xr.DataArray:
 
 
 class PairedSigns(NamedTuple):
-    """On how many documents each method lost less, ties, and the sign test's two-sided p-value."""
+    """Documents on which each method has the lower loss, ties, and the two-sided p-value."""
 
     a_wins: int
     b_wins: int
@@ -311,7 +302,7 @@ class PairedDifference:
     level : float
         Probability of the interval.
     share_better : float
-        Share of resamples in which A loses less; half of those in which neither does.
+        Share of resamples in which A loses less; ties count half.
     method : str
         "bootstrap of documents" or "bootstrap of groups".
     """
@@ -347,12 +338,12 @@ def paired_bootstrap(
     resamples : int
         How often documents are drawn with replacement.
     groups : array-like of shape (n,), optional
-        What each loss belongs to, a document with many topics or a topic with many documents:
-        groups are drawn whole, for their losses go together.
+        The group of each loss, such as a document with many topics: losses within a group are
+        dependent, so that groups are drawn whole.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for, as if each were repeated; a group stays one group.
+        Number of documents that each counts for, as if repeated; a group stays one group.
     inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled: it is one document, whatever that is.
+        The probability that the document was labelled; it still counts as one document.
     rng : int, Generator, RandomState or None
         Chooses the documents.
 

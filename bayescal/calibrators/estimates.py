@@ -30,16 +30,16 @@ def compare_estimates(
     Parameters
     ----------
     calibrators : mapping of str to ScoreCalibrator
-        Fitted, of parts with parameters of the same names, in raw score units.
+        Fitted calibrators, whose parameters are in raw score units.
     level : float
         Posterior probability of the equal-tailed intervals.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each class and parameter. The columns of a calibrator are estimate, which is
-        maximum likelihood, the posterior mode or the posterior median, and where there is a
-        posterior lower and upper. A parameter that a fit does not have is nan.
+        A row for each class and parameter. Each calibrator has a column estimate (maximum
+        likelihood, posterior mode or posterior median), and with a posterior lower and upper. A
+        parameter that a fit does not have is nan.
 
     Raises
     ------
@@ -86,20 +86,19 @@ def compare_with_closed_form(
     """
     Return the posterior mode of a program under flat priors beside a closed form, by class.
 
-    Under flat priors, over the support that the program's own priors have, the mode is maximum
-    likelihood. It is searched for through PyMC, without the closed form: differences beyond a
-    search's accuracy, about 1e-4 of the scores' spread, are a mistake in the density, the closed
-    form, or the meaning of a parameter; or the maximum is not one point, such as the median of two
-    scores.
+    Under flat priors, over the support of the program's own priors, the mode is maximum likelihood.
+    PyMC searches for it without the closed form: differences beyond the search's accuracy, about
+    1e-4 of the scores' spread, reveal a mistake in the density, the closed form, or the meaning of
+    a parameter, or a maximum that is not unique, such as the median of two scores.
 
     Parameters
     ----------
     program : Program or Density
         A model with `log_density` and parameters by class (dims "klass").
     closed_form : callable
-        Takes the scores of one class, (n,), in the program's units, and returns the maximum
-        likelihood estimate of each parameter by its name. Of a `Density` these units are
-        (score - m)/S, with the robust centre m and spread S of all scores.
+        Maps the scores of one class, (n,), in the program's units, to the maximum likelihood
+        estimates by parameter name. A `Density` has the units (score - m)/S, with the robust centre
+        m and spread S of all scores.
     scores, labels : array-like of shape (n,)
         As for `ScoreCalibrator.fit`.
     random_state : int, Generator, RandomState or None

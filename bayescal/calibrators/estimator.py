@@ -58,8 +58,7 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         FileNotFoundError
             If the folder of `path` does not exist.
         ValueError
-            If a parameter cannot be written to a file, such as a function among the options of a
-            sampler.
+            If a parameter cannot be written, such as a function among a sampler's options.
         """
         return self._fit.save(path)
 
@@ -105,22 +104,13 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         path : str or Path
             Where to write the file.
         test : DataFrame or tuple of arrays, optional
-            Held-out documents, by which the report judges the probabilities: columns score and
-            label (and topic), or arrays in this order. For several classes (scores, labels).
+            Held-out documents that test the probabilities: columns score and label (and topic), or
+            arrays in this order. For several classes (scores, labels).
         fitted : DataFrame or tuple, optional
-            The documents fitted, in the same form, for a calibrator of topics, which does not keep
-            them: they make histograms and expected costs.
-        collection : array-like, DataFrame or tuple, optional
-            Scores of unlabelled documents to read from; see `bayescal.report.write_report`.
-        level : float
-            Posterior probability of the bands at each score.
-        threshold, recall
-            A score to judge as a threshold, and a recall to reach; see
-            `bayescal.report.write_report`.
-        likelihood_ratio : bool
-            Whether to add a section on the likelihood ratios of the held-out scores.
-        title : str, optional
-            Title of the page.
+            The documents fitted, in the same form, for histograms and expected costs of a
+            `TopicCalibrator`, which does not keep them.
+        collection, level, threshold, recall, likelihood_ratio, title
+            See `bayescal.report.write_report`.
 
         Raises
         ------
@@ -157,24 +147,13 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         """
         Write probabilities and bands to a file that works without bayescal.
 
-        See `bayescal.report.export`.
-
         Parameters
         ----------
-        path : str or Path
-            Where to write the file.
-        topic : label, optional
-            Which of several topics to write.
-        format : {"python", "json", "sql", "onnx"}
-            A module of Python, knots (for several classes, posterior draws) in JSON, expressions of
-            SQL (for two classes), or a graph for ONNX runtimes.
-        level : float or None
-            Posterior probability of the pointwise interval at each score; None for no band.
-        prior : float, array-like, distribution or mapping, optional
-            Another class prior, as `predict_proba` takes it.
+        path, topic, format, level, prior
+            See `bayescal.report.export`.
         column : str, optional
-            The name of the scores where the file is used; "score" by default, or "scores" of
-            several classes.
+            The name of the scores where the file is used; by default "score", for several classes
+            "scores".
 
         Raises
         ------

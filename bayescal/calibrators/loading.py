@@ -14,24 +14,22 @@ from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
 from bayescal.fitting.results import storage, tree
 
-# Where calibrators are saved: files of one, and folders that `bayescal fit` wrote.
-
 Read = TypeVar("Read", bound=Calibrator)
 
-# What `bayescal fit` writes into a folder: the record of the run, and topics fitted together.
+# Files in a folder of `bayescal fit`: the record of the run, and topics fitted together.
 SUMMARY, TOPICS_FILE = "summary.json", "topics.nc"
 
 
 class CalibratorsOfTopics(Mapping[str, Read]):
     """
-    The calibrators of topics fitted one by one, by topic; each is read when it is asked for.
+    The calibrators of topics fitted one by one, by topic; each is read on access.
 
     Parameters
     ----------
     files : mapping of str to Path
         The file of each topic's calibrator.
     read : callable
-        From a file and the name of its topic to the calibrator.
+        Maps a file and the name of its topic to the calibrator.
     """
 
     def __init__(self, files: Mapping[str, Path], read: Callable[[Path, str], Read]) -> None:
@@ -47,7 +45,7 @@ class CalibratorsOfTopics(Mapping[str, Read]):
         return len(self._files)
 
     def fitted_problems(self) -> Problems:
-        """Return the problem of each topic, read when it is asked for."""
+        """Return the problem of each topic, read on access."""
         return problems_of_each(self)
 
 
@@ -72,14 +70,14 @@ def read_saved(
                 f"{source / SUMMARY} must name files of its own folder, got {name!r}: do not load"
                 " a folder whose origin is unknown to you."
             )
-    # The summary decides: a file of an earlier fit may stand beside those of the last.
+    # Only the summary counts: files of an earlier fit may remain in the folder.
     if set(names.values()) == {TOPICS_FILE}:
         return read(source / TOPICS_FILE, None)
     files = {topic: source / name for topic, name in names.items()}
     return read(files[None], None) if None in files else CalibratorsOfTopics(files, read)
 
 
-# Classes by the name that their files say; each has `from_results`, which takes the tree of one.
+# Classes by the name in their files; each has `from_results`, which takes a tree of results.
 CALIBRATORS: dict[str, Any] = {
     each._fit_type.estimator: each
     for each in (ScoreCalibrator, TopicCalibrator, MulticlassCalibrator, Recalibrator)
@@ -96,27 +94,26 @@ def load(
     | CalibratorsOfTopics[ScoreCalibrator]
 ):
     """
-    Read fitted calibrators, whatever wrote them.
+    Read fitted calibrators.
 
     Parameters
     ----------
     path : str or Path
-        A file that `save` of a ScoreCalibrator, TopicCalibrator, MulticlassCalibrator or
-        Recalibrator wrote, or a folder that ``bayescal fit --out`` or ``bayescal text fit --out``
-        wrote.
+        A file that a calibrator's `save` wrote, or a folder that ``bayescal fit --out`` or
+        ``bayescal text fit --out`` wrote.
 
     Returns
     -------
     ScoreCalibrator, TopicCalibrator, MulticlassCalibrator, Recalibrator or CalibratorsOfTopics
-        What was saved; of a folder the one calibrator, that of all topics pooled, or, of topics
-        fitted one by one, a mapping from each topic's name to its ScoreCalibrator.
+        The saved calibrator; for a folder of topics fitted one by one, a mapping from each topic's
+        name to its ScoreCalibrator.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it was not written by bayescal, or by a later version of it.
+        If bayescal did not write it, or a later version did.
 
     Examples
     --------

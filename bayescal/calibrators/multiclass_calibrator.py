@@ -71,9 +71,9 @@ class MulticlassCalibrator(
 
     with s a feature centred and scaled class by class. G, lambda and c correct over-confidence
     that all classes share; b, v, w and M correct single classes and confusions of two; eps is the
-    share of labels that the scores say nothing about. All have priors learned from other
-    problems, and the scales of b, v, w and M are learned from the labels. Posterior draws come
-    from Hamiltonian Monte Carlo; probabilities are their means.
+    share of labels unrelated to the scores. All have priors learned from other problems, and the
+    scales of b, v, w and M are learned from the labels. Posterior draws come from Hamiltonian Monte
+    Carlo; probabilities are their means.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class MulticlassCalibrator(
         half the smallest probability above 0. "auto" takes scores for probabilities if all lie in
         [0, 1] and those of each document sum to 1; if some do not, it warns.
     exchangeable : bool
-        Whether columns are options that mean something else in every document, such as the answers
-        A to D to a question. Only G, lambda, c and eps are then learned. Documents may have
-        different numbers of options: pass a list of sequences, or pad rows with nan.
+        Whether the meaning of columns differs by document, such as the answers A to D to a
+        question. Only G, lambda, c and eps are then learned. Documents may have different numbers
+        of options: pass a list of sequences, or pad rows with nan.
     position_bias : bool
         For `exchangeable`, whether each position has a bias b.
     prior_knowledge : dict, optional
@@ -163,8 +163,8 @@ class MulticlassCalibrator(
             A weight of 2 equals repeating the document, and 0 leaving it out.
         inclusion : array-like of shape (n,), optional
             The probability that each document had to be labelled, above 0 and at most 1, where it
-            was not the same for all. Documents get weights 1 / inclusion, scaled to sum to Kish's
-            effective sample size.
+            differs. Documents get weights 1 / inclusion, scaled to sum to Kish's effective sample
+            size.
 
         Raises
         ------
@@ -174,13 +174,12 @@ class MulticlassCalibrator(
         Warns
         -----
         ConvergenceWarning
-            If the chains disagree; `diagnostics_` says the same.
+            If the chains disagree; see `diagnostics_`.
         ScoresWarning
             If scores look like probabilities, but do not sum to 1.
         """
-        self._fitted = fit_multiclass(
-            self._parameters(), scores, y, classes, sample_weight, inclusion
-        )
+        data = scores, y, classes, sample_weight, inclusion
+        self._fitted = fit_multiclass(self._parameters(), *data)
         return self
 
     def update(
@@ -194,24 +193,19 @@ class MulticlassCalibrator(
         """
         Learn from further labelled documents.
 
-        The documents fitted are kept, and the map is fitted to all of them, with priors in the
-        unit r of the first fit.
+        The map is fitted to all documents so far, with priors in the unit r of the first fit.
 
         Parameters
         ----------
-        scores : array-like or table of shape (n, K)
-            Scores of new documents, of the same kind as those fitted.
-        labels : array-like of shape (n,)
-            Their labels, of `classes_`.
-        sample_weight : array-like of shape (n,), optional
-            See `fit`.
+        scores, labels, sample_weight
+            New documents, as in `fit`.
         forgetting : float
             A number in (0, 1] by which the weights of all earlier documents are multiplied.
 
         Raises
         ------
         ValueError
-            If an argument is not as described. The calibrator is then as it was before.
+            If an argument is not as described. The calibrator is then unchanged.
         """
         self._fitted = self._fit.updated(
             self._parameters(), scores, labels, sample_weight, forgetting
@@ -228,10 +222,10 @@ class MulticlassCalibrator(
         scores : array-like or table of shape (n, K)
             Scores, of the same kind as those fitted.
         prior : array-like of shape (K,) or (draws, K), or mapping, optional
-            The shares of the classes among these documents, where they differ from those of the
-            documents fitted: each draw's probabilities are multiplied by new over old shares and
-            normalised (Bayes' rule). A mapping goes from classes to shares. With a row for each
-            posterior draw the uncertainty of the shares is part of every band.
+            The class shares among these documents, where they differ from the fitted ones: each
+            draw's probabilities are multiplied by new over old shares and normalised (Bayes' rule).
+            A mapping goes from classes to shares. A row for each posterior draw carries the
+            uncertainty of the shares into every band.
 
         Raises
         ------
@@ -266,11 +260,6 @@ class MulticlassCalibrator(
             Posterior probability of each interval.
         kind : {"pointwise", "hdi"}
             Equal tails, or the shortest.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         check_fraction(level=level)
         check_choice("kind", kind, INTERVALS)
@@ -295,15 +284,8 @@ class MulticlassCalibrator(
         ----------
         scores, prior
             See `predict_proba`.
-        draws : int, optional
-            How many draws to choose at random; by default all, chain after chain.
-        random_state : int, Generator, RandomState or None
-            Chooses the draws.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+        draws, random_state
+            See `ScoreCalibrator.sample_proba`.
         """
         fitted = self._fit
         size = fitted.map.size
@@ -324,11 +306,6 @@ class MulticlassCalibrator(
             See `predict_proba`.
         level : float
             Posterior probability of the interval.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
 
         Examples
         --------
@@ -370,15 +347,10 @@ class MulticlassCalibrator(
         coverage : float
             Expected share of documents whose set holds the true class.
         kind : {"marginal", "document"}
-            "marginal": the classes whose probability reaches one threshold, by which the expected
-            coverage of documents like those fitted is `coverage`, and always the likeliest class.
-            "document": for each document the fewest classes whose probabilities sum to at least
-            `coverage`; these sets are larger.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+            "marginal": the likeliest class, and all classes above one threshold, chosen so that the
+            expected coverage of documents like those fitted is `coverage`. "document": for each
+            document the fewest classes whose probabilities sum to at least `coverage`; these sets
+            are larger.
         """
         check_fraction(coverage=coverage)
         check_choice("kind", kind, SETS)
@@ -419,11 +391,6 @@ class MulticlassCalibrator(
         bayescal.decisions.Decisions
             decision (rows of `costs`), expected_cost and cost_interval, probability_optimal, and
             expected_regret.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         fitted = self._fit
         log_p = fitted.read(scores)
@@ -460,9 +427,9 @@ class MulticlassCalibrator(
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
         """
-        Return in words whether the scores are over-confident, and which classes they confuse most.
+        Return sentences on over-confidence and on the classes that the fitted scores confuse most.
 
-        Both are of the documents fitted. With `exchangeable` there are no classes to confuse.
+        With `exchangeable` there are no classes to confuse.
 
         Parameters
         ----------
@@ -489,7 +456,7 @@ class MulticlassCalibrator(
 
     @property
     def several_classes(self) -> bool:
-        """True: each document has one of several classes. Reports and exports ask."""
+        """True: each document has one of several classes."""
         return True
 
     @property
@@ -511,12 +478,12 @@ class MulticlassCalibrator(
 def _equal_tails(p: Floats, level: float) -> Floats:
     """Return quantiles over draws, the first dimension; (2, ...)."""
     tail = 0.5 - level / 2.0
-    found = quantiles(p.reshape(len(p), -1), np.array([tail, 1.0 - tail]))
-    return found.reshape(2, *p.shape[1:])
+    ends = quantiles(p.reshape(len(p), -1), np.array([tail, 1.0 - tail]))
+    return ends.reshape(2, *p.shape[1:])
 
 
 def _threshold(p: Floats, weight: Floats, coverage: float) -> float:
-    """Return the largest threshold by which sets of classes cover as expected."""
+    """Return the largest threshold whose sets of classes have the expected coverage."""
     top = p.max(axis=1)
     # Each entry counts its own probability; the likeliest class is in every set.
     flat, each = p.ravel(), np.repeat(weight / weight.sum(), p.shape[1])

@@ -38,23 +38,22 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
 
     with a shift a, a slope b around a pivot m and a bend g, a Gaussian process. Four models,
     "as is" (nothing is free), "shift", "slope" and "full", have prior probabilities .4, .3, .2 and
-    .1 and normal priors of several scales: 17 logistic regressions with the offset l. They are
-    averaged by their evidence: ten labels change little, a thousand dominate the prior.
+    .1 and normal priors of several scales: 17 logistic regressions with the offset l, averaged by
+    their evidence. Ten labels change little; a thousand dominate the prior.
 
     Parameters
     ----------
     pooling : {"complete", "partial"}
-        "complete" fits one curve to all documents. "partial" gives each of several sites its own
-        shift and slope, normally distributed over sites; a site that was not fitted is answered by
-        that population.
+        "complete" fits one curve to all documents. "partial" gives each site its own shift and
+        slope, normally distributed over sites; a new site is predicted from that population.
     refit : {"auto", "always", "never"}
         Whether to weigh a fifth model, a calibration of l from scratch
-        (``ScoreCalibrator(prior_knowledge="vague")``), against the average: by the log score of
-        labels left out in five folds, with prior odds of 1 : 9. It helps if the domain changed so
-        much that the old probabilities are mere scores. "auto" does so from 20 documents of the
-        rarer class on, with pooling="complete".
+        (``ScoreCalibrator(prior_knowledge="vague")``), against the average, by the log score of
+        five-fold cross-validation, with prior odds of 1 : 9. It helps if the domain changed so much
+        that the old probabilities are mere scores. "auto" does so with at least 20 documents of the
+        rarer class and pooling="complete".
     positive : label, optional
-        The positive class, whose probabilities `p` are; by default the second in sorted order.
+        The class of the probabilities `p`; by default the second in sorted order.
     draws : int
         Number of independent posterior draws.
     random_state : int, numpy Generator, RandomState or None
@@ -63,11 +62,11 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels in sorted order, that of the columns of `predict_proba`.
+        The labels in sorted order, as in the columns of `predict_proba`.
     model_probability_ : dict of str to float
-        Probabilities of the four models given the labels; not with pooling="partial".
+        Posterior probabilities of the four models; not with pooling="partial".
     refit_weight_ : float
-        Weight of the fifth model; 0 where it was not compared.
+        Weight of the fifth model; 0 without a comparison.
     sites_ : list or None
         Names of the sites fitted.
     posterior_ : xarray.DataTree
@@ -118,10 +117,9 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         sample_weight : array-like of shape (n,), optional
             How many documents each counts for.
         inclusion : array-like of shape (n,), optional
-            The probability that each document had to be labelled, above 0 and at most 1, where it
-            was not the same for all. Documents get weights 1 / inclusion, scaled to sum to Kish's
-            effective sample size, (sum w)^2 / sum w^2. Leave it out where documents were chosen by
-            `p` alone: the fit is of labels given `p`, and weights would only widen its bands.
+            The probability that each document had to be labelled, as in `MulticlassCalibrator.fit`.
+            Omit it where documents were chosen by `p` alone: the fit is of labels given `p`, and
+            weights would only widen its bands.
 
         Raises
         ------
@@ -144,13 +142,8 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         sites : array-like of shape (n,), optional
             The site of each document, for pooling="partial"; without it, all are of a new site.
         prior : float, array-like or frozen scipy.stats distribution, optional
-            P(+) of the documents, if it is not that of the documents fitted; see
+            P(+) of the documents, if it differs from the fitted one; see
             `ScoreCalibrator.decision_function`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         log_odds = self._by_site(
             lambda own, part: own.log_odds(part, "predictive"), p, sites, prior
@@ -160,21 +153,13 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
     def predict_proba(
         self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
     ) -> Floats:
-        """
-        Return recalibrated probabilities of both classes, shape (n, 2).
-
-        The parameters are those of `decision_function`.
-        """
+        """Return recalibrated probabilities of both classes, (n, 2); see `decision_function`."""
         return probabilities(self.decision_function(p, sites, prior))
 
     def predict(
         self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
     ) -> NDArray[Any]:
-        """
-        Return the likelier class of each document.
-
-        The parameters are those of `decision_function`.
-        """
+        """Return the likelier class of each document; parameters as `decision_function`."""
         second = self.decision_function(p, sites, prior) > 0.0
         likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
         return likelier
@@ -190,22 +175,15 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         """
         Return the posterior interval of the recalibrated P(+); shape (n, 2), lower and upper.
 
-        This is the band of the average, which shrinks to the old probabilities. It says how far the
-        recalibrated probabilities may still move; `audit` draws the band of the labels alone.
+        This is the band of the average, which shrinks to the old probabilities; `audit` draws the
+        band of the labels alone.
 
         Parameters
         ----------
         p, sites, prior
             See `decision_function`.
-        level : float
-            Posterior probability of the interval.
-        kind : {"pointwise", "hdi", "simultaneous"}
+        level, kind
             See `ScoreCalibrator.predict_interval`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
@@ -226,15 +204,8 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         ----------
         p, sites, prior
             See `decision_function`.
-        draws : int, optional
-            How many draws to choose at random, without replacement; by default all.
-        random_state : int, Generator, RandomState or None
-            Chooses the draws.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+        draws, random_state
+            See `ScoreCalibrator.sample_proba`.
         """
         total = self._fit.parameters.draws
         index = chosen_draws(draws, total, random_state)
@@ -271,14 +242,7 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         return summary_of(self.fitted_problems(), level)
 
     def fitted_problems(self) -> Problems:
-        """
-        Return the fitted problem, or one for each site, as plots and reports read it.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        """
+        """Return the fitted problem, or one for each site, for plots and reports."""
         return self._fit.fitted_problems()
 
     def _by_site(
@@ -288,7 +252,7 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         sites: ArrayLike | None,
         prior: Prior | None,
     ) -> Floats:
-        """Return an answer for each document, documents first, each by its site's calibration."""
+        """Return values of each document, documents first, by its site's calibration."""
         fitted, values = self._fit, as_probabilities(p, "p")
         if sites is None:
             return read(fitted.calibration(None).with_prior(prior), values)

@@ -18,13 +18,12 @@ from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.part import COMBINATION
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics
-from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.lazy import Last, is_lazy, read_lazily
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
 from bayescal.fitting.results.parquet import predict_parquet
 from bayescal.fitting.results.topics import at_topic
-from bayescal.fitting.scores import Cells, read_cells, read_topics
+from bayescal.fitting.scores import Cells, read_cells
 from bayescal.support.parallel import workers
 from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction
 
@@ -41,9 +40,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
     P(+ | s, topic t) follows by Bayes' rule from class densities p(s | +, t) and p(s | -, t). Their
     modes, shares and widths are draws from a population for each class, which is estimated from
     all topics: topics with three positives borrow from the others, topics with hundreds hardly do.
-
-    To start new topics from a history, load its `population_` and call `add_topics`; for one new
-    problem there is ``ScoreCalibrator(prior_knowledge=...)``. docs/prior.md shows both.
+    docs/prior.md shows how to start new topics from a history.
 
     Parameters
     ----------
@@ -51,89 +48,76 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         "partial" fits the topics around a population, "none" every topic by itself, and "complete"
         one density for all topics.
     parts : {"auto", "combined", "densities"} or the name of a family
-        What each topic's curve is made of. "combined" weighs asymmetric Laplace and Gaussian
+        The models of each topic's curve. "combined" weighs asymmetric Laplace and Gaussian
         densities around their populations, both recalibrated by one monotone curve for all topics,
-        and monotone log-odds around theirs; "densities" are asymmetric Laplace; a family,
-        "asymmetric_laplace", "laplace", "gaussian" or "asymmetric_gaussian", stands for its
-        densities. "auto" is "combined" for partial pooling by "exact", else "densities".
+        and monotone log-odds around their population; "densities" are asymmetric Laplace; the name
+        of a family stands for its densities. "auto" is "combined" for partial pooling by "exact",
+        else "densities".
     new_topics : {"population", "error"}
-        What predictions do for a topic that was not fitted: "population" answers as for a topic
-        without documents, with wide bands (of topics that are not pooled, by the priors alone);
-        "error" raises.
+        How to predict for a topic that was not fitted: "population" treats it as a topic without
+        documents, with wide bands (without pooling, by the priors alone); "error" raises.
     inference : {"exact", "nuts"} or bayescal.NUTS
-        The fast engine, or PyMC's NUTS on the program models/topics.py, the same model: minutes in
-        place of seconds; for partial pooling and densities of one family. `NUTS` has
-        sampler_options, further arguments of pm.sample, and progressbar. There is neither
-        "mle" nor "map": the joint density of topics and their population is highest where the
-        population has no width.
+        The fast engine, or PyMC's NUTS on the same model (models/topics.py), which takes minutes,
+        for partial pooling and densities of one family. There is neither "mle" nor "map": the joint
+        density of topics and their population is highest where the population has no width.
     prior_knowledge : dict, optional
-        Hyperparameters of the priors that are not the default. Of the populations
-        (pooling="partial") the keyword arguments of the program models/topics.py: location,
-        log_scale, logit_share, log_concentration, log_shape and log_width of the densities,
-        logit_rate and log_documents of the base rates, each the mean and the standard deviation of
-        a normal prior, as in ``{"log_scale": (0.0, 0.5)}``; and centre and spread, the units of the
-        scores. A combination also has intercept_location, log_intercept_scale, slope_location and
-        log_slope_scale, of the same form, of its monotone log-odds, and n_segments, the number of
-        their straight pieces. With pooling="none" they are those of `Densities`, such as
-        theta_scale, for every topic; with "complete" too, except prior_alpha and prior_beta: base
-        rates still have a population, with logit_rate and log_documents.
+        Hyperparameters of the priors that differ from the default. For pooling="partial", the
+        keyword arguments of the program models/topics.py: location, log_scale, logit_share,
+        log_concentration, log_shape and log_width of the densities, logit_rate and log_documents of
+        the base rates, each the mean and the standard deviation of a normal prior, as in
+        ``{"log_scale": (0.0, 0.5)}``; and centre and spread, the units of the scores. A combination
+        also has intercept_location, log_intercept_scale, slope_location and log_slope_scale of its
+        monotone log-odds, in the same form, and n_segments, the number of their straight pieces.
+        With pooling="none" they are those of `Densities`, such as theta_scale, for every topic;
+        with "complete" too, except that base rates keep logit_rate and log_documents.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
-        What the scores are; of probabilities the log-odds are calibrated. "auto" is "scores", with
-        a warning if all of them lie in [0, 1].
-    positive : label, optional
-        The positive class, for which larger scores stand; by default the second in sorted order.
-        See `ScoreCalibrator`: it changes no order of `classes_`.
-    point : {"predictive", "mean", "median"}, optional
-        What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
+        Meaning of the scores; probabilities are calibrated by their log-odds. "auto" is "scores",
+        with a warning if all of them lie in [0, 1].
+    positive, point
+        As in `ScoreCalibrator`.
     lapse : "auto" or float
-        The share of documents whose label has nothing to do with their score, the same in all
-        topics; see `ScoreCalibrator`. Only the combination has lapses.
+        As in `ScoreCalibrator`, with one rate for all topics. Only the combination has lapses.
     draws, chains : int
-        Number of posterior draws in each chain, and of chains; with "exact" all draws are
-        independent, but for few that are repeated.
+        Number of posterior draws in each chain, and of chains; with "exact" nearly all draws are
+        independent.
     random_state : int, numpy Generator, RandomState or None
         Seeds the engine; the same seed gives the same bits, whatever `n_jobs`.
     n_jobs : int, optional
-        Workers of joblib's backend of the moment that fit topics. None takes what
-        `joblib.parallel_config` says around the fit, or all workers of the active dask.distributed
-        client, or else this process.
+        Workers of the current joblib backend that fit topics. None uses the settings of
+        `joblib.parallel_config`, else all workers of the active dask.distributed client, else this
+        process.
     memory : str, Path or joblib.Memory, optional
-        A folder that keeps topics as they are fitted: with the same scores, parameters and seed a
-        fit that was killed goes on from there.
+        A folder that caches fitted topics: a fit that was killed resumes from there if scores,
+        parameters and seed are the same.
 
     Attributes
     ----------
     topics_ : array of shape (topics,)
         Names of the topics, in sorted order.
     classes_ : array of shape (2,)
-        The labels in sorted order, that of the columns of `predict_proba`.
+        The labels in sorted order, as in the columns of `predict_proba`.
     flagged_ : dict
-        What is wrong with single topics, by name: those that lack documents of a class, so that the
-        population answers for what is missing (scores of a topic that are all the same do not
-        count); and those whose positives lie below their negatives, unlike in other topics.
+        Problems of single topics, by name: topics without documents of a class, for which the
+        population stands in (documents of a topic whose scores are all equal do not count), and
+        topics whose positives lie below their negatives, unlike in other topics.
     score_problems_ : tuple of str
-        What is wrong with the scores of all topics, and what to do; `fit` and `add_topics` warn of
-        it and of topics the wrong way round (`bayescal.support.score_checks.ScoresWarning`).
-    families_ : tuple of str
-        The families of densities fitted.
+        Problems of the scores of all topics, and what to do; `fit` and `add_topics` also warn
+        (`bayescal.support.score_checks.ScoresWarning`).
     combination_ : pandas.DataFrame
         For each part of a combination, its weight for a topic without labels, its leave-one-out log
         score over all topics (elpd, in natural logarithms) and the standard error of its difference
         from the best. `posterior_["combination"]["weight"]` has each topic's own weights.
     population_ : TopicCalibrator
-        The same without its topics: what is known before a document of a new topic is labelled,
-        and what `add_topics` starts new topics from.
+        The calibrator without its topics, from which `add_topics` starts new ones.
     posterior_ : xarray.DataTree
-        Groups as those of `ScoreCalibrator`, with the dimension topic: posterior (chain, draw,
-        klass, topic), draws in raw score units, constant_data and maximum_likelihood; of a
-        combination also those of its other parts, and combination, their weights; with "nuts"
-        sample_stats. population/posterior and the other groups below population are those of a
-        topic without documents, and hyperparameters. Groups whose names hold engine_draws are in
-        the engine's own coordinates.
+        Groups as in `ScoreCalibrator`, with the dimension topic: posterior (chain, draw, klass,
+        topic), draws in raw score units, constant_data and maximum_likelihood; for a combination
+        also groups of its other parts, and combination, their weights; with "nuts" sample_stats.
+        Groups below population belong to a topic without documents, and hold hyperparameters.
+        Groups whose names contain engine_draws are in the engine's own coordinates.
     diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics
-        How well the draws of every part were made, and which topics' are not to be trusted,
-        whatever the pooling and the inference; with "nuts" R-hat, effective sample sizes and
-        divergences of topics and population.
+        Quality of the draws of every part, and the topics whose draws are unreliable; with "nuts"
+        also R-hat, effective sample sizes and divergences of topics and population.
 
     Examples
     --------
@@ -174,22 +158,14 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         labels : array-like of the shape of scores
             Two values; nan for documents without a label. None for a DataFrame.
         topics : array-like, optional
-            The topic of each long score: all strings or all whole numbers. Of (documents, topics)
-            the names of the columns.
+            The topic of each long score, all strings or all whole numbers; for wide scores the
+            names of the columns.
         sample_weight : array-like of the shape of scores or (documents,), a number, optional
-            A weight of 2 equals repeating the document, a weight of 0 leaving it out, as in
-            `ScoreCalibrator.fit`, up to the Monte Carlo error of the combination's log scores. Of
-            a DataFrame a weight for each row. Of (documents, topics) a weight for each score, or
-            for each document, which counts for all of its topics.
+            As in `ScoreCalibrator.fit`, up to the Monte Carlo error of the combination's log
+            scores. A weight for each score or row, or for each wide document in all its topics.
         inclusion : array-like of the same shapes, a number, optional
-            The probability that each document had to be labelled, as in `ScoreCalibrator.fit`; all
-            parts are weighted, and only ratios within a topic matter. `add_topics` and histories
-            need fits without it.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+            As in `ScoreCalibrator.fit`: all parts are weighted, and only ratios within a topic
+            matter. `add_topics` and histories need fits without it.
         """
         data = scores, labels, topics, sample_weight, inclusion
         with workers(self.n_jobs, self.memory):
@@ -204,12 +180,12 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         """
         Return calibrated natural log-odds of `classes_[1]`, of the shape of the scores.
 
-        As with `ScoreCalibrator.decision_function`, that is the positive class unless `positive`
+        As in `ScoreCalibrator.decision_function`, `classes_[1]` is the negative class if `positive`
         is the first in sorted order; `sample_proba`, `predict_interval` and the P(+) of wide scores
-        are about the positive class in either case.
+        always refer to the positive class.
 
-        For dask arrays, and for xarray or DataFrames that hold them, the answer of this and of the
-        other methods is lazy: Dask computes it block by block when asked to.
+        For dask arrays, and for xarray or DataFrames that hold them, this and the other methods
+        return lazy results, which Dask computes block by block.
 
         Parameters
         ----------
@@ -218,41 +194,28 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         topics : array-like, optional
             The topic of each score, as in `fit`.
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
-            P(+) of the documents predicted for, if it is not that of the topic's: one for all
-            topics, or a mapping of topics that were fitted to theirs; see
-            `ScoreCalibrator.decision_function`.
+            P(+) among the documents to predict, as in `ScoreCalibrator.decision_function`: one for
+            all topics, or a mapping from fitted topics.
 
         Raises
         ------
         ValueError
             If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        read = partial(TopicCurves.log_odds, prior=self._checked(prior))
+        read = partial(TopicCurves.log_odds, prior=self._fit.checked(prior))
         return self._read(partial(_negated, read) if self._fit.turned else read, scores, topics)
 
     def predict_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
     ) -> Floats:
-        """
-        Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone.
-
-        The parameters are those of `decision_function`.
-        """
-        read = partial(TopicCurves.proba, prior=self._checked(prior))
-        read = partial(_in_sorted_order, read) if self._fit.turned else read
-        return self._read(read, scores, topics, self._classes_last(scores))
+        """Return P of both classes, (n, 2), or P(+) of wide scores; see `decision_function`."""
+        return self._of_both_classes(TopicCurves.proba, scores, topics, prior)
 
     def predict_log_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
     ) -> Floats:
-        """
-        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
-
-        The parameters are those of `decision_function`.
-        """
-        read = partial(TopicCurves.log_proba, prior=self._checked(prior))
-        read = partial(_in_sorted_order, read) if self._fit.turned else read
-        return self._read(read, scores, topics, self._classes_last(scores))
+        """Return natural logarithms of `predict_proba`, finite also where it rounds to 0."""
+        return self._of_both_classes(TopicCurves.log_proba, scores, topics, prior)
 
     def predict_interval(
         self,
@@ -269,16 +232,13 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         ----------
         scores, topics, prior
             See `decision_function`.
-        level : float
-            Posterior probability of the interval at each score, between 0 and 1; for
-            "simultaneous", that a topic's whole curve lies within the band.
-        kind : {"pointwise", "hdi", "simultaneous"}
-            See `ScoreCalibrator.predict_interval`; a topic's curve is held where its densities are,
-            for the calibrator does not keep its scores.
+        level, kind
+            See `ScoreCalibrator.predict_interval`. A simultaneous band covers the range of a
+            topic's densities, since the calibrator does not keep scores.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
-        read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._checked(prior))
+        read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._fit.checked(prior))
         return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
 
     def predict_parquet(
@@ -294,8 +254,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         """
         Write the rows of Parquet files with columns probability, lower, upper and log_odds.
 
-        Row groups are read and written in parallel, a hundred thousand rows at a time, by the
-        workers that `n_jobs` says; they need to see both paths. Other columns are copied.
+        `n_jobs` workers, which must see both paths, read and write row groups in parallel, a
+        hundred thousand rows at a time. Other columns are copied.
 
         Parameters
         ----------
@@ -308,18 +268,13 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         level : float
             Posterior probability of the interval at each score, between 0 and 1.
         resume : bool
-            Continue an interrupted call: files that it has written are kept.
-
-        Returns
-        -------
-        Path
-            The folder written.
+            Continue an interrupted call, whose files are kept.
 
         Raises
         ------
         ValueError
-            If a column is missing or in the way, if there are other files in `out`, or if the call
-            to resume had other scores or settings.
+            If a column is missing or would be overwritten, if `out` holds other files, or if the
+            call to resume had other scores or settings.
         """
         fitted = self._fit
         check_fraction(level=level)
@@ -351,21 +306,13 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         ----------
         scores, topics, prior
             See `decision_function`.
-        draws : int, optional
-            How many draws to choose at random, without replacement; by default all are returned,
-            in their order.
-        random_state : int, Generator, RandomState or None
-            Chooses the draws.
-
-        Raises
-        ------
-        ValueError
-            If `draws` is not between 1 and the number of draws.
+        draws, random_state
+            See `ScoreCalibrator.sample_proba`.
         """
         curves = self._fit.curves
         index = chosen_draws(draws, curves.draws, random_state)
         return curves.sample(
-            read_cells(scores, topics), index, strict=self._strict, prior=self._checked(prior)
+            read_cells(scores, topics), index, strict=self._strict, prior=self._fit.checked(prior)
         )
 
     def add_topics(
@@ -376,43 +323,32 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """
-        Add topics around the population as it is: each as if it were the only new one.
+        Add topics around the fitted population, each as if it were the only new one.
 
-        A new topic's posterior is that of a fit to all topics that the population was fitted to
-        and to this one. Its documents tell what is likely of its own parameters, and which of the
-        population's draws are. The new topics do not teach each other, and `population_` stays
-        as it was: where the old documents are at hand, a fit to all of them together tells more.
+        A new topic's posterior equals that of a fit to this topic and to all topics behind the
+        population. Its documents update its own parameters and the weights of the population's
+        draws. The new topics do not inform each other, and `population_` is unchanged: a joint fit
+        to all documents, where they are at hand, learns more.
 
         Parameters
         ----------
         scores, labels, topics, sample_weight
-            The new documents, in the form that `fit` takes them. Their labels are of `classes_`,
-            maybe of one of the two alone: the population answers for what is missing.
+            The new documents, as in `fit`. One of the two classes may be missing.
 
         Raises
         ------
         ValueError
-            If a topic is there already, its name is of another type than those of the others, or a
+            If a topic was fitted already, its name has another type than the other names, or a
             label is none of `classes_`.
 
         Warns
         -----
         ConvergenceWarning
-            If the draws of the topics added, or of the population, are not to be trusted.
+            If the draws of the topics added, or of the population, are unreliable.
         """
         fitted = self._fit
-        groups = fitted.results.groups
-        data = read_topics(
-            scores,
-            labels,
-            topics,
-            sample_weight,
-            classes=fitted.classes,
-            scores_are=provenance.read_scores_are(groups),
-            ends=provenance.read_ends(groups),
-        )
         with workers(self.n_jobs, self.memory):
-            self._fitted = fitted.extended(data)
+            self._fitted = fitted.extended(scores, labels, topics, sample_weight)
         self._fitted.warn(added=slice(fitted.names.size, None))
         return self
 
@@ -422,8 +358,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
 
         Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic
         by itself), pooled (posterior mean), lower and upper (its interval) and population (the
-        median of topics without documents), in raw score units. A side is the mean distance of its
-        scores from the mode where it is exponential, and sigma where it is Gaussian.
+        median of topics without documents), in raw score units. An exponential side is the mean
+        distance of its scores from the mode, a Gaussian one is sigma.
 
         Parameters
         ----------
@@ -433,7 +369,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         Warns
         -----
         ConvergenceWarning
-            If the draws of any part are not to be trusted; see `diagnostics_`.
+            If the draws of any part are unreliable; see `diagnostics_`.
         """
         fitted = self._fit
         check_fraction(level=level)
@@ -482,32 +418,19 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
     @property
     def population_(self) -> TopicCalibrator:
         """
-        The same calibrator without its topics: the prior of further topics.
+        The calibrator without its topics: the prior of further topics.
 
         It holds the population, the weights of the parts and the lapse rate, but no name, document
-        or draw of any topic. It predicts for topics without labels, and its `add_topics` calibrates
-        those with some labels around the population.
-
-        Raises
-        ------
-        AttributeError
-            If pooling is not "partial": there is no population then.
+        or draw of any topic. Raises AttributeError unless pooling is "partial".
         """
         return self._of(self._fit.population())
 
     def fitted_problems(self) -> Problems:
-        """
-        Return the topics as problems of their own, by name, as plots and reports read them.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        """
+        """Return the problem of each topic, by name, for plots and reports."""
         return self._fit.fitted_problems(strict=self._strict)
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: scores and labels, long or of documents x topics."""
+        """Return scikit-learn's tags: scores and labels, long or wide (documents, topics)."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
@@ -517,20 +440,10 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
         return tags
 
-    def _classes_last(self, scores: Any) -> Last | None:
-        """Return the dimension of classes that probabilities of long scores have."""
-        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
-        return None if wide else ("class", self.classes_.tolist())
-
     @property
     def _strict(self) -> bool:
         """True if topics that were not fitted raise an error."""
         return self.new_topics == "error"
-
-    def _checked(self, prior: Priors | None) -> Priors | None:
-        """Return the prior, once it is known to name no topic by mistake."""
-        self._fit.check_prior(prior)
-        return prior
 
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "_fitted"):
@@ -549,6 +462,16 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         from bayescal.plots import TopicForestDisplay
 
         TopicForestDisplay.from_estimator(self, topics=topics.tolist(), ax=ax)
+
+    def _of_both_classes(
+        self, read: Callable[..., Floats], scores: Any, topics: Any, prior: Priors | None
+    ) -> Floats:
+        """Return values of both classes in sorted order; of wide scores P(+) alone."""
+        read = partial(read, prior=self._fit.checked(prior))
+        read = partial(_in_sorted_order, read) if self._fit.turned else read
+        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
+        last = None if wide else ("class", self.classes_.tolist())
+        return self._read(read, scores, topics, last)
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None

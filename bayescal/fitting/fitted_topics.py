@@ -1,4 +1,4 @@
-"""The fit of many topics, and the parameters that it is asked for."""
+"""The fit of many topics, and its parameters."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -24,7 +24,7 @@ from bayescal.fitting.problems.results_problem import ResultsProblems
 from bayescal.fitting.results import diagnostics, topics, tree
 from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
 from bayescal.fitting.results.tree import Results
-from bayescal.fitting.scores import TopicScores, check_alike, read_topics
+from bayescal.fitting.scores import check_alike, read_topics
 from bayescal.fitting.settings import REFERENCE, SCORES_ARE, read_lapse, resolve_scores
 from bayescal.fitting.topic_fitting import TopicOptions, extend_results, fit_topic_groups
 from bayescal.support.parallel import one_blas_thread
@@ -39,7 +39,7 @@ NEW_TOPICS = ("population", "error")
 
 @dataclass(eq=False, repr=False)
 class TopicParameters:
-    """The parameters of a `TopicCalibrator` that decide its results; it describes them."""
+    """The parameters of a `TopicCalibrator` that decide its results; see its docstring."""
 
     pooling: str = "partial"
     parts: str = AUTO
@@ -101,7 +101,7 @@ class FittedTopics(Fit[TopicParameters]):
         """Warn of problems of the draws (of added topics only, if any) and of the scores."""
         diagnosed = self.diagnostics_
         if added is not None:
-            # The draws of all topics would take longer to look through than to add some.
+            # Diagnosing all topics would take longer than adding some.
             diagnosed = diagnostics.diagnose(topics.at_topics(self.results.groups, added))
         diagnostics.warn_of_problems(diagnosed)
         warnings = self.score_problems_
@@ -113,12 +113,22 @@ class FittedTopics(Fit[TopicParameters]):
             )
         warn_of_scores(warnings)
 
-    def extended(self, data: TopicScores) -> Self:
+    def extended(self, scores: Any, labels: Any, names: Any, sample_weight: Any) -> Self:
         """Return the fit with further topics around its population."""
+        groups = self.results.groups
+        data = read_topics(
+            scores,
+            labels,
+            names,
+            sample_weight,
+            classes=self.classes,
+            scores_are=tree.read_scores_are(groups),
+            ends=tree.read_ends(groups),
+        )
         check_alike(data.names, self.names)
         if known := sorted(set(data.names.tolist()) & set(self.names.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
-        if "base_rate" in self.results.groups[CONSTANTS]:
+        if "base_rate" in groups[CONSTANTS]:
             raise ValueError(
                 "add_topics must follow a fit without inclusion: fit all topics together."
             )
@@ -128,21 +138,22 @@ class FittedTopics(Fit[TopicParameters]):
         return type(self)(self.parameters, results, self.classes)
 
     def population(self) -> Self:
-        """Return the same without its topics."""
+        """Return the fit without its topics."""
         if self.parameters.pooling != "partial":
             raise AttributeError(
                 f"pooling={self.parameters.pooling!r} has no population; use 'partial'."
             )
         return type(self)(self.parameters, topics.without_topics(self.results), self.classes)
 
-    def check_prior(self, prior: Priors | None) -> None:
-        """Raise ValueError if a prior by topic names one that was not fitted."""
+    def checked(self, prior: Priors | None) -> Priors | None:
+        """Return a class prior; raise ValueError if it names a topic that was not fitted."""
         if isinstance(prior, Mapping) and (unknown := set(prior) - set(self.names.tolist())):
             shown = ", ".join(sorted(map(repr, unknown))[:5])
             raise ValueError(f"prior must name topics that were fitted, got {shown}.")
+        return prior
 
     def fitted_problems(self, *, strict: bool) -> Problems:
-        """Return the topics as problems by name; `strict` leaves new topics without an answer."""
+        """Return the problem of each topic by name; `strict` refuses new topics."""
         parameters, families = self.parameters, self.families
         hyperparameters = read_hyperparameters(
             parameters.prior_knowledge, parameters.pooling, families
@@ -182,7 +193,7 @@ def fit_topic_scores(
         scores_are=options.scores_are,
     )
     options = for_topics(options, parameters, data.names.size)
-    # NUTS is left to PyMC, which knows how many cores it shares out.
+    # PyMC sets its own threads for NUTS.
     with one_blas_thread() if options.sampler is None else nullcontext():
         groups = fit_topic_groups(data, options)
     return FittedTopics.of_groups(parameters, groups, data.classes)
@@ -231,7 +242,7 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
 
 
 def for_topics(options: TopicOptions, parameters: TopicParameters, topics: int) -> TopicOptions:
-    """Return the options for so many topics: one makes no population."""
+    """Return the options for a number of topics: a single one is fitted without population."""
     if topics > 1 or options.pooling != "partial":
         return options
     if of_population := sorted(set(parameters.prior_knowledge or {}) - set(UNITS)):
@@ -244,7 +255,7 @@ def for_topics(options: TopicOptions, parameters: TopicParameters, topics: int) 
 
 
 def families_of(parameters: TopicParameters, pooling: str) -> tuple[Family, ...]:
-    """Return the families of densities that parameters mean; several are combined."""
+    """Return the families of densities to fit; several are combined."""
     parts = parameters.parts
     implied = parts == AUTO and pooling == "partial" and parameters.inference == "exact"
     if parts == COMBINED or implied:
