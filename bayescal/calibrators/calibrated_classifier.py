@@ -29,7 +29,7 @@ from bayescal.support.weighting import effective_weights, either_weights
 if TYPE_CHECKING:
     import pandas as pd
 
-PROBABILITIES = "probabilities"  # stands for an estimator whose features they are
+PROBABILITIES = "probabilities"  # the estimator is a `ProbabilityMatrix`
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
 
 
@@ -44,60 +44,57 @@ class CalibratedClassifier(
 
     This is the counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior. The
     classifier's raw scores (decision_function; else log-odds of predict_proba, never rounded to 0
-    or 1) go through a calibrator, by default `ScoreCalibrator`. More than two classes are
-    calibrated together by a `MulticlassCalibrator`; with any other calibrator each is calibrated
-    against the rest, and the probabilities are divided by their sum in every posterior draw [1]_;
-    their priors follow [2]_. Where a document may have several labels (y an array of 0
-    and 1) each label is calibrated by itself, or all are pooled by a `TopicCalibrator`.
+    or 1) are calibrated, by default by a `ScoreCalibrator`. A `MulticlassCalibrator` calibrates
+    more than two classes together; any other calibrator calibrates each class against the rest, and
+    each posterior draw is divided by its sum [1]_; priors follow [2]_. With several labels a
+    document (y an array of 0 and 1) each label is calibrated by itself, or a `TopicCalibrator`
+    pools all.
 
     Parameters
     ----------
     estimator : classifier or "probabilities", optional
-        It has fit and decision_function or predict_proba; LinearSVC by default. One inside a
+        A classifier with decision_function or predict_proba; LinearSVC by default. One inside a
         `sklearn.frozen.FrozenEstimator` is not fitted again: all documents calibrate it, and `cv`
-        and `ensemble` do not matter. "probabilities" calibrates probabilities of a classifier that
-        is not at hand: X has a column of them for each class in sorted order, or named by its
-        class, or for each label; with two classes that of the second is enough.
+        and `ensemble` have no effect. "probabilities" calibrates given probabilities: X has a
+        column for each class in sorted order, or named by its class, or for each label; with two
+        classes the second column is enough.
     calibrator : object or str, optional
         None or "auto" is `MulticlassCalibrator()` for more than two classes, else
-        `ScoreCalibrator()`; "one_vs_rest" is `ScoreCalibrator()` for each class. Or give one of
-        these, with parameters of your own; a `TopicCalibrator`; "sigmoid", "isotonic" or
-        "temperature", which are scikit-learn's; or any object with fit and with predict_proba, or
-        a predict that gives probabilities, of one column of scores, such as LogisticRegression.
-        Copies are fitted, on labels 0 and 1. Ours with ``scores_are="auto"`` get "scores":
-        margins and log-odds are calibrated, also where they all lie between 0 and 1.
+        `ScoreCalibrator()`; "one_vs_rest" is `ScoreCalibrator()` for each class. Alternatives are
+        instances of these or of `TopicCalibrator`; scikit-learn's "sigmoid", "isotonic" or
+        "temperature"; or any object with fit and predict_proba, or a predict that gives
+        probabilities, on one column of scores, such as LogisticRegression. Copies are fitted, on
+        labels 0 and 1. This package's calibrators with ``scores_are="auto"`` get "scores".
     cv : int, splitter or iterable of splits, optional
         How to split documents into folds; 5 stratified folds by default.
     ensemble : bool or "auto"
         False: the out-of-fold scores of all documents calibrate one classifier, trained on all.
-        True or "auto": a classifier for each fold is calibrated on its test part; probabilities
-        are averaged. Better for trees and other classifiers that change much with their training
-        documents, worse with few positives (docs/validation/ensembles.md).
+        True or "auto": each fold has a classifier, calibrated on its test part; probabilities are
+        averaged. Better for trees and other unstable classifiers, worse with few positives
+        (docs/validation/ensembles.md).
     n_jobs : int, optional
         Processes that train folds and fit calibrators.
     random_state : int, numpy Generator, RandomState or None
-        Gives each calibrator its seed; with None each keeps its own random_state.
+        Seeds the calibrators; with None each keeps its own random_state.
     positive : label, optional
-        The positive one of two classes, by default the second in sorted order: intervals, draws,
-        priors, decisions, `scores_` and reports are about it. `classes_`, `predict_proba` and
-        `decision_function` keep scikit-learn's order.
+        The positive one of two classes; see `ScoreCalibrator`.
 
     Attributes
     ----------
     classes_ : array of shape (classes,), or list of arrays
         In sorted order, whatever `positive`; with several labels [0, 1] for each.
     scores_ : array of shape (n,) or (n, columns)
-        The raw scores that the documents were calibrated on, by classifiers that were not trained
-        on them: of two classes for the positive one, else one for each class or label; nan for
-        documents that no fold tested.
+        The raw scores used for calibration, from classifiers not trained on the documents: of two
+        classes for the positive one, else one for each class or label; nan for documents that no
+        fold tested.
     labels_ : array of shape (labels,)
-        Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
+        Names of the labels: the columns if y is a DataFrame, else 0, 1, ...
     calibrated_classifiers_ : list
         Pairs of a fitted `estimator` and its `calibrators`: one pair, or one for each fold.
     posterior_ : xarray.DataTree
         The calibrator's tree; with several classes, labels or folds it has a branch for each.
     n_features_in_, feature_names_in_
-        Those of the estimator, if it has them.
+        The attributes of the estimator, if it has them.
 
     Examples
     --------
@@ -157,12 +154,11 @@ class CalibratedClassifier(
         y : array-like of shape (n,) or (n, labels)
             Classes, or 0 and 1 for each label.
         sample_weight : array-like of shape (n,), optional
-            Weights for the calibrators and for the classifier. With metadata routing the classifier
-            gets them only if it requests them.
+            Weights for the calibrators and the classifier; with metadata routing, for the
+            classifier only if it requests them.
         inclusion : array-like of shape (n,), optional
-            The probability that each document was labelled, in place of `sample_weight`; see
-            `ScoreCalibrator.fit`. The classifier gets weights 1 / inclusion that sum to the
-            effective sample size.
+            The probability that each document was labelled; see `ScoreCalibrator.fit`. The
+            classifier gets weights 1 / inclusion that sum to the effective sample size.
         **params
             Metadata. Without routing `groups` goes to the splitter, and all else to the classifier.
 
@@ -176,11 +172,9 @@ class CalibratedClassifier(
         Warns
         -----
         UserWarning
-            If a label never varies, or a class of a frozen estimator has no document; without a
-            frozen one, also if one of several classes, or one side of a label, has a single
-            document, which cannot train and be held out, or if a part of a fold lacks one side of
-            a label. With k positives among n documents its probability is (k + 1)/(n + 2), whatever
-            the score.
+            If a class or label cannot be calibrated: a label that never varies, a class without
+            documents, too few to train and hold one out, or none of one side in a part of a fold.
+            With k positives among n documents its probability is (k + 1)/(n + 2) at any score.
         """
         X, estimator = checks.as_documents(X), self._estimator()
         known = None
@@ -215,7 +209,7 @@ class CalibratedClassifier(
             folds.TrainingDocuments(X, target, fit_params[ESTIMATOR]),
             self.cv,
             split_params,
-            # "auto" is true, as it means to scikit-learn: a frozen estimator has no folds.
+            # scikit-learn's "auto" means True, since a frozen estimator has no folds.
             ensemble=bool(self.ensemble),
             pooled=pooled,
             n_jobs=self.n_jobs,
@@ -246,10 +240,9 @@ class CalibratedClassifier(
         prior : float, distribution, sequence, mapping or Series, optional
             For two classes, the share of positives among the documents to predict, see
             `ScoreCalibrator.decision_function`, or the shares of both; else a share for each class
-            or label. Several are in the order of `classes_`, or by name. With more than two classes
-            P(c | x) is multiplied by q_c/r_c and divided by the sum, with q the shares given and r
-            those of the documents calibrated on; in every draw, so that intervals keep the
-            uncertainty of r.
+            or label, in the order of `classes_` or by name. With more than two classes each draw of
+            P(c | x) is multiplied by q_c/r_c and normalised, with q the given shares and r those of
+            the documents calibrated on.
 
         Returns
         -------
@@ -263,9 +256,7 @@ class CalibratedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifier takes.
-        prior : float, distribution, or sequence, optional
+        X, prior
             See `predict_proba`.
         """
         return ensemble.log_proba(self._pairs(), self._features(X), prior)
@@ -274,15 +265,12 @@ class CalibratedClassifier(
         """
         Return calibrated natural log-odds: of `classes_[1]`, or of each class or label.
 
-        As with `ScoreCalibrator.decision_function`, that is minus the log-odds of the positive
-        class where `positive` is the first of two classes: scikit-learn's scorers take larger
-        values for the second class.
+        If `positive` is the first of two classes, these are minus the log-odds of the positive
+        class, as in `ScoreCalibrator.decision_function`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
-        prior : float, distribution, or sequence, optional
+        X, prior
             See `predict_proba`.
 
         Returns
@@ -298,9 +286,7 @@ class CalibratedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifier takes.
-        prior : float, distribution, or sequence, optional
+        X, prior
             See `predict_proba`.
         """
         log_p = self.predict_log_proba(X, prior)
@@ -314,20 +300,16 @@ class CalibratedClassifier(
         """
         Return posterior intervals of probabilities; lower and upper last.
 
-        Those of more than two classes, and of an ensemble, are of at most 1,000 draws, the same of
-        every document, and have seven digits: `sample_proba` has all.
+        For more than two classes, and for ensembles, they are quantiles of at most 1,000 draws in
+        single precision.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifier takes.
-        level : float
-            Posterior probability, between 0 and 1.
-        kind : {"pointwise", "hdi", "simultaneous"}
+        X, prior
+            See `predict_proba`.
+        level, kind
             See `ScoreCalibrator.predict_interval`; "simultaneous" is for two classes or several
             labels, and not for an ensemble.
-        prior : float, distribution, or sequence, optional
-            See `predict_proba`.
 
         Returns
         -------
@@ -352,14 +334,10 @@ class CalibratedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifier takes.
-        draws : int, optional
-            How many draws to choose at random; by default all are returned, in their order.
-        random_state : int, Generator, RandomState or None
-            Chooses the draws.
-        prior : float, distribution, or sequence, optional
+        X, prior
             See `predict_proba`.
+        draws, random_state
+            See `ScoreCalibrator.sample_proba`.
 
         Returns
         -------
@@ -382,22 +360,12 @@ class CalibratedClassifier(
 
     @property
     def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
-        """Diagnostics of the draws; of several calibrators by class, label or fold."""
+        """Diagnostics of the draws; for several calibrators by class, label or fold."""
         by_name: Diagnostics | dict[str, Diagnostics] = ensemble.diagnostics(self._pairs())
         return by_name
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
-        """
-        Return in words whether the scores are over-confident, and which classes they confuse most.
-
-        Of several classes that one map calibrates, see `MulticlassCalibrator.findings`; else
-        nothing.
-
-        Parameters
-        ----------
-        level : float
-            Posterior probability of the intervals.
-        """
+        """Return `MulticlassCalibrator.findings` if one map fits all classes, else nothing."""
         checks.check_fraction(level=level)
         return ensemble.findings(self._pairs(), level)
 
@@ -405,21 +373,19 @@ class CalibratedClassifier(
         """
         Return the calibrators' fitted problems, for plots, reports and `bayescal.decisions`.
 
-        One problem for two classes, under the empty name; else one for each class or label, with
-        the fold in its name where there are several.
+        For two classes one problem with an empty name; else one for each class or label, with the
+        fold in its name if there are several.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
         AttributeError
-            If a calibrator is none of this package's, and so has no posterior; or if it is a
-            `MulticlassCalibrator`, by which no class has a curve of its own score.
+            If a calibrator has no posterior, or is a `MulticlassCalibrator`, in which no class has
+            a curve of its own score.
         """
         return ensemble.problems(self._pairs())
 
     def get_metadata_routing(self) -> Any:
-        """Return who may get which metadata of fit; see scikit-learn's guide."""
+        """Return the router of fit's metadata; see scikit-learn's guide."""
         return folds.router_of(self, {ESTIMATOR: self._estimator()})
 
     def __sklearn_tags__(self) -> Any:

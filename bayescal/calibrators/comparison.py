@@ -41,7 +41,9 @@ class _Part(NamedTuple):
     """The posterior of one part of a calibrator."""
 
     log_score: Floats  # (draws, documents): log P_k(y_i|s_i)
-    seen: Floats | None  # Same shape: the document's term in the fitted log likelihood; None if none
+    seen: (
+        Floats | None
+    )  # Same shape: terms of the fitted log likelihood; None without a fit
     weight: float
 
 

@@ -45,12 +45,11 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         "combined" is all of them, but the identity only if `scores_are` says so, and "learned" as
         `prior_knowledge` says. Several are averaged with the weights that best predict each label
         from all others (stacking). The name of a family (`bayescal.families.FAMILIES`, or
-        "average") stands for densities of that family. Options of parts are those of
-        `bayescal.Densities`, `bayescal.Monotone` and `bayescal.Logistic`, which can be given in
-        place of names, and beside "combined", as in
-        ``["combined", Densities("gaussian"), Monotone(n_segments=3)]``. In a grid the values are
-        whole parts or lists; of a single part there is also ``parts__family`` and the like.
-        "auto" is "combined" for inference "exact", else "densities".
+        "average") stands for densities of that family. To set options, give `bayescal.Densities`,
+        `bayescal.Monotone` or `bayescal.Logistic` in place of a name, also beside "combined", as in
+        ``["combined", Densities("gaussian"), Monotone(n_segments=3)]``. A grid's values are whole
+        parts or lists; a single part also has ``parts__family`` and the like. "auto" is "combined"
+        for inference "exact", else "densities".
     inference : {"auto", "exact", "nuts", "map", "mle"} or bayescal.NUTS
         How to fit: "exact" makes independent posterior draws without MCMC; "nuts" samples the
         densities, or a `Program` or `Density`, with PyMC; "map" finds their posterior mode; "mle"
@@ -58,98 +57,96 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         other parts, which are drawn exactly, a program is sampled. `NUTS` has the sampler's
         options.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
-        What the scores are. Log-odds and probabilities may be right as they are, so that the
-        combination then has the identity, "do not calibrate", as one more part; of probabilities
-        the log-odds are calibrated. "auto" is "scores"; if all lie in [0, 1] there is a
-        warning, and for inference "exact" they are taken for probabilities unless the evidence of
-        the labels is against it. A later score outside [0, 1] is then read as the nearest of 0 and
-        1, with a warning; with scores_are="probabilities" it is an error.
+        Meaning of the scores. Log-odds and probabilities may already be calibrated, so that the
+        combination then includes the identity; probabilities are calibrated by their log-odds.
+        "auto" is "scores"; if all lie in [0, 1], `fit` warns, and inference "exact" treats them as
+        probabilities unless the evidence of the labels is against it. A later score outside [0, 1]
+        is then clipped, with a warning; with scores_are="probabilities" it is an error.
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
-        Intervals, draws, priors, decisions and reports are about this class. `classes_`,
-        `predict_proba` and `decision_function` keep scikit-learn's order whatever it is, so that
-        scikit-learn's scorers and searches are right.
+        Intervals, draws, priors, decisions and reports refer to this class. `classes_`,
+        `predict_proba` and `decision_function` always keep scikit-learn's order, as its scorers and
+        searches need.
     units : dict, optional
-        Centre and spread of the scores, which the priors are in units of, such as `units_` of
-        another calibrator; by default robust ones of the scores fitted.
+        Centre and spread of the scores, the units of the priors, such as `units_` of another
+        calibrator; by default robust ones of the scores fitted.
     point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns where there is a posterior: "predictive" is Bayes' rule with
         the posterior predictive densities, P(+ | s, data); the others are the posterior mean or
         median of the curve at s. The default is "predictive", but "mean" with
         Densities(monotone=True), since the mean of curves that never fall does not fall either.
     lapse : "auto" or float
-        The share lambda of documents whose label has nothing to do with their score, for labels
-        are wrong now and then and later documents differ: P(+|s) = (1 - lambda) P_0(+|s) + lambda
-        P(+), with P_0 what the parts of a combination say. "auto" learns it from labels left out,
-        with a prior under which it is mostly close to 0 and seldom above 0.05; a number fixes
-        it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
+        The share lambda of documents whose label is unrelated to their score, such as wrong labels:
+        P(+|s) = (1 - lambda) P_0(+|s) + lambda P(+), with P_0 the mixture of the parts. "auto"
+        learns it from labels left out, with a prior mostly close to 0 and seldom above 0.05; a
+        number fixes it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
     prior_knowledge : "learned", "vague", TopicCalibrator, Population, str or Path
         What is known before the first label; docs/prior.md has examples. "learned" holds
         populations of log-odds from 18 data sets, for margins of linear SVMs, log-odds, naive Bayes
         and shares of votes, in the classifier's own units. With fewer than fifty documents of the
         rarer class, the combination has monotone log-odds around the likeliest of these, weighted
         by the posterior probability that the scores resemble one; if none fits, the result is that
-        of "vague". "vague" knows only the centre and the spread of the scores, so probabilities do
+        of "vague". "vague" uses only the centre and the spread of the scores, so probabilities do
         not depend on their units. The path of a .json file names populations of your own.
-        A history of earlier problems makes this problem one more topic around its population, as
-        `TopicCalibrator.add_topics` does: a `TopicCalibrator` fitted with pooling="partial", its
-        `population_`, a `Population` of it, or the path of a file of either. The history has to be
-        of the same kind of classifier, trained in the same way, in the same raw units; labels may
-        have other names. The population decides `parts`, `units`, `lapse` and `draws`.
-        Scikit-learn's copies keep it; in the grid of a GridSearchCV give a `Population` or a path.
+        A history of earlier problems makes this problem one more topic around its population, as in
+        `TopicCalibrator.add_topics`: a `TopicCalibrator` fitted with pooling="partial", its
+        `population_`, a `Population` of it, or the path of a file of either. The history must come
+        from the same kind of classifier, trained in the same way, in the same raw units; labels may
+        have other names. The population decides `parts`, `units`, `lapse` and `draws`. In the grid
+        of a GridSearchCV give a `Population` or a path.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; for "exact" all draws are
-        independent. Around a population they are as many as the population's.
+        independent. With a population, its number of draws is used.
     random_state : int, numpy Generator, RandomState or None
         Seeds the engines; the same seed gives the same bits.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels in sorted order, that of the columns of `predict_proba`.
+        The labels in sorted order, as in the columns of `predict_proba`.
     score_problems_ : tuple of str
-        What is wrong with the scores fitted and what to do: positives that lie below negatives,
-        uninformative scores, scores that look like probabilities. Empty when
-        nothing is; `fit` warns of the same (`bayescal.support.score_checks.ScoresWarning`).
+        Problems of the fitted scores and what to do: positives that lie below negatives,
+        uninformative scores, scores that look like probabilities. `fit` also warns
+        (`bayescal.support.score_checks.ScoresWarning`).
     inference_ : str
-        What `inference` stands for, "auto" resolved.
+        The inference, with "auto" resolved.
     mle_ : bayescal.fitting.engines.maximum_likelihood.ClassFits
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
-        The posterior in ArviZ's schema, for "exact" and "nuts". Its group posterior holds draws in
+        The posterior in ArviZ's schema, for "exact" and "nuts". The group posterior holds draws in
         raw score units: for one family its parameters; for warped densities and for several
-        families mode, left_width and right_width, as in `summary`; for log-odds fits their values
-        at some scores (log_odds). Each further part of a combination has a group of its own. The
-        groups whose names hold engine_draws are what predictions are made
-        from, in the engines' own coordinates. Other groups are observed_data, constant_data,
-        maximum_likelihood, evidence (for "exact") and sample_stats (for "nuts").
+        families mode, left_width and right_width, as in `summary`; for log-odds fits log_odds, the
+        values at some scores. Each further part of a combination has its own group. Predictions use
+        the groups whose names contain engine_draws, in the engines' coordinates. Other groups are
+        observed_data, constant_data, maximum_likelihood, evidence (for "exact") and sample_stats
+        (for "nuts").
     log_evidence_ : dict of str to float
         For "exact", the natural logarithm of the density of each class's scores under the family,
-        all parameters integrated out; for several families or warps, that of their mixture with
+        all parameters integrated out; for several families or warps, under their mixture with
         equal weights.
     family_weight_ : pandas.DataFrame
         For "exact", the weight of each family in each class; see `averaging` of `Densities`.
     family_probability_ : pandas.DataFrame
-        For "exact", the posterior probability of each family in each class, all being equally
-        probable a priori.
+        For "exact", the posterior probability of each family in each class, with equal prior
+        probabilities.
     warp_weight_ : pandas.Series
         For "exact", the weight of each warp of the densities, named by its c in score units.
     monotone_probability_ : float
-        P(log-odds of the class densities never fall | data), of all draws.
+        P(log-odds of the class densities never fall | data), over all draws.
     lapse_ : array of shape (draws,)
         Posterior draws of the lapse rate; see `lapse`.
     combination_ : pandas.DataFrame
-        For several parts, the weight of each, its leave-one-out log score (elpd, in natural
-        logarithms) and the standard error of its difference from the best; around a population
-        both log scores are of all its history, and the weights of the problem's own labels too.
+        For each of several parts its weight, its leave-one-out log score (elpd, in natural
+        logarithms) and the standard error of its difference from the best. Around a population
+        the log scores are over its history, and the weights of the problem's own labels are added.
     results_ : xarray.DataTree
         The tree of `posterior_`, for every inference; without posterior for "mle" and "map".
     units_ : dict of str to float
-        Centre and spread of the scores first fitted, which priors are in units of. As `units` of
-        another calibrator they give it the same prior.
+        Centre and spread of the scores first fitted, the units of the priors. Passed as `units`,
+        they give another calibrator the same prior.
     prequential_ : pandas.DataFrame
         A row for each `update`: the number (or weight) of its documents, their mean log-loss in
-        bits and mean Brier score by the predictions before it, and its forgetting factor.
+        bits and mean Brier score under the earlier predictions, and its forgetting factor.
     diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics or None
         R-hat, effective sample sizes, divergences, and what to do about them.
 
@@ -183,41 +180,39 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         y : array-like of shape (n,)
             Labels, two classes, both present.
         sample_weight : array-like of shape (n,), optional
-            A weight of 2 equals repeating the document, and a weight of 0 leaving it out: weights
-            are powers of the likelihood. With "mle" that holds to rounding; posterior draws differ
-            by their Monte Carlo error, as those of two seeds do (a standard deviation of at most
-            0.005 in probability for the default). Stacking uses at most 256 scores of a class for
-            families and 20,000 documents for parts; beyond these, repeating documents changes which
-            are used, which has moved probabilities of "average" by 0.01.
+            A weight of 2 equals repeating the document, and 0 leaving it out: weights are powers of
+            the likelihood. With "mle" that holds to rounding, else up to Monte Carlo error (a
+            standard deviation of at most 0.005 in probability for the default). Stacking uses at
+            most 256 scores of a class for families and 20,000 documents for parts; beyond these,
+            repeated documents change the selection, which has moved "average" by 0.01.
         inclusion : array-like of shape (n,), optional
             The probability that each document had to be labelled, above 0 and at most 1, where it
-            was not the same for all; P(+) is then that of the collection. If it is a function of
-            the score, as in a plan of `bayescal.sampling`, log-odds given scores need no weights,
-            and class densities get weights 1 / inclusion, scaled in each class to its effective
-            sample size, (sum w)^2 / sum w^2. Otherwise all parts are weighted, and of each class
-            the document of the smallest probability counts as one.
+            differs; P(+) is then that of the collection. If it is a function of the score, as in a
+            plan of `bayescal.sampling`, log-odds given scores need no weights, and class densities
+            get weights 1 / inclusion, scaled in each class to its effective sample size,
+            (sum w)^2 / sum w^2. Otherwise all parts are weighted, and the document of the smallest
+            probability in each class counts as one.
         covariates : DataFrame or mapping of columns, optional
-            Further columns of the documents, such as their length or site, for a `Program` alone
-            that takes them: numbers, or text, which the program sees as positions among its levels.
-            Plots show the curve of a typical document, with medians and commonest levels.
+            Further columns of the documents, such as their length or site, for a single `Program`
+            that takes them: numbers, or text, coded as positions among its levels. Plots show the
+            curve of a typical document, with medians and commonest levels.
 
         Raises
         ------
         ValueError
-            If an argument is not as described. The calibrator is then as it was before.
+            If an argument is not as described. The calibrator is then unchanged.
         FileNotFoundError
-            If `prior_knowledge` is a path where there is no file.
+            If `prior_knowledge` is the path of a missing file.
 
         Warns
         -----
         ScoresWarning
-            If something is wrong with the scores; `score_problems_` says the same.
+            If the scores have problems; see `score_problems_`.
         ConvergenceWarning
-            If posterior draws cannot be trusted; `diagnostics_` says the same.
+            If posterior draws are unreliable; see `diagnostics_`.
         """
-        self._fitted = fit_scores(
-            self._parameters(), scores, y, sample_weight, inclusion, covariates
-        )
+        data = scores, y, sample_weight, inclusion, covariates
+        self._fitted = fit_scores(self._parameters(), *data)
         return self
 
     def update(
@@ -232,49 +227,39 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         Learn from further labelled documents: yesterday's posterior is today's prior.
 
         Documents are independent given the parameters, so that posterior(all) is proportional to
-        likelihood(new) posterior(old): the posterior after any number of updates, in any order, is
-        that of one fit to all documents whose prior is in the units of the first, `units_`. The
-        documents are kept with the calibrator, also in its file, and their posterior is computed
-        anew. Before that the new documents are predicted, and `prequential_` gets a row.
+        likelihood(new) posterior(old): after any number of updates, in any order, the posterior is
+        that of one fit to all documents with the prior's `units_` of the first. The calibrator and
+        its file keep the documents and recompute their posterior. Before that the new documents are
+        predicted, and `prequential_` gets a row.
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores of the new documents, of the same classifier and kind as those fitted.
-        labels : array-like of shape (n,)
-            Their labels, of `classes_`; one class may be missing.
-        sample_weight : array-like of shape (n,), optional
-            See `fit`.
+        scores, labels, sample_weight
+            New documents of the same classifier, as in `fit`; one class may be missing.
         forgetting : float
             A power in (0, 1] to which the likelihood of all earlier documents is raised (a power
-            prior): their weights are multiplied by it, at every update. With g below 1 and n
-            documents an update, all documents together weigh n/(1 - g) in the long run. What weighs
-            less than 1e-12 is let go, but for the last document of a class.
-
-        Returns
-        -------
-        self
+            prior): every update multiplies their weights by it. With g below 1 and n documents an
+            update, the total weight tends to n/(1 - g). Documents of weight below 1e-12 are
+            dropped, except the last of a class.
 
         Raises
         ------
         ValueError
-            If an argument is not as described. The calibrator is then as it was before.
+            If an argument is not as described. The calibrator is then unchanged.
 
         Warns
         -----
         ConvergenceWarning
-            If posterior draws are not to be trusted; `diagnostics_` says the same.
+            If posterior draws are unreliable; see `diagnostics_`.
 
         Notes
         -----
-        The posterior of every part of a model is exact, given where its pieces are. The knots of
-        "monotone", the weights of parts and of families that are stacked, and lapses are learnt
-        from all documents anew, as in a fit. So is maximum likelihood, which has no prior: with
-        inference "mle", updates are a fit to all documents. "map" and "nuts" search or sample
-        again. Whether scores are probabilities, where nobody said so, was decided by the first
-        fit. Around a population the prior is the one that was fitted with, whatever has become of
-        its file; it does not learn from updates. Scores are not warned of again;
-        `score_problems_` is of all documents.
+        The posterior of each part is exact given its knots. The knots of "monotone", the weights of
+        stacked parts and families, and lapses are learned again from all documents, as is maximum
+        likelihood; "map" and "nuts" search or sample again. The first fit decides whether scores
+        are probabilities if `scores_are` is "auto". A population stays the one first fitted with,
+        even if its file changes, and does not learn from updates. Updates do not warn of scores;
+        `score_problems_` covers all documents.
 
         References
         ----------
@@ -309,11 +294,10 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         Return calibrated natural log-odds of `classes_[1]`, shape (n,).
 
         That is the positive class, unless `positive` is the first in sorted order: scikit-learn's
-        scorers take larger values for the second class, and "roc_auc" and "average_precision"
-        prefer this method to `predict_proba`. `sample_proba`, `predict_interval` and `prior` are
-        about the positive class in either case.
+        scorers take larger values for the second class. `sample_proba`, `predict_interval` and
+        `prior` always refer to the positive class.
 
-        More than 32 scores are read off a table of the posterior's curve, within 1e-4 in
+        More than 32 scores are interpolated in a table of the posterior's curve, within 1e-4 in
         probability; with "mle" and "map" all are evaluated.
 
         Parameters
@@ -321,9 +305,9 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
         prior : float, array-like or frozen scipy.stats distribution, optional
-            The share of positives P(+) among the documents to predict, if it is not that of the
-            documents fitted: a number, or draws of it or a distribution on (0, 1), whose
-            uncertainty is then part of the band.
+            The share of positives P(+) among the documents to predict, if it differs from the
+            fitted one: a number, or draws or a distribution on (0, 1), whose uncertainty then
+            widens the band.
         covariates : DataFrame or mapping of columns, optional
             The columns fitted, with a row for each score; see `fit`.
 
@@ -338,36 +322,21 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
     def predict_proba(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> Floats:
-        """
-        Return probabilities of both classes, in the order of `classes_`; shape (n, 2).
-
-        The parameters are those of `decision_function`.
-        """
+        """Return probabilities, shape (n, 2), ordered as `classes_`; see `decision_function`."""
         return probabilities(self.decision_function(scores, prior, covariates=covariates))
 
     def predict_log_proba(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> Floats:
-        """
-        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
-
-        The parameters are those of `decision_function`.
-        """
+        """Return natural logarithms of `predict_proba`, finite also where it rounds to 0."""
         return log_probabilities(self.decision_function(scores, prior, covariates=covariates))
 
     def predict(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> NDArray[Any]:
-        """
-        Return the likelier class of each score; the negative one where both are equal.
-
-        The parameters are those of `decision_function`.
-        """
-        log_odds, turned = (
-            self.decision_function(scores, prior, covariates=covariates),
-            self._fit.turned,
-        )
-        second = log_odds >= 0.0 if turned else log_odds > 0.0
+        """Return the likelier class of each score; of equally likely classes the negative one."""
+        log_odds = self.decision_function(scores, prior, covariates=covariates)
+        second = log_odds >= 0.0 if self._fit.turned else log_odds > 0.0
         likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
         return likelier
 
@@ -388,8 +357,8 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
+        scores, prior, covariates
+            See `decision_function`.
         level : float
             Posterior probability of the interval at each score, between 0 and 1; for
             "simultaneous", the probability that the whole curve lies within the band.
@@ -397,13 +366,11 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
             "pointwise" is the interval with equal tails at each score; "hdi" the shortest one at
             each score; "simultaneous" a band for the whole curve between the smallest and the
             largest score fitted.
-        prior, covariates
-            See `decision_function`.
 
         Raises
         ------
         ValueError
-            If an argument is out of range, or inference is "mle" or "map", which know no interval.
+            If an argument is out of range, or inference is "mle" or "map", without a posterior.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
@@ -424,15 +391,12 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
+        scores, prior, covariates
+            See `decision_function`.
         draws : int, optional
-            How many draws to choose at random, without replacement; by default all are returned,
-            in their order.
+            Number of draws to choose at random, without replacement; by default all, in order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
-        prior, covariates
-            See `decision_function`.
 
         Raises
         ------
@@ -445,18 +409,11 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         return (calibration if index is None else calibration.take(index)).sample(scores)
 
     def fitted_problems(self) -> Problems:
-        """
-        Return the one problem fitted, as plots and reports read it, under the empty name.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        """
+        """Return the fitted problem, under the empty name, for plots and reports."""
         return self._fit.fitted_problems()
 
     def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy with the same prior knowledge, which stays fitted."""
+        """Return an unfitted copy that shares the prior knowledge, which may be fitted."""
         bare = copy(self)
         bare.prior_knowledge = VAGUE
         clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
@@ -468,7 +425,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         return self._calibration(scores, prior, covariates).log_odds(scores, self._point)
 
     def _calibration(self, scores: ArrayLike, prior: Prior | None, covariates: Any) -> Calibration:
-        """Return the calibration for another prior and for documents with further columns."""
+        """Return the calibration for a class prior and for documents with covariates."""
         return self._fit.calibration.with_prior(prior).of_documents(scores, covariates)
 
     @property

@@ -1,4 +1,4 @@
-"""ScoreResults: everything that a fitted ScoreCalibrator reports, apart from predictions."""
+"""ScoreResults: attributes and tables of a fitted ScoreCalibrator, without its predictions."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         """
         Return every parameter by class: maximum likelihood beside the posterior.
 
-        Both are in raw score units (for probabilities, in units of their log-odds). Densities that
-        are warped or of several families have no parameter in common. Their rows are the mode of
-        each draw's density of raw scores, and left_width and right_width, the distances from the
-        mode beyond which 1/e, 37 %, of the scores on that side of it lie. For an exponential side
-        this is its mean distance, 1/rate; for a Gaussian one it is 0.90 sigma. For log-odds fits
-        the rows are their values where their slope changes and at the ends of the scores fitted.
+        Both are in raw score units (for probabilities, in units of their log-odds). Warped
+        densities, and several families, share no parameters: their rows are the mode of each
+        draw's density of raw scores, and left_width and right_width, the distances from the mode
+        beyond which 1/e, 37 %, of the scores on that side lie (1/rate for an exponential side, 0.90
+        sigma for a Gaussian one). Rows of log-odds fits are their values at the knots and at the
+        ends of the scores fitted.
 
         Parameters
         ----------
@@ -70,18 +70,17 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         Returns
         -------
         pandas.DataFrame
-            A row for each class and parameter. Its columns are mle and guard; where there is a
-            posterior, its median, the lower and upper end of its interval, rhat and ess_bulk; and
-            for inference "map", map. There is no mean, for that of a width may not exist where
-            warps make tails heavy. guard names what moved mle off the likelihood's optimum:
-            "scale_floor", the floor under a scale that would be too small; "add_one", Bennett's
-            estimate of the class prior, (positives + 1)/(documents + 2). Draws of "exact" are
-            independent: ess_bulk is their number, and rhat is nan, for there are no chains.
+            A row for each class and parameter, with columns mle and guard; where there is a
+            posterior also median, lower, upper, rhat and ess_bulk; for inference "map" also map.
+            There is no mean: widths may have none where warps make tails heavy. guard names what
+            moved mle off the likelihood's optimum: "scale_floor", a lower bound of scales;
+            "add_one", Bennett's class prior (positives + 1)/(documents + 2). "exact" has
+            independent draws, with ess_bulk their number, and rhat nan.
 
         Warns
         -----
         ConvergenceWarning
-            If the draws of any part are not to be trusted; see `diagnostics_`.
+            If the draws of any part are unreliable; see `diagnostics_`.
         """
         fitted = self._fit
         check_fraction(level=level)
@@ -121,45 +120,37 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         self, groups: Sequence[str] = GROUPS, *, draws: int = 1000, random_state: Any = None
     ) -> xr.DataTree:
         """
-        Return `posterior_` with groups that ArviZ's loo, compare and predictive checks read.
-
-        They are computed at every call, so that `fit` takes no time for them.
+        Return `posterior_` with groups for ArviZ's loo, compare and predictive checks.
 
         Parameters
         ----------
         groups : sequence of {"log_likelihood", "prior", "prior_predictive", "posterior_predictive"}
-            What to add. log_likelihood has the variable label, which is log P(y | s) of every
+            Groups to compute and add. log_likelihood has the variable label, log P(y | s) of every
             document by every draw. prior has draws of the posterior's variables from their prior,
             in one chain. posterior_predictive has replicates of label given each document's score
-            and, where there are class densities, of score given its label; prior_predictive, which
-            has to be asked for, has the same by draws of the prior of one family or program.
+            and, for class densities, of score given its label; prior_predictive, not a default, has
+            the same by draws of the prior of one family or program.
         draws : int
-            How many posterior draws the groups have at most, evenly chosen. A value takes 8 bytes,
-            so that 1,000 draws for 20,000 documents take 160 MB in each group.
+            Largest number of posterior draws in the groups, evenly chosen. With 8 bytes a value,
+            1,000 draws for 20,000 documents take 160 MB in each group.
         random_state : int, numpy Generator, RandomState or None
             Seeds the draws of the prior and of the replicates.
-
-        Returns
-        -------
-        xarray.DataTree
 
         Raises
         ------
         AttributeError
             If there is no posterior.
         ValueError
-            If an argument is not as described; if log_likelihood is asked for and documents were
-            weighted, since a weighted document cannot be left out as one; or if prior_predictive is
-            asked for of several parts or of a curve whose parameters are not in the posterior.
+            If an argument is not as described; for log_likelihood if documents were weighted, since
+            a weighted document cannot be left out as one; or for prior_predictive with several
+            parts or a curve whose parameters are not in the posterior.
 
         Notes
         -----
         ``arviz_stats.loo`` of the tree is the log score of labels left out: sum over documents of
-        log P(y_i | s_i, all others). A document left out keeps its score, which class densities
-        have seen, and loses its label; so all families compare. Draws of a combination are of
-        several posteriors. Their log likelihoods are moved, by one number for each part and
-        document, so that a document left out does not weigh the parts anew; the expected log score
-        is that of the mixture, its weights taken as given, as in
+        log P(y_i | s_i, all others). A document left out keeps its score and loses its label, so
+        that all families compare. In a combination, one number for each part and document shifts
+        the log likelihoods, so that a document left out does not change the parts' weights; see
         `bayescal.calibrators.leave_one_out`.
 
         Examples

@@ -75,7 +75,7 @@ def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Float
     Return log probabilities: of both classes, of all classes, or of each label.
 
     Several classes' one-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD
-    2002, section 4); where all are 0, every class gets the same.
+    2002, section 4); if all are 0, the result is uniform.
     """
     if kind == BINARY:
         return np.concatenate([log_negative, log_positive], axis=1)
@@ -101,7 +101,7 @@ def on_simplex(kind: str, draws: Floats) -> Floats:
     """Return draws of probabilities, of several classes each draw divided by its sum."""
     if kind != MULTICLASS:
         return draws
-    # Class by class: sums along a short last axis take as long as all else.
+    # Summed class by class: sums along a short last axis are slow.
     total = reduce(np.add, np.moveaxis(draws, 2, 0))[:, :, None]
     if (total > 0.0).all():
         return np.asarray(draws / total)
@@ -110,7 +110,7 @@ def on_simplex(kind: str, draws: Floats) -> Floats:
 
 
 def mean_log_proba(members: list[Floats]) -> Floats:
-    """Return the log of the mean over members of their probabilities, given in logarithms."""
+    """Return the log of the members' mean probabilities, given log probabilities."""
     if len(members) == 1:
         return members[0]
     return np.asarray(logsumexp(np.stack(members), axis=0) - np.log(len(members)))
@@ -132,17 +132,16 @@ class CalibratedPair:
     """A fitted classifier and the calibrators of its scores."""
 
     estimator: Any  # Fitted
-    columns: ScoreColumns  # Those of its scores that are calibrated
-    reach: Reach  # Of the scores calibrated on
+    columns: ScoreColumns  # The calibrated columns of its scores
+    reach: Reach  # Bounds of the scores
     score_map: score_maps.ScoreMap  # The calibrators
-    kind: str  # {"binary", "multiclass", "multilabel"}: of the target
-    # Names of the classes or labels; of two classes the negative and the positive one
-    classes: NDArray[Any]
-    shares: Floats  # (columns,): of the documents calibrated on, those of each class or label
+    kind: str  # Kind of the target: {"binary", "multiclass", "multilabel"}
+    classes: NDArray[Any]  # Names of classes or labels; of two classes negative and positive
+    shares: Floats  # (columns,): share of each class or label among the documents calibrated on
 
     @property
     def calibrators(self) -> list[Any]:
-        """Return the fitted calibrators: one for two classes, else one a class or label."""
+        """Return the fitted calibrators: one, or one for each class or label."""
         return self.score_map.calibrators
 
     def scores(self, documents: Any) -> Floats:
@@ -150,7 +149,7 @@ class CalibratedPair:
         return self.reach.clip(self.columns.scores(self.estimator, documents))
 
     def log_both(self, documents: Any, priors: Priors) -> tuple[Floats, Floats]:
-        """Return log P(-) and log P(+) of every column; of several classes P(+) by the prior."""
+        """Return log P(-) and log P(+) of every column; with several classes P(+) has the prior."""
         own, weight = self._split(priors)
         negative, positive = self.score_map.log_proba(self.scores(documents), own)
         with np.errstate(divide="ignore"):
@@ -173,11 +172,11 @@ class CalibratedPair:
 
     def _split(self, priors: Priors) -> tuple[Priors, Floats]:
         """
-        Return the columns' own priors, and what multiplies their probabilities.
+        Return the columns' own priors, and factors of their probabilities.
 
         With several classes, P(c | s) under the prior q is proportional to P(c | s) q_c / r_c, with
-        r the shares fitted (Saerens et al., 2002): no curve against the rest can be shifted alone,
-        for the prior changes the mixture of classes that is the rest.
+        r the shares fitted (Saerens et al., 2002). One-vs-rest curves cannot be shifted one by one:
+        the prior also changes the mixture of the other classes.
         """
         if self.kind != MULTICLASS or priors[0] is None or self.score_map.knows_shares:
             return priors, np.ones(self.shares.size)
@@ -223,7 +222,7 @@ Job = tuple[Floats, ArrayLike, dict[str, Any]]
 
 @dataclass(frozen=True)
 class CalibrationJobs:
-    """The fits that one part needs: arguments of each, and the map that they make."""
+    """The calibrator fits of one part: their arguments, and the kind of map."""
 
     reach: Reach
     shares: Floats
@@ -268,7 +267,7 @@ def _jobs_of(
     own = np.ones(part.rows.size) if weight is None else weight[part.rows]
     every, absent = target.positive[part.rows], target.constant
     counts = np.stack([own @ ~every, own @ every], axis=1)
-    # No score enters base rates: they are of all documents.
+    # Base rates do not depend on scores: they use all documents.
     of_all = np.ones(len(target.y)) if weight is None else weight
     rates = np.stack([of_all @ ~target.positive, of_all @ target.positive], axis=1)
     counts[absent] = rates[absent]
@@ -302,7 +301,7 @@ def _jobs_of(
 
 
 def _knows_classes(calibrator: Any, target: Target) -> bool:
-    """Return whether a calibrator is fitted to the classes themselves: ours, of two classes."""
+    """Return whether the calibrator is fitted on the two class names themselves."""
     return isinstance(calibrator, ScoreCalibrator) and target.kind == BINARY
 
 
@@ -312,7 +311,7 @@ def _with_known_settings(calibrator: Any, target: Target) -> Any:
         return calibrator
     copy = clone(calibrator)
     if calibrator.scores_are == AUTO:
-        # Margins of a few documents may all lie between 0 and 1, and are no probabilities.
+        # A few margins may all lie between 0 and 1 without being probabilities.
         copy.set_params(scores_are="scores")
     if _knows_classes(calibrator, target):
         copy.set_params(positive=target.names.tolist()[1])
@@ -332,9 +331,9 @@ def _fit(calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any]) -
 
 
 Pairs = list[CalibratedPair]
-# Draws for intervals of several classes, which no table of scores holds, as each draw is divided by
-# its sum. Both ends of a 90 % interval then err by a thirtieth of its width; by all 4,000 draws,
-# which take four times as long, by half as much.
+# Draws for intervals of several classes, which cannot be interpolated in a table since each draw is
+# normalised. The ends of a 90 % interval err by a thirtieth of its width; 4,000 draws take four
+# times as long and halve the error.
 INTERVAL_DRAWS = 1000
 
 
@@ -361,16 +360,16 @@ def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) 
             " use 'pointwise' or 'hdi'."
         )
     columns = scores[0].shape[1]
-    # One document is enough to count the draws.
+    # One document shows the number of draws.
     size = _mean_draws(pairs, [one[:1] for one in scores], None, None, priors).shape[0]
     some = INTERVAL_DRAWS if size > INTERVAL_DRAWS else None
 
     def ends(block: slice) -> Floats:
-        # The same draws of every document, alone or among others.
+        # A document's draws do not depend on the block.
         rng = np.random.default_rng(0)
         of_block = [one[block] for one in scores]
         draws = _mean_draws(pairs, of_block, some, rng, priors)
-        # Seven digits are sorted twice as fast as sixteen; shortest intervals would tie.
+        # Single precision sorts twice as fast; shortest intervals would have ties.
         draws = draws if kind == "hdi" else draws.astype(np.float32)
         return interval_of_draws(draws, level, kind)
 
@@ -385,7 +384,7 @@ def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
     priors = _priors(pairs, prior)
     both = [pair.log_both(documents, priors) for pair in pairs]
     negative, positive = (mean_log_proba(list(side)) for side in zip(*both, strict=True))
-    # Scikit-learn takes larger values for the second of two classes, in sorted order.
+    # In scikit-learn larger values mean the second class in sorted order.
     return np.asarray(negative - positive if pairs[0].columns.turned else positive - negative)
 
 
@@ -398,9 +397,7 @@ def posterior(pairs: Pairs) -> xr.DataTree:
 
 
 def diagnostics(pairs: Pairs) -> Any:
-    """
-    Return the diagnostics of the one calibrator, or of several by class, label and fold.
-    """
+    """Return the diagnostics of the one calibrator, or of several by class, label and fold."""
     by_name = {}
     for pair, fold in zip(pairs, _folds(pairs), strict=True):
         alone = len(pair.calibrators) == 1
@@ -423,7 +420,7 @@ def summary(pairs: Pairs, level: float) -> Any:
 
 
 def findings(pairs: Pairs, level: float) -> tuple[str, ...]:
-    """Return sentences of maps of all classes on the scores fitted, of several by fold."""
+    """Return the findings of maps of all classes, by fold if there are several."""
     if not pairs[0].score_map.of_all_classes:
         return ()
     of_folds = [pair.calibrators[0].findings(level) for pair in pairs]
@@ -451,7 +448,7 @@ def own_scores(pairs: Pairs, documents: Any) -> Floats:
     """Return the scores of documents by the only classifier, (n, columns)."""
     if len(pairs) > 1:
         raise ValueError(
-            "held-out documents have no one score by an ensemble: fit with ensemble=False."
+            "an ensemble gives no single score of held-out documents: fit with ensemble=False."
         )
     (pair,) = pairs
     return pair.scores(documents)
@@ -473,7 +470,7 @@ def _joined(*names: str) -> str:
 def _mean_draws(
     pairs: Pairs, scores: list[Floats], draws: int | None, rng: Any, priors: Priors
 ) -> Floats:
-    """Return the mean over pairs of their k-th draws: posteriors of different folds' scores."""
+    """Return posterior draws averaged over pairs, whose posteriors are independent."""
     total = pairs[0].sample(scores[0], draws, rng, priors)
     for pair, one in zip(pairs[1:], scores[1:], strict=True):
         total += pair.sample(one, draws, rng, priors)

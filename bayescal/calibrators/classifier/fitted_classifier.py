@@ -1,4 +1,4 @@
-"""FittedClassifier, the summary, report and file that both classifiers share."""
+"""FittedClassifier: summary, report and file of both classifiers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_labels(
     classes: NDArray[Any],
     kept: NDArray[np.bool_] | slice = slice(None),
 ) -> Any:
-    """Return scores and labels: for two classes a pair, else a DataFrame with a topic a class."""
+    """Return scores and labels: for two classes a pair, else a DataFrame with topics as classes."""
     import pandas as pd
 
     if kind == BINARY:
@@ -55,7 +55,7 @@ CLASSIFIER = "classifier"
 
 
 def write_classifier(classifier: Any, path: str | Path) -> Path:
-    """Write a fitted classifier with its calibrators to a file, whole or not at all."""
+    """Write a fitted classifier with its calibrators to a file, atomically."""
     content = {
         ESTIMATOR: type(classifier).__name__,
         "bayescal_versions": versions(),
@@ -85,7 +85,7 @@ def read_classifier(path: str | Path, expected: type) -> Any:
 
 
 class FittedClassifier:
-    """A classifier with a posterior, see `fitted_problems`; to stand before BaseEstimator."""
+    """Mixin of a classifier with a posterior; it precedes BaseEstimator among the bases."""
 
     def fitted_problems(self) -> Problems:
         """Return the fitted problems, for plots and reports."""
@@ -97,7 +97,7 @@ class FittedClassifier:
         return getattr(self, "_kind", None) == MULTICLASS
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
-        """Return sentences on the scores fitted; see `MulticlassCalibrator.findings`."""
+        """Return findings on the scores fitted; see `MulticlassCalibrator.findings`."""
         return ()
 
     def _set_target(self, target: Target, first: Any) -> None:
@@ -112,20 +112,19 @@ class FittedClassifier:
 
     def problem_scores(self, X: Any) -> Floats:  # noqa: N803
         """
-        Return the scores of documents X that the fitted problems are of, shape (n, problems).
+        Return the scores of documents X, a column for each of `fitted_problems`, in its units.
 
-        A column for each of `fitted_problems`, in its order and units. Raises ValueError if there
-        is no one score, as with the calibrators of several folds.
+        Raises ValueError for an ensemble, which has no single score.
         """
         raise NotImplementedError
 
     def labelled_scores(self, X: Any, y: Any) -> Any:  # noqa: N803
         """
-        Return the scores and labels of held-out documents, as `bayescal.report` takes them.
+        Return the scores and labels of held-out documents, for `bayescal.report`.
 
-        Scores and labels for two classes, else a table with columns score, label (1 for the class
-        of the row) and topic (the class or label). Raises ValueError as `problem_scores` does, and
-        if y holds other classes than those fitted.
+        For two classes a pair, else a table with columns score, label (0 or 1) and topic (the class
+        or label). Raises ValueError like `problem_scores`, and if y holds classes that were not
+        fitted.
         """
         scores = self.problem_scores(X)
         return with_labels(scores, y, self._kind, self._names, self._kept_columns())
@@ -138,21 +137,8 @@ class FittedClassifier:
         """
         Return the posterior of every parameter; see `ScoreCalibrator.summary`.
 
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed posterior interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A table as of one calibrator, with rows (class, parameter); with several classes, labels
-            or folds, these are the first level of its rows.
-
-        Raises
-        ------
-        AttributeError
-            If there is no posterior.
+        With several classes, labels or folds, these are the first level of the rows. Raises
+        AttributeError if there is no posterior.
         """
         check_fraction(level=level)
         return self._summary(level)
@@ -178,13 +164,12 @@ class FittedClassifier:
         Parameters
         ----------
         path, level, threshold, recall, title
-            See `bayescal.report.write_report`; a threshold is of the score that the problem has.
+            See `bayescal.report.write_report`; a threshold is a raw score.
         X, y : documents and their classes, optional
-            Held-out documents, whose reliability it shows; of two classes or several labels not
-            for calibrators of several folds. Of more than two classes the page judges what
-            `predict_proba` returns.
+            Held-out documents, for reliability; not for an ensemble unless one map calibrates more
+            than two classes, where the page judges `predict_proba`.
         collection : documents, optional
-            Documents to read from, whose labels nobody knows.
+            Unlabelled documents to read from.
 
         Raises
         ------
@@ -193,7 +178,7 @@ class FittedClassifier:
         AttributeError
             If there is no posterior.
         FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
+            If the file cannot be written; no partial file stays.
         """
         from bayescal.report import write_report
 
@@ -217,24 +202,16 @@ class FittedClassifier:
 
     def save(self, path: str | Path) -> Path:
         """
-        Write all that was fitted to a file; `load` reads it.
+        Write the fitted classifier to a file; `load` reads it.
 
-        The file is a pickle, as scikit-learn's own models are kept: it is read by the same versions
-        of the packages, and must come from someone you trust. The calibrators of a
-        `CalibratedClassifier` by themselves can be kept without a pickle:
+        The file is a pickle, as usual for scikit-learn: only load it with the same package versions
+        and from a source you trust. Calibrators alone need no pickle:
         `calibrated_classifiers_[0].calibrators[0].save`.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to write.
 
         Raises
         ------
         FileNotFoundError
             If the folder does not exist.
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -244,12 +221,7 @@ class FittedClassifier:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """
-        Read what `save` wrote; it is a pickle, and runs the code it names.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to read, written by someone you trust.
+        Read a file of `save`, written by someone you trust: a pickle can run any code.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Scores of documents that a classifier was not trained on: of folds, or of a fitted classifier."""
+"""Held-out scores of documents: out of fold, or from a frozen classifier."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -36,23 +36,23 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 class Scored:
     """A fitted classifier, and raw scores of documents to calibrate it on."""
 
-    estimator: Any  # Fitted; what predictions will use
-    rows: NDArray[np.intp]  # (m,): the documents, as positions in X
+    estimator: Any  # Fitted, for predictions
+    rows: NDArray[np.intp]  # (m,): positions of the documents in X
     scores: Floats  # (m, columns): their raw scores, by a classifier that was not trained on them
 
 
 @dataclass(frozen=True)
 class TrainingDocuments:
-    """Documents and labels that classifiers are fitted on."""
+    """Documents and labels for fitting classifiers."""
 
     features: Any  # X, in any form that the classifier takes
     target: Target  # Their labels
     # Further arguments of the classifier's fit; those of length n are split like X
     fit_params: dict[str, Any]
-    rows: NDArray[np.intp] | None = None  # Those to use; None for all
+    rows: NDArray[np.intp] | None = None  # Positions of the documents to use; None for all
 
     def fit(self, estimator: Any, rows: NDArray[np.intp] | None = None) -> Any:
-        """Return a clone of a classifier fitted on some documents; of None on all to use."""
+        """Return a clone of a classifier fitted on some rows, by default `self.rows`."""
         copy, params = clone(estimator), self.fit_params
         rows = self.rows if rows is None else rows
         features, y = self.features, self.target.y
@@ -63,10 +63,10 @@ class TrainingDocuments:
             return copy.fit(features, y, **params)
 
     def score(self, fitted: Any, part: Split | None = None) -> Floats:
-        """Return raw scores of the second part by a classifier of the first; of None, of all."""
+        """Return raw scores of the test part, or of all documents, by a fitted classifier."""
         features = self.features
         if part is not None:
-            # Of a precomputed kernel the columns are what the classifier was trained on.
+            # A precomputed kernel needs the columns of the training part.
             features, _ = _safe_split(fitted, features, None, part[1], part[0])
         return ScoreColumns.of(self.target).scores(fitted, features)
 
@@ -91,7 +91,7 @@ def score_held_out(
     """
     Return fitted classifiers, with scores of documents that they were not trained on.
 
-    The target has the labels marked that a part of a fold cannot train or, not pooled, calibrate.
+    The returned target marks labels that some fold cannot train or, without pooling, calibrate.
     """
     features, target = documents.features, documents.target
     constant = target.constant
@@ -107,12 +107,12 @@ def score_held_out(
     else:
         check_held_out(target)
     if target.kind == MULTICLASS and constant.any():
-        learnt = target.of_classes(~constant)
-        used = np.flatnonzero(learnt.positive.any(axis=1))
-        documents = replace(documents, target=learnt, rows=used)
-        # Splitters see a document of another class in place of those left out.
-        common = learnt.names[learnt.positive.sum(axis=0).argmax()]
-        y = np.where(learnt.positive.any(axis=1), y, common)
+        learned = target.of_classes(~constant)
+        used = np.flatnonzero(learned.positive.any(axis=1))
+        documents = replace(documents, target=learned, rows=used)
+        # Splitters stratify on y: documents left out count to the commonest class.
+        common = learned.names[learned.positive.sum(axis=0).argmax()]
+        y = np.where(learned.positive.any(axis=1), y, common)
     elif constant.any():
         documents = replace(documents, target=_without_constant_labels(target, estimator))
     if target.kind != MULTILABEL:
@@ -123,7 +123,7 @@ def score_held_out(
 
 
 def _marked_apart(target: Target, splits: list[Split], *, tested: bool) -> Target:
-    """Mark labels that lack one side in a part of a fold, unless none would be left."""
+    """Mark labels that lack one side in a part of a fold, unless all would be marked."""
     every, apart = np.arange(len(target.y)), np.zeros(target.names.size, dtype=bool)
     for train, test in splits:
         apart |= one_sided(target, every[train])
@@ -136,7 +136,7 @@ def _marked_apart(target: Target, splits: list[Split], *, tested: bool) -> Targe
 
 
 def _without_constant_labels(target: Target, estimator: Any) -> Target:
-    """Return the target of the labels that vary, which a classifier can learn; one is binary."""
+    """Return the target of the labels that vary; a single one is a binary target."""
     if target.constant.all():
         raise ValueError(
             "y must hold at least one label that two documents have and two have not, got"
@@ -178,7 +178,7 @@ def score_out_of_fold(
         other=", or ensemble=True",
     )
     rows = np.concatenate([test for _, test in parts])
-    # The fit on all documents takes longest: it goes first.
+    # The fit on all documents takes longest, so that it starts first.
     jobs = [delayed(_train_on_all)(estimator, documents)]
     jobs += [delayed(_train_and_score)(estimator, documents, part, keep=False) for part in parts]
     fitted, *held_out = Parallel(n_jobs=n_jobs)(jobs)
@@ -226,7 +226,7 @@ def _train_on_all(estimator: Any, documents: TrainingDocuments) -> Any:
     return documents.fit(estimator)
 
 
-# Which metadata of fit go where: to classifiers, to the splitter, to what the owner fits.
+# Routing of fit's metadata: to classifiers, the splitter, and the owner's own calibrators.
 
 
 def routing_enabled() -> bool:

@@ -19,9 +19,9 @@ from sklearn.pipeline import Pipeline
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
 from bayescal.support.validation import Floats
 
-# These fit a binary classifier for each label, whose own scores say more than their probabilities.
+# These fit a binary classifier for each label, whose scores are finer than their probabilities.
 PER_LABEL = (OneVsRestClassifier, MultiOutputClassifier)
-# Beyond so far every calibration curve has saturated.
+# Every calibration curve has saturated at scores this large.
 FARTHEST = 1e30
 
 
@@ -80,10 +80,9 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
     """
     Return a fitted classifier's raw scores, shape (n, columns).
 
-    decision_function where there is one. Else natural log-odds log p - log(1 - p), through
-    predict_log_proba where there is one: log(1 - p) is taken as the log of the sum of the other
-    classes' probabilities, so that p = 1 - 1e-30 does not round to 1. A probability of exactly 0 or
-    1, as forests give, has infinite log-odds; see `Reach`.
+    These are the decision_function, else natural log-odds log p - log(1 - p), if possible from
+    predict_log_proba. The other classes' probabilities sum to 1 - p, so that p = 1 - 1e-30 does not
+    round to 1. A probability of exactly 0 or 1 has infinite log-odds; see `Reach`.
     """
     if kind == MULTICLASS and _scores_pairs(estimator):
         raise ValueError(
@@ -117,13 +116,13 @@ class ScoreColumns:
     """The columns of a classifier's scores that are calibrated."""
 
     kind: str  # {"binary", "multiclass", "multilabel"}: how the classifier scores
-    count: int  # Columns that it gives
-    turned: bool  # Whether it scores for the negative one of two classes
-    kept: NDArray[np.bool_] | None = None  # Which of them are calibrated; None for all
+    count: int  # Number of score columns
+    turned: bool  # Whether larger scores mean the negative of two classes
+    kept: NDArray[np.bool_] | None = None  # Mask of the calibrated columns; None for all
 
     @classmethod
     def of(cls, target: Target, kept: NDArray[np.bool_] | None = None) -> ScoreColumns:
-        """Return the columns that a target asks for."""
+        """Return the score columns of a target."""
         return cls(target.kind, target.columns.size, target.turned, kept)
 
     def scores(self, estimator: Any, documents: Any) -> Floats:
@@ -138,12 +137,12 @@ class Reach:
     """
     Bounds of each column's scores, which replace infinite log-odds.
 
-    A probability of 0 stands for half the smallest one above 0 among the scores calibrated on, and
-    alike at 1; where none was 0 or 1 there, log-odds may be as large as they like.
+    A probability of 0 counts as half the smallest positive one among the scores calibrated on, and
+    similarly at 1; if none of these was 0 or 1, log-odds are unbounded.
     """
 
-    low: Floats  # (columns,): scores beyond are moved there
-    high: Floats  # (columns,)
+    low: Floats  # (columns,): lower bounds
+    high: Floats  # (columns,): upper bounds
 
     @classmethod
     def of(cls, scores: Floats) -> Reach:
@@ -155,7 +154,7 @@ class Reach:
         )
 
     def clip(self, scores: Floats) -> Floats:
-        """Return scores within reach; nan stays, for the calibrators to refuse."""
+        """Return scores clipped to the bounds; nan remains, and calibrators refuse it."""
         return np.clip(scores, self.low, self.high)
 
 
@@ -164,7 +163,7 @@ def infinite_as(scores: Floats) -> tuple[Floats, Floats]:
     finite = np.isfinite(scores)
     lowest = np.where(finite, scores, np.inf).min(axis=0)
     highest = np.where(finite, scores, -np.inf).max(axis=0)
-    # Of probabilities that are all 0 or 1 nothing says how far apart those are.
+    # Without any finite log-odds the bounds are arbitrary: minus and plus log 2.
     lowest, highest = (np.where(np.isfinite(end), end, 0.0) for end in (lowest, highest))
     return lowest - np.log(2.0), highest + np.log(2.0)
 
@@ -183,7 +182,7 @@ def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
             return log_p[:, [1]] - log_p[:, [0]]
         rest = np.log1p(-np.exp(log_p))
         if kind == MULTICLASS:
-            # Where one class has nearly all, log(1 - p) cancels: the others' sum does not.
+            # For p close to 1, log(1 - p) cancels; the sum of the other classes does not.
             document, top = np.arange(len(log_p)), log_p.argmax(axis=1)
             others = log_p.copy()
             others[document, top] = -np.inf
@@ -193,17 +192,17 @@ def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
 
 @contextmanager
 def _logarithms_of_0() -> Iterator[None]:
-    """Let logarithms be -inf in silence, in a classifier's own workers too."""
+    """Ignore warnings of log(0), in a classifier's own workers too."""
     with np.errstate(divide="ignore"), warnings.catch_warnings():
-        # Workers know nothing of errstate, but scikit-learn hands them the filters.
+        # scikit-learn passes warning filters to its workers, but not errstate.
         warnings.filterwarnings("ignore", "divide by zero encountered in log", RuntimeWarning)
         yield
 
 
 def _scores_pairs(estimator: Any) -> bool:
-    """Return whether the scores that a fitted classifier passes on are of pairs of classes."""
+    """Return whether a fitted classifier has a score for each pair of classes."""
     inner, _ = last_step(estimator)
-    # A search, a selection of features and the like pass on what their classifier gives.
+    # Meta-estimators such as searches return the scores of their classifier.
     for name in ("best_estimator_", "estimator_"):
         if hasattr(inner, name):
             return _scores_pairs(getattr(inner, name))
@@ -220,7 +219,7 @@ def _as_matrix(values: Any) -> Floats:
 
 
 def last_step(estimator: Any, documents: Any = None) -> tuple[Any, Any]:
-    """Return the classifier within pipelines and frozen ones, and documents as they reach it."""
+    """Return the classifier within pipelines and frozen estimators, and its transformed input."""
     while isinstance(estimator, FrozenEstimator | Pipeline):
         if isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator

@@ -24,12 +24,12 @@ from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.support.numerics import class_prior
 from bayescal.support.validation import Floats, check_choice, generator
 
-MOST_RATES = 1000  # draws of base rates where no other column says how many
+MOST_RATES = 1000  # draws of base rates, unless another column sets the number
 AUTO, ONE_VS_REST = "auto", "one_vs_rest"
 
 
 def read_calibrator(calibrator: Any, kind: str, weights: str | None = None) -> Any:
-    """Return the calibrator that a parameter means for a kind of target."""
+    """Return the checked calibrator of a parameter for a kind of target."""
     calibrator = AUTO if calibrator is None else calibrator
     if isinstance(calibrator, str):
         check_choice("calibrator", calibrator, (AUTO, ONE_VS_REST, *METHODS))
@@ -64,7 +64,7 @@ def read_calibrator(calibrator: Any, kind: str, weights: str | None = None) -> A
             "calibrator must take raw scores or log-odds, got scores_are='probabilities': the"
             " log-odds of a classifier's probabilities are calibrated, use scores_are='log_odds'."
         )
-    # Of ours alone: LinearRegression has a parameter of that name, for coefficients.
+    # LinearRegression has another parameter of that name.
     ours = isinstance(calibrator, ScoreCalibrator | TopicCalibrator)
     if ours and calibrator.positive is not None:
         raise ValueError(
@@ -89,7 +89,7 @@ def _check_joint(calibrator: MulticlassCalibrator, kind: str) -> None:
 
 def seeded_copies(calibrator: Any, count: int, random_state: Any) -> list[Any]:
     """Return unfitted copies of a calibrator, each with a seed of its own."""
-    # Objects that scikit-learn knows nothing of are copied as they are.
+    # safe=False deep-copies objects that are no scikit-learn estimators.
     copies = [clone(calibrator, safe=False) for _ in range(count)]
     own = calibrator.get_params(deep=False) if hasattr(calibrator, "get_params") else {}
     if "random_state" in own:
@@ -130,7 +130,7 @@ def posterior_draws(
 
 
 def no_posterior(calibrator: Any) -> str:
-    """Return the sentence for those who ask a point estimate for its uncertainty."""
+    """Return the error message for uncertainty of a calibrator without a posterior."""
     name = getattr(calibrator, "method", None) or type(calibrator).__name__
     return (
         f"calibrator {name} has no posterior, so no intervals, draws, plots or reports: use"
@@ -139,7 +139,7 @@ def no_posterior(calibrator: Any) -> str:
 
 
 def _why_no_calibrator(calibrator: Any) -> str:
-    """Return why an object cannot calibrate scores; empty if it can."""
+    """Return the reason why an object cannot calibrate scores; empty if it can."""
     if isinstance(calibrator, type):
         return "that is a class, not an instance of one"
     if not hasattr(calibrator, "fit"):
@@ -176,7 +176,7 @@ class ScoreMap:
     """Calibrators of all columns of scores."""
 
     calibrators: list[Any]  # Fitted
-    names: NDArray[Any]  # (columns,): what the columns are for
+    names: NDArray[Any]  # (columns,): class or label of each column
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
@@ -200,7 +200,7 @@ class ScoreMap:
 
     @property
     def knows_shares(self) -> bool:
-        """Return whether the map itself takes new shares of several classes as priors."""
+        """Return whether the map accepts priors of several classes."""
         return False
 
     @property
@@ -230,7 +230,7 @@ class ColumnMaps(ScoreMap):
             posterior_draws(calibrator, column, draws, rng, prior).T
             for calibrator, column, prior in self._columns(scores, priors)
         ]
-        # Draws lie side by side, as they are made and as intervals sort them.
+        # Draws of a document are contiguous in memory, as intervals sort them.
         return np.stack(parts).transpose(2, 1, 0)
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
@@ -251,7 +251,7 @@ class ColumnMaps(ScoreMap):
         if len(trees) == 1:
             tree: xr.DataTree = trees[0]
             return tree
-        # A slash would open a path.
+        # A slash would separate a path.
         names = [str(name).replace("/", "|") for name in self.names.tolist()]
         return xr.DataTree(children=dict(zip(names, trees, strict=True)))
 
@@ -294,7 +294,7 @@ class PooledMap(ScoreMap):
         return np.asarray(intervals)
 
     def _of(self, priors: Priors) -> dict[Any, Any] | None:
-        """Return the priors by topic; of None each topic's own."""
+        """Return the given priors by topic; None if all are None."""
         by_topic = zip(self.names.tolist(), priors, strict=True)
         return {name: prior for name, prior in by_topic if prior is not None} or None
 
@@ -311,7 +311,7 @@ class PooledMap(ScoreMap):
 
 @dataclass(frozen=True)
 class JointMap(ScoreMap):
-    """Temperature scaling, of scores that are logits, or log-odds of probabilities."""
+    """Temperature scaling of logits, or of log-odds of probabilities."""
 
     log_odds: bool
 
@@ -324,7 +324,7 @@ class JointMap(ScoreMap):
 
 @dataclass(frozen=True)
 class ClassesMap(ScoreMap):
-    """A MulticlassCalibrator, of scores that are logits, or log-odds of probabilities."""
+    """A MulticlassCalibrator of logits, or of log-odds of probabilities."""
 
     log_odds: bool
 
@@ -336,7 +336,7 @@ class ClassesMap(ScoreMap):
 
     @property
     def knows_shares(self) -> bool:
-        """Return whether the map itself takes new shares of several classes as priors."""
+        """Return whether the map accepts priors of several classes."""
         return True
 
     @property
@@ -380,13 +380,13 @@ def _shares(priors: Priors) -> Any:
 @dataclass(frozen=True)
 class WithBaseRates(ScoreMap):
     """
-    A map whose columns are completed by absent classes and constant labels.
+    A map with further columns for absent classes and constant labels.
 
-    No document says what scores mean there: with k positives among n documents P(+) is
-    Beta(k + 1, n - k + 1) whatever the score, so that its mean is (k + 1)/(n + 2).
+    Their scores cannot be calibrated: with k positives among n documents P(+) is
+    Beta(k + 1, n - k + 1) at any score, with mean (k + 1)/(n + 2).
     """
 
-    inner: ScoreMap  # Of the other columns, if there are any
+    inner: ScoreMap  # The map of the other columns, if any
     counts: Floats  # (columns, 2): negatives and positives (or weights); nan for the map's columns
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:

@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from bayescal.support.validation import as_labels, check_kept, first_of, position_of_positive
 
-FEWEST_LEARNT = 3  # of several classes: fewer leave a classifier of two, with one column of scores
+# With fewer than three classes left a multiclass problem becomes binary, with one column of scores.
+FEWEST_LEARNED = 3
 BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 
 
@@ -23,17 +24,15 @@ class Target:
     # {"binary", "multiclass", "multilabel"}: a column of scores for the positive class; one for
     # each class; one for each label
     kind: str
-    # (n,): the labels as the classifier gets them; of several labels an array of 0 and 1
+    # (n,): labels as passed to the classifier; for several labels (n, labels), 0 and 1
     y: NDArray[Any]
-    # (2,): of two classes the negative and the positive one; of several those in sorted
-    # order; or the names of the columns of y
+    # Negative and positive class; or several classes in sorted order; or names of labels
     names: NDArray[Any]
-    # (n, columns): for each column of scores, whether the document is a positive one
+    # (n, columns): for each column of scores, whether the document is positive
     positive: NDArray[np.bool_]
-    # Whether columns that lack documents on one side are calibrated too: by a population of topics,
-    # or by a map of all classes
+    # Whether the calibrator (of topics or of all classes) also calibrates one-sided columns
     population: bool = False
-    # Documents that a column needs on either side: 2 where one must train and one be held out
+    # Documents that a column needs on each side: 2 if one must train and one be held out
     fewest: int = 1
     # (columns,): labels that lack documents on one side in a part of a fold; None for none
     apart: NDArray[np.bool_] | None = None
@@ -141,9 +140,9 @@ def _refuse_positive(positive: Any, asked: str) -> None:
 
 
 def check_held_out(target: Target) -> None:
-    """Raise ValueError unless two classes, or three of several, have documents to hold out."""
+    """Raise ValueError unless two, or of several three, classes have documents to hold out."""
     few = (target.y[:, None] == target.names).sum(axis=0) < target.fewest
-    if few.any() and target.names.size - np.count_nonzero(few) < FEWEST_LEARNT:
+    if few.any() and target.names.size - np.count_nonzero(few) < FEWEST_LEARNED:
         alone = first_of(target.names[few].tolist())
         raise ValueError(
             "y must hold at least two documents of both classes, or of three of several, one to"
@@ -153,13 +152,13 @@ def check_held_out(target: Target) -> None:
 
 
 def one_sided(target: Target, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return a mask of the columns that are constant among some documents."""
+    """Return a mask of the columns that are constant among the rows."""
     some = target.positive[rows]
     return np.asarray(some.all(axis=0) | ~some.any(axis=0))
 
 
 def check_both_sides(target: Target, rows: NDArray[np.intp], where: str) -> None:
-    """Raise ValueError unless some documents have both sides of every column that varies."""
+    """Raise ValueError unless the rows have both sides of every column that varies."""
     share = target.positive[rows].mean(axis=0)
     lacking = np.flatnonzero(one_sided(target, rows) & ~target.constant)
     if lacking.size:

@@ -130,13 +130,13 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _positions_of_some(named: list[str], wanted: list[str]) -> NDArray[np.intp] | None:
-    """Return where the wanted columns are, all or none of which must be among those named."""
-    found = next((name for name in wanted if name in named), None)
-    return None if found is None else _positions(named, wanted, f"as for {found}")
+    """Return the positions of wanted columns; None if no name matches, an error if only some do."""
+    match = next((name for name in wanted if name in named), None)
+    return None if match is None else _positions(named, wanted, f"as for {match}")
 
 
 def _positions(named: list[str], wanted: list[str], why: str) -> NDArray[np.intp]:
-    """Return where each of the wanted columns is among those named."""
+    """Return the position of each wanted column among named columns."""
     if lacking := [name for name in wanted if name not in named]:
         raise ValueError(
             f"X must have a column of probabilities called {', '.join(lacking)}, {why}; got"
@@ -172,7 +172,7 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Fit the method; inclusion probabilities become weights 1 / inclusion."""
         weight = effective_weights(sample_weight, inclusion, len(scores))
         every = np.arange(len(scores))
-        # The public way to the methods: one fold, whose test part are all documents.
+        # The public interface to these methods: one fold that tests all documents.
         whole = CalibratedClassifierCV(
             GivenScores(), method=self.method, cv=[(every, every)], ensemble=True
         )
@@ -187,7 +187,7 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of scikit-learn's own fitted calibrator, such as a_ or beta_."""
-        # Nothing private: copies and pickles ask for that before there is anything.
+        # Copies and pickles look up private names before anything is fitted.
         if name.endswith("_") and not name.startswith("_") and name != "calibrated_":
             return getattr(self.calibrated_.calibrated_classifiers_[0].calibrators[0], name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
