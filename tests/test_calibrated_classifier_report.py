@@ -79,7 +79,7 @@ def test_of_folds_there_is_one_for_each(tmp_path):
     fitted, (X, y) = fit(ensemble=True), problem(2)
     assert list(fitted.fitted_problems()) == ["fold 1", "fold 2", "fold 3"]
     fitted.report(tmp_path / "report.html")
-    with pytest.raises(ValueError, match="no single score of held-out documents: fit with ensemble=F"):
+    with pytest.raises(ValueError, match="an ensemble gives no single score of held-out documents"):
         fitted.report(tmp_path / "other.html", X, y)
 
 
