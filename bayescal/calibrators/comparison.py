@@ -41,9 +41,7 @@ class _Part(NamedTuple):
     """The posterior of one part of a calibrator."""
 
     log_score: Floats  # (draws, documents): log P_k(y_i|s_i)
-    seen: (
-        Floats | None
-    )  # Same shape: terms of the fitted log likelihood; None without a fit
+    seen: Floats | None  # Same shape: terms of the fitted log likelihood; None without a fit
     weight: float
 
 
