@@ -62,7 +62,7 @@ class Combination:
         weights = self.posterior.weights
         size = float(len(weights.draws))
         calibrators = self.posterior.calibrated.calibrators
-        of_curves = [
+        curve_problems = [
             f"calibrator of {name!r}: {problem}"
             for name, calibrator in zip(self.classifiers, calibrators, strict=True)
             if calibrator.diagnostics_ is not None
@@ -76,7 +76,7 @@ class Combination:
             draws=int(size),
             efficiency=weights.efficiency,
             pareto_k=weights.pareto_k,
-            problems=(*self.posterior.problems, *of_curves),
+            problems=(*self.posterior.problems, *curve_problems),
         )
 
     @property
@@ -131,11 +131,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class CombinationProblem(FittedProblem):
-    """
-    The fitted problem of a combination.
-
-    Documents are those fitted, with log-odds by combinations that had not seen their labels.
-    """
+    """The fitted problem of a combination; documents have held-out log-odds."""
 
     combination: Combination
     draw_diagnostics: Diagnostics
@@ -152,7 +148,7 @@ class CombinationProblem(FittedProblem):
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """Return the numbers that may reveal problems of the draws."""
+        """Return the diagnostics of the draws by name."""
         return numbers_of(self.draw_diagnostics)
 
     @property

@@ -85,16 +85,16 @@ class CombinedClassifier(
         "local_kernel", "selected_kernel": an SVM whose weights depend on the inputs; "majority",
         "best_by_class"; or any scikit-learn classifier to stack with.
     cv : int, splitter or iterable of splits
-        Folds. A number means stratified folds, at most as many as a class has documents.
+        A number of stratified folds, lowered to the number of documents of the rarer class.
     normalise : bool
         Whether to standardise the combiner's inputs, which linear combiners need.
     measure : str, optional
-        Measure that `predict` optimises: "error", "f1", "cost_1_10" (a missed positive costs ten
-        times a false one) or "cost_10_1". By default the sign of `decision_function` decides. With
-        several classes `predict` always returns the one of the largest score.
+        Measure that `predict` optimises for two classes and for labels: "error", "f1", "cost_1_10"
+        (a missed positive costs ten times a false one) or "cost_10_1". By default the sign of
+        `decision_function` decides.
     positive : label, optional
-        The positive one of two classes, by default the second in sorted order: intervals, draws,
-        decisions, `scores_` and reports are about it.
+        Class of two that intervals, draws, decisions, `scores_` and reports are about; by default
+        the second in sorted order.
     n_jobs : int, optional
         Processes.
     random_state : int, numpy Generator, RandomState or None
@@ -105,22 +105,20 @@ class CombinedClassifier(
     classes_ : array of shape (classes,), or list of arrays
         In sorted order, whatever `positive`; with several labels [0, 1] for each.
     labels_ : array of shape (labels,)
-        Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
+        Names of y's columns if it is a DataFrame, else 0, 1, ...
     classifiers_ : list of dict of str to classifier
-        The fitted base classifiers of each binary problem, as `fitted_problems` has them.
+        The fitted base classifiers of each binary problem.
     base_scores_ : list of array of shape (n, classifiers)
-        Scores of documents that they were not trained on; nan where no fold held one out.
+        Held-out scores of each binary problem; nan for documents that no fold held out.
     scores_ : array of shape (n,) or (n, columns)
-        Combined scores of the documents fitted, by combinations of other folds; log-odds where
-        there are probabilities.
+        Held-out combined scores of the documents fitted; log-odds if there are probabilities.
     thresholds_ : dict of str to array of shape (columns,)
-        By measure, the threshold on the combined score that is best on `scores_`; of "bayes", for
-        costs, where Bayes' rule has it; nan for those that a base rate answers.
+        By measure, the best threshold on `scores_`, for costs of "bayes" Bayes' rule; nan where a
+        base rate answers.
     posterior_ : xarray.DataTree
-        Draws of bias, weights and shifts, where the combiner has them; with several classes or
-        labels it has a branch for each.
+        Draws of bias, weights and shifts, with a branch for each of several classes or labels.
     n_features_in_, feature_names_in_
-        Those of the first classifier, if it has them.
+        As in the first classifier.
 
     References
     ----------
@@ -182,20 +180,19 @@ class CombinedClassifier(
         y : array-like of shape (n,) or (n, labels)
             Classes, or 0 and 1 for each label.
         sample_weight : array-like of shape (n,), optional
-            How many documents each counts for, to the combiner and to the classifiers. With
-            metadata routing a classifier gets them only if it requests them.
+            How many documents each counts for. With metadata routing a classifier gets them only if
+            it requests them.
         inclusion : array-like of shape (n,), optional
             The probability that the document was labelled. A document of the smallest one counts as
-            one, others count less, so that bands are never narrower than the weighted estimate
-            varies.
+            one, others as less, so that bands are no narrower than the weighted estimate varies.
         **params
             Metadata. Without routing `groups` goes to the splitter, the rest to all classifiers.
 
         Raises
         ------
         ValueError
-            If an argument is not as described; if the rarer of two classes, or of all labels, has
-            a single document; or if a classifier or an indicator gives nan.
+            If an argument is not as described, no class or label has two documents on either side,
+            or a classifier or an indicator gives nan.
         """
         classifiers = read_classifiers(self.classifiers)
         X, target = (validation.as_documents(X), read_target(y, _num_samples(X), self.positive))
@@ -243,11 +240,9 @@ class CombinedClassifier(
 
     def decision_function(self, X: Any) -> Floats:
         """
-        Return combined scores: of `classes_[1]`, or of each class or label.
+        Return combined scores of `classes_[1]`, or of each class or label.
 
-        As with `ScoreCalibrator.decision_function`, that is minus the score of the positive class
-        where `positive` is the first of two classes. Natural log-odds where there are
-        probabilities; with several classes these sum to 1.
+        They are natural log-odds if the combiner has probabilities.
 
         Parameters
         ----------
@@ -266,11 +261,7 @@ class CombinedClassifier(
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """
-        Return the class of each document, or 0 and 1 for each label.
-
-        The parameters are those of `decision_function`.
-        """
+        """Return the class of each document, or 0 and 1 for each label; X as in `fit`."""
         inputs, classes = self._inputs(X), self._names
         if self._kind == MULTICLASS:
             return np.asarray(classes[self._scores(inputs).argmax(axis=1)])
@@ -286,10 +277,10 @@ class CombinedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
+        X
+            As in `fit`.
         measure : {"error", "f1", "cost_1_10", "cost_10_1"}
-            What the thresholds are to be best by; base classifiers that vote have their own.
+            Measure that the combiner's, or the voting classifiers', thresholds optimise.
 
         Returns
         -------
@@ -301,20 +292,12 @@ class CombinedClassifier(
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """
-        Return probabilities of all classes, in the order of `classes_`, or of each label.
-
-        The parameters are those of `decision_function`.
-        """
+        """Return probabilities of all classes, or of each label; X as in `fit`."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
-        """
-        Return natural logarithms of `predict_proba`.
-
-        The parameters are those of `decision_function`.
-        """
+        """Return natural logarithms of `predict_proba`; X as in `fit`."""
         log_p = self._log_proba(self._scores(self._inputs(X)))
         return log_p[:, ::-1] if self._turned else log_p
 
@@ -326,8 +309,8 @@ class CombinedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
+        X
+            As in `fit`.
         level : float
             Posterior probability, between 0 and 1.
         kind : {"pointwise", "hdi"}
@@ -362,10 +345,10 @@ class CombinedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
+        X
+            As in `fit`.
         draws : int, optional
-            How many draws to choose at random; by default all are returned, in their order.
+            How many draws to choose at random; by default all are returned, in order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
 
@@ -398,9 +381,8 @@ class CombinedClassifier(
         Returns
         -------
         pandas.DataFrame
-            A row for each binary problem and coefficient: "bias", the classifiers, indicators as
-            "indicator 0", ..., and for "local_bayes" what moderators add to the weights; columns
-            mean, lower, upper.
+            Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers,
+            "indicator 0", ..., and for "local_bayes" the moderators' shifts of the weights.
 
         Raises
         ------
@@ -415,7 +397,7 @@ class CombinedClassifier(
 
     @property
     def posterior_(self) -> xr.DataTree:
-        """The posterior of bias and weights; of several classes or labels a branch for each."""
+        """Draws of bias and weights; with several classes or labels a branch for each."""
         combinations = self._combinations(AttributeError)
         # A slash would open a path.
         trees = {name.replace("/", "|"): each.tree for name, each in combinations.items()}
@@ -424,7 +406,7 @@ class CombinedClassifier(
 
     @property
     def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
-        """Diagnostics of the draws; of several classes or labels by their names."""
+        """Diagnostics of the draws; with several classes or labels by their names."""
         combinations = self._combinations(AttributeError)
         by_name = {name: each.diagnostics for name, each in combinations.items()}
         return next(iter(by_name.values())) if self._kind == BINARY else by_name
@@ -434,9 +416,8 @@ class CombinedClassifier(
         Return the combinations as fitted problems, for plots, reports and `bayescal.decisions`.
 
         One problem for two classes, under the empty name; else one for each class or label. Its
-        score is the combined log-odds of the problem, `decision_function` for two classes and for
-        labels, its curve is that score's own probability, and its band that of P(+) among documents
-        of the score.
+        score is the combined log-odds, its curve that score's probability, and its band that of
+        P(+) among documents of the score.
 
         Raises
         ------
@@ -471,7 +452,7 @@ class CombinedClassifier(
         return np.asarray(np.isnan(self._rates[:, 0]), dtype=np.bool_)
 
     def _every_column(self, kept: NDArray[Any], others: Any) -> NDArray[Any]:
-        """Return columns, the last axis, with those that base rates answer for."""
+        """Return an array whose last axis has the kept columns and, in the rest, `others`."""
         out = np.empty((*kept.shape[:-1], len(self._rates)), dtype=kept.dtype)
         out[..., self._kept_columns()], out[..., ~self._kept_columns()] = kept, others
         return out
@@ -528,6 +509,6 @@ class CombinedClassifier(
         pairs = zip(self._posteriors(), inputs, strict=True)
         draws = np.stack([probability(each.sample(own)) for each, own in pairs], axis=2)
         alpha, beta = self._rates[~self._kept_columns()].T
-        # The same in every call, as the draws of the others are.
+        # A fixed seed: the draws are the same in every call.
         rates = np.random.default_rng(0).beta(alpha, beta, (len(draws), alpha.size))
         return ensemble.on_simplex(self._kind, self._every_column(draws, rates[:, None]))

@@ -40,10 +40,9 @@ def binary_problems(target: Target) -> list[Target]:
 
 def rates_of_few(target: Target, weight: Floats | None) -> Floats:
     """
-    Return the beta of P(+) of each column with fewer than two documents on a side, nan for others.
+    Return beta parameters of P(+) for columns with fewer than two documents on a side, else nan.
 
-    Of these one document would have to train classifiers and to judge them: scores say nothing, and
-    the base rate answers. Shape (columns, 2).
+    Two are needed on each side: one to train classifiers and one to judge them. Shape (columns, 2).
     """
     positives = target.positive.sum(axis=0)
     few = np.minimum(positives, len(target.y) - positives) < 2
@@ -57,8 +56,8 @@ def rates_of_few(target: Target, weight: Floats | None) -> Floats:
         )
     if few.any():
         counts = np.ones(len(target.y)) if weight is None else weight
-        of_few = counts @ target.positive[:, few]
-        rates[few] = np.stack([of_few + 1.0, counts.sum() - of_few + 1.0], axis=1)
+        positive = counts @ target.positive[:, few]
+        rates[few] = np.stack([positive + 1.0, counts.sum() - positive + 1.0], axis=1)
         warn_user(
             "y holds classes or labels with fewer than two documents on a side"
             f" ({first_of(target.columns[few].tolist())}): their probability is the base rate"
@@ -89,14 +88,10 @@ def fold_of(splits: list[Split]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 @dataclass(frozen=True)
 class FiniteEnds:
-    """
-    Finite substitutes for minus and plus infinity, for each column of scores.
+    """Finite substitutes for infinite scores, from the scores that a combiner learns from."""
 
-    They come from the scores that a combiner learns from. Finite scores stay as they are.
-    """
-
-    low: Floats  # (columns,): what infinite scores are replaced by
-    high: Floats  # (columns,)
+    low: Floats  # (columns,): replaces minus infinity
+    high: Floats  # (columns,): replaces plus infinity
 
     @classmethod
     def of(cls, scores: Floats) -> FiniteEnds:
@@ -104,7 +99,7 @@ class FiniteEnds:
         return cls(*infinite_as(scores))
 
     def finite(self, scores: Floats) -> Floats:
-        """Return scores of which none is infinite; nan stays."""
+        """Return scores with infinite values replaced; nan stays."""
         low = np.where(np.isneginf(scores), self.low, scores)
         return np.asarray(np.where(np.isposinf(low), self.high, low))
 
@@ -114,8 +109,8 @@ class WithinRange:
     """
     Standardised columns, clipped to the range of the documents learned from.
 
-    A nearly constant column has a tiny standard deviation: without the range, new documents would
-    lie far out and multiply the column's weight.
+    Without clipping, new documents could lie far out in a nearly constant column, whose standard
+    deviation is tiny.
     """
 
     scaler: StandardScaler
@@ -160,10 +155,10 @@ class Inputs:
 class Labelled:
     """Documents of one binary problem for a combiner to learn from."""
 
-    inputs: Inputs  # By classifiers and indicators that were fitted without the document
-    positive: NDArray[np.bool_]  # (n,): their labels
-    weight: Floats | None  # (n,): their weights; None for 1 each
-    fold: NDArray[np.intp]  # (n,): in which fold each document was held out
+    inputs: Inputs  # held-out scores and indicators
+    positive: NDArray[np.bool_]  # (n,)
+    weight: Floats | None  # (n,); None for 1 each
+    fold: NDArray[np.intp]  # (n,): fold that held the document out
 
     def take(self, rows: NDArray[np.intp]) -> Labelled:
         """Return some of the documents."""
@@ -180,11 +175,10 @@ class Labelled:
 class Members:
     """Fitted classifiers and indicators of one binary problem."""
 
-    classifiers: dict[str, Any]  # fitted
-    indicators: Any  # Fitted
-    target: Target  # The binary problem
-    # Where infinite scores stand; None while the scores to combine by are not known yet
-    ends: FiniteEnds | None = None
+    classifiers: dict[str, Any]
+    indicators: Any
+    target: Target
+    ends: FiniteEnds | None = None  # None until the scores of all folds are known
 
     def inputs(self, features: Any, part: Split | None = None) -> Inputs:
         """Return the inputs of documents."""
@@ -267,10 +261,10 @@ def _numbers(name: str, scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class BinaryProblem:
-    """One binary problem with what its classifiers are fitted to."""
+    """Training documents and folds of one binary problem."""
 
     documents: dict[str, TrainingDocuments]  # by classifier; only arguments of fit differ
-    splits: list[Split]  # The folds
+    splits: list[Split]
 
     @classmethod
     def of(
@@ -298,8 +292,8 @@ class Nested:
     """Results of the nested folds of one binary problem."""
 
     members: Members  # Classifiers and indicators fitted to all documents, for new ones
-    labelled: Labelled  # What a combiner learns from: the documents that a fold holds out
-    rows: NDArray[np.intp]  # Which documents these are
+    labelled: Labelled  # held-out documents, from which a combiner learns
+    rows: NDArray[np.intp]  # their positions among all documents
 
     def scatter(self, values: Floats, n: int) -> Floats:
         """Return values of the held-out documents at their rows of n, nan elsewhere."""

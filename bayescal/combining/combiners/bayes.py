@@ -3,15 +3,14 @@
     log-odds(x) = beta_0 + b + sum_j v_j r_j(x)
                   + sum_i (w_i + sum_j u_ij z_j(x)) (lambda_i(x) - beta_0)
 
-lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
-rate, r_j standardised indicators. The moderators z_j, of which "bayes" has none and "local_bayes"
-has some, are principal components of these (`Shifts`): there weights differ between
-documents. The weights' prior (`engines.classifier_weights.prior`) has them average the classifiers
-that are probably the best, so that few positives change little about that.
+lambda_i are the log-odds by the `ScoreCalibrator` of classifier i, beta_0 the log-odds of the base
+rate, r_j standardised indicators. With "local_bayes" weights differ between documents by moderators
+z_j, principal components of the indicators (`Shifts`). The weights' prior
+(`engines.classifier_weights.prior`) averages the classifiers that are probably the best.
 
-Calibration curves are uncertain, as weights are. Each draw takes one curve of every classifier,
-moves the mode of bias and weights to their mode given these curves, and adds a draw of the
-coefficients' deviation from it: the labels' information on the level counts once.
+Each draw takes one calibration curve of every classifier, moves the mode of bias and weights to
+their mode given these curves, and adds a draw of the coefficients' deviation from it: the labels'
+information on the level counts once.
 """
 
 from __future__ import annotations
@@ -49,14 +48,13 @@ NEAREST = 1e-15
 class CalibratedScores:
     """Calibrators of the classifiers' scores, and their log-odds of the documents fitted."""
 
-    calibrators: list[ScoreCalibrator]  # Of each classifier, fitted to all documents
-    base: float  # Log-odds of the base rate
-    # (n, classifiers): log-odds of the documents fitted, by calibrators of the other folds
-    held_out: Floats = field(repr=False)
-    # (curves, n, classifiers): the same of posterior draws of the curves fitted to all
-    # documents, each moved by what leaving the document's fold out moves the point estimate
+    calibrators: list[ScoreCalibrator]  # one a classifier, fitted to all documents
+    base: float  # log-odds of the base rate
+    held_out: Floats = field(repr=False)  # (n, classifiers): by calibrators of the other folds
+    # (curves, n, classifiers): draws of the curves fitted to all documents, each shifted by the
+    # difference of the held-out and the full point estimate
     held_out_draws: Floats = field(repr=False)
-    seed: int  # Chooses the draws
+    seed: int  # chooses the draws
 
     def point(self, scores: Floats) -> Floats:
         """Return the calibrators' point estimates, log-odds of shape (n, classifiers)."""
@@ -84,7 +82,7 @@ def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
 
 def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> ScoreCalibrator:
     weight = None if labelled.weight is None else labelled.weight[rows]
-    # A prior of how margins and log-odds usually rise was not compared here: docs/validation.
+    # Learned priors were not compared with "vague" here: docs/validation.
     calibrator = ScoreCalibrator(
         scores_are="scores",
         prior_knowledge="vague",
@@ -92,7 +90,7 @@ def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> Score
         chains=CHAINS,
         random_state=seed,
     )
-    # A classifier whose scores fall with the positive class gets little weight; no advice helps.
+    # The weights handle classifiers whose scores fall with the positive class: no warning.
     with without_scores_warnings():
         return calibrator.fit(labelled.inputs.scores[rows, i], labelled.positive[rows], weight)
 
@@ -111,11 +109,8 @@ def _draws(calibrators: list[ScoreCalibrator], scores: Floats, seed: int) -> Flo
     return np.asarray(special.logit(inside))
 
 
-# Each moderator costs a coefficient a classifier. The first components hold what correlated
-# indicators have in common.
-MOST_MODERATORS = 8
-# Components of less variance, as a share of all, are rounding.
-SMALLEST_VARIANCE = 1e-9
+MOST_MODERATORS = 8  # each has a coefficient for every classifier
+SMALLEST_VARIANCE = 1e-9  # share of the total variance; smaller components are rounding
 
 
 @dataclass(frozen=True)
@@ -124,15 +119,12 @@ class Shifts:
     Indicators, standardised and clipped to the fitted range, and moderators of weights.
 
     Moderators are the leading principal components of the standardised indicators, divided by the
-    square root of the variance of all: their squares sum to 1 on average at most. If weights depend
-    on every indicator with a coefficient of the same Gaussian prior, they depend on components
-    alike, for the prior has no direction; what is left out is of the least variance.
+    square root of the total variance, so that their mean sum of squares is at most 1. A Gaussian
+    prior of equal scale on all indicators' coefficients is the same on components.
     """
 
-    scale: WithinRange  # Of the documents fitted
-    # (indicators, moderators): maps standardised indicators to moderators; without columns,
-    # weights are the same for all documents.
-    axes: Floats
+    scale: WithinRange
+    axes: Floats  # (indicators, moderators): from standardised indicators; no columns for "bayes"
 
     @classmethod
     def of(cls, indicators: Floats, weight: Floats | None, *, of_weights: bool = False) -> Shifts:
@@ -143,7 +135,7 @@ class Shifts:
         if not (of_weights and columns.shape[1]):
             return shifts
         share = np.ones(len(columns)) if weight is None else weight
-        # They have mean 0 already.
+        # The columns have mean 0.
         covariance = (columns.T * (share / share.sum())) @ columns
         variance, axes = np.linalg.eigh(covariance)
         leading = np.arange(variance.size)[::-1][:MOST_MODERATORS]
@@ -160,7 +152,7 @@ class Shifts:
         return np.asarray(self.columns(indicators) @ self.axes)
 
     def design(self, evidence: Floats, indicators: Floats) -> Floats:
-        """Return all columns that log-odds are linear in; see `engines` for their coefficients."""
+        """Return the columns of the logistic model, in the order of the coefficients."""
         columns = self.columns(indicators)
         between = model.interactions(evidence, columns @ self.axes)
         return np.hstack([np.ones((len(evidence), 1)), evidence, columns, between])
@@ -182,14 +174,12 @@ def uneven(weights: Weights) -> str:
 class Bayesian(Combined):
     """The posterior of one problem's combination."""
 
-    calibrated: CalibratedScores  # The classifiers' calibrators
-    shifts: Shifts  # Maps indicators to columns and moderators
-    weights: Weights  # Draws of the coefficients
-    # (curves, d): how far each draw of calibration curves moves their mode
-    moves: Floats = field(repr=False)
-    # (n,): log-odds of the documents fitted, by coefficients of the other folds
-    cross_validated: Floats = field(repr=False)
-    prior: WeightHyperparameters  # Prior of the coefficients
+    calibrated: CalibratedScores
+    shifts: Shifts
+    weights: Weights
+    moves: Floats = field(repr=False)  # (curves, d): shift of the coefficients' mode by each draw
+    cross_validated: Floats = field(repr=False)  # (n,): log-odds by coefficients of other folds
+    prior: WeightHyperparameters
 
     @property
     def held_out(self) -> Floats:
@@ -198,7 +188,7 @@ class Bayesian(Combined):
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
+        """Return Bayes' thresholds for costs, and for F1 the best on held-out log-odds."""
         positive, weight = self.labelled.positive, self.labelled.weight
         return {
             name: best_threshold(name, self.held_out, positive, weight)
@@ -212,8 +202,8 @@ class Bayesian(Combined):
         """
         Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
 
-        The mean probability of all draws would be too large where positives are rare: curves that
-        run too high weigh more in it than those that run too low.
+        The mean probability of all draws would be too large where positives are rare, as curves
+        that are too high dominate it.
         """
         evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
         columns = self.shifts.design(evidence, inputs.indicators)
@@ -230,7 +220,7 @@ class Bayesian(Combined):
         tail = head + columns.shape[1]
         out = draws[:, head:tail] @ columns.T
         for curve, (own, move) in enumerate(zip(evidence, self.moves, strict=True)):
-            # Draws are in random order, so that each curve may have every so many of them.
+            # Draws are in random order: each curve takes every len(evidence)-th.
             some = slice(curve, None, len(evidence))
             shared = draws[some, :head] + move[:head]
             out[some] += shared[:, :1] + shared[:, 1:] @ own.T
@@ -263,10 +253,9 @@ DRAWS = 1000
 class Bayes(Combiner):
     """The Bayesian combination."""
 
-    # Scales of bias, weights and indicators' coefficients.
     prior: WeightHyperparameters = field(default_factory=WeightHyperparameters)
-    draws: int = DRAWS  # How many draws of the coefficients
-    weight_shifts: bool = False  # Whether indicators shift weights too
+    draws: int = DRAWS
+    weight_shifts: bool = False  # whether indicators shift weights too
     gives_log_odds: bool = True
 
     def fit(
@@ -349,7 +338,7 @@ def _centre(
 def _cross_validated(
     problems: Sequence[Labelled], designs: Sequence[Design], nodes: engine.GridModes
 ) -> list[Floats]:
-    """Return log-odds of each fold's documents by the mode that all other folds have."""
+    """Return log-odds of each fold's documents by the mode of the other folds."""
     likeliest = nodes.likeliest.model
     out = [np.full(labelled.positive.size, np.nan) for labelled in problems]
     for fold in range(1 + max(int(labelled.fold.max()) for labelled in problems)):
@@ -357,7 +346,7 @@ def _cross_validated(
             design.take(labelled.fold != fold)
             for design, labelled in zip(designs, problems, strict=True)
         ]
-        # All documents chose the two scales, which hold almost no information on any one of them.
+        # The two scales are of all documents: they depend little on any one.
         points = model.find_mode(replace(likeliest, designs=kept)).points
         for scores, labelled, design, point in zip(out, problems, designs, points, strict=True):
             held = labelled.fold == fold

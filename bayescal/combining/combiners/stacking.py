@@ -1,13 +1,11 @@
 """Stacking: a scikit-learn classifier of the inputs, cross-validated for its thresholds.
 
-On the base classifiers' scores alone it is stacking; with indicators it is STRIVE ("stacked
-reliability indicator variable ensemble", Bennett's dissertation, chapter 7).
-
-The kernels of STRIVE-S Local (section 7.2.2) let the weights of the base scores depend on the
-inputs: K(x, z) = (<x, z> + 1) (<Px, Pz> + 1), P keeping the base scores alone, a part of the
-quadratic kernel. "selected_kernel" keeps in the first factor the inputs that a decision tree uses.
-Inputs have mean 0 and standard deviation 1; the dissertation's experiments divided by sqrt(E x^2)
-by mistake (section 7.1.4).
+With indicators it is STRIVE ("stacked reliability indicator variable ensemble", Bennett's
+dissertation, chapter 7). The kernels of STRIVE-S Local (section 7.2.2) let the weights of the base
+scores depend on the inputs: K(x, z) = (<x, z> + 1) (<Px, Pz> + 1), where P selects the base scores.
+"selected_kernel" keeps in the first factor the inputs that a decision tree uses. Inputs have mean 0
+and standard deviation 1; the dissertation's experiments divided by sqrt(E x^2) by mistake (section
+7.1.4).
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +38,8 @@ Make = Callable[[float, int, int], Any]
 class Model:
     """A fitted classifier of inputs."""
 
-    classifier: Any  # Fitted
-    scaler: StandardScaler | None  # standardises inputs first
+    classifier: Any
+    scaler: StandardScaler | None
 
     def score(self, inputs: Inputs) -> Floats:
         """Return scores of documents."""
@@ -53,13 +51,12 @@ class Model:
 class Stacked(Combined):
     """A fitted classifier of inputs, with held-out scores."""
 
-    model: Model  # Fitted to all documents
-    # (n,): scores of documents by models fitted to the other folds
-    cross_validated: Floats = field(repr=False)
+    model: Model  # fitted to all documents
+    cross_validated: Floats = field(repr=False)  # (n,): scores by models of the other folds
 
     @cached_property
     def ends(self) -> FiniteEnds:
-        """Return where infinite scores stand, which probabilities of 0 and 1 have."""
+        """Return substitutes for infinite scores, from probabilities of 0 and 1."""
         return FiniteEnds.of(self.cross_validated[:, None])
 
     @property
@@ -76,10 +73,10 @@ class Stacked(Combined):
 class Stacking(Combiner):
     """Stacking by a classifier."""
 
-    make: Make  # Returns an unfitted classifier, see `Make`
-    normalise: bool = True  # Whether it gets standardised inputs
-    gives_log_odds: bool = False  # Whether its scores are log-odds
-    takes_weights: bool = True  # Whether its fit takes weights
+    make: Make
+    normalise: bool = True  # whether inputs are standardised
+    gives_log_odds: bool = False
+    takes_weights: bool = True
 
     def fit(
         self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
@@ -117,13 +114,12 @@ def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
             copy.set_params(random_state=seed)
         return copy
 
-    takes_weights = has_fit_parameter(classifier, "sample_weight")
     return Stacking(
         make,
         normalise,
         # A decision_function may be margins; without one raw scores are log-odds of probabilities.
         gives_log_odds=not hasattr(classifier, "decision_function"),
-        takes_weights=takes_weights,
+        takes_weights=has_fit_parameter(classifier, "sample_weight"),
     )
 
 
@@ -149,8 +145,8 @@ def make_boosting(length: float, scores: int, seed: int) -> HistGradientBoosting
 
 
 CACHE = 500.0  # megabytes of kernel values
-# libsvm treats smaller inner products as 0 and does not end with a C to match. Inputs that differ
-# by rounding alone have such products.
+# Smaller inner products, as of inputs that differ by rounding alone, are 0 to libsvm, which then
+# does not end with a C to match.
 SHORTEST = 1e-12
 
 
@@ -169,12 +165,9 @@ def make_linear_svm(length: float, scores: int, seed: int) -> SVC:
     return linear_svc(length, seed)
 
 
-MOST_STEPS = 2000
-
-
 def make_logistic(length: float, scores: int, seed: int) -> LogisticRegression:
     """Return unfitted logistic regression (C = 1), the baseline with probabilities."""
-    return LogisticRegression(max_iter=MOST_STEPS)
+    return LogisticRegression(max_iter=2000)
 
 
 def make_tree(length: float, scores: int, seed: int) -> DecisionTree:
@@ -190,14 +183,14 @@ def product_features(columns: Floats, other: Floats) -> Floats:
 
 
 class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The SVM of this kernel, by its explicit features."""
+    """The SVM of STRIVE-S Local's kernel, by its explicit features."""
 
     def __init__(self, scores: int = 1, select: bool = False, random_state: int = 0) -> None:
         self.scores = scores
         self.select = select
         self.random_state = random_state
 
-    def fit(self, X: Floats, y: Any, sample_weight: Floats | None = None) -> Self:  # noqa: N803
+    def fit(self, X: Floats, y: Any, sample_weight: Floats | None = None) -> Self:
         """Choose the columns, and fit the SVM."""
         self.classes_ = np.unique(y)
         self.columns_: NDArray[np.intp] = np.arange(X.shape[1])
@@ -209,16 +202,16 @@ class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.svm_ = linear_svc(length, self.random_state).fit(features, y, sample_weight)
         return self
 
-    def decision_function(self, X: Floats) -> Floats:  # noqa: N803
+    def decision_function(self, X: Floats) -> Floats:
         """Return margins, shape (n,)."""
         return np.asarray(self.svm_.decision_function(self._features(X)))
 
-    def _features(self, X: Floats) -> Floats:  # noqa: N803
+    def _features(self, X: Floats) -> Floats:
         return product_features(X[:, self.columns_], X[:, : self.scores])
 
 
 def make_kernel(length: float, scores: int, seed: int, *, select: bool = False) -> LocalKernelSVM:
-    """Return an unfitted SVM with the kernel of all inputs, or of those that a tree selects."""
+    """Return an unfitted SVM with the kernel of all inputs, or of the inputs selected by a tree."""
     return LocalKernelSVM(scores, select, seed)
 
 

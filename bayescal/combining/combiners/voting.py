@@ -68,13 +68,11 @@ def loss_of(
 def best_threshold(
     measure: str, scores: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
 ) -> float:
-    """
-    Return the threshold that is best by a measure: documents of this score and above are taken.
-    """
+    """Return the best threshold by a measure; documents at or above it are positive."""
     own = np.ones(scores.size) if weight is None else weight
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
-    # Cuts lie before the first document, and behind each that differs from the next.
+    # Candidate cuts: before the first document, and after each that differs from the next.
     cuts = np.r_[0, np.flatnonzero(np.diff(descending)) + 1, scores.size]
     hits, wrong = (
         np.r_[0.0, np.cumsum(np.where(which, own, 0.0)[order])][cuts]
@@ -92,16 +90,16 @@ def best_threshold(
 class Combined(ABC):
     """A fitted combination of one binary problem."""
 
-    labelled: Labelled = field(repr=False)  # What it was fitted to
+    labelled: Labelled = field(repr=False)  # the documents fitted
 
     @property
     @abstractmethod
     def held_out(self) -> Floats:
-        """Return scores of the documents fitted, by combinations that had not seen their labels."""
+        """Return held-out scores of the documents fitted."""
 
     @abstractmethod
     def score(self, inputs: Inputs) -> Floats:
-        """Return scores of documents, shape (n,); those above 0 are taken by default."""
+        """Return scores of documents, shape (n,); by default positive above 0."""
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
@@ -117,8 +115,8 @@ class Combined(ABC):
 class Combiner(ABC):
     """A way to combine."""
 
-    gives_log_odds: bool = False  # Whether scores are log-odds, so that there are probabilities
-    takes_weights: bool = True  # Whether documents may have weights
+    gives_log_odds: bool = False  # whether scores are log-odds, so that there are probabilities
+    takes_weights: bool = True  # whether documents may have weights
 
     @abstractmethod
     def fit(
@@ -127,7 +125,7 @@ class Combiner(ABC):
         """Return the combination of each problem."""
 
 
-Thresholds = dict[str, Floats]
+Thresholds = dict[str, Floats]  # by measure, shape (classifiers,)
 
 
 def base_thresholds(labelled: Labelled) -> Thresholds:
@@ -148,24 +146,23 @@ def votes(inputs: Inputs, thresholds: Floats) -> NDArray[np.bool_]:
     return np.asarray(inputs.scores >= thresholds)
 
 
-# The score is that of the classifier with the fewest errors, whatever the measure.
-BY = "error"
+BY = "error"  # the measure behind scores
 
 
 @dataclass(frozen=True)
 class Best(Combined):
     """The classifier that is best by each measure."""
 
-    base_thresholds: Thresholds  # (classifiers,): of each classifier, by measure
-    best: dict[str, int]  # which classifier, by measure
+    base_thresholds: Thresholds
+    best: dict[str, int]  # position of the best classifier, by measure
 
     @property
     def held_out(self) -> Floats:
-        """Return scores of the documents fitted, by the classifier of the fewest errors."""
+        """Return scores of the documents fitted, by the classifier with the fewest errors."""
         return self.score(self.labelled.inputs)
 
     def score(self, inputs: Inputs) -> Floats:
-        """Return the scores of the classifier of the fewest errors, less its threshold."""
+        """Return the scores of the classifier with the fewest errors, less its threshold."""
         which = self.best[BY]
         return np.asarray(inputs.scores[:, which] - self.base_thresholds[BY][which])
 
@@ -204,8 +201,8 @@ def _best_of(labelled: Labelled) -> Best:
 class MajorityVote(Combined):
     """The votes of the classifiers."""
 
-    base_thresholds: Thresholds  # (classifiers,): of each classifier, by measure
-    tie_breaker: Combined  # Decides where as many are for as against
+    base_thresholds: Thresholds
+    tie_breaker: Combined
 
     @property
     def held_out(self) -> Floats:
@@ -213,7 +210,7 @@ class MajorityVote(Combined):
         return self.score(self.labelled.inputs)
 
     def score(self, inputs: Inputs) -> Floats:
-        """Return the share of classifiers that take a document when errors count, less one half."""
+        """Return the share of classifiers that decide for positive, less one half."""
         return np.asarray(votes(inputs, self.base_thresholds[BY]).mean(axis=1) - 0.5)
 
     def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:

@@ -4,25 +4,22 @@ Type 3 of Bennett's dissertation. `ModelIndicators` holds the indicators of one 
 
 Multinomial naive Bayes (section 5.1.1). Delta deletes one of the |d| words of a document: word w
 with probability tf(w)/|d|. With l_w^c = ln P(w|c) and r_w = l_w^+ - l_w^-, deleting w changes the
-log-odds by -r_w. Words that no training document has do not count; without known words all is 0.
+log-odds by -r_w. Words outside the training documents do not count.
 
 Bernoulli naive Bayes (section 5.1.2). Delta flips the presence of one of the V words that the model
 knows, all equally likely. With a_w^c = ln P(w present|c)/P(w absent|c) and b_w = a_w^+ - a_w^-, a
 flip changes the log-odds by b_w where w is absent and by -b_w where it is present. Words of all
-training documents or of none do not count. The square of a flip's change is the same in all
-documents, so that mean^2 + deviation^2 is constant.
+training documents or of none do not count. mean^2 + deviation^2 is the same for all documents.
 
 Linear SVM (section 5.1.5). S holds the training documents x with y f(x) <= 1, y in {-1, 1}, and
 documents have length 1. With eps half the distance to the nearest v in S, Delta moves d by eps
 towards v_i with probability P_i proportional to exp(-|v_i - d|): d_i = d + beta_i (v_i - d), beta_i
-= eps/|v_i - d|. The score changes by beta_i (f(v_i) - f(d)). All is 0 where d is one of the v_i,
-and where S is empty.
+= eps/|v_i - d|. The score changes by beta_i (f(v_i) - f(d)). All is 0 if d is in S or S is empty.
 
-Decision tree (section 5.1.4). A document d goes from the root to a leaf; at every node there is a
-branch b that it does not take, to node n_b. With delta_b the distance of d, of length 1, to the
-mean of the training documents at n_b, of length 1 each, Delta takes branch b with probability
-proportional to exp(-delta_b), and then leaf t below it with the share of n_b's training documents
-that end there. For a tree of one leaf all is 0.
+Decision tree (section 5.1.4). At every node a document d has a branch b that it does not take, to
+node n_b. With delta_b the distance of d to the mean of the training documents at n_b, all of length
+1, Delta takes branch b with probability proportional to exp(-delta_b), and then leaf t below it
+with the share of n_b's training documents that end there.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,8 +39,7 @@ from sklearn.tree import DecisionTreeClassifier
 from bayescal.support.validation import Floats
 from bayescal.text import word_models
 
-# Names of both classes in names of indicators, and their rows in arrays with one row a class.
-CLASSES = {"Positive": 1, "Negative": 0}
+CLASSES = {"Positive": 1, "Negative": 0}  # names in indicators, rows in arrays
 Indicator = Callable[[Any], Floats]
 
 
@@ -51,11 +47,10 @@ Indicator = Callable[[Any], Floats]
 class ModelIndicators:
     """The indicators of one kind of classifier."""
 
-    # Whether a fitted classifier is of this kind, with parameters that the formulas allow.
-    recognises: Callable[[Any], bool]
-    # (classifier, features of its training documents, positive) -> all that indicators need.
+    recognises: Callable[[Any], bool]  # whether a fitted classifier is of this kind
+    # (classifier, features of its training documents, positive) -> statistics
     learn: Callable[[Any, Any, NDArray[np.bool_]], Any]
-    # (learned, features of documents) -> the argument of the indicators, such as moments.
+    # (statistics, features of documents) -> the argument of the indicators, such as moments
     around: Callable[[Any, Any], Any]
     indicators: Mapping[str, Indicator]  # each gives one value a document
     score: Indicator | None = None  # the classifier's scores, where `around` computes them
@@ -68,7 +63,7 @@ def of_each_class(name: str, function: Callable[..., Floats]) -> dict[str, Indic
 
 def standard_deviation(mean: Floats, mean_of_squares: Floats) -> Floats:
     """Return sqrt(E[x^2] - E[x]^2), of a distribution and not of a sample from it."""
-    # Where all values are equal the difference is 0 but for rounding.
+    # Rounding may make the difference negative.
     return np.sqrt(np.maximum(mean_of_squares - mean**2, 0.0))
 
 
@@ -92,10 +87,7 @@ RATIO = 2  # the row of r_w or b_w, after those of the negative and the positive
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments under the deletion or the flip of one word.
-
-    Rows are the negative class, the positive class and their difference.
-    """
+    """Moments under the deletion or the flip of one word: negative, positive, difference."""
 
     mean: Floats  # (3, documents)
     deviation: Floats  # (3, documents)
@@ -103,10 +95,9 @@ class Moments:
 
 @dataclass(frozen=True)
 class Strengths:
-    """Log probabilities of words, in the sums that documents need."""
+    """Log probabilities of words and their squares."""
 
-    # (words, 7): l_w^-, l_w^+ and r_w, their squares, and 1 for known words; all 0 for
-    # unknown ones
+    # (words, 7): l_w^-, l_w^+, r_w, their squares, and 1 for known words; 0 for unknown ones
     weights: Floats
 
 
@@ -130,7 +121,7 @@ def learn_unigram(model: Any, features: Any, positive: NDArray[np.bool_]) -> Str
 
 
 def delete(strengths: Strengths, features: Any) -> Moments:
-    """Return the moments of documents, from how often each word occurs; O(words of them)."""
+    """Return the moments of documents from counts of words."""
     sums = np.asarray(sparse.csr_array(features) @ strengths.weights).T
     moments = ratio(sums[:6], sums[6])
     return Moments(moments[:3], standard_deviation(moments[:3], moments[3:]))
@@ -144,8 +135,7 @@ UNIGRAM = ModelIndicators(
     learn=learn_unigram,
     around=delete,
     indicators={
-        # E[lambda(d) - lambda(d')] = sum_w tf(w) r_w / |d| (equations 5.6 and 5.7): what the words
-        # add to the log-odds of the class prior, per word.
+        # E[lambda(d) - lambda(d')] = sum_w tf(w) r_w / |d| (equations 5.6 and 5.7)
         "UnigramMeanShift": partial(mean_of, row=RATIO),
         "UnigramStdDeviation": partial(deviation_of, row=RATIO),
         # sum_w tf(w) ln P(w|c) / |d|
@@ -162,8 +152,8 @@ class Flips:
     weights: Floats  # (words, 3): a_w^-, a_w^+ and b_w; 0 for uninformative words
     mean: Floats  # (3,): of the weights, over the informative words
     mean_of_squares: Floats  # (3,)
-    size: int  # V, how many these are
-    threshold: float | None  # A feature above it counts as present; None means any that is not 0
+    size: int  # V, number of informative words
+    threshold: float | None  # features above it count as present; None for all that are not 0
 
 
 def learn_bernoulli(model: Any, features: Any, positive: NDArray[np.bool_]) -> Flips:
@@ -184,7 +174,7 @@ def learn_bernoulli(model: Any, features: Any, positive: NDArray[np.bool_]) -> F
 
 
 def flip(flips: Flips, features: Any) -> Moments:
-    """Return the moments of documents (equations 5.15 and 5.19); O(words of them)."""
+    """Return the moments of documents (equations 5.15 and 5.19)."""
     if flips.threshold is not None:
         features = binarize(features, threshold=flips.threshold)
     of_present = np.asarray(word_models.presence(features) @ flips.weights)
@@ -210,20 +200,18 @@ BERNOULLI = ModelIndicators(
 )
 
 
-# Documents on the margin are support vectors; solvers are accurate to about a thousandth.
-MARGIN = 1.0 + 1e-3
-# At smaller distances a document is the support vector itself: the root of a cosine's rounding.
-SAME = 1e-7
+MARGIN = 1.0 + 1e-3  # solvers are accurate to about a thousandth
+SAME = 1e-7  # distance of equal documents: the root of a cosine's rounding
 
 
 @dataclass(frozen=True)
 class SupportVectors:
     """The documents of S."""
 
-    model: Any  # Whose score f is
+    model: Any
     vectors: Any  # (vectors, features): of length 1, or empty
     score: Floats  # (vectors,): f(v)
-    sign: Floats  # (vectors,): y: 1 for positive documents, -1 for negative ones
+    sign: Floats  # (vectors,): y
 
 
 @dataclass(frozen=True)
@@ -232,9 +220,7 @@ class Shift:
 
     mean: Floats  # (documents,): of f(d_i) - f(d)
     deviation: Floats  # (documents,)
-    # (documents,): of G_i = y_i beta_i f(v_i), which is positive where v_i is on its class's
-    # side
-    mean_goodness: Floats
+    mean_goodness: Floats  # (documents,): of G_i = y_i beta_i f(v_i)
     deviation_of_goodness: Floats  # (documents,)
     nearest: Floats  # (documents,): y exp(-|v - d|) of the nearest v
 
@@ -299,23 +285,20 @@ SUPPORT_VECTORS = ModelIndicators(
 class Branches:
     """Statistics of the training documents at each node of a tree."""
 
-    tree: Any  # The tree
+    tree: Any
     log_odds: Floats  # (nodes,): ln (n(+) + 1)/(n(-) + 1) of the documents it was grown on
-    # (nodes,): the other child of each node's parent; the root's is itself
-    sibling: NDArray[np.intp]
-    # (features, nodes): the mean of the training documents at the node, of length 1 each
-    centroid: Floats
-    mean: Floats  # (nodes,): of the log-odds at the leaves that they end at
+    sibling: NDArray[np.intp]  # (nodes,): other child of the node's parent; 0 for the root
+    centroid: Floats  # (features, nodes): mean of the node's training documents, of length 1
+    mean: Floats  # (nodes,): of the log-odds at these documents' leaves
     mean_of_squares: Floats  # (nodes,)
-    reached: NDArray[np.bool_]  # (nodes,): whether any training document comes by
+    reached: NDArray[np.bool_]  # (nodes,): whether it has a training document
 
 
 @dataclass(frozen=True)
 class Detour:
     """Moments under another branch."""
 
-    # (documents,): of lambda(t) - lambda(d), t the leaf that the document would end at
-    mean: Floats
+    mean: Floats  # (documents,): of lambda(t) - lambda(d), where t is the leaf of another branch
     deviation: Floats  # (documents,)
 
 
@@ -340,10 +323,10 @@ def learn_tree(model: Any, features: Any, positive: NDArray[np.bool_]) -> Branch
 
 
 def detour(branches: Branches, features: Any) -> Detour:
-    """Return the moments of documents; O(nodes) for each, in one sparse product."""
+    """Return the moments of documents."""
     features = sparse.csr_array(features, dtype=np.float32)
     path = branches.tree.decision_path(_as_matrix(features)).toarray().astype(bool)
-    path[:, 0] = False  # the root is nobody's branch
+    path[:, 0] = False  # the root is no branch
     untaken = path[:, branches.sibling] & branches.reached
     unit = unit_rows(features)
     squared = (

@@ -1,10 +1,10 @@
 """Indicators of nearest neighbours: their distances, and the vote when a document moves to one.
 
 Documents have length 1 and are sqrt(2 - 2 cos) apart. Delta moves the document d towards one of its
-k neighbours n_i, each as likely, as far as d stays the nearest point: d_i = d + alpha_i (n_i - d).
-What neighbours d_i has is judged from the 2k nearest documents to d, as in Bennett's
-dissertation, section 5.1.3, which finds alpha_i by bisection; here it has a closed form, which
-needs only products of the 2k documents.
+k neighbours n_i, each equally likely, as far as d stays the nearest point: d_i = d + alpha_i (n_i -
+d). The neighbours of d_i are chosen among the 2k nearest documents to d, as in Bennett's
+dissertation, section 5.1.3, which finds alpha_i by bisection; here it has a closed form in products
+of these 2k documents.
 """
 
 from collections.abc import Mapping
@@ -23,16 +23,14 @@ from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 from bayescal.text.classifiers import NearestNeighbours, nearest, nearest_documents
 
-# Below it two documents are the same one; rounding of a cosine leaves some 1e-16.
-SAME = 1e-12
+SAME = 1e-12  # squared distance of equal documents; rounding of a cosine leaves 1e-16
 
 
 def products(documents: Any, rows: NDArray[np.intp]) -> Floats:
     """Return the cosines of each query's neighbours with each other."""
     queries, m = rows.shape
     chosen = documents[rows.ravel()]
-    # Every query gets columns of its own, so that one sparse product holds all of theirs and none
-    # between documents of two queries.
+    # Separate columns for each query, so that one sparse product has no terms between queries.
     own = np.repeat(np.arange(rows.size) // m, np.diff(chosen.indptr)).astype(np.int64)
     columns = own * chosen.shape[1] + chosen.indices
     apart = sparse.csr_array(
@@ -50,8 +48,8 @@ def largest_shifts(squared: Floats, product: Floats) -> Floats:
     """
     Return the largest moves towards each neighbour that keep the point nearest to its origin.
 
-    With v_j the way to neighbour j, alpha_i = min(1/2, min over j with v_i.v_j > 0 of |v_j|^2 /
-    (2 v_i.v_j)). A neighbour at the very same place sets no limit.
+    With v_j = n_j - d, alpha_i = min(1/2, min over j with v_i.v_j > 0 of |v_j|^2 / (2 v_i.v_j)).
+    A neighbour at d itself sets no limit.
     """
     limits = (squared[:, None, :] > SAME) & (product > squared[:, None, :])
     shift = np.full(product.shape, 0.5)
@@ -63,10 +61,10 @@ def shifted_cosines(similarity: Floats, gram: Floats, k: int) -> Floats:
     """Return the cosines of a document moved towards each of k neighbours, with all m near ones."""
     target = similarity[:, :k, None]
     squared = 2.0 - 2.0 * similarity
-    # Farther documents than the one moved to cannot be in the way: the k suffice.
+    # Documents farther than the target set no limit: the k nearest suffice.
     product = 1.0 - target - similarity[:, None, :k] + gram[:, :k, :k]
     alpha = largest_shifts(squared[:, :k], product)[:, :, None]
-    # Half the way to its opposite a document vanishes.
+    # A document halfway to its opposite has length 0.
     squared_length = np.maximum(1.0 - 2.0 * alpha * (1.0 - alpha) * (1.0 - target), SAME)
     moved: Floats = ((1.0 - alpha) * similarity[:, None, :] + alpha * gram[:, :k]) / np.sqrt(
         squared_length
@@ -84,21 +82,20 @@ def votes(cosine: Floats, sign: Floats, k: int) -> Floats:
     return np.asarray(signed.sum(axis=1).reshape(documents, shifts))
 
 
-# Queries whose neighbours are compared with each other at a time.
-BLOCK = 64
+BLOCK = 64  # queries at a time
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Training documents, as a classifier by nearest neighbours compares them."""
+    """Training documents of a nearest-neighbour classifier."""
 
-    model: Any  # Which weighs the words of queries, if it weighs them
+    model: Any
     documents: Any  # (training documents, features): of length 1, or empty
-    positive: NDArray[np.bool_]  # (training documents,): their classes
-    k: int  # How many neighbours vote
+    positive: NDArray[np.bool_]  # (training documents,)
+    k: int  # number of neighbours that vote
 
     def weigh(self, features: Any) -> Any:
-        """Return queries in the representation in which they are compared."""
+        """Return queries in the representation of the training documents."""
         weighs = isinstance(self.model, NearestNeighbours)
         return self.model.weigh(features) if weighs else models.unit_rows(features)
 
@@ -107,9 +104,9 @@ class Neighbours:
 class Neighbourhood:
     """The 2k nearest training documents of some documents, nearest first."""
 
-    neighbours: Neighbours  # What they are of
-    similarity: Floats  # (documents, 2k): their cosines
-    rows: NDArray[np.intp]  # (documents, 2k): which training documents they are
+    neighbours: Neighbours
+    similarity: Floats  # (documents, 2k): cosines
+    rows: NDArray[np.intp]  # (documents, 2k): positions among the training documents
 
     @cached_property
     def sign(self) -> Floats:
@@ -129,28 +126,24 @@ class Neighbourhood:
 
     @cached_property
     def shifted_score(self) -> Floats:
-        """
-        Return s(+) of the document moved towards each neighbour, (documents, k).
-
-        Documents that have no feature in common with any other stay where they are.
-        """
+        """Return s(+) of the document moved towards each neighbour, (documents, k)."""
         k = self.neighbours.k
         scores = np.empty((len(self.rows), k))
         for block in blocks_of(BLOCK, len(self.rows)):
             gram = products(self.neighbours.documents, self.rows[block])
             cosine = shifted_cosines(self.similarity[block], gram, k)
             scores[block] = votes(cosine, self.sign[block], k)
+        # Documents without a feature in common with any other do not move.
         alone = self.similarity[:, :1] == 0.0
         return np.where(alone, self.score[:, None], scores)
 
 
 def learn(model: Any, features: Any, positive: NDArray[np.bool_]) -> Neighbours:
-    """Return the documents that a classifier compares with, and how many vote."""
+    """Return the training documents of a classifier by cosines."""
     if isinstance(model, NearestNeighbours):
         return Neighbours(model, model.documents_, model.positive_, model.neighbours_)
-    return Neighbours(
-        model, models.unit_rows(features), positive, min(model.n_neighbors, len(positive))
-    )
+    k = min(model.n_neighbors, len(positive))
+    return Neighbours(model, models.unit_rows(features), positive, k)
 
 
 def find(neighbours: Neighbours, features: Any) -> Neighbourhood:
@@ -162,27 +155,27 @@ def find(neighbours: Neighbours, features: Any) -> Neighbourhood:
 
 # In Euclidean space each neighbour has one vote: s(d) = positive minus negative ones among the
 # k nearest. The shifted point d + alpha_i v_i, v_i = n_i - d, has the squared distance |v_m|^2 - 2
-# alpha_i v_i.v_m + alpha_i^2 |v_i|^2 from n_m, from products of the ways to the 2k nearest points.
+# alpha_i v_i.v_m + alpha_i^2 |v_i|^2 from n_m.
 
 
 @dataclass(frozen=True)
 class Points:
-    """Training points and how many of them vote."""
+    """Training points of a classifier in Euclidean space."""
 
-    search: Any  # Fitted to the points
-    points: Any  # (points, features): where they are
-    positive: NDArray[np.bool_]  # (points,): their classes
-    k: int  # How many neighbours vote
+    search: Any  # scikit-learn's NearestNeighbors
+    points: Any  # (points, features)
+    positive: NDArray[np.bool_]  # (points,)
+    k: int  # number of neighbours that vote
 
 
 @dataclass(frozen=True)
 class EuclideanNeighbourhood:
     """The 2k nearest training points of some queries, nearest first."""
 
-    neighbours: Points  # What they are of
-    queries: Any  # (queries, features): where the queries are
+    neighbours: Points
+    queries: Any  # (queries, features)
     away: Floats  # (queries, 2k): distances
-    rows: NDArray[np.intp]  # (queries, 2k): which training points they are
+    rows: NDArray[np.intp]  # (queries, 2k): positions among the training points
 
     @cached_property
     def sign(self) -> Floats:
@@ -209,7 +202,7 @@ class EuclideanNeighbourhood:
             squared = np.einsum("qmm->qm", product)
             alpha = largest_shifts(squared[:, :k], product[:, :k, :k])[:, :, None]
             moved = squared[:, None] - 2.0 * alpha * product[:, :k]
-            # |v_i|^2 alpha_i^2 is the same for all m, and does not tell which are nearest.
+            # |v_i|^2 alpha_i^2 is the same for all m: it does not change their order.
             near = nearest(-moved.reshape(-1, moved.shape[2]), k)
             sign = np.repeat(self.sign[block], k, axis=0)
             votes = np.take_along_axis(sign, near, axis=1).sum(axis=1)
@@ -217,7 +210,7 @@ class EuclideanNeighbourhood:
         return scores
 
     def _products(self, block: slice) -> Floats:
-        """Return v_i.v_m of the ways to all neighbours, (queries, 2k, 2k)."""
+        """Return v_i.v_m of all pairs of neighbours, (queries, 2k, 2k)."""
         near = _dense(self.neighbours.points[self.rows[block].ravel()])
         queries = _dense(self.queries[block])
         way = near.reshape(len(queries), -1, queries.shape[1]) - queries[:, None]
@@ -225,7 +218,7 @@ class EuclideanNeighbourhood:
 
 
 def learn_points(model: Any, features: Any, positive: NDArray[np.bool_]) -> Points:
-    """Return the training points, and how many vote."""
+    """Return the training points."""
     points = _rows(features)
     k = min(model.n_neighbors, positive.size)
     return Points(NearestNeighbors().fit(points), points, positive, k)
@@ -293,7 +286,7 @@ def deviation_of_distance_of_class(near: Near, row: int) -> Floats:
 
 
 def shift_mean_prediction(near: Near) -> Floats:
-    """Return the share of d and its k shifts of which s(+) >= 0."""
+    """Return the share of d and its k shifts with s(+) >= 0."""
     positive = (near.shifted_score >= 0.0).sum(axis=1) + (near.score >= 0.0)
     return np.asarray(positive / (near.neighbours.k + 1.0))
 

@@ -1,7 +1,7 @@
 """Indicators of a calibration's posterior: uncertain log-odds, and conflicts of two classifiers.
 
 They go beyond Bennett's dissertation, which has no posterior, and depend on the score alone. The
-posterior is wide where few labels, above all few positives, support a score.
+posterior is wide where few labels support a score.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from bayescal.support.validation import Floats, check_same_length
 if TYPE_CHECKING:
     from bayescal.fitting.problems.problem import Calibrator, FittedProblem
 
-# Enough for standard deviations to 2 %; evenly spaced, and so the same every time.
-DRAWS = 1000
-# Half the interval of slopes, in spreads of the scores fitted.
-STEP = 0.1
+DRAWS = 1000  # evenly spaced; standard deviations are accurate to 2 %
+STEP = 0.1  # half the interval of slopes, in spreads of the scores fitted
 IRRELEVANT, BETWEEN, RELEVANT = -1.0, 0.0, 1.0
 
 
@@ -35,12 +33,12 @@ IRRELEVANT, BETWEEN, RELEVANT = -1.0, 0.0, 1.0
 class ScorePosterior:
     """The posterior of one calibration at n scores, arrays of shape (n,)."""
 
-    mean: Floats  # posterior mean of the log-odds lambda(s), natural logarithms
+    mean: Floats  # posterior mean of the natural log-odds lambda(s)
     deviation: Floats
     above: Floats  # P(lambda(s) > 0 | data)
     slope: Floats  # d lambda/ds of the mean, per unit of score, over a fifth of the scores' spread
-    # -1 for scores below both classes' modes, 0 between them, 1 above them (A, B and C in Bennett's
-    # dissertation, section 3.2); the modes are those of maximum likelihood
+    # -1 for scores below both classes' maximum-likelihood modes, 0 between them, 1 above them (A, B
+    # and C in Bennett's dissertation, section 3.2)
     region: Floats
 
     @classmethod
@@ -97,11 +95,9 @@ def entropy(posterior: ScorePosterior) -> Floats:
 INDICATORS: Mapping[str, Indicator] = {
     "PosteriorMeanLogOdds": attrgetter("mean"),
     "PosteriorStdDevLogOdds": attrgetter("deviation"),
-    # How sure it is that positives prevail at the score: 1 where 51 % are surely positive.
     "PosteriorProbabilityAbove": attrgetter("above"),
     "PosteriorEntropy": entropy,
-    # It turns indicators that are shifts of the score into shifts of log-odds.
-    "PosteriorSlope": attrgetter("slope"),
+    "PosteriorSlope": attrgetter("slope"),  # turns shifts of the score into shifts of log-odds
     "PosteriorRegion": attrgetter("region"),
 }
 
@@ -115,16 +111,11 @@ def posterior_indicators(
     Parameters
     ----------
     calibrator : ScoreCalibrator or TopicCalibrator
-        Fitted to scores of documents that the classifier was not trained on, with a posterior.
+        Fitted to held-out scores, with a posterior; a ValueError is raised without one.
     scores : array-like of shape (n,) or (n, 1)
         Raw scores.
     topic : label
-        Which topic they are of; a `ScoreCalibrator` has none.
-
-    Raises
-    ------
-    ValueError
-        If there are no posterior draws.
+        Topic of a `TopicCalibrator`.
 
     Examples
     --------
@@ -141,24 +132,10 @@ def posterior_indicators(
 
 def conflict(first: ScorePosterior, second: ScorePosterior) -> Floats:
     """
-    Return z = (lambda_1 - lambda_2) / sqrt(v_1 + v_2) of the same documents by two classifiers.
+    Return z = (lambda_1 - lambda_2) / sqrt(v_1 + v_2) of n documents by two classifiers, (n,).
 
-    Means and variances of their calibrated log-odds: how much they differ beyond what few labels
-    explain; 0 where both are the same and sure.
-
-    Parameters
-    ----------
-    first, second : ScorePosterior
-        Of the same n documents' scores by one classifier each.
-
-    Returns
-    -------
-    array of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If they are of different numbers of documents.
+    lambda and v are posterior means and variances of the calibrated log-odds; z is 0 where both are
+    equal and certain. Raises ValueError if the numbers of documents differ.
     """
     check_same_length("first", first.mean.size, "second", second.mean.size)
     return ratio(first.mean - second.mean, np.hypot(first.deviation, second.deviation))

@@ -105,7 +105,7 @@ class Member:
 
 def farthest_log_odds(classifier: Any, features: Any) -> float:
     """
-    Return a bound on the size of log-odds of a classifier's probabilities; infinity for scores.
+    Return a bound on log-odds of a classifier's probabilities; infinity for decision_function.
     """
     if hasattr(classifier, "decision_function"):
         return np.inf
@@ -133,7 +133,7 @@ class TaskNumbers:
 
     training: int
     positive: int
-    support_vectors: int  # training documents x with y f(x) <= 1; 0 without an SVM
+    support_vectors: int  # 0 without an SVM
 
 
 TASK_INDICATORS: Mapping[str, Callable[[TaskNumbers], float]] = {
@@ -148,7 +148,7 @@ class ClassifierVotes:
     """Decisions of the classifiers, for indicators of Type 4 (section 5.2.2)."""
 
     positive: NDArray[np.bool_]  # (documents, classifiers)
-    best: int  # the classifier that was best on the training documents
+    best: int  # position of the best classifier on the training documents
 
 
 VOTE_INDICATORS: Mapping[str, Indicator] = {
@@ -166,15 +166,13 @@ OF_WORDS = (words.DOCUMENT_INDICATORS, words.SELECTION_INDICATORS)
 
 @dataclass(frozen=True)
 class AllIndicators:
-    """All that indicators are made of."""
+    """Fitted classifiers and statistics that indicators depend on."""
 
-    members: list[Member]  # The classifiers
-    vocabulary: (
-        words.Vocabulary | None
-    )  # Of the training documents; None if their features are no words
-    thresholds: Floats  # (classifiers,): the score above which each votes for the positive class
-    best: int  # The classifier that the votes are compared with
-    task: TaskNumbers | None  # None if its indicators are not wanted
+    members: list[Member]
+    vocabulary: words.Vocabulary | None  # None if features are no words
+    thresholds: Floats  # (classifiers,): each votes for the positive class above it
+    best: int  # position of the classifier that the votes are compared with
+    task: TaskNumbers | None  # None without its indicators
 
     def names(self) -> Iterator[str]:
         """Yield the names of all indicators, in the order of their columns."""
@@ -237,44 +235,39 @@ def task_of(members: list[Member], positive: NDArray[np.bool_]) -> TaskNumbers:
     return TaskNumbers(positive.size, int(positive.sum()), vectors)
 
 
-# Documents that the best classifier is chosen on: the neighbours of ten thousand would take longer
-# than everything else together.
-JUDGED_ON = 2000
+JUDGED_ON = 2000  # documents that choose the best classifier; neighbours take long
 
 
 class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Compute features of documents that predict how reliable classifiers are on them.
 
-    Bennett's reliability indicators: how much information the document holds and how much of it
-    selection of words takes away, how a classifier's score changes when the document changes a
-    little, and how the classifiers vote. A combination of classifiers takes them as features beside
-    the scores. With all five kinds of classifiers of `bayescal.text` there are 70.
+    Bennett's reliability indicators: how much information the document holds before and after
+    selection of words, how a classifier's score changes when the document changes a little, and how
+    the classifiers vote. All five kinds of classifiers of `bayescal.text` together have 70.
 
     Parameters
     ----------
     classifiers : list of (str, classifier)
-        Binary classifiers or pipelines, with decision_function or predict_proba. Those of
+        Binary classifiers or pipelines, with decision_function or predict_proba. Classifiers of
         `bayescal.text.make_classifier`, and scikit-learn's MultinomialNB, BernoulliNB,
         KNeighborsClassifier (by cosines, or in Euclidean space with uniform weights), LinearSVC,
         SVC(kernel="linear") and DecisionTreeClassifier, alone or at the end of a pipeline, have
-        indicators of their own; the others only vote.
+        indicators of their own; others only vote.
     text : bool
-        Whether X counts words. If not, X may hold any numbers, and indicators of documents' words
-        are left out.
+        Whether X counts words. If not, indicators of documents' words are left out.
     prefit : bool
-        Whether the classifiers are fitted. `fit` then takes vocabularies, support vectors, means
-        and numbers from its documents, which should be those that the classifiers were fitted on.
+        Whether the classifiers are fitted already, to the documents that `fit` receives.
     task : bool
-        Whether to add three values that are the same for all documents: the number of training
-        documents, the share of positives and the number of support vectors.
+        Whether to add the number of training documents, the share of positives and the number of
+        support vectors, the same for all documents.
     thresholds : sequence of float, optional
         The score above which each classifier votes for the positive class. By default a
         classifier's own `threshold_` if it has one, else 0.
     best : str, optional
-        The classifier that the votes of all are compared with. By default the one of fewest errors
-        on the documents given to `fit`, of which at most 2,000, evenly chosen, are looked at. This
-        favours classifiers that know them by heart; better name the best of a cross-validation.
+        The classifier that all votes are compared with, such as the best of a cross-validation. By
+        default the one with the fewest errors on at most 2,000 documents of `fit`, which favours
+        classifiers that overfit.
 
     Attributes
     ----------
@@ -282,10 +275,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         The negative and the positive class.
     classifiers_ : list of (str, classifier)
         Fitted.
-    best_ : str
-        See `best`.
-    thresholds_ : array of shape (classifiers,)
-        See `thresholds`.
+    best_, thresholds_ : str, array of shape (classifiers,)
+        See `best` and `thresholds`.
 
     References
     ----------
@@ -320,9 +311,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         self.thresholds = thresholds
         self.best = best
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: ArrayLike) -> Self:
         """
-        Fit the classifiers, and learn what the indicators need of them and of the documents.
+        Fit the classifiers, and learn the statistics that indicators need.
 
         Parameters
         ----------
@@ -338,7 +329,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         """
         read_classifiers(self.classifiers)
         check_flag(text=self.text, prefit=self.prefit, task=self.task)
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, positive = encode_labels(y)
         if self.text:
             check_non_negative(X, f"{type(self).__name__}.fit with text=True")
@@ -357,52 +348,34 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         )
         return self
 
-    def classifier_scores(self, X: Any) -> Floats:  # noqa: N803
+    def classifier_scores(self, X: Any) -> Floats:
         """
         Return the scores of all classifiers; shape (documents, classifiers).
 
-        They are decision_function, or the log-odds of predict_proba. These are kept within twice
-        the farthest finite ones of the N training documents, and at least within ln(N + 1): those
-        of a tree's pure leaves are infinite. Raises ValueError with a classifier's name if it gives
-        nan or an infinite score.
+        They are decision_function, or the log-odds of predict_proba, kept within twice the farthest
+        finite ones of the N training documents, and at least within ln(N + 1). Raises ValueError
+        with a classifier's name if it gives nan or an infinite score.
         """
-        validated = self._validated(X)
-        return scores_of(self._all.members, validated)
+        return scores_of(self._all.members, self._validated(X))
 
-    def transform(self, X: Any) -> Floats:  # noqa: N803
-        """
-        Return the indicators of documents; shape (documents, indicators).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (documents, features)
-            As in `fit`.
-        """
+    def transform(self, X: Any) -> Floats:
+        """Return the indicators of documents, shape (documents, indicators); X as in `fit`."""
         return self.scores_and_indicators(X)[1]
 
-    def scores_and_indicators(self, X: Any) -> tuple[Floats, Floats]:  # noqa: N803
-        """
-        Return the results of `classifier_scores` and of `transform` together, which saves time.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (documents, features)
-            As in `fit`.
-        """
-        validated = self._validated(X)
-        return self._all.scores_and_indicators(validated)
+    def scores_and_indicators(self, X: Any) -> tuple[Floats, Floats]:
+        """Return `classifier_scores` and `transform` together, which saves time; X as in `fit`."""
+        return self._all.scores_and_indicators(self._validated(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """
         Return the names of the indicators, in the order of `transform`'s columns.
 
-        Those of a classifier are named after it, "linear_svm__signedNNSV", where several of its
-        kind are combined.
+        Several classifiers of a kind have names such as "linear_svm__signedNNSV".
 
         Parameters
         ----------
         input_features : ignored
-            There for scikit-learn.
+            For scikit-learn.
         """
         check_is_fitted(self, "classes_")
         return np.array(list(self._all.names()), dtype=object)
@@ -416,14 +389,14 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         tags.target_tags.required = True
         return tags
 
-    def _validated(self, X: Any) -> Any:  # noqa: N803
+    def _validated(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if self.text:
             check_non_negative(X, f"{type(self).__name__} with text=True")
         return X
 
-    def _fitted(self, name: str, classifier: Any, X: Any, y: Any) -> Any:  # noqa: N803
+    def _fitted(self, name: str, classifier: Any, X: Any, y: Any) -> Any:
         if not self.prefit:
             return clone(classifier).fit(X, y)
         check_is_fitted(classifier)
@@ -446,7 +419,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             )
         return thresholds
 
-    def _best(self, members: list[Member], X: Any, positive: NDArray[np.bool_]) -> str:  # noqa: N803
+    def _best(self, members: list[Member], X: Any, positive: NDArray[np.bool_]) -> str:
         names = tuple(member.name for member in members)
         if self.best is not None:
             check_choice("best", self.best, names)

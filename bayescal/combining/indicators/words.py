@@ -1,7 +1,7 @@
 """Indicators of a document's words: how many there are, and how many feature selection removes.
 
-Types 1 and 2 of Bennett's dissertation, section 5.2.2. T are the words of the training documents
-and F those that the classifiers see. Shares of no words at all are 0.
+Types 1 and 2 of Bennett's dissertation, section 5.2.2. T are the words of the training documents,
+F the words that the classifiers see. Shares are 0 for documents without words.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ MORE_FREQUENT = 4  # the same for words that occur more often in it than in the 
 class Vocabulary:
     """Kinds of words, by the training documents, and those that the classifiers see."""
 
-    # (words, 6): 1 where a word is of a kind: seen in training, any; seen in the negative and
-    # in the positive class; of more occurrences in the negative and in the positive class
-    # than in the other
+    # (words, 6): 1 if a word is seen in training; for any word; if it is seen in the negative, in
+    # the positive class; if it occurs more often in the negative, in the positive class
     membership: Floats
-    selected: Floats  # (words,): 1 where the classifiers see a word
+    selected: Floats  # (words,): 1 if the classifiers see the word
 
     @classmethod
     def of(
@@ -60,8 +59,8 @@ class Tally:
 class DocumentWords:
     """Words of documents before and after selection."""
 
-    before: Tally  # Of all words
-    after: Tally  # Of the selected words
+    before: Tally
+    after: Tally
 
     @classmethod
     def of(cls, counts: Any, vocabulary: Vocabulary) -> DocumentWords:
@@ -84,29 +83,29 @@ def number(words: DocumentWords, count: str, kind: int, *, selected: bool = Fals
 
 
 def removed(words: DocumentWords, count: str, kind: int = ALL) -> Floats:
-    """Return the number of words of a kind, less that of all words that the classifiers see."""
+    """Return the number of words of a kind minus the number of words that the classifiers see."""
     return number(words, count, kind) - number(words, count, ALL, selected=True)
 
 
 def share_of_known(words: DocumentWords, count: str, kind: int, row: int) -> Floats:
-    """Return the share of known words that are of a class's kind."""
+    """Return the share of known words with a class's kind."""
     return ratio(number(words, count, kind + row), number(words, count, KNOWN))
 
 
 def share_of_selected(words: DocumentWords, count: str, kind: int, row: int) -> Floats:
-    """Return the share of the words that classifiers see that are of a class's kind."""
+    """Return the share of selected words with a class's kind."""
     of_class = number(words, count, kind + row, selected=True)
     return ratio(of_class, number(words, count, ALL, selected=True))
 
 
 def change_of_share(words: DocumentWords, count: str, kind: int, row: int) -> Floats:
-    """Return the share of a class's kind before selection minus that after it."""
+    """Return the share of a class's kind before minus after selection."""
     after = share_of_selected(words, count, kind, row)
     return share_of_known(words, count, kind, row) - after
 
 
 def share_unknown(words: DocumentWords, count: str) -> Floats:
-    """Return the share of words that no training document has."""
+    """Return the share of words without a training document."""
     every = number(words, count, ALL)
     return ratio(every - number(words, count, KNOWN), every)
 

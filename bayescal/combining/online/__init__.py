@@ -1,7 +1,7 @@
 """Online combiners: experts' weights are updated after every label, with bounds on the loss.
 
-`online_combiner` is the estimator, `rules` has the advice of experts and the updates, `reading`
-checks arguments, and `bounds` has the guarantees and the best mixture in hindsight.
+`online_combiner` is the estimator, `rules` has the updates, `reading` checks arguments, and
+`bounds` has the guarantees and the best mixture in hindsight.
 """
 
 from bayescal.combining.online.bounds import Mixture as Mixture

@@ -1,7 +1,8 @@
 """Bounds on the mistakes and squared errors of each rule, for any sequence of documents.
 
 Sums are over rounds, errors are squared errors (1 - P(label))^2, logarithms natural. A bound holds
-for one pass, from equal weights, with one beta.
+for one pass, from equal weights, with one `beta`. Counts and losses of experts include constant
+experts. Every function raises a ValueError if an argument is not as described.
 """
 
 from typing import NamedTuple
@@ -21,20 +22,18 @@ def weighted_majority_mistakes(
     """
     Bound the number of mistakes of rule "wma".
 
-    With L_i the sum of squared errors of expert i of n,
+        mistakes <= min_i (ln n + L_i ln(1/beta)) / ln(1/F),
 
-        mistakes <= min_i (ln n + L_i ln(1/beta)) / ln(1/F).
-
-    A mistake leaves at most F of the sum of weights: F = (1 + beta)/2 for experts that give
-    probabilities of 0 and 1 only, whose L_i counts mistakes; else F = (3 + beta)/4, as the mixture
-    gave the label at most 1/2, and the squared errors then average at least 1/4.
+    where L_i is the sum of squared errors of expert i of n. A mistake leaves at most F of the sum
+    of weights: F = (1 + beta)/2 for experts that give probabilities of 0 and 1 only, whose L_i
+    counts mistakes; else F = (3 + beta)/4, as squared errors then average at least 1/4.
 
     Parameters
     ----------
     expert_losses : array-like of shape (experts,)
-        Sum of squared errors of each, constant experts included.
+        Sum of squared errors of each expert.
     beta : float
-        Of the rule.
+        The rule's parameter, between 0 and 1.
     decisions : bool
         Whether all experts give probabilities of 0 and 1 only.
 
@@ -59,14 +58,12 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
 
         L_H <= min_i (ln n + L_i ln(1/beta)) / (1 - beta).
 
-    That of choosing an expert by its share is bounded so, and the mixture's is no larger (Jensen).
+    It bounds the loss of choosing an expert by its share; the mixture's is no larger (Jensen).
 
     Parameters
     ----------
-    expert_losses : array-like of shape (experts,)
-        Sum of squared errors of each, constant experts included.
-    beta : float
-        Of the rule.
+    expert_losses, beta
+        As in `weighted_majority_mistakes`.
 
     References
     ----------
@@ -83,24 +80,24 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
 
 def winnow_mistakes(n_experts: int, infallible: int, beta: float = 0.5) -> float:
     """
-    Bound the number of mistakes of rule "winnow" where some experts make none.
+    Bound the number of mistakes of rule "winnow" if some experts make none.
 
-    If of each document one of r experts that are never wrong is awake,
+    If one of r infallible experts is awake for each document,
 
         mistakes <= r ln(n) / ln(2 / (1 + beta^2)).
 
-    In a mistake at least half of the awake weight is wrong. Rescaled, experts that are right gain a
-    factor of at least 2/(1 + beta^2), of a sum of weights that stays n. Experts must give
-    probabilities of 0 and 1: a mixture of others can be wrong where most weight is right.
+    In a mistake at least half of the awake weight is wrong; rescaled, right experts gain a factor
+    of at least 2/(1 + beta^2) of a sum of weights that stays n. Experts must give probabilities of
+    0 and 1.
 
     Parameters
     ----------
     n_experts : int
-        All of them, constant experts included.
+        Number of experts, n.
     infallible : int
-        r, of which one is awake in each round.
+        Number of infallible experts, r.
     beta : float
-        Of the rule.
+        The rule's parameter, between 0 and 1.
 
     Examples
     --------
@@ -116,13 +113,13 @@ def specialists_mistakes(n_experts: int, infallible: int) -> float:
     """
     Return 2 r log_{3/2}(3 n), the published bound on Winnow's mistakes with specialists.
 
-    It is of promotion by 3/2 and demotion by 1/2 without rescaling. `winnow_mistakes` is the bound
-    of the rule here, and the smaller one for its default beta.
+    It is for promotion by 3/2 and demotion by 1/2 without rescaling, and larger than
+    `winnow_mistakes` at the default beta.
 
     Parameters
     ----------
     n_experts, infallible
-        See `winnow_mistakes`.
+        As in `winnow_mistakes`.
 
     References
     ----------
@@ -142,20 +139,19 @@ def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
     """
     Bound the error of rules "bmx" and "bmxmod" under each indicator.
 
-    With L_{e,I} = sum_t I(t) L_e(t) of n experts and m indicators, and L_{H,I} alike,
+        L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta
 
-        L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta.
-
-    For "bmx" L_H is the error of choosing an expert by its share, for "bmxmod" that of the mixture,
-    with indicators divided by their sum. The mixture's is never larger. For "winbmx" and
-    "winbmxmod" the sums are over rounds that changed the weights.
+    for n experts and m indicators, where L_{e,I} = sum_t I(t) L_e(t). L_H is the error of choosing
+    an expert by its share, which the mixture's never exceeds; for "bmxmod" it is the mixture's,
+    with indicators divided by their sum. For "winbmx" and "winbmxmod" sum over rounds that changed
+    weights.
 
     Parameters
     ----------
     expert_losses : array-like of shape (experts, indicators)
-        L_{e,I}, constant experts included.
+        L_{e,I}.
     beta : float
-        Of the rule.
+        The rule's parameter, between 0 and 1.
 
     Returns
     -------
@@ -181,35 +177,28 @@ def exponentiated_gradient_loss(
     """
     Bound the sum of squared errors of rule "eg".
 
-    For every fixed mixture of n experts, and so for the best one, whose squared errors sum to L_u,
+        L_H <= L_u / (1 - eta/2) + m ln(n) / eta,  eta = ln(1/beta) < 2,
 
-        L_H <= L_u / (1 - eta/2) + m ln(n) / eta,  eta = ln(1/beta) < 2.
-
-    With m indicators u is any mixture of experts for each of them, taken by the indicators' shares.
+    for every fixed mixture u of n experts with the sum of squared errors L_u. With m indicators u
+    has a mixture for each, taken by the indicators' shares.
 
     Parameters
     ----------
     mixture_loss : float
-        L_u of the mixture compared with.
+        L_u.
     n_experts : int
-        All of them, constant experts included.
+        Number of experts, n.
     beta : float
-        Of the rule; above e^-2, about 0.135.
+        The rule's parameter; above e^-2, about 0.135.
     n_indicators : int
-        m.
-
-    Raises
-    ------
-    ValueError
-        If beta is not above e^-2, where nothing is promised.
+        Number of indicators, m.
 
     References
     ----------
     Kivinen and Warmuth, Exponentiated gradient versus gradient descent for linear predictors, 1997,
-    for m = 1. With indicators the sum over them of relative entropies to u falls in a round by at
-    least 2 eta a (a - b) - eta^2 a^2 / 2, where a and b are 1 - P(label) of H and of u: Hoeffding's
-    lemma holds for each indicator, and squares of their shares sum to at most 1. The rest is as
-    there.
+    for m = 1. With indicators the sum of relative entropies to u falls in a round by at least
+    2 eta a (a - b) - eta^2 a^2 / 2, where a and b are 1 - P(label) of H and of u: Hoeffding's lemma
+    holds for each indicator, and squares of their shares sum to at most 1.
 
     Examples
     --------
@@ -265,28 +254,18 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(
-    P: ArrayLike,  # noqa: N803
-    y: ArrayLike,
-    *,
-    classes: ArrayLike | None = None,
-    constant_experts: bool = True,
+    P: ArrayLike, y: ArrayLike, *, classes: ArrayLike | None = None, constant_experts: bool = True
 ) -> Mixture:
     """
     Return the mixture that is best for documents whose labels are all known.
 
-    `exponentiated_gradient_loss` bounds how much more `OnlineCombiner` with rule "eg" loses. The
-    mixture minimises |A u|^2 over shares u, where A has 1 - P(label) of
-    each document and expert.
+    It minimises |A u|^2 over shares u, where A has 1 - P(label) of each document and expert.
+    `exponentiated_gradient_loss` bounds how much more rule "eg" loses.
 
     Parameters
     ----------
     P, y, classes, constant_experts
-        See `OnlineCombiner` and its `fit`; experts may not sleep.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+        As in `OnlineCombiner` and its `fit`; all experts must be awake.
 
     Examples
     --------
@@ -298,8 +277,8 @@ def best_mixture(
     inputs = read_inputs(P, known.size, None, None, rule="eg", constant_experts=constant_experts)
     advice = inputs.advice
     of_labels = advice.of_labels(read_labels(y, known, len(advice.awake)))
-    # Without the constraint on their sum: at z = s u the least of s^2 |A u|^2 + (s - 1)^2 over s is
-    # |A u|^2 / (1 + |A u|^2), which is smallest for the same u.
+    # Without the constraint sum u = 1: at z = s u the minimum over s of s^2 |A u|^2 + (s - 1)^2 is
+    # |A u|^2 / (1 + |A u|^2), which increases with |A u|^2.
     rows = np.vstack([1.0 - of_labels, np.ones(of_labels.shape[1])])
     unscaled, _ = nnls(rows, np.append(np.zeros(len(of_labels)), 1.0))
     shares = unscaled / unscaled.sum()

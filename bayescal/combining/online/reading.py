@@ -16,18 +16,18 @@ Bools = NDArray[np.bool_]
 class OnlineInputs(NamedTuple):
     """Checked arguments for n documents."""
 
-    advice: Advice  # constant experts come last; without indicators there is one that is always on.
-    experts: int  # How many were passed
-    indicators: int
+    advice: Advice  # constant experts come last; without indicators there is one that is always on
+    experts: int  # number passed
+    indicators: int  # number passed
 
     @property
     def equal_weights(self) -> Floats:
-        """Return logarithms of weights of 1."""
+        """Return the logarithms of equal weights."""
         return np.zeros((self.advice.awake.shape[1], self.advice.indicators.shape[1]))
 
 
 def read_inputs(
-    P: ArrayLike,  # noqa: N803
+    P: ArrayLike,
     classes: int,
     awake: ArrayLike | None,
     indicators: ArrayLike | None,
@@ -46,10 +46,8 @@ def read_inputs(
     return OnlineInputs(advice, experts, 0 if indicators is None else used.shape[1])
 
 
-def read_probabilities(P: ArrayLike, classes: int) -> Floats:  # noqa: N803
-    """
-    Return probabilities of all classes, shape (n, experts, classes), nan where an expert sleeps.
-    """
+def read_probabilities(P: ArrayLike, classes: int) -> Floats:
+    """Return probabilities, shape (n, experts, classes), nan where an expert sleeps."""
     values = validation.as_reals(P, "P")
     _check_unit("P", values, "make them of scores by a calibrator, such as ScoreCalibrator")
     if values.ndim == 2 and classes == 2:

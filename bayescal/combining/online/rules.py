@@ -16,11 +16,9 @@ from bayescal.support.validation import Floats, Integers
 class Advice:
     """Experts' probabilities for n documents; document t is round t of the online game."""
 
-    # (n, experts, classes): each expert's probabilities of all classes; zeros where it sleeps
-    probabilities: Floats
-    awake: NDArray[np.bool_]  # (n, experts): which experts speak; of each document at least one
-    # (n, indicators): in [0, 1], the degree to which each is on; at least one above 0 a document.
-    indicators: Floats
+    probabilities: Floats  # (n, experts, classes): zeros where an expert sleeps
+    awake: NDArray[np.bool_]  # (n, experts): at least one a document
+    indicators: Floats  # (n, indicators): in [0, 1], at least one above 0 a document
 
     def of_labels(self, label: Integers) -> Floats:
         """Return each expert's probability of the true class, (n, experts)."""
@@ -48,16 +46,15 @@ class Run:
     """The result of n rounds."""
 
     log_weights: Floats  # (experts, indicators): after the last round
-    shares: Floats  # (n, experts): shares of the experts in each round, before its label was known
-    updated: NDArray[np.bool_]  # (n,): in which rounds the weights were changed
+    shares: Floats  # (n, experts): before the round's label was known
+    updated: NDArray[np.bool_]  # (n,): whether the round changed weights
 
 
 class Rule(ABC):
     """An update rule."""
 
-    # Whether there is a weight for each expert and indicator; else one for each expert
-    takes_indicators: ClassVar[bool] = False
-    lets_sleep: ClassVar[bool] = False  # Whether experts may leave documents out
+    takes_indicators: ClassVar[bool] = False  # whether each indicator has weights of its own
+    lets_sleep: ClassVar[bool] = False  # whether experts may leave documents out
 
     def shares(self, log_weights: Floats, advice: Advice) -> Floats:
         """Return the experts' shares of the mixture for each document, (n, experts)."""
@@ -71,9 +68,7 @@ class Rule(ABC):
 
 
 def shares_of_awake(log_weights: Floats, awake: NDArray[np.bool_]) -> Floats:
-    """
-    Return p_e = A_e w_e / sum of A w: the weights of the experts that are awake, summing to 1.
-    """
+    """Return p_e = A_e w_e / sum of A w, the shares of the awake experts."""
     return np.asarray(softmax(np.where(awake, log_weights, -np.inf), axis=1))
 
 
@@ -85,9 +80,7 @@ def shares_by_indicators(log_weights: Floats, indicators: Floats) -> Floats:
 
 
 def on_scale(indicators: Floats, level: Floats) -> Floats:
-    """
-    Return I e^level of each document but for a factor, the largest being 1; shape (n, indicators).
-    """
+    """Return I e^level, scaled to a maximum of 1 in each document; shape (n, indicators)."""
     with np.errstate(divide="ignore"):
         exponents = np.log(indicators) + level
     return np.asarray(np.exp(exponents - exponents.max(axis=1, keepdims=True)))
@@ -98,20 +91,17 @@ class BlumMansour(Rule):
     """
     BMX and its variants: an expert gains under an indicator by what it loses less.
 
-    w_{e,I} <- w_{e,I} beta^(I (L_e - beta L_H)) with squared errors L_e of the experts. L_H is
-    sum_e p_e L_e, what choosing an expert by its share would lose.
+    w_{e,I} <- w_{e,I} beta^(I (L_e - beta L_H)) with squared errors L_e of the experts and L_H =
+    sum_e p_e L_e, the loss of choosing an expert by its share.
 
-    Blum and Mansour 2005; dissertation, algorithms 9.4.5 to 9.4.7. There p_e is w'_e / W with
-    W = sum_e w'_e; as printed W adds up w'_e before it is complete, and shares would not sum to 1.
+    Blum and Mansour 2005; dissertation, algorithms 9.4.5 to 9.4.7, where W must be the sum of all
+    w'_e for shares w'_e / W to sum to 1; as printed W is incomplete.
     """
 
     takes_indicators: ClassVar[bool] = True
-    # BMXmod: indicators are divided by their sum, so that all documents have the same weight,
-    # and L_H is the squared error of the mixture.
+    # BMXmod: indicators are divided by their sum, and L_H is the squared error of the mixture.
     modified: bool = False
-    # Rounds change weights only where the mixture's log-odds of the right class are below it:
-    # 1 in WinBMX, infinite in BMX
-    margin: float = np.inf
+    margin: float = np.inf  # rounds with larger log-odds of the right class change no weights
 
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
         """Play the rounds in their order."""
@@ -148,14 +138,13 @@ class ExponentiatedGradient(Rule):
     """
     Exponentiated gradient, whose bound is against the best fixed mixture, not the best expert.
 
-    Each indicator has experts' weights that sum to 1, and the mixture takes them by the
-    indicators' share q_I = I / sum of I: p_e = sum_I q_I w_{e,I}. In every round
+    Each indicator has experts' weights that sum to 1, mixed by the indicators' shares q_I = I / sum
+    of I: p_e = sum_I q_I w_{e,I}. In every round, with L = (1 - pi_H[y])^2,
 
-        w_{e,I} <- w_{e,I} beta^g / Z_I,  g = dL/dw_{e,I} = -2 (1 - pi_H[y]) q_I pi_e[y],
+        w_{e,I} <- w_{e,I} beta^g / Z_I,  g = dL/dw_{e,I} = -2 (1 - pi_H[y]) q_I pi_e[y].
 
-    with L = (1 - pi_H[y])^2. Without indicators it is the EG of Kivinen and Warmuth 1997 with the
-    learning rate ln(1/beta). Bounds for averaged predictions, with indicators, are what section
-    9.5 of the dissertation asks for.
+    Without indicators it is the EG of Kivinen and Warmuth 1997 with the learning rate ln(1/beta).
+    Section 9.5 of the dissertation asks for such bounds with indicators.
     """
 
     takes_indicators: ClassVar[bool] = True
@@ -211,10 +200,11 @@ class Winnow(Rule):
     Winnow, with experts that may sleep.
 
     Only if the mixture's likeliest class is wrong: w_e <- w_e / beta for awake experts whose
-    likeliest class is right, w_e beta for the others that are awake; then the awake weights are
-    rescaled to the sum that they had. Of classes equally likely the first counts as likeliest.
+    likeliest
+    class is right, w_e beta for the other awake ones; then the awake weights are rescaled to their
+    earlier sum. Among equally likely classes the first counts as likeliest.
 
-    Blum 1997, rescaled as Freund, Schapire, Singer and Warmuth 1997 ask: dissertation, algorithms
+    Blum 1997, rescaled as in Freund, Schapire, Singer and Warmuth 1997: dissertation, algorithms
     9.4.3 and 9.4.4.
     """
 

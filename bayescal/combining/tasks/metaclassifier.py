@@ -1,8 +1,7 @@
 """Documents of many tasks, the base class that learns from them together, and weights of tasks.
 
-Inputs are normalised within each task. Tasks whose classifiers were trained on few documents have
-scores on another scale than those with many; after normalising they can be compared (Bennett's
-dissertation, section 8.2.2).
+Inputs are normalised within each task: classifiers trained on few documents have scores on another
+scale than classifiers trained on many (Bennett's dissertation, section 8.2.2).
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Number of all tasks that were not fitted: the last row of any table of tasks.
-POPULATION = -1
+POPULATION = -1  # number of added tasks: the last row of tables of tasks
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,9 @@ class TaskData:
     """Labelled documents of many tasks."""
 
     columns: Floats  # (n, columns): normalised within each task
-    positive: NDArray[np.bool_]  # (n,): labels
-    task: Integers  # (n,): 0, 1, ... for the task of each document.
-    tasks: int  # How many there are
+    positive: NDArray[np.bool_]  # (n,)
+    task: Integers  # (n,): 0, 1, ...
+    tasks: int  # number of tasks
 
     def take(self, rows: NDArray[np.bool_]) -> TaskData:
         """Return some of the documents; the tasks keep their numbers."""
@@ -111,9 +109,9 @@ def check_both_classes(
 class KnownTasks:
     """Tasks with the scale of their inputs."""
 
-    names: list[Any]  # Of the tasks: first those fitted, then those added without labels
-    scales: list[WithinRange]  # Of the inputs of each task
-    fitted: int  # How many were fitted
+    names: list[Any]  # fitted tasks, then tasks added without labels
+    scales: list[WithinRange]  # one a task
+    fitted: int  # number of fitted tasks
 
     @classmethod
     def of(cls, columns: Floats, names: NDArray[np.generic], task: Integers) -> KnownTasks:
@@ -136,9 +134,7 @@ class KnownTasks:
 
     def read(self, columns: Floats, task: ArrayLike) -> tuple[Floats, Integers]:
         """
-        Return documents' inputs normalised within their tasks, and the numbers of the tasks.
-
-        The number is `POPULATION` for tasks that were added.
+        Return inputs normalised within their tasks, and task numbers, `POPULATION` for added tasks.
         """
         names, code = read_task_names(task, len(columns))
         position = {name: k for k, name in enumerate(self.names)}
@@ -219,11 +215,11 @@ class Metaclassifier(ABC):
 class GeneralModel(TaskModel):
     """A fitted classifier."""
 
-    classifier: Any  # With probabilities
+    classifier: Any
 
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds of documents, the same function for all tasks."""
-        # Logarithms of probabilities of 0 are the infinite log-odds that they mean.
+        # Probabilities of 0 and 1 have infinite log-odds.
         with np.errstate(divide="ignore"):
             log_proba = self.classifier.predict_log_proba(columns)
         return np.asarray(log_proba[:, 1] - log_proba[:, 0])
@@ -233,7 +229,7 @@ class GeneralModel(TaskModel):
 class GeneralClassifier(Metaclassifier):
     """One classifier for all tasks."""
 
-    classifier: Any  # Clones are fitted
+    classifier: Any  # clones are fitted
 
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
         """Return a clone fitted to all documents."""
@@ -254,14 +250,13 @@ def seeded_clone(classifier: Any, rng: np.random.Generator) -> Any:
 #     log-odds(x) = a_k + w_k . z(x)         z, the inputs normalised within task k
 #     w_ki   ~ Normal(mu_i, tau)             weights of task k around the population's
 #     a_k    = b_k + a'_k                    b_k ~ Normal(0, 2), a'_k ~ Normal(mu_0, tau)
-#     mu     ~ Normal(0, 2)                  what tasks have in common
-#     tau    ~ LogNormal(log 0.3, 0.6)       how far they differ, on a grid
+#     mu     ~ Normal(0, 2)                  population mean
+#     tau    ~ LogNormal(log 0.3, 0.6)       standard deviation of tasks, on a grid
 #
-# It is the model of `engines.classifier_weights`, in which all inputs have a population and so has
-# the intercept. Its likelihood given the scales is approximated by Laplace, and each task's draws
-# are then weighted by its own labels' likelihood.
+# It is the model of `engines.classifier_weights`, with a population of all inputs and of the
+# intercept. Its likelihood given the scales is approximated by Laplace; each task's draws are then
+# weighted by its own labels' likelihood. Inputs have standard deviation 1.
 
-# In units of inputs with standard deviation 1.
 PRIOR = weights_model.WeightHyperparameters(
     bias_scale=2.0, population_scale=2.0, scale=0.3, log_scale_sd=0.6
 )
@@ -274,13 +269,13 @@ class WeightsModel(TaskModel):
 
     # (tasks + 1, 1 + columns): modes, averaged over tau; the last row is the population's
     points: Floats = field(repr=False)
-    nodes: GridModes = field(repr=False)  # modes over the grid of tau
-    seed: int  # of the draws
+    nodes: GridModes = field(repr=False)  # over the grid of tau
+    seed: int
 
     @cached_property
     @one_blas_thread()
     def of_population(self) -> tuple[Integers, Floats, Floats]:
-        """Return draws of each node, in its order: how many, of mu, and of tau."""
+        """Return the number of draws of each node, and draws of mu and of tau in this order."""
         rng = np.random.default_rng(self.seed)
         sizes = rng.multinomial(DRAWS, self.nodes.share)
         mu = [
@@ -303,7 +298,7 @@ class WeightsModel(TaskModel):
         return np.asarray(out)
 
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
-        """Return log-odds by the modes."""
+        """Return log-odds by the coefficients' modes."""
         own = self.points[task]
         return np.asarray(own[:, 0] + np.einsum("ij,ij->i", columns, own[:, 1:]))
 
@@ -333,7 +328,6 @@ class WeightsModel(TaskModel):
 class TaskWeights(Metaclassifier):
     """Hierarchical logistic regression."""
 
-    # Its scales; those of indicators are not used, for all inputs have a population
     prior: weights_model.WeightHyperparameters = PRIOR
 
     @one_blas_thread()
@@ -349,7 +343,7 @@ class TaskWeights(Metaclassifier):
     def held_out(
         self, data: TaskData, fold: Integers, model: TaskModel, rng: np.random.Generator
     ) -> Floats:
-        """Return log-odds by modes of the other folds, at the scale that is likeliest of all."""
+        """Return log-odds by modes of the other folds, at the likeliest scale of all documents."""
         if not isinstance(model, WeightsModel):
             raise TypeError(f"model must be of weights, got {type(model).__name__}.")
         best, out = model.nodes.likeliest, np.empty(data.positive.size)
@@ -365,7 +359,7 @@ class TaskWeights(Metaclassifier):
 
 
 def _designs(data: TaskData) -> list[weights_model.Design]:
-    """Return the documents of each task; of both columns of ones, one has a population."""
+    """Return the design of each task, with one intercept of its own and one of the population."""
     out = []
     for k in range(data.tasks):
         own = data.task == k
@@ -385,7 +379,7 @@ def _joined(points: Floats) -> Floats:
 def _draws_of_task(
     nodes: GridModes, k: int, mu: Floats, sizes: Integers, rng: np.random.Generator
 ) -> Floats:
-    """Return draws of a task's coefficients, by Laplace and then weighed by its labels."""
+    """Return Laplace draws of a task's coefficients, resampled by the likelihood of its labels."""
     ends = np.cumsum(sizes)
     parts = [
         _laplace(mode, k, mu[end - size : end], rng)

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 class LeafCounts:
     """Documents at the leaves."""
 
-    # (tasks, leaves): positive documents of each task at each leaf, and all of them
-    positive: Floats
+    positive: Floats  # (tasks, leaves)
     total: Floats  # (tasks, leaves)
 
     @classmethod
@@ -88,19 +87,14 @@ def m_estimate(counts: LeafCounts, m: float) -> Floats:
 
 
 LOG_M, LOG_M_SD = math.log(100.0), 3.0
-# What m can be: from e^-12 to e^12 times its prior median; all else is as good as 0 or infinity.
-REACH_OF_LOG_M = 12.0
+REACH_OF_LOG_M = 12.0  # beyond e^-12 and e^12 times its prior median m is as good as 0 or infinity
 NODES_OF_M = 25
-# Standard deviations from the mode of logit p, given m: half a one apart.
-STEP = 0.5
+STEP = 0.5  # in standard deviations of logit p given m
 NODES_OF_P = STEP * np.arange(-16, 17)
-# Log density relative to its largest value, below which nodes are left out: e^-16 is 1e-7.
-LOWEST = -16.0
-# The axis of log m is short enough once so many of its nodes matter.
-ENOUGH = NODES_OF_M // 2
-MOST_AXES, MOST_STEPS = 8, 60
-# Steps in logit p below this share of a standard deviation move no node that matters.
-SMALLEST_STEP = 1e-3
+LOWEST = -16.0  # nodes below e^-16 = 1e-7 of the largest density are left out
+ENOUGH = NODES_OF_M // 2  # the axis of log m is shortened until so many nodes matter
+MOST_AXES = 8
+SMALLEST_STEP = 1e-3  # tolerance in logit p, in standard deviations
 FARTHEST_LOGIT = 30.0
 SMALLEST_CURVATURE = 1e-12
 
@@ -109,16 +103,12 @@ SMALLEST_CURVATURE = 1e-12
 class LeafPopulation:
     """The posterior of p and m on a grid."""
 
-    p: Floats  # (nodes,): the nodes
+    p: Floats  # (nodes,)
     m: Floats  # (nodes,)
-    share: Floats  # (nodes,): their posterior probability
+    share: Floats  # (nodes,): posterior probabilities
 
     def mean(self, positive: Floats, total: Floats) -> Floats:
-        """
-        Return the posterior mean of theta of tasks with these counts; of no documents E[p].
-
-        The mean of equation 8.1 over the posterior of p and m.
-        """
+        """Return the posterior mean of theta of tasks with these counts; E[p] without documents."""
         estimates = (positive[:, None] + self.m * self.p) / (total[:, None] + self.m)
         return np.asarray(estimates @ self.share)
 
@@ -142,7 +132,7 @@ def log_evidence(positive: Floats, total: Floats, p: Floats, m: Floats) -> Float
     """
     a, b = m * p, m * (1.0 - p)
     out = np.zeros(np.broadcast(p, m).shape)
-    # Tasks alike in a count share its term.
+    # Tasks with the same count share its term.
     for counts, shape, sign in ((positive, a, 1.0), (total - positive, b, 1.0), (total, m, -1.0)):
         values, times = np.unique(counts[counts > 0.0], return_counts=True)
         for value, often in zip(values.tolist(), times.tolist(), strict=True):
@@ -156,13 +146,12 @@ def fit_population(positive: Floats, total: Floats) -> LeafPopulation:
     for _ in range(MOST_AXES):
         log_m = np.linspace(low, high, NODES_OF_M)
         logit_p, log_density = _conditional_grids(positive, total, np.exp(log_m))
-        # Of the prior of log m, and of how wide a node's share of logit p is.
         log_density += (-0.5 * ((log_m - LOG_M) / LOG_M_SD) ** 2)[:, None]
         marginal = special.logsumexp(log_density, axis=1)
         kept = np.flatnonzero(marginal > marginal.max() + LOWEST)
         if kept.size >= ENOUGH:
             break
-        # A node more on either side: the density may rise between two nodes.
+        # One more node on either side: the density may rise between two nodes.
         low, high = log_m[max(kept[0] - 1, 0)], log_m[min(kept[-1] + 1, NODES_OF_M - 1)]
     matter = log_density > log_density.max() + LOWEST
     m = np.broadcast_to(np.exp(log_m)[:, None], matter.shape)
@@ -216,10 +205,7 @@ def _quantiles(values: Floats, share: Floats, levels: Floats) -> Floats:
 
 
 def _log_gamma(shape: Floats, rng: np.random.Generator) -> Floats:
-    """Return logarithms of Gamma draws, which themselves are 0 in floating point at small shapes.
-
-    G(a) = G(a + 1) U^(1/a) in distribution.
-    """
+    # G(a) = G(a + 1) U^(1/a) in distribution; G(a) itself underflows at small a.
     uniform = rng.uniform(size=shape.shape)
     return np.asarray(np.log(rng.gamma(shape + 1.0)) + np.log1p(-uniform) / shape)
 
@@ -231,8 +217,8 @@ DRAWS = 1000
 class Leaves:
     """The leaves of a fitted tree."""
 
-    tree: Any  # It has `apply`, from documents to nodes
-    nodes: Integers  # (leaves,): those nodes that are leaves of training documents, in order
+    tree: Any  # `apply` maps documents to nodes
+    nodes: Integers  # (leaves,): sorted leaves of training documents
 
     @classmethod
     def of(cls, fitted: Any, columns: Floats) -> tuple[Leaves, Integers]:
@@ -250,9 +236,8 @@ class Leaves:
 class TreeModel(learning.TaskModel):
     """A tree with log-odds of each task at each leaf."""
 
-    leaves: Leaves  # Of the tree
-    # (tasks + 1, leaves): log-odds; the last row is of tasks that were not fitted
-    table: Floats = field(repr=False)
+    leaves: Leaves
+    table: Floats = field(repr=False)  # (tasks + 1, leaves): log-odds; the last row for added tasks
 
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
         """Return the log-odds of documents' leaves in their tasks."""
@@ -263,13 +248,12 @@ class TreeModel(learning.TaskModel):
 class PooledTreeModel(TreeModel):
     """A tree whose leaves have populations of tasks."""
 
-    # Documents at the leaves; the last row, of tasks that were not fitted, holds none
-    counts: LeafCounts = field(repr=False)
-    populations: Sequence[LeafPopulation] = field(repr=False)  # One a leaf
-    seed: int  # Of the draws
+    counts: LeafCounts = field(repr=False)  # the last row, for added tasks, holds no documents
+    populations: Sequence[LeafPopulation] = field(repr=False)  # one a leaf
+    seed: int
 
     def sample(self, columns: Floats, task: Integers) -> Floats:
-        """Return log-odds of posterior draws, the same ones for all documents of a task's leaf."""
+        """Return log-odds of posterior draws, the same for all documents of a task's leaf."""
         shape = self.counts.total.shape
         cells = np.ravel_multi_index(
             (task % shape[0], self.leaves.of_documents(columns)), shape
@@ -308,9 +292,9 @@ class PooledTreeModel(TreeModel):
 class Tree(learning.Metaclassifier):
     """One tree for all tasks."""
 
-    classifier: Any  # A decision tree; clones are fitted
-    m: float | None  # How many documents all tasks' estimate at a leaf is worth; None to learn it
-    memory: Any = None  # Keeps grown trees
+    classifier: Any  # a decision tree; clones are fitted
+    m: float | None  # weight of all tasks' estimate at a leaf in documents; None to learn it
+    memory: Any = None
 
     def fit(self, data: learning.TaskData, rng: np.random.Generator) -> learning.TaskModel:
         """Return the tree of all documents, its leaves specialised to each task."""
@@ -335,7 +319,6 @@ def _grow(classifier: Any, columns: Floats, positive: NDArray[np.bool_]) -> Any:
 
 
 def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> PooledTreeModel:
-    # The last row, of tasks that were not fitted, holds no documents.
     none = np.zeros((1, leaves.nodes.size))
     rows = LeafCounts(np.vstack([counts.positive, none]), np.vstack([counts.total, none]))
     columns = list(zip(rows.positive.T, rows.total.T, strict=True))
