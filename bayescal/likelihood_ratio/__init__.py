@@ -1,6 +1,7 @@
 """Weight of evidence: likelihood ratios with bands, how good they are, and how far they reach.
 
 Every function raises a ValueError if an argument is not as described, or a class is missing.
+Parameters `level` are probabilities of intervals, `rng` is an int, Generator, RandomState or None.
 """
 
 from bayescal.likelihood_ratio.bounds import LikelihoodRatioBounds as LikelihoodRatioBounds

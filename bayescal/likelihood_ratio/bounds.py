@@ -59,7 +59,7 @@ def elub(
     y_true: ArrayLike, log10_lr: ArrayLike, *, step: float | None = STEP
 ) -> LikelihoodRatioBounds:
     """
-    Return the empirical lower and upper bounds of LRs, in log10.
+    Return the empirical lower and upper bounds of LRs, in log10; lower <= 0 <= upper.
 
     One misleading LR is added to each class: infinity to the negatives and 0 to the positives. At a
     threshold LR of 10^t, deciding by the LRs then costs u(t) = P(LR <= 10^t | +) + 10^t P(LR > 10^t
@@ -69,15 +69,10 @@ def elub(
     Parameters
     ----------
     y_true, log10_lr
-        See `cllr`.
+        As in `cllr`.
     step : float or None
-        Distance of the thresholds tried, in log10, of which the last one within the range is a
-        bound; None solves for the exact bounds.
-
-    Returns
-    -------
-    LikelihoodRatioBounds
-        lower <= 0 <= upper, in log10.
+        Distance of the thresholds tried, in log10; the last one within the range is a bound. None
+        solves for the exact bounds.
 
     References
     ----------
@@ -123,26 +118,21 @@ def invariance_bounds(
     y_true: ArrayLike, log10_lr: ArrayLike, *, grid: ArrayLike | None = None
 ) -> LikelihoodRatioBounds:
     """
-    Return the bounds of invariance verification, in log10.
+    Return the bounds of invariance verification, in log10; lower <= 0 <= upper.
 
     Let p(t) and q(t) be the Jeffreys estimates (k + 1/2) / (n + 1) of P(LR >= 10^t) for positives
-    and for negatives, k of n LRs being 10^t or more. The upper bound is the first t > 0 with
+    and for negatives, where k of n LRs are 10^t or more. The upper bound is the first t > 0 with
     log10 p(t)/q(t) < t: LRs that large occur less often than they claim. The lower bound is the
-    last t < 0 with log10 (1 - p(t))/(1 - q(t)) > t. Where there is none the bound is the largest
-    LR of the positives, or the smallest of the negatives.
+    last t < 0 with log10 (1 - p(t))/(1 - q(t)) > t. Without such a t the bound is the largest LR of
+    the positives, or the smallest of the negatives.
 
     Parameters
     ----------
     y_true, log10_lr
-        See `cllr`.
+        As in `cllr`.
     grid : array-like, optional
-        Increasing thresholds t, in log10, of which the last that passes is a bound; by default the
-        crossing itself is computed.
-
-    Returns
-    -------
-    LikelihoodRatioBounds
-        lower <= 0 <= upper, in log10.
+        Increasing thresholds t, in log10; the last that passes is a bound. By default the crossing
+        itself is computed.
 
     References
     ----------
@@ -162,7 +152,7 @@ def invariance_bounds(
 
 
 def _log_ratio(counts: _Counts, negative: Floats, positive: Floats) -> Floats:
-    """Return the log10 ratio of Jeffreys estimates, that of the positives over the negatives'."""
+    """Return the log10 ratio of Jeffreys estimates, positives over negatives."""
     ratio: Floats = np.log10((positive + 0.5) / (counts.positive.size + 1.0)) - np.log10(
         (negative + 0.5) / (counts.negative.size + 1.0)
     )
@@ -195,19 +185,14 @@ def _on_grid(counts: _Counts, t: Floats) -> LikelihoodRatioBounds:
 
 def source_bounds(negatives: float, positives: float) -> LikelihoodRatioBounds:
     """
-    Return bounds by counts: no LR exceeds the number of independent counterexamples.
+    Return the bounds (-log10 positives, log10 negatives).
 
-    They are (-log10 positives, log10 negatives).
+    No LR then exceeds the number of independent counterexamples.
 
     Parameters
     ----------
     negatives, positives : float
-        How many independent comparisons of each class, or sources, the LRs rest on.
-
-    Raises
-    ------
-    ValueError
-        If a number is not positive.
+        Number of independent comparisons of each class, or of sources.
 
     Examples
     --------

@@ -16,12 +16,12 @@ LABELS = ("different sources", "same source")
 
 def load_comparisons(name: str) -> pd.DataFrame:
     """
-    Return scores of comparisons whose truth is known; labels are "same source" or the other.
+    Return scores of comparisons whose truth is known.
 
     "glass": 1,645 pairs of fragments of 120 panes, compared by their chemical elements. The score
-    is the log-odds of a logistic regression on square roots of absolute differences. Fragments of
-    the same pane, and pairs that share a pane (source_a, source_b), depend on each other. From the
-    repository elemental_composition_glass of the Netherlands Forensic Institute, commit acc6a83.
+    is the log-odds of a logistic regression on square roots of absolute differences. Comparisons
+    that share a pane (source_a, source_b) depend on each other. From the repository
+    elemental_composition_glass of the Netherlands Forensic Institute, commit acc6a83.
 
     "cartridges": log10 LRs, by kernel densities, of 665 pairs of cartridge cases, without sources.
     From its repository lir, commit b4ae531. Copyright of both: Netherlands Forensic Institute,
@@ -35,12 +35,8 @@ def load_comparisons(name: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns score, label, and for glass source_a and source_b.
-
-    Raises
-    ------
-    ValueError
-        If there are none of that name.
+        Columns score, label ("same source" or "different sources"), and for glass source_a,
+        source_b.
 
     Examples
     --------

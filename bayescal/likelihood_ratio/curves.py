@@ -9,12 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.likelihood_ratio.measures import Comparisons, cross_entropy, read_odds
-from bayescal.likelihood_ratio.sources import (
-    ClassShares,
-    SourcePairs,
-    left_out_groups,
-    read_sources,
-)
+from bayescal.likelihood_ratio.sources import ClassShares, left_out_groups, read_sources
 from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, check_count, check_fraction, generator
 
@@ -31,8 +26,8 @@ def tippett(
     """
     Return shares of LRs beyond each value, by class, with intervals by source.
 
-    Kind 1 has the share of LRs larger than the value for both classes; kind 2 for positives the
-    share of LRs that are smaller, so that both curves show misleading LRs.
+    Kind 1 has the share of LRs larger than the value for both classes; kind 2 has for positives the
+    share of smaller LRs, so that both curves show misleading LRs.
     """
     check_fraction(level=level)
     if kind not in KINDS:
@@ -90,8 +85,8 @@ def consistency(
     """
     Return stated and observed log10 LRs in bins, with intervals by source.
 
-    The observed LR of a bin is the share of positives that fall into it over that of negatives.
-    Bins hold equal shares of the two classes together, each class counting half.
+    The observed LR of a bin is the ratio of its shares of all positives and of all negatives. Bins
+    hold equal shares of comparisons, each class counting half.
     """
     check_fraction(level=level)
     classes, random = _classes(compared, sources, rng), generator(rng)
@@ -99,10 +94,10 @@ def consistency(
         fewest = min(each.sources for each in classes.values())
         bins = int(np.clip(fewest // FEWEST_IN_BIN, 2, 10))
     check_count("bins", bins)
-    place = _bins(compared, bins)
+    bin_of = _bins(compared, bins)
     rows = []
-    for k in np.unique(place).tolist():
-        inside = place == k
+    for k in np.unique(bin_of).tolist():
+        inside = bin_of == k
         share = {each: classes[each].posterior(inside) for each in (True, False)}
         drawn = np.log10(random.beta(*share[True], DRAWS)) - np.log10(
             random.beta(*share[False], DRAWS)
@@ -119,9 +114,7 @@ def consistency(
 
 
 def _classes(compared: Comparisons, sources: Any, rng: Any) -> dict[bool, ClassShares]:
-    pairs: SourcePairs | None = None
-    if sources is not None:
-        pairs = read_sources(sources, compared.positive)
+    pairs = None if sources is None else read_sources(sources, compared.positive)
     groups = left_out_groups(pairs, compared.positive.size, generator(rng))
     return {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
 
@@ -138,5 +131,5 @@ def _bins(compared: Comparisons, bins: int) -> NDArray[np.intp]:
     """Return the bin of each comparison; equal LRs are in one bin."""
     values, group = np.unique(compared.log10_lr, return_inverse=True)
     passed = np.cumsum(np.bincount(group, compared.share, values.size)) / 2.0
-    place: NDArray[np.intp] = np.minimum((passed - 1e-9) * bins, bins - 1).astype(np.intp)[group]
-    return place
+    bin_of: NDArray[np.intp] = np.minimum((passed - 1e-9) * bins, bins - 1).astype(np.intp)[group]
+    return bin_of

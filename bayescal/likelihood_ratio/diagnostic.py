@@ -25,12 +25,12 @@ class DiagnosticRatios:
     Attributes
     ----------
     threshold : float
-        Scores of the threshold and above are positive results.
+        Smallest score of a positive result.
     sensitivity, specificity : Interval
         P(score >= threshold | positive) and P(score < threshold | negative).
     log10_positive, log10_negative : Interval
-        log10 of LR+ = sensitivity / (1 - specificity), that of a positive result, and of LR- =
-        (1 - sensitivity) / specificity, that of a negative one.
+        log10 of LR+ = sensitivity / (1 - specificity) for a positive result, and of LR- =
+        (1 - sensitivity) / specificity for a negative one.
     level : float
         Probability of the intervals.
     """
@@ -57,7 +57,7 @@ class DiagnosticRatios:
 
     def post_test(self, prevalence: float) -> Floats:
         """
-        Return P(positive | result): prevalence odds times LR, as a probability, with its band.
+        Return P(positive | result) with its band, from the prevalence odds times LR.
 
         Parameters
         ----------
@@ -68,21 +68,6 @@ class DiagnosticRatios:
         -------
         array of shape (2, 3)
             Point, lower and upper end after a positive result, and after a negative one.
-
-        Raises
-        ------
-        ValueError
-            If `prevalence` does not lie between 0 and 1.
-
-        Examples
-        --------
-        >>> from bayescal import ScoreCalibrator
-        >>> rng = np.random.default_rng(0)
-        >>> ill = np.repeat([True, False], [20, 60])
-        >>> calibrator = ScoreCalibrator(random_state=0).fit(3.0 * ill + rng.normal(size=80), ill)
-        >>> positive, negative = diagnostic_ratios(calibrator, 1.5).post_test(0.1)[:, 0]
-        >>> bool(negative < 0.1 < positive)
-        True
         """
         check_fraction(prevalence=prevalence)
         rows = [
@@ -101,30 +86,20 @@ def diagnostic_ratios(
 
     Each posterior draw gives the sensitivity sum_i w_i p_i [s_i >= threshold] / sum_i w_i p_i over
     the scores fitted, with p_i its P(positive | s_i) and w_i from a Bayesian bootstrap of the
-    scores, and likewise the specificity. LR+ and LR- are ratios of the mean rates; intervals are
-    those of the draws.
+    scores, and likewise the specificity. LR+ and LR- are ratios of the mean rates.
 
     Parameters
     ----------
     calibrator : fitted calibrator
-        One that keeps the scores fitted, and has a posterior.
+        With scores of the documents fitted, and a posterior.
     threshold : float
-        Scores of this value and above are positive results.
+        Smallest score of a positive result; scores on both sides must have been fitted.
     level : float
         Probability of the intervals.
     topic : str, optional
-        For a calibrator of several topics, the one to ask.
+        A topic of a calibrator of several.
     rng : int, Generator, RandomState or None
-        Seeds the weights of the scores.
-
-    Returns
-    -------
-    DiagnosticRatios
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or all scores fitted lie on one side of the threshold.
+        Seeds the bootstrap.
 
     References
     ----------
@@ -136,8 +111,8 @@ def diagnostic_ratios(
     >>> rng = np.random.default_rng(0)
     >>> ill = np.repeat([True, False], [20, 60])
     >>> calibrator = ScoreCalibrator(random_state=0).fit(3.0 * ill + rng.normal(size=80), ill)
-    >>> ratios = diagnostic_ratios(calibrator, 1.5)
-    >>> bool(ratios.log10_negative.upper < 0.0 < ratios.log10_positive.lower)
+    >>> positive, negative = diagnostic_ratios(calibrator, 1.5).post_test(0.1)[:, 0]
+    >>> bool(negative < 0.1 < positive)
     True
     """
     check_fraction(level=level)
@@ -159,22 +134,24 @@ def diagnostic_ratios(
     p = problem.calibration.sample(documents.score)
     weight = generator(rng).standard_gamma(documents.weight, size=p.shape)
     positive, negative = weight * p, weight * (1.0 - p)
-    found = positive @ above / positive.sum(axis=1)
-    cleared = negative @ ~above / negative.sum(axis=1)
-    sensitivity, specificity = float(found.mean()), float(cleared.mean())
+    true_positive = positive @ above / positive.sum(axis=1)
+    true_negative = negative @ ~above / negative.sum(axis=1)
+    sensitivity, specificity = float(true_positive.mean()), float(true_negative.mean())
 
     def interval(value: float, draws: Floats) -> Interval:
         return Interval.of_draws(draws, level, value, method=METHOD, draws=draws)
 
     return DiagnosticRatios(
         threshold=float(threshold),
-        sensitivity=interval(sensitivity, found),
-        specificity=interval(specificity, cleared),
+        sensitivity=interval(sensitivity, true_positive),
+        specificity=interval(specificity, true_negative),
         log10_positive=interval(
-            float(np.log10(sensitivity / (1.0 - specificity))), np.log10(found / (1.0 - cleared))
+            float(np.log10(sensitivity / (1.0 - specificity))),
+            np.log10(true_positive / (1.0 - true_negative)),
         ),
         log10_negative=interval(
-            float(np.log10((1.0 - sensitivity) / specificity)), np.log10((1.0 - found) / cleared)
+            float(np.log10((1.0 - sensitivity) / specificity)),
+            np.log10((1.0 - true_positive) / true_negative),
         ),
         level=level,
     )

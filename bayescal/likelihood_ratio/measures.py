@@ -15,10 +15,8 @@ from bayescal.support.validation import Floats, as_reals, check_same_length, war
 from bayescal.support.weighting import as_weights
 
 LN10 = float(np.log(10.0))
-# By how much Cllr falls if numbers that are natural logarithms are read as such.
-NATURAL_GAIN = 0.05
-# Finite logarithms whose arithmetic stays finite, and those of odds that 10**t can give.
-MOST_LR, MOST_ODDS = 1e100, 300.0
+NATURAL_GAIN = 0.05  # drop of Cllr that suggests natural logarithms
+MOST_LR, MOST_ODDS = 1e100, 300.0  # largest log10s without overflow, of LRs and of odds
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Comparisons:
         return self.losses_at(0.0)
 
     def losses_at(self, log10_odds: float) -> Floats:
-        """Return the losses, in bits, of posterior odds at some prior odds."""
+        """Return losses of posterior odds at some prior odds; (n,), in bits."""
         log_odds = np.log2(10.0) * (self.log10_lr + log10_odds)
         losses: Floats = np.logaddexp2(0.0, np.where(self.positive, -log_odds, log_odds))
         return losses
@@ -67,7 +65,7 @@ class Comparisons:
         total = np.asarray(np.bincount(group, share, values.size), dtype=np.float64)
         kept = total > 0.0
         truth = np.bincount(group, share * positive, values.size)[kept] / total[kept]
-        p = np.full(values.size, 0.5)  # of comparisons that do not count
+        p = np.full(values.size, 0.5)  # comparisons of weight 0 keep it
         p[kept] = recalibrate(truth, total[kept])
         with np.errstate(divide="ignore"):
             pav = np.log10(p) - np.log10(1.0 - p)
@@ -181,15 +179,10 @@ def cllr(
         True for comparisons of the positive proposition, such as "same source"; booleans, 0 and 1,
         or -1 and 1.
     log10_lr : array-like of shape (n,)
-        Base-10 logarithms of likelihood ratios; infinite ones are allowed.
+        Base-10 logarithms of likelihood ratios, possibly infinite. A warning is shown if no number
+        is negative, or if Cllr would fall by more than 0.05 with natural logarithms.
     sample_weight : array-like of shape (n,), optional
-        How much each comparison counts within its class.
-
-    Warns
-    -----
-    UserWarning
-        If log10_lr hold no negative number, as LRs themselves do, or if Cllr would fall by more
-        than 0.05 with natural logarithms.
+        Weights of comparisons within their class.
 
     References
     ----------
@@ -219,11 +212,7 @@ def min_cllr(
     Parameters
     ----------
     y_true, log10_lr, sample_weight
-        See `cllr`. Any scores that rise with the LR give the same number.
-
-    References
-    ----------
-    N. Brümmer and J. du Preez, 2006, section 8; see `cllr`.
+        As in `cllr`, section 8 of whose reference is the source.
 
     Examples
     --------
@@ -239,14 +228,14 @@ def devpav(
     """
     Return the mean distance between stated LRs and isotonic regression's.
 
-    The mean over x = log10 LR of |PAV(x) - x|, from the first to the last comparison whose PAV
-    value is finite, PAV being straight between comparisons. It is infinite if PAV is finite where
-    x is infinite, and nan if PAV has no finite value (the classes are separate).
+    The mean over x = log10 LR of |PAV(x) - x|, from the first to the last comparison with a finite
+    PAV value; PAV is linear between comparisons. It is infinite if PAV is finite where x is
+    infinite, and nan if PAV has no finite value (the classes are separate).
 
     Parameters
     ----------
     y_true, log10_lr, sample_weight
-        See `cllr`.
+        As in `cllr`.
 
     References
     ----------
@@ -278,14 +267,9 @@ def empirical_cross_entropy(
     Parameters
     ----------
     y_true, log10_lr, sample_weight
-        See `cllr`.
+        As in `cllr`.
     log10_prior_odds : float or array-like
-        t, the base-10 logarithm of the prior odds of the positive proposition.
-
-    Returns
-    -------
-    float or array
-        Of the shape of `log10_prior_odds`.
+        t, base-10 logarithms of prior odds of the positive proposition, as many as results.
 
     References
     ----------

@@ -21,8 +21,7 @@ from bayescal.likelihood_ratio.bounds import (
 from bayescal.likelihood_ratio.measures import LN10
 from bayescal.support.validation import Floats, Integers, as_reals, check_flag, check_fraction
 
-# Prior at which odds are likelihood ratios. Predictives are means of probabilities, so that the LR
-# they imply moves a little with the prior; at equal priors it is the one that Cllr is about.
+# The LR of predictives depends a little on the prior, since they are mean probabilities.
 EQUAL_PRIORS = 0.5
 BOUNDS = ("elub", "invariance", "sources")
 
@@ -54,18 +53,16 @@ class LikelihoodRatios:
     level : float
         Probability of the band at each score.
     beyond : array of str, shape (n,)
-        What a score lies beyond: "range" is the range of scores fitted; "data" says that the LR is
-        larger than the number of labelled comparisons that could have contradicted it, plus 1;
-        both are "data, range", neither is "".
+        "range" for scores outside the fitted range; "data" if the LR exceeds the number of labelled
+        comparisons that could contradict it, plus 1; "data, range" for both, "" for neither.
     support : array of str, shape (n,)
         Verbal equivalent with its proposition; "" without a verbal scale.
     classes : tuple of str
         Names of the negative and of the positive proposition.
     largest : tuple of float
-        The smallest and the largest log10 LR that any score can have in this fit, because labels
-        are wrong now and then (lapses); infinite without lapses.
+        Smallest and largest log10 LR of any score in this fit, due to lapses; infinite without.
     bounds : LikelihoodRatioBounds or None
-        Bounds that were applied to `log10`, `lower` and `upper`.
+        Bounds of `log10`, `lower` and `upper`.
     scale : dict of float to str, or None
         Verbal equivalents by the smallest LR of each.
     """
@@ -99,28 +96,12 @@ class LikelihoodRatios:
         Parameters
         ----------
         prior_odds : float
-            Odds of the positive proposition before this evidence: of a diagnostic test, P / (1 - P)
-            with P the prevalence.
+            Odds of the positive proposition before this evidence, P / (1 - P); positive.
 
         Returns
         -------
         array of shape (n, 3)
             Point, lower and upper end. The probability is odds / (1 + odds).
-
-        Raises
-        ------
-        ValueError
-            If `prior_odds` is not a positive number.
-
-        Examples
-        --------
-        >>> from bayescal import ScoreCalibrator
-        >>> rng = np.random.default_rng(0)
-        >>> same = np.repeat([True, False], [20, 60])
-        >>> scores = 3.0 * same + rng.normal(size=80)
-        >>> calibrator = ScoreCalibrator(random_state=0).fit(scores, same)
-        >>> likelihood_ratios(calibrator, [3.0]).posterior_odds(0.01).shape
-        (1, 3)
         """
         if not isinstance(prior_odds, int | float | np.number) or not 0.0 < prior_odds < np.inf:
             raise ValueError(f"prior_odds must be a positive number, got {prior_odds!r}.")
@@ -130,10 +111,7 @@ class LikelihoodRatios:
 
     def _support(self, log10: float) -> str:
         grade = grade_of(log10, self.scale or {})
-        return grade if grade == NO_SUPPORT else f"{grade} for {self._likelier(log10)}"
-
-    def _likelier(self, log10: float) -> str:
-        return self.classes[int(log10 > 0.0)]
+        return grade if grade == NO_SUPPORT else f"{grade} for {self.classes[int(log10 > 0.0)]}"
 
     def _sentence(self, k: int) -> str:
         value, low, high = (float(each[k]) for each in (self.log10, self.lower, self.upper))
@@ -208,35 +186,24 @@ def likelihood_ratios(
     Parameters
     ----------
     calibrator : fitted calibrator
-        Fitted to scores of comparisons whose truth is known; sources that comparisons share need
-        the weights of `source_weights`.
+        Fitted to scores of comparisons whose truth is known, with `source_weights` if they share
+        sources.
     scores : array-like of shape (n,)
         Scores of new comparisons.
     level : float
         Posterior probability of the band at each score.
     topic : str, optional
-        For a calibrator of several topics, the one to ask.
+        A topic of a calibrator of several.
     bounds : {"elub", "invariance", "sources"}, tuple or None
-        Bounds that LRs are clipped to: those of `elub` or `invariance_bounds` for the LRs of the
-        comparisons fitted; those of `source_bounds` for their number (their weight, if they have
-        one); or (lower, upper) in log10. By default none: clipping raised Cllr more often than it
-        lowered it.
+        Bounds that LRs are clipped to: by `elub` or `invariance_bounds` from the comparisons
+        fitted, by `source_bounds` from their number or weight, or (lower, upper) in log10. By
+        default none: clipping raised Cllr more often than it lowered it.
     support : {"enfsi"}, mapping or None
-        The verbal scale: that of the ENFSI guideline; a mapping from the smallest LR of each grade,
-        1 or more, to its words; or none.
+        The verbal scale: of the ENFSI guideline, a mapping from the smallest LR of each grade, 1 or
+        more, to its words, or none.
     force : bool
-        Answer also for a fit of one part, whose LRs have no limit: densities with light tails gave
-        10^7000 a little outside the scores fitted.
-
-    Returns
-    -------
-    LikelihoodRatios
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or the calibrator has a single part and `force` is
-        False.
+        Allow fits of one part, whose LRs have no limit: densities with light tails gave 10^7000 a
+        little outside the scores fitted.
 
     References
     ----------
@@ -247,8 +214,7 @@ def likelihood_ratios(
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> same = np.repeat([True, False], [20, 60])
-    >>> scores = 3.0 * same + rng.normal(size=80)
-    >>> calibrator = ScoreCalibrator(random_state=0).fit(scores, same)
+    >>> calibrator = ScoreCalibrator(random_state=0).fit(3.0 * same + rng.normal(size=80), same)
     >>> ratios = likelihood_ratios(calibrator, [-1.0, 4.0])
     >>> bool(ratios.log10[0] < 0.0 < ratios.lower[1])
     True
@@ -279,7 +245,7 @@ def ratios_of(
     band = np.full((values.size, 2), np.nan)
     if problem.has_posterior:
         band = calibration.log_odds_interval(values, level, "pointwise") / LN10
-    # How many comparisons of the class that would contradict an LR were fitted.
+    # The number of fitted comparisons of the class that would contradict each LR.
     against = np.where(log10 > 0.0, *problem.counts)
     low, high = problem.calibration.score_range
     flags = {DATA: np.abs(log10) > np.log10(against + 1.0), RANGE: (values < low) | (values > high)}
@@ -405,8 +371,7 @@ def _largest(problem: FittedProblem, force: bool) -> tuple[float, float]:
     lapse, base = draws.mean_lapse
     if lapse == 0.0:
         return -np.inf, np.inf
-    # A score that is certain of its class but for lapses has P(+) = 1 - l + l pi, or l pi, in the
-    # population fitted, whose odds the LR divides by.
+    # With lapse rate l, P(+) lies between l pi and 1 - l + l pi; the LR divides by the fitted odds.
     odds = np.log10(draws.base.mean()) - np.log10(1.0 - draws.base.mean())
     most = np.log10(1.0 - lapse + lapse * base) - np.log10(lapse * (1.0 - base)) - odds
     least = np.log10(lapse * base) - np.log10(1.0 - lapse * base) - odds

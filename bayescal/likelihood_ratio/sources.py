@@ -22,9 +22,7 @@ from bayescal.support.validation import (
     warn_user,
 )
 
-MOST_GROUPS = 200  # of sources that are left out at a time
-
-
+MOST_GROUPS = 200  # more sources are left out in groups
 METHOD = "jackknife"
 
 
@@ -82,7 +80,7 @@ def read_sources(
     return SourcePairs(first, second, names)
 
 
-def some_pairs(pairs: SourcePairs, rows: NDArray[np.bool_]) -> SourcePairs:
+def some_pairs(pairs: SourcePairs, rows: NDArray[np.bool_] | Integers) -> SourcePairs:
     """Return the sources of some comparisons."""
     return SourcePairs(pairs.first[rows], pairs.second[rows], pairs.names)
 
@@ -121,9 +119,8 @@ def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     Return weights for a fit to comparisons that share sources.
 
     All same-source comparisons of one source weigh 1 together, and all different-source comparisons
-    as much together as there are sources. m sources are then as much evidence as m independent
-    comparisons of each class; without weights their m (m - 1) / 2 pairs would count as independent,
-    and bands would be far too narrow.
+    as much as there are sources. m sources then count as m independent comparisons of each class;
+    without weights their m (m - 1) / 2 pairs would, and bands would be far too narrow.
 
     Parameters
     ----------
@@ -160,8 +157,8 @@ def source_folds(
     """
     Yield positions to fit and to test, so that no source of a test pair is in the fit.
 
-    Sources are dealt to folds at random. Comparisons of a source of fold i with one of fold j are
-    tested by a fit to those without a source of either.
+    Sources are assigned to folds at random. Pairs of folds i and j are tested by a fit without
+    either.
     """
     check_count("folds", folds)
     if not 3 <= folds <= pairs.size:
@@ -198,9 +195,6 @@ def random_folds(
         yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
-# The jackknife: a statistic without each source in turn, and without all of its comparisons.
-
-
 class Jackknife(NamedTuple):
     """A statistic with one source, or independent comparison, left out at a time."""
 
@@ -209,7 +203,7 @@ class Jackknife(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Return the number of groups that were left out in turn."""
+        """Return the number of groups."""
         return len(self.without)
 
     def error(self) -> Floats:
@@ -229,7 +223,7 @@ def left_out_groups(pairs: SourcePairs | None, n: int, rng: np.random.Generator)
 
 
 def jackknife(groups: SourcePairs, statistic: Callable[[Floats], Floats | float]) -> Jackknife:
-    """Return a statistic of weights of the comparisons, 0 for those that are left out."""
+    """Return a statistic of comparisons' weights, which are 0 for the group left out."""
     every = np.ones(groups.first.size)
     values = []
     for group in range(groups.size):
@@ -239,16 +233,13 @@ def jackknife(groups: SourcePairs, statistic: Callable[[Floats], Floats | float]
     return Jackknife(np.asarray(statistic(every)), np.asarray(values))
 
 
-# Shares of comparisons of a class, with the effective number of independent ones.
-
-
 @dataclass(frozen=True)
 class ClassShares:
-    """Comparisons of one class, and which of them go together."""
+    """Comparisons of one class, and the groups of dependent ones."""
 
-    rows: NDArray[np.bool_]  # which of all comparisons are of the class
-    groups: SourcePairs  # of the class, what to leave out at a time
-    sources: int  # sources of the class, or comparisons if those are independent
+    rows: NDArray[np.bool_]  # mask of the class among all comparisons
+    groups: SourcePairs  # of the class, left out in turn
+    sources: int  # number of sources, or of independent comparisons
 
     @classmethod
     def of(
@@ -266,9 +257,9 @@ class ClassShares:
         """
         Return the parameters of the Beta posteriors of shares, from the Jeffreys prior.
 
-        `wrong` has shape (..., n) of all comparisons. The posterior is that of as many independent
-        comparisons as have the standard error of the share (Korn and Graubard 1998), and of as many
-        as there are sources if the share is 0 or 1.
+        `wrong` has shape (..., n). The effective sample size is the number of independent
+        comparisons with the same standard error (Korn and Graubard 1998), or of sources if the
+        share is 0 or 1.
         """
         values = self.left_out(wrong)
         share, n = values.value, int(self.rows.sum())
@@ -279,7 +270,7 @@ class ClassShares:
         return size * share + 0.5, size * (1.0 - share) + 0.5
 
     def left_out(self, wrong: NDArray[np.bool_]) -> Jackknife:
-        """Return shares of the class without each group that any of its comparisons has."""
+        """Return shares of the class without each of its groups."""
         counted = wrong[..., self.rows].astype(np.float64)
         code = np.arange(self.groups.size)[:, None]
         belongs = (self.groups.first == code) | (self.groups.second == code)

@@ -58,19 +58,19 @@ class LikelihoodRatioValidation:
     Attributes
     ----------
     cllr, min_cllr, cal_cllr, devpav : Interval
-        Cllr in bits; that of the best monotone recalibration; the difference; the mean distance
-        between stated log10 LRs and recalibrated ones.
+        Cllr in bits, and after the best monotone recalibration; their difference; the mean distance
+        between stated and recalibrated log10 LRs.
     misleading : dict of str to Interval
         Shares of comparisons by name: "positive", positives with LR < 1; "negative", negatives with
-        LR > 1; "strong positive" and "strong negative", those with LR < 1/100 and LR > 100.
+        LR > 1; "strong positive" and "strong negative", with LR < 1/100 and LR > 100.
     bounds : dict of str to LikelihoodRatioBounds
-        Of `elub` and `invariance_bounds`, as "elub" and "invariance", in log10.
+        By `elub` and `invariance_bounds`, as "elub" and "invariance", in log10.
     bounded_cllr : dict of str to float
-        Cllr of LRs clipped to those bounds.
+        Cllr of LRs clipped to these bounds.
     comparisons : tuple of int
-        How many negatives and positives there are.
+        Number of negatives and of positives.
     sources : int or None
-        How many sources they are of.
+        Number of sources.
     level : float
         Probability of the intervals.
     """
@@ -150,45 +150,31 @@ def validate(
     Return measures of likelihood ratios, with intervals that allow for shared sources.
 
     Intervals come from a jackknife that leaves out one source at a time, with all of its
-    comparisons. That estimates the variance of means over pairs of sources (U-statistics), which
-    counting pairs as independent underestimates. The interval of Cllr is symmetric in log Cllr and
-    takes Student's t with one degree of freedom fewer than sources, since few sources with large
-    losses make Cllr. Shares have the Jeffreys interval of as many independent comparisons as have
-    their standard error, and of as many as there are sources where none or all are misleading.
+    comparisons. It estimates the variance of means over pairs of sources (U-statistics), which
+    counting pairs as independent underestimates. The interval of Cllr is symmetric in log Cllr, by
+    Student's t with one degree of freedom fewer than sources. Shares have the Jeffreys interval of
+    as many independent comparisons as have their standard error, or as there are sources if none or
+    all are misleading.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         True for comparisons of the positive proposition; see `cllr`.
     log10_lr : array-like of shape (n,)
-        Base-10 logarithms of LRs, made without the comparison that each is of; see
-        `cross_validated`.
+        Held-out base-10 logarithms of LRs, such as by `cross_validated`. A warning is shown if they
+        look like natural logarithms or LRs, or if comparisons come twice.
     sources : tuple of two array-likes of shape (n,), optional
         The sources of the two items of each comparison. By default comparisons are independent.
     level : float
         Probability of the intervals.
     rng : int, Generator, RandomState or None
-        Deals more than 200 sources to 200 groups, which are left out in place of single sources.
-
-    Returns
-    -------
-    LikelihoodRatioValidation
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, a class is missing, or labels contradict the sources.
-
-    Warns
-    -----
-    UserWarning
-        If log10_lr look like natural logarithms or LRs, or comparisons come twice.
+        Assigns more than 200 sources to 200 groups, which are left out in place of single sources.
 
     References
     ----------
-    J. N. Arvesen, *Jackknifing U-statistics*, Annals of Mathematical Statistics 40, 1969.
-    E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected number
-    of positive counts estimated from survey data*, Survey Methodology 24, 1998.
+    J. N. Arvesen, *Jackknifing U-statistics*, Annals of Mathematical Statistics 40, 1969. E. L.
+    Korn and B. I. Graubard, *Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data*, Survey Methodology 24, 1998.
 
     Examples
     --------
@@ -206,10 +192,11 @@ def validate(
         warn_of_repeats(pairs, compared.log10_lr)
     groups = left_out_groups(pairs, compared.positive.size, generator(rng))
     classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
-    enough = min(each.sources for each in classes.values()) >= FEWEST
     measures = _measures(compared, groups, level)
-    if not enough:
-        measures = {name: _without_ends(each) for name, each in measures.items()}
+    if min(each.sources for each in classes.values()) < FEWEST:
+        measures = {
+            name: replace(each, lower=np.nan, upper=np.nan) for name, each in measures.items()
+        }
     bounds = {
         "elub": elub(compared.positive, compared.log10_lr),
         "invariance": invariance_bounds(compared.positive, compared.log10_lr),
@@ -245,10 +232,6 @@ def _measures(compared: Comparisons, groups: SourcePairs, level: float) -> dict[
             "cal_cllr": _from_zero(columns[2], level),
             "devpav": _from_zero(columns[3], level),
         }
-
-
-def _without_ends(each: Interval) -> Interval:
-    return replace(each, lower=np.nan, upper=np.nan)
 
 
 def _half_width(values: Jackknife, level: float) -> Floats:
@@ -304,31 +287,29 @@ def cross_validated(
     progress: Callable[[int], None] | None = None,
 ) -> LikelihoodRatios:
     """
-    Return the likelihood ratio of each comparison by a fit that knows nothing of its sources.
+    Return the likelihood ratio of each comparison by a fit without its sources.
 
-    With sources, they are dealt to folds at random, and a comparison of a source of fold i with one
-    of fold j is left to a calibrator fitted, with the weights of `source_weights`, to comparisons
-    without any source of either fold: k (k + 1) / 2 fits for k folds. Without sources, comparisons
-    are dealt to folds by class.
+    Sources are assigned to folds at random, and a comparison of sources in folds i and j has a
+    calibrator fitted, with the weights of `source_weights`, to comparisons without any source of
+    either fold: k (k + 1) / 2 fits for k folds. Without sources, comparisons are assigned to folds
+    by class.
 
     Parameters
     ----------
     calibrator : ScoreCalibrator
-        Copied, and fitted anew for each fold.
+        Copied and fitted for each fold.
     scores : array-like of shape (n,)
         Scores of comparisons.
     y : array-like of shape (n,)
-        Their labels, of two classes.
+        Labels of two classes, both left in each fold's fit.
     sources : tuple of two array-likes of shape (n,), optional
         The sources of the two items of each comparison.
     folds : int
         Number of folds; with sources 3 or more.
-    level : float
-        Posterior probability of the band at each score.
-    support : {"enfsi"}, mapping or None
-        See `likelihood_ratios`.
+    level, support
+        As in `likelihood_ratios`.
     rng : int, Generator, RandomState or None
-        Deals sources or comparisons to folds.
+        Assigns sources or comparisons to folds.
     progress : callable, optional
         Called with the number of comparisons done after each fit.
 
@@ -337,17 +318,11 @@ def cross_validated(
     LikelihoodRatios
         In the order of `scores`; `largest` is the narrowest of all fits.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a fold leaves one class without a comparison to fit.
-
     Examples
     --------
     >>> from bayescal import ScoreCalibrator
-    >>> rng = np.random.default_rng(0)
     >>> same = np.repeat([True, False], 40)
-    >>> scores = 3.0 * same + rng.normal(size=80)
+    >>> scores = 3.0 * same + np.random.default_rng(0).normal(size=80)
     >>> quick = ScoreCalibrator(draws=100, random_state=0)
     >>> ratios = cross_validated(quick, scores, same, folds=2, rng=0)
     >>> validate(same, ratios.log10).cllr.value < 0.6
@@ -369,7 +344,7 @@ def cross_validated(
         _check_fold(positive[fit], folds)
         weight = None
         if pairs is not None:
-            weight = _weights_of(positive[fit], some_pairs(pairs, _mask(fit, positive.size)))
+            weight = _weights_of(positive[fit], some_pairs(pairs, fit))
         fitted = _fitted(calibrator, values[fit], labels[fit], weight)
         tested.append(likelihood_ratios(fitted, values[test], level, support=support))
         rows.append(test)
@@ -378,14 +353,8 @@ def cross_validated(
     return take_ratios(join_ratios(tested), np.argsort(np.concatenate(rows)))
 
 
-def _mask(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=bool)
-    mask[rows] = True
-    return mask
-
-
 def _weights_of(positive: NDArray[np.bool_], pairs: SourcePairs) -> Floats:
-    """Return weights of comparisons that are some of all, by the sources that they have."""
+    """Return weights of some comparisons by their sources alone."""
     used, codes = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
     n = positive.size
     return weights_by_source(positive, SourcePairs(codes[:n], codes[n:], pairs.names[used]))
