@@ -1,7 +1,8 @@
 """Samples of documents to label, and statements of recall from their labels.
 
-`plan_sample` draws documents, `estimate_recall` reads their labels, `elusion` bounds what was
+`plan_sample` draws documents, `estimate_recall` reads their labels, `elusion` bounds the positives
 missed, and `stop_review` says when to stop. Scores only have to rank: no calibrator is fitted.
+Every function raises a ValueError if an argument is not as described, or a plan is of other scores.
 """
 
 from bayescal.sampling.estimates import estimate_precision, estimate_prevalence, estimate_recall

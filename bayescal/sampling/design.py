@@ -14,15 +14,15 @@ from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
-GRID = 40  # thresholds whose limits hold at once; those of thresholds between them follow
+GRID = 40  # thresholds with simultaneous limits; limits between them follow
 
 
 @dataclass(frozen=True)
 class SamplingUnits:
     """The units that are drawn and counted: documents, or groups of documents."""
 
-    scores: Floats  # (units,): of a group the highest
-    labels: Floats  # (units,): 1, 0 or nan; of a group 1 if one of its documents is positive
+    scores: Floats  # (units,): a group's highest score
+    labels: Floats  # (units,): 1, 0 or nan; 1 for a group with a positive
     of_document: NDArray[np.intp]  # (documents,): the unit of each document
 
     @classmethod
@@ -30,10 +30,10 @@ class SamplingUnits:
         """Return the units of a collection."""
         if groups is None:
             return cls(scores, labels, np.arange(scores.size))
-        found, code = validation.read_groups(groups, "groups", "group", scores.size, "scores")
-        highest = np.full(found.size, -np.inf)
+        names, code = validation.read_groups(groups, "groups", "group", scores.size, "scores")
+        highest = np.full(names.size, -np.inf)
         np.maximum.at(highest, code, scores)
-        label = np.full(found.size, np.nan)
+        label = np.full(names.size, np.nan)
         np.fmax.at(label, code, labels)
         return cls(highest, label, code)
 
@@ -59,9 +59,9 @@ def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
     """Return labels of a collection: 1, 0, or nan where missing."""
     if labels is None:
         return np.full(documents, np.nan)
-    given = validation.as_array(labels, "labels")
-    blank = validation.missing(given)
-    values = validation.as_reals(np.where(blank, np.nan, given) if blank.any() else given, "labels")
+    array = validation.as_array(labels, "labels")
+    blank = validation.missing(array)
+    values = validation.as_reals(np.where(blank, np.nan, array) if blank.any() else array, "labels")
     if values.shape != (documents,):
         raise ValueError(
             f"labels must have shape ({documents},), one a document and nan where there is none,"
@@ -75,16 +75,13 @@ def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
     return values
 
 
-# The draw, and its limits.
-
-
 @dataclass(frozen=True)
 class StratifiedDraw:
     """Units drawn at random within strata, from the units without a label."""
 
     stratum: NDArray[np.intp]  # (units,)
     sampled: NDArray[np.bool_]  # (units,)
-    before: NDArray[np.bool_]  # (units,): with a label before the draw
+    before: NDArray[np.bool_]  # (units,): labelled before the draw
 
 
 def design_limits(
@@ -119,13 +116,12 @@ def simultaneous_limits(
     """
     Return limits that hold for all thresholds at once.
 
-    They hold together at the thresholds that were fixed before the labels and at some of the
-    ranking (Bonferroni). Between two of these follow the limits of all others, because the
-    positives above a threshold get no more as it rises.
+    They hold together at thresholds fixed before the labels and at some of the ranking
+    (Bonferroni), and between them because fewer positives lie above a higher threshold.
     """
     falling = np.sort(units.scores)[::-1]
     ranks = np.round(np.geomspace(1.0, falling.size, GRID)).astype(np.intp)
-    # All documents have a score of -inf or more, none has one above all.
+    # The limits at -inf and inf are certain and need no share of the level.
     grid = np.unique(np.r_[-np.inf, falling[ranks - 1], np.inf, fixed])
     level = 1.0 - (1.0 - level) / (grid.size - 2)
     above = units.scores >= threshold

@@ -39,58 +39,48 @@ def estimate_recall(
     random_state: Any = 0,
 ) -> ReviewEstimate:
     """
-    Return the share of a collection's positives that have a score or a larger one.
+    Return the share of a collection's positives at or above a threshold.
+
+    The design-based interval is that of the plan with the most labels, given earlier labels and
+    without later ones. `count_limits` has exact limits in each stratum, above and below the
+    threshold. For a plan with one stratum, no earlier label and no reviewer error, k of m labelled
+    positives above the threshold have Clopper-Pearson limits.
 
     Parameters
     ----------
     scores : array-like of shape (documents,)
         Raw scores of the whole collection, larger for likelier positives.
     labels : array-like of shape (documents,)
-        1 or 0, nan where there is no label.
+        1, 0, or nan where missing.
     threshold : float
         Documents of this score and above are taken.
     design : SamplePlan, several, or array-like of shape (documents,)
-        The plans of the labels. Documents with a label that are in no plan are counted as known,
-        and left out of the likelihood. Or each document's probability to be drawn, in a design
-        without plans: documents of one probability form a stratum, and every label is of the
-        design. Without a design the curve is fitted to all labels, which has to mean that they were
-        chosen by score or at random, and there is no design-based interval.
+        The plans of the labels; labels in no plan are counted as known, and left out of the
+        likelihood. Or, for a design without plans, each document's probability to be drawn:
+        documents of one probability form a stratum. Without a design there is no design-based
+        interval, and the curve is fitted to all labels, which must be chosen by score or at random.
     level : float
         Level of the intervals.
     hidden : {"vague", "learned", 0} or (a, b)
         The prior of the share of hidden positives: "vague" is Beta(1, 2), "learned" Beta(1, 52),
-        which is what `learn_hidden` finds in Reuters-21578; a pair is another beta, such as that of
-        `learn_hidden` for your own earlier reviews; 0 means that none are hidden.
+        learned from Reuters-21578; a pair is another beta, as from `learn_hidden`; 0 means that
+        none are hidden.
     groups : array-like of shape (documents,), optional
         Families of near duplicates, which count as one, positive if one of them is.
     out_of_sample : bool
-        False if the classifier was trained on the labelled documents. Their labels are then known
-        and counted, but no curve is fitted to them, and the hull is that of no labels.
+        False if the classifier was trained on the labelled documents. Their labels are then counted
+        as known, but no curve is fitted to them.
     missing : {"error", "bounds"}
         Planned documents without a label are an error, or each interval is the hull of two, with
         all of them positive and all negative.
     simultaneous : bool
-        Whether the intervals shall hold for all thresholds at once, so that the threshold may be
-        chosen after the labels.
+        Whether the intervals hold for all thresholds at once, so that the threshold may be chosen
+        after the labels.
     reviewer_error : (float, float)
         The share of positives that reviewers label negative, and of negatives that they label
-        positive, taken as known. Recall is then that of true positives; by default it is that of
-        documents that reviewers label positive.
+        positive, taken as known. Recall is of true positives.
     random_state : int, Generator, RandomState or None
         Seeds the posterior draws.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a plan is of other scores.
-
-    Notes
-    -----
-    The design-based interval is that of the plan with the most labels. Earlier labels are known;
-    those of later plans do not count, because the plan did not draw them. In each stratum, above
-    and below the threshold, `count_limits` gives exact limits. For a plan with one stratum, no
-    earlier label and no reviewer error, k of m labelled positives above the threshold give
-    Clopper-Pearson limits.
 
     Examples
     --------
@@ -100,8 +90,7 @@ def estimate_recall(
     >>> positive = rng.random(2_000) < 0.1
     >>> scores = rng.normal(size=2_000) + 2.5 * positive
     >>> plan = plan_sample(scores, 300, threshold=1.5, random_state=7)
-    >>> labels = np.full(2_000, np.nan)
-    >>> labels[plan.documents] = positive[plan.documents]
+    >>> labels = np.where(np.isin(np.arange(2_000), plan.documents), positive, np.nan)
     >>> result = estimate_recall(scores, labels, 1.5, design=plan)
     >>> result.method, bool(result.lower < np.mean(scores[positive] >= 1.5) < result.upper)
     ('design', True)
@@ -130,19 +119,14 @@ def estimate_precision(
     random_state: Any = 0,
 ) -> ReviewEstimate:
     """
-    Return the share of positives among documents of a score and above.
+    Return the share of positives among documents at or above a threshold.
 
     Parameters
     ----------
     scores, labels, threshold, design, level, hidden, groups, out_of_sample, missing
-        See `estimate_recall`.
+        As in `estimate_recall`; the threshold must take a document.
     simultaneous, reviewer_error, random_state
-        See `estimate_recall`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, a plan is of other scores, or no document is taken.
+        As in `estimate_recall`.
     """
     at = as_threshold(threshold, needed=True)
     error = as_reviewer_error(reviewer_error)
@@ -170,15 +154,10 @@ def estimate_prevalence(
 
     Parameters
     ----------
-    scores, labels, design, level, hidden, groups, out_of_sample, missing, reviewer_error
-        See `estimate_recall`.
-    random_state
-        See `estimate_recall`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a plan is of other scores.
+    scores, labels, design, level, hidden, groups, out_of_sample, missing
+        As in `estimate_recall`.
+    reviewer_error, random_state
+        As in `estimate_recall`.
     """
     error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
@@ -204,9 +183,8 @@ def _estimate(
             f" {planned.size:,} have none: label them, or pass missing='bounds' (in a shell"
             " --missing-bounds) to take all of them for positive and for negative."
         )
-    fillings = (0.0, 1.0) if unlabelled.size else (0.0,)
     results = []
-    for filling in fillings:
+    for filling in (0.0, 1.0) if unlabelled.size else (0.0,):
         filled = known.copy()
         filled[unlabelled] = filling
         results.append(estimate_of_labels(of, values, filled, threshold, plans, inclusion, options))

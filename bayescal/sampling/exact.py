@@ -1,12 +1,12 @@
-"""Interval that need no model: counts in finite collections, sums over strata, and shares of these.
+"""Limits without a model: counts in finite collections, sums over strata, and shares of these.
 
-A number K of positives among N documents, of which n were drawn at random and k were positive, has
-exact limits by the hypergeometric distribution: those K that leave k or more, and k or fewer, a
-probability of more than (1 - level)/2 each. If reviewers err at known rates, k is the sum of the
-positives that they noticed and the negatives that they mistook, two binomial counts given the
-positives in the sample. Interval of independent counts are combined by MOVER (G. Y. Zou and A.
-Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27, 2008):
-the squared distances of limits from their estimates are added.
+If k of n documents, drawn at random from N, are positive, the exact limits of the number K of
+positives are by the hypergeometric distribution: all K with P(k or more) and P(k or fewer) above
+(1 - level)/2. If reviewers err at known rates, k is the sum of two binomial counts given the
+positives in the sample, noticed positives and mistaken negatives. Intervals of independent counts
+are combined by MOVER (G. Y. Zou and A. Donner, *Construction of confidence limits about effect
+measures*, Statistics in Medicine 27, 2008), which adds the squared distances of limits from their
+estimates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, as_reals
 
 MOST_DOCUMENTS = 10**9  # tails of the hypergeometric distribution take time in proportion
-
 
 # The share of positives that reviewers label negative, and of negatives that they label positive.
 ReviewerError = tuple[float, float]
@@ -54,19 +53,12 @@ def count_limits(
         The coverage of the interval is at least this for every N, n and true count; each end alone
         fails with probability (1 - level)/2 at most.
     sequential : bool
-        Whether the sample may grow until the limits please: True gives limits that hold after all
-        numbers of labels at once with probability `level`. They are the counts K with
-        (n + 1) p(k | K) > 1 - level, the ratio of a uniform prior's posterior to the prior.
+        Whether the limits hold after all numbers of labels at once, so that the sample may grow.
+        They are the counts K with (n + 1) p(k | K) > 1 - level, the ratio of a uniform prior's
+        posterior to the prior. They need labels without error.
     reviewer_error : (float, float)
         The share of positives that reviewers label negative, and the share of negatives that they
-        label positive. The limits are those of the true count, with both shares taken as known, and
-        independent errors.
-
-    Raises
-    ------
-    ValueError
-        If the counts do not fit each other, the level is not between 0 and 1, or the errors are not
-        two shares whose sum is below 1; if there are errors and `sequential` is True.
+        label positive, taken as known, with independent errors. The limits are of the true count.
 
     References
     ----------
@@ -77,8 +69,8 @@ def count_limits(
     --------
     >>> count_limits(2, 600, 28_000)
     Interval(value=93.33333333333333, lower=17.0, upper=290.0, level=0.9)
-    >>> print(count_limits(2, 600, 28_000, sequential=True))
-    93.3 (2 to 603)
+    >>> count_limits(2, 600, 28_000, sequential=True).upper
+    603.0
     >>> count_limits(2, 600, 28_000, reviewer_error=(0.2, 0.0)).upper
     363.0
     """
@@ -115,7 +107,7 @@ def count_limits(
 
 
 def as_reviewer_error(reviewer_error: ReviewerError) -> ReviewerError:
-    """Return two shares whose sum is below 1: positives that are missed, negatives mistaken."""
+    """Return the checked shares of missed positives and of mistaken negatives."""
     pair = as_reals(reviewer_error, "reviewer_error")
     if pair.shape != (2,) or not ((pair >= 0.0).all() and pair.sum() < 1.0):
         raise ValueError(
@@ -129,7 +121,7 @@ def as_reviewer_error(reviewer_error: ReviewerError) -> ReviewerError:
 def _erring_tails(
     positives: int, sampled: int, documents: int, missed: float, mistaken: float
 ) -> tuple[Callable[[int], float], Callable[[int], float]]:
-    """Return the probabilities of so many positive labels or more, and or fewer, given a count."""
+    """Return P(as many positive labels or more) and P(as many or fewer) as functions of K."""
     drawn = np.arange(sampled + 1)  # true positives in the sample
     noticed = np.arange(positives + 1)[:, None]
     p = stats.binom.pmf(noticed, drawn, 1.0 - missed)
@@ -203,8 +195,7 @@ def share_limits(part: Interval, rest: Interval) -> Interval:
     """
     Return the limits of a share a / (a + b) from the limits of two independent counts, by MOVER.
 
-    The lower one is the q at which the lower limit of (1 - q) a - q b is 0, the upper one that at
-    which its upper limit is. Without any positive they are 0 and 1.
+    At its lower and upper limit q, (1 - q) a - q b has the lower and the upper limit 0.
     """
     a, b = part.value, rest.value
     if part.upper + rest.upper <= 0.0 or a + b <= 0.0:
@@ -225,7 +216,7 @@ def share_limits(part: Interval, rest: Interval) -> Interval:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a falling function changes its sign; an end if rounding hides the change."""
+    """Return the root of a falling function, or an end if rounding hides the change of sign."""
     if function(high) >= 0.0:
         return high
     if function(low) <= 0.0:
@@ -233,20 +224,15 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return float(optimize.brentq(function, low, high, xtol=1e-12))
 
 
-# Samples of unread documents.
-
-
 @dataclass(frozen=True)
 class Elusion:
     """
-    Interval of the positives among unread documents, from a random sample of them.
+    Intervals of the positives among unread documents, from a random sample of them.
 
     Attributes
     ----------
-    rate : Interval
-        The share of positives among the unread documents.
-    missed : Interval
-        Their number.
+    rate, missed : Interval
+        The share and the number of positives among the unread documents.
     recall : Interval
         found / (found + missed).
     level : float
@@ -276,14 +262,9 @@ def elusion(
     documents, sampled, positives : int
         Unread documents, how many of them were drawn at random and read, and positives among these.
     found : int
-        Positives among the documents that the review read, which are known.
+        Positives among the documents that the review read.
     level, sequential
-        See `count_limits`, whose exact limits of the number missed all others follow from.
-
-    Raises
-    ------
-    ValueError
-        If the counts do not fit each other, or the level is not between 0 and 1.
+        As in `count_limits`, whose limits of the number missed determine all others.
 
     Examples
     --------
@@ -314,12 +295,12 @@ class ElusionSize:
     sampled : int
         Documents to draw at random.
     allowed : int
-        The most positives among them with which the recall is certified.
+        Largest number of positives among them that certifies the recall.
     most_missed : int
-        The most positives among all unread documents with which the recall is reached.
+        Largest number of positives among all unread documents at which the recall is reached.
     power : float
         Probability that the sample certifies the recall if `expected` positives were missed, nan
-        if none were stated.
+        without.
     """
 
     sampled: int
@@ -340,8 +321,8 @@ def elusion_size(
     """
     Return the size of a sample of unread documents that can certify a recall.
 
-    The recall is certified if P(k or fewer in the sample | most_missed + 1) <= 1 - assurance: with
-    more missed than the recall allows, so few positives in the sample are that improbable.
+    The recall is certified if P(k or fewer in the sample | most_missed + 1) <= 1 - assurance, so
+    that few positives in the sample are improbable if more were missed than the recall allows.
 
     Parameters
     ----------
@@ -352,10 +333,9 @@ def elusion_size(
     recall : float
         The recall to certify.
     assurance : float
-        If the recall was not reached, the sample certifies it with probability 1 - assurance at
-        most.
+        A recall that was not reached is certified with probability 1 - assurance at most.
     expected : int, optional
-        Positives among the unread documents that you expect. The sample is then the smallest that
+        Expected positives among the unread documents. The sample is then the smallest that
         certifies the recall with probability `power` if there are so many. By default it may hold
         no positive.
     power : float
@@ -364,8 +344,8 @@ def elusion_size(
     Raises
     ------
     ValueError
-        If an argument is not as described, if no sample can certify the recall because `expected`
-        are too many, or if all unread documents would have to be sampled.
+        If an argument is not as described, or no sample smaller than all unread documents can
+        certify the recall.
 
     Examples
     --------
@@ -402,6 +382,6 @@ def elusion_size(
 
 
 def _smallest_sample(documents: int, count: int, allowed: int, risk: float) -> int:
-    """Return the smallest sample that holds so few of `count` positives with P <= risk."""
+    """Return the smallest sample with P(allowed or fewer of `count` positives) <= risk."""
     few = partial(_tail, stats.hypergeom.cdf, allowed)
     return _first(documents, lambda n: few(n, documents, count) <= risk)

@@ -30,8 +30,8 @@ from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
 DESIGN, HULL = "design", "hull"
-CONFLICT = 0.05  # a probability of the elusion positives that is worth a note
-TIED = 0.01  # a share of documents with the score of another one that is worth a note
+CONFLICT = 0.05  # smaller probabilities of the elusion positives have a note
+TIED = 0.01  # larger shares of tied documents have a note
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +42,14 @@ class ReviewEstimate(Interval):
     Attributes
     ----------
     of : {"recall", "precision", "prevalence"}
-        What is estimated.
+        The estimated measure.
     value, lower, upper, level
-        The answer to state first: `design_based` if the labels are of a plan, else `robust`.
+        The answer to state first: `design_based` if there is a design, else `robust`.
     method : {"design", "hull"}
-        Which of the two that is.
+        The interval of this answer.
     design_based : Interval or None
         From the random draw alone: exact limits in each stratum, combined by MOVER; None without a
-        design. It assumes that the design was followed and the labels are right, or wrong as often
-        as stated.
+        design. It assumes correct labels, or errors at the stated rates.
     robust : Interval
         The hull of two central intervals, one of each posterior below, both of the lowest level at
         which each posterior gives the hull `level` or more; the value is the latter's mean.
@@ -58,29 +57,23 @@ class ReviewEstimate(Interval):
         Posterior if no positives are hidden: P(positive | score) rises with the score, except at
         the very top.
     with_hidden : Interval
-        Posterior if a share of positives, unknown before the labels, has scores like negatives.
-    positives : Interval
-        Positives in the collection, by the hull.
-    missed : Interval
-        Positives below the threshold, by the hull.
+        Posterior if an unknown share of positives has scores like negatives.
+    positives, missed : Interval
+        Positives in the collection, and below the threshold, by the hull.
     hidden : Interval
         Share of positives that are hidden, by `with_hidden`.
     found : int
-        Positives that are labelled.
+        Labelled positives.
     conflict : float
         P(as many positives among the labelled documents of the lowest 70 %, or more) by a curve
         without hidden positives, fitted to all other labels; nan if none of them is labelled. Below
         .05 doubt such a curve.
-    threshold : float or None
-        Documents of this score and above are taken.
-    simultaneous : bool
-        Whether the intervals hold for all thresholds at once.
-    reviewer_error : (float, float)
-        The shares of wrong labels that the intervals allow for.
+    threshold, simultaneous, reviewer_error
+        As in `estimate_recall`.
     hidden_prior : (float, float) or None
         The beta of the share of hidden positives in `with_hidden`; None if none is hidden.
     notes : tuple of str
-        What the reader of the numbers should know.
+        Remarks for the reader of the numbers.
     """
 
     of: str
@@ -124,7 +117,7 @@ def estimate_of_labels(
     inclusion: Floats | None,
     options: EstimateOptions,
 ) -> ReviewEstimate:
-    """Return the estimate where every planned document has a label."""
+    """Return the estimate from labels of all planned documents."""
     units = SamplingUnits.of(scores, labels, options.groups)
     level = options.level
     above = units.scores >= (-math.inf if threshold is None else threshold)
@@ -238,7 +231,7 @@ def _recall(above: Floats, below: Floats, *_: Any) -> Floats:
     return np.where(total > 0, above / np.maximum(total, 1), 1.0)
 
 
-# Of positives above and below the threshold, documents taken, and all documents.
+# (positives above, positives below the threshold, documents taken, documents) -> measure
 MEASURES: dict[str, Callable[[Floats, Floats, Any, int], Floats]] = {
     "recall": _recall,
     "precision": lambda above, _, taken, __: np.asarray(above / taken),
@@ -251,11 +244,11 @@ def _warn_of_direction(scores: Floats, labels: Floats) -> None:
     known = ~np.isnan(labels)
     if not known.any():
         return
-    found = score_checks.direction(scores[known], labels[known] == 1.0)
-    if found is not None and found.probability_below > score_checks.SURE:
+    direction = score_checks.direction(scores[known], labels[known] == 1.0)
+    if direction is not None and direction.probability_below > score_checks.SURE:
         score_checks.warn_of_scores(
             (
-                f"positives have lower scores than negatives (AUC {found.auc:.2f}): negate the"
+                f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
                 " scores if larger ones stand for negatives; the ranking finds no positives",
             )
         )
@@ -291,7 +284,7 @@ def _note_of_ties(scores: Floats) -> list[str]:
     """Return a note if more documents share their score than rounding explains."""
     gaps = np.diff(np.sort(scores))
     same, apart = np.count_nonzero(gaps == 0.0), gaps[gaps > 0.0]
-    # Rounded scores are as often a step of the rounding apart as they are equal.
+    # Rounded scores differ by one rounding step as often as they are equal.
     rounded = np.count_nonzero(apart < 1.5 * apart.min()) if apart.size else same
     if not max(TIED * scores.size, 2.0 * rounded) <= same <= 0.5 * scores.size:
         return []

@@ -5,14 +5,12 @@ the normal score of a document's rank, rho the share of hidden positives, and N 
 
     odds(z) = exp(eta(z)) + rho / (1 - rho) V / N,    V = sum_i sigmoid(eta(z_i)).
 
-eta is a curve in straight pieces; log slopes are b plus a random walk. It rises, but its last
-pieces may fall: where both classes have heavy tails, documents with the very highest scores are
-junk. The likelihood is that of labels given scores, without weights: a design that chose documents
-by score, by chance and by earlier labels cancels (D. B. Rubin, Biometrika 63, 1976). If reviewers
-miss a share m of positives and mistake a share f of negatives, P(labelled positive) is f + (1 - m -
-f) P(positive).
-
-All parameters are standard normal before the labels.
+eta is piecewise linear; log slopes are b plus a random walk. It rises, but its last pieces may
+fall: if both classes have heavy tails, the very highest scores may be outliers. The likelihood of
+labels given scores needs no weights if documents were chosen by score, by chance and by earlier
+labels (D. B. Rubin, Biometrika 63, 1976). If reviewers miss a share m of positives and mistake a
+share f of negatives, P(labelled positive) is f + (1 - m - f) P(positive). All parameters have
+standard normal priors.
 """
 
 from __future__ import annotations
@@ -48,17 +46,16 @@ KNOTS = special.ndtri([0.5, 0.85, 0.95, 0.98, 0.99, 0.995, 0.999])
 ANCHOR = KNOTS[4]  # where the log-odds have a normal prior
 LOCATION, LOG_SLOPE, LOG_SLOPE_SCALE = 2.5, math.log(2.0), 0.7
 WALK = 0.5  # scale of the random walk's half-normal step size
-FALLING, FALL = 3, 1.5  # pieces that may fall, and the scale of how much
-# Documents of like scores count together.
+FALLING, FALL = 3, 1.5  # pieces that may fall, and the scale of their fall
 MOST_BINS = 300
 FARTHEST = 30.0
-# Betas of the share of hidden positives. The second is that of `learn_hidden` for the embedded
-# scores of Reuters-21578: split "calibration", two classifiers, ten topics.
+# Betas of the share of hidden positives. The second is by `learn_hidden` for the embedded scores
+# of Reuters-21578: split "calibration", two classifiers, ten topics.
 VAGUE, LEARNED = (1.0, 2.0), (1.0, 52.0)
 PRIORS = {"vague": VAGUE, "learned": LEARNED}
 DRAWS, PILOT = 1600, 2000
-# Coordinate of the walk's step size. Given the size the posterior is nearly normal: the proposals
-# are normal approximations around these sizes, of the standard deviation WITHIN.
+# Coordinate of the walk's step size. Given the size the posterior is nearly normal: proposals are
+# normal approximations around these sizes with the standard deviation WITHIN.
 STEP, STEPS, WITHIN = 2, (-1.5, -0.5, 0.5, 1.5, 2.5), 0.6
 FLATTEST = 0.5  # smallest curvature of a proposal; that of the prior is 1
 
@@ -78,7 +75,7 @@ class RankedCollection:
         z = special.ndtri((stats.rankdata(scores) - 0.5) / n)
         order = np.argsort(-scores, kind="stable")
         edges = np.unique(np.round(np.geomspace(1.0, n, MOST_BINS)).astype(np.intp))
-        # An end among ties moves behind them.
+        # An edge among ties moves behind them.
         falling = scores[order]
         last = np.searchsorted(-falling, -falling[edges - 1], side="right")
         starts = np.unique(np.r_[0, last[last < n]])
@@ -94,7 +91,7 @@ class RankedCollection:
 
 @dataclass(frozen=True)
 class FloorModel:
-    """The posterior of the curve, of parameters that are standard normal before the labels."""
+    """The posterior of the curve's parameters."""
 
     basis: Floats  # (bins, pieces): length of each piece between the anchor and the bin
     size: Floats  # (bins,): documents
@@ -118,7 +115,7 @@ class FloorModel:
     def probabilities(self, x: Floats) -> Floats:
         """Return P(+) in each bin, (rows, bins)."""
         pieces = self.basis.shape[1]
-        # Half-normal, of a coordinate that is normal like all others.
+        # Half-normal, as a function of a normal coordinate.
         below = special.ndtr(np.clip(x[:, STEP, None], -8.0, 8.0))
         step = WALK * special.ndtri(0.5 + 0.5 * below)
         walk = np.cumsum(x[:, 4 : 4 + pieces], axis=1) * step
@@ -144,7 +141,7 @@ class FloorModel:
         return np.asarray(self.log_likelihood(x) - 0.5 * (x**2).sum(axis=1))
 
     def sample(self, draws: int, rng: np.random.Generator) -> Sample:
-        """Return weighted draws worth about a number of independent ones."""
+        """Return weighted draws with an effective sample size of about `draws`."""
         mode, parts = np.zeros(self.dimension), []
         for at in STEPS:
 
@@ -164,7 +161,7 @@ def inside(p: Floats) -> Floats:
 
 
 def labelled_positive(p: Floats, error: ReviewerError) -> Floats:
-    """Return the probability of a positive label from that of a positive."""
+    """Return the probability of a positive label from the probability of a positive."""
     missed, mistaken = error
     return np.asarray(mistaken + (1.0 - missed - mistaken) * p)
 
@@ -240,25 +237,18 @@ def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float,
 
         prod_j E_j[(b / 2) (1 - rho)^(b - 2)],
 
-    E_j being the posterior of review j with the vague prior Beta(1, 2). Learn from reviews whose
-    rankings are like the one to come: where more positives are hidden than in all of them, the
-    intervals lie too high.
+    where E_j is the posterior of review j with the vague prior Beta(1, 2). If more positives are
+    hidden than in the earlier reviews, intervals with this prior lie too high.
 
     Parameters
     ----------
     reviews : iterable of (scores, labels)
-        Earlier reviews: raw scores of all documents, and their labels, 1 or 0, nan where there is
-        none.
+        Raw scores of all documents of each review, and their labels: 1, 0, or nan where missing.
 
     Returns
     -------
     (float, float)
-        To be passed as `hidden`.
-
-    Raises
-    ------
-    ValueError
-        If there is no review, or the arrays of one do not fit.
+        For the parameter `hidden`.
 
     Examples
     --------
@@ -283,11 +273,8 @@ def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float,
         each = special.logsumexp((b - 2.0) * draws, axis=1) + math.log(b)
         return -float(each.sum())
 
-    found = optimize.minimize_scalar(loss, bounds=(-3.0, 7.0), method="bounded")
-    return 1.0, round(math.exp(found.x), 2)
-
-
-# Positives above and below a threshold, by both posteriors.
+    best = optimize.minimize_scalar(loss, bounds=(-3.0, 7.0), method="bounded")
+    return 1.0, round(math.exp(best.x), 2)
 
 
 def hull_of(one: Interval, other: Interval) -> Interval:
@@ -298,10 +285,10 @@ def hull_of(one: Interval, other: Interval) -> Interval:
 
 def shared_limits(one: Floats, other: Floats, level: float) -> Interval:
     """
-    Return the hull of two equal-tailed intervals of one level, the lowest that suffices.
+    Return the hull of two equal-tailed intervals of the lowest common level that suffices.
 
-    It suffices if each posterior gives the hull `level`: two posteriors that agree need just that
-    level, two that lie apart need (2 level - 1), because each of them can miss at one end only.
+    It suffices if each posterior gives the hull `level`. Posteriors that agree need just that
+    level; two that lie apart need (2 level - 1), because each of them can miss at one end only.
     """
     tails = np.linspace(1.0 - level, 0.5 - level / 2.0, 50)
     lower, upper = (
@@ -333,16 +320,14 @@ def simultaneous_level(draws: Floats, level: float) -> float:
 
 @dataclass(frozen=True)
 class HiddenCurves:
-    """Posterior draws of positives above and below a threshold, by two priors of those hidden."""
+    """Posterior draws of positives above and below a threshold, by two priors of hidden ones."""
 
     without_hidden: tuple[Floats, Floats]  # (draws,): above, below
     with_hidden: tuple[Floats, Floats]
     share_hidden: Floats  # (draws,): by the latter
-    # P(as many labelled positives deep in the ranking, or more) without hidden positives
-    conflict: float
+    conflict: float  # P(as many labelled positives deep in the ranking, or more) without hidden
     collection: RankedCollection
-    # (draws, bins): positives without hidden ones, and with
-    in_bins: tuple[Floats, Floats] | None
+    in_bins: tuple[Floats, Floats] | None  # (draws, bins): positives without hidden ones, and with
 
     def hull(self, weight_above: int, level: float) -> Interval:
         """Return the hull of the number of positives below, or above and below."""
@@ -384,8 +369,7 @@ class HiddenCurves:
         return cls(without, with_hidden, share, conflict, collection, in_bins)
 
 
-# The lowest documents, as a share of the ranking, whose labels test a curve fitted to the others.
-DEEP = 0.7
+DEEP = 0.7  # share of the ranking, from the bottom, whose labels test a curve fitted to the others
 
 
 def conflict_of(

@@ -1,8 +1,8 @@
 """Plans of samples to label: random draws within strata of the score.
 
-Documents of like scores form a stratum, and within each a simple random sample is drawn. The
-probability to be drawn is then a function of the score, which models of labels given scores need
-not know, and counts in strata have exact limits.
+Documents with similar scores form a stratum, with a simple random sample from each. The probability
+to be drawn is then a function of the score, which models of labels given scores need not know, and
+counts in strata have exact limits.
 """
 
 from __future__ import annotations
@@ -27,16 +27,12 @@ from bayescal.support import validation
 from bayescal.support.validation import Floats
 
 PURPOSES = ("recall", "precision", "prevalence", "calibration", "control")
-# Ends of strata before any label, as shares of the ranking; a threshold is one more end.
-SHARES = (0.003, 0.03)
-# Strata of fewer documents, or as close to a threshold as that factor, join their neighbours.
+SHARES = (0.003, 0.03)  # ends of strata without labels, as shares of the ranking
+# Strata of fewer documents, or with an end within this factor of the threshold's rank, are merged.
 SMALLEST, NEAREST = 20, 2.0
-# The share of labels that go to strata in proportion to their documents; all others get alike.
-PROPORTIONAL = 0.3
-# The share of a later round that is allocated as if nothing were known.
-UNINFORMED = 0.1
-# Draws of labels of which the expected width is the mean, and the level of their intervals.
-WIDTHS, EXPECTED_LEVEL = 12, 0.9
+PROPORTIONAL = 0.3  # share of labels in proportion to documents; the rest is equal for all strata
+UNINFORMED = 0.1  # share of a later round that is allocated without regard to labels
+WIDTHS, EXPECTED_LEVEL = 12, 0.9  # draws of labels behind the expected width, and its level
 
 
 def plan_sample(
@@ -56,39 +52,29 @@ def plan_sample(
 
     The strata are the highest 0.3 %, the next 2.7 % and the rest of the ranking, divided at the
     threshold too; small ones join a neighbour. Without labels, stratum h of H with N_h documents
-    gets the share 0.3 N_h / sum N + 0.7 / H of the n documents. With labels, N_h counts documents
-    without one, whose posterior mean probabilities are p: a tenth of n is shared as without labels,
+    gets the share 0.3 N_h / sum N + 0.7 / H of the n documents. With labels, N_h counts unlabelled
+    documents, whose posterior mean probabilities are p: a tenth of n is shared as without labels,
     nine tenths in proportion to sqrt(N_h sum c^2 p (1 - p)) (J. Neyman's allocation). For recall c
-    is 1 - R above the threshold and R below, R being the expected recall; for precision 1 above and
-    0 below; for prevalence and calibration 1. Each stratum gets at least five, if it has them.
+    is 1 - R above the threshold and R below, where R is the expected recall; for precision 1 above
+    and 0 below; for prevalence and calibration 1. Each stratum gets at least five, if it has them.
 
     Parameters
     ----------
-    scores : array-like of shape (documents,)
-        Raw scores of the whole collection, larger for likelier positives.
+    scores, threshold, hidden
+        As in `estimate_recall`; only precision needs a threshold.
     n : int
         How many documents, or groups, to draw.
     purpose : {"recall", "precision", "prevalence", "calibration", "control"}
-        What the labels are for; precision needs a threshold. "control" is a simple random sample,
-        for `elusion` and `stop_review`.
-    threshold : float, optional
-        Documents of this score and above are taken.
+        Use of the labels. "control" is a simple random sample, for `elusion` and `stop_review`.
     labels : array-like of shape (documents,), optional
-        1 or 0, nan where there is no label. Documents with a label are not drawn again.
+        1, 0, or nan where missing. Labelled documents are not drawn again.
     inclusion : SamplePlan or several, optional
         The plans of the labels.
     groups : array-like of shape (documents,), optional
         The family of near duplicates, or the thread of messages, of each document: whole groups are
         drawn, by their highest score, and all their documents are in the plan.
-    hidden
-        See `estimate_recall`.
     random_state : int, Generator, RandomState or None
-        Seeds the draw. The plan keeps the seed, a number that draws the same documents again.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or nothing is left to label.
+        Seeds the draw. The plan keeps a seed that draws the same documents again.
 
     Examples
     --------
@@ -127,7 +113,6 @@ def plan_sample(
         size = UNINFORMED * size / size.sum() + (1.0 - UNINFORMED) * wanted
     drawn = allocate(size, sizes, n)
     seed, rounds = _seed_of(random_state), 1 + max((plan.round for plan in plans), default=0)
-    # Rounds with one seed are independent.
     rng = np.random.default_rng([seed, rounds - 1])
     picked = [
         rng.choice(unlabelled[stratum[unlabelled] == h], count, replace=False)
@@ -152,7 +137,7 @@ def plan_sample(
 
 
 def _notes_of_missing(plans: tuple[SamplePlan, ...], labels: Floats) -> list[str]:
-    """Return a note on planned documents without a label; ValueError if none of a plan has one."""
+    """Return notes on planned documents without a label; ValueError for a plan without labels."""
     notes = []
     for plan in plans:
         missing, size = int(np.isnan(labels[plan.documents]).sum()), plan.documents.size
@@ -170,7 +155,7 @@ def _notes_of_missing(plans: tuple[SamplePlan, ...], labels: Floats) -> list[str
 
 
 def _seed_of(random_state: Any) -> int:
-    """Return a whole number as it is, else one drawn at random."""
+    """Return an integer seed unchanged, else a random one."""
     generator = validation.generator(random_state)
     whole = isinstance(random_state, int | np.integer)
     return int(random_state) if whole else int(generator.integers(2**31))
@@ -222,12 +207,12 @@ def _expected_width(
 
 
 def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """Return n labels in proportion to sizes, 5 or more of each stratum that has documents."""
+    """Return numbers of labels in proportion to sizes, 5 or more for each stratum with as many."""
     least = np.minimum(documents, min(LEAST, n // documents.size))
     exact = least.astype(float)
     free = (documents > least) & (size > 0.0)
     left = float(n - least.sum())
-    # All that a stratum cannot take goes to the others.
+    # The excess of a full stratum goes to the others.
     while left > 1e-9:
         if not free.any():
             free = exact < documents
@@ -245,10 +230,9 @@ def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:
 
 def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[float]:
     """
-    Return the lowest score of each stratum, highest scores first.
+    Return the lowest score of each stratum, highest scores first; ties stay together.
 
-    Ties stay together. Each stratum gets five of the labels or more: of few labels there is one
-    stratum above and one below the threshold.
+    With fewer than five labels a stratum there is one above and one below the threshold.
     """
     falling = np.sort(scores)[::-1]
     n = falling.size

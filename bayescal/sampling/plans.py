@@ -20,21 +20,21 @@ from bayescal.support.files import file_row
 from bayescal.support.validation import Floats
 
 OF_DOCUMENT = ("document", "score", "inclusion")
-# Labels of another source may come with a column of such a name, but not with several.
+# Other label files have at most one column with such a name.
 OF_PLAN_ALONE = ("round", "seed", "hash", "stratum", "lowest", "size")
 OF_PLAN = (*OF_PLAN_ALONE, "threshold")
 COLUMNS = OF_DOCUMENT + OF_PLAN
 LEAST = 5  # labels in each stratum
-ROUNDED = 1e-6  # how far a spreadsheet may round the numbers of a plan, relative and absolute
+ROUNDED = 1e-6  # relative and absolute rounding allowed in plan files
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Documents of like scores, some of them drawn at random."""
+    """Documents with similar scores, some of them drawn at random."""
 
-    lowest: float  # the lowest score that belongs to it; those of the next higher stratum do not
-    documents: int  # documents without a label, or groups of these, before the round
-    sampled: int  # how many of them are drawn
+    lowest: float  # lowest score
+    documents: int  # unlabelled documents, or groups, before the round
+    sampled: int  # number drawn
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class SamplePlan:
     scores : array of shape (documents,)
         The scores of the whole collection.
     strata : tuple of Stratum
-        The strata, that of the highest scores first.
+        The strata, highest scores first.
     seed : int
-        What seeded the draw.
+        Seed of the draw.
     round : int
-        1 for the first plan, one more for each that follows.
+        1 for the first plan, 2 for the next, ...
     threshold : float or None
-        The score whose recall or precision the plan is for.
+        Threshold whose recall or precision the plan is for.
     expected_width : float
-        Mean width of design-based 90 % intervals for labels of the plan that are drawn from the
-        posterior; nan without earlier labels, or for recall without a threshold.
+        Mean width of design-based 90 % intervals for labels drawn from the posterior; nan without
+        earlier labels, or for recall without a threshold.
     notes : tuple of str
         Remarks about the plan.
     """
@@ -71,12 +71,11 @@ class SamplePlan:
     threshold: float | None = None
     expected_width: float = math.nan
     notes: tuple[str, ...] = ()
-    # (documents,): the score that places each document, of a group the highest
-    placed: Floats | None = None
+    placed: Floats | None = None  # (documents,): score that defines the stratum, a group's highest
 
     @property
     def inclusion(self) -> Floats:
-        """Return the probability of each document of the collection to be drawn, if unlabelled."""
+        """Return the probability of each unlabelled document to be drawn."""
         share = np.array([each.sampled / max(each.documents, 1) for each in self.strata])
         return np.asarray(share[self.stratum])
 
@@ -96,11 +95,6 @@ class SamplePlan:
         Write the documents to label: one row each, with an empty column label to fill in.
 
         The columns from round on let `read_plan` restore the plan.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
         """
         target = Path(path)
         stratum, inclusion = self.stratum, self.inclusion
@@ -131,7 +125,7 @@ def hash_of(scores: Floats) -> str:
 
 def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = None) -> SamplePlan:
     """
-    Return the plan that `SamplePlan.to_csv` wrote, whatever columns were added since.
+    Return the plan that `SamplePlan.to_csv` wrote; further columns are allowed.
 
     Parameters
     ----------
@@ -139,13 +133,6 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
         The plan file.
     scores, groups : array-like of shape (documents,)
         The scores of the whole collection, and the groups if the plan was drawn by groups.
-
-    Raises
-    ------
-    ValueError
-        If the file is no plan, or a plan of other scores.
-    FileNotFoundError
-        If there is no such file.
     """
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
         header, *lines = list(csv.reader(file)) or [[]]
@@ -180,7 +167,7 @@ def plan_of_rows(
     strata = []
     for each in np.unique(stratum):
         own = np.flatnonzero(stratum == each)
-        # A spreadsheet rounds numbers: the lowest score of a stratum is one of the collection's.
+        # Undo rounding by a spreadsheet: the lowest score is a document's.
         low = placed[np.abs(placed - lowest[own[0]]).argmin()]
         strata.append(Stratum(float(low), int(size[own[0]]), np.unique(unit[own]).size))
     top = dict(islice(rows.items(), 1))
@@ -188,18 +175,18 @@ def plan_of_rows(
     seed, rounds = (int(_numbers(path, top, name)[0]) for name in ("seed", "round"))
     plan = SamplePlan(documents, values, tuple(strata), seed, rounds, threshold, placed=placed)
     own = np.unique(stratum, return_inverse=True)[1]
-    for name, found, expected in (
+    for name, actual, expected in (
         ("stratum", own, plan.stratum[documents]),
         ("score", _numbers(path, rows, "score"), values[documents]),
         ("inclusion", inclusion, plan.inclusion[documents]),
         ("lowest", lowest, np.array([each.lowest for each in strata])[own]),
         ("size", size, np.array([each.documents for each in strata])[own]),
     ):
-        wrong = np.flatnonzero(~np.isclose(found, expected, rtol=ROUNDED, atol=ROUNDED))
+        wrong = np.flatnonzero(~np.isclose(actual, expected, rtol=ROUNDED, atol=ROUNDED))
         if wrong.size:
             raise ValueError(
                 f"{path} must hold all rows of the plan, unchanged but for labels: {name} of"
-                f" document {documents[wrong[0]]} is {found[wrong[0]]:.10g}, expected"
+                f" document {documents[wrong[0]]} is {actual[wrong[0]]:.10g}, expected"
                 f" {expected[wrong[0]]:.10g}; with groups, pass those that it was drawn by."
             )
     return plan
@@ -248,8 +235,7 @@ def inclusion_of(plans: SamplePlan | Iterable[SamplePlan], scores: ArrayLike) ->
     """
     Return the probability of each document to be labelled in one of several rounds.
 
-    It is 1 - (1 - p_1)(1 - p_2)..., a function of the score, to be passed as `inclusion=` to `fit`
-    and to metrics.
+    It is 1 - (1 - p_1)(1 - p_2)..., for the parameter `inclusion` of `fit` and of metrics.
 
     Parameters
     ----------
@@ -257,11 +243,6 @@ def inclusion_of(plans: SamplePlan | Iterable[SamplePlan], scores: ArrayLike) ->
         The plans of all rounds.
     scores : array-like of shape (documents,)
         The scores of the whole collection.
-
-    Raises
-    ------
-    ValueError
-        If a plan is of other scores, or there is none.
     """
     values = validation.as_scores(scores)
     several = as_plans(plans, values)
@@ -270,8 +251,6 @@ def inclusion_of(plans: SamplePlan | Iterable[SamplePlan], scores: ArrayLike) ->
     missed = np.prod([1.0 - plan.inclusion for plan in several], axis=0)
     return np.asarray(1.0 - missed)
 
-
-# The draw that labels come from: that of plans, or of stated inclusion probabilities.
 
 Design = SamplePlan | Iterable[SamplePlan] | ArrayLike
 
@@ -315,7 +294,7 @@ def _labelled_before(
         of_plans |= units.mask(plan.documents)
         if plan.round < main.round:
             earlier |= units.mask(plan.documents)
-    # Labels of no plan were there before the plan, or came after it.
+    # Labels in no plan are all earlier than the plan, or all later.
     others = ~np.isnan(units.labels) & ~of_plans
     for before in (earlier | others, earlier):
         if np.bincount(stratum[~before], minlength=len(sizes)).tolist() == sizes:
@@ -325,10 +304,9 @@ def _labelled_before(
 
 def draw_of_probabilities(units: SamplingUnits, inclusion: Floats) -> StratifiedDraw:
     """
-    Return the draw whose strata are the units of one inclusion probability.
+    Return the draw whose strata are the units with equal inclusion probabilities.
 
-    Given how many of them were drawn, they are a simple random sample if each was drawn with that
-    probability independently of its label.
+    Given its size, the sample of a stratum is simple random if draws do not depend on labels.
     """
     lowest, highest = np.full(units.scores.size, np.inf), np.full(units.scores.size, -np.inf)
     np.minimum.at(lowest, units.of_document, inclusion)
@@ -342,10 +320,10 @@ def draw_of_probabilities(units: SamplingUnits, inclusion: Floats) -> Stratified
             f"labels must hold a label of each document whose inclusion probability is 1,"
             f" {unlabelled:,} have none."
         )
-    found, stratum = np.unique(highest, return_inverse=True)
-    if found.size > 1 and found.size * LEAST > np.count_nonzero(sampled):
+    different, stratum = np.unique(highest, return_inverse=True)
+    if different.size > 1 and different.size * LEAST > np.count_nonzero(sampled):
         raise ValueError(
-            f"design must hold few different inclusion probabilities, got {found.size:,} for"
+            f"design must hold few different inclusion probabilities, got {different.size:,} for"
             f" {int(sampled.sum()):,} labels: documents of one probability form a stratum. Pass the"
             " plans of plan_sample, or no design for the curves alone."
         )

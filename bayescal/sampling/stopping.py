@@ -35,20 +35,20 @@ class StopDecision:
     Attributes
     ----------
     stop : bool
-        Whether enough was read.
+        Whether to stop.
     rank : int or None
-        How many documents to read from the top, by what is known now; None if the rule cannot say.
+        Documents to read from the top, by current labels; None if the rule cannot say.
     read : int
-        How many documents were read from the top without a gap.
+        Documents read from the top without a gap.
     sample : int
-        How many more documents to draw at random before the rule can decide; 0 if none.
+        Further documents to draw at random before the rule can decide.
     evidence : float
-        What the rule compares with the assurance: the posterior probability that the recall was
-        reached after `read` documents, or 1 - p for a test of the hypothesis that it was not.
+        Compared with the assurance: the posterior probability that the recall was reached after
+        `read` documents, or 1 - p for a test of the hypothesis that it was not.
     advice : str
-        What to do next, in words.
+        The next step, in words.
     guarantee : str
-        What the rule guarantees, and under which condition.
+        The guarantee of the rule, with its conditions.
     rule : str
         The rule.
     """
@@ -65,11 +65,11 @@ class StopDecision:
 
 @dataclass(frozen=True)
 class Review:
-    """The ranking of a review, best documents first, and what is asked of it."""
+    """The ranking of a review, highest scores first, with labels and aims."""
 
     scores: Floats  # (documents,): in the order of the collection
-    order: NDArray[np.intp]  # (documents,): their positions by rank
-    labels: Floats  # (documents,): by rank; nan where there is none
+    order: NDArray[np.intp]  # (documents,): positions by rank
+    labels: Floats  # (documents,): by rank; nan where missing
     control: NDArray[np.bool_]  # (documents,): the control sample, by rank
     recall: float
     assurance: float  # of each look
@@ -84,7 +84,7 @@ class Review:
 
     @property
     def found(self) -> int:
-        """Return the positives among these."""
+        """Return the number of positives among these."""
         return int(np.nansum(self.labels[: self.read]))
 
 
@@ -108,10 +108,10 @@ def _by_control(review: Review) -> Finding:
 
 def first_sure(positives: int, recall: float, assurance: float) -> int | None:
     """
-    Return the smallest j with P(Binomial(r, recall) >= j) <= 1 - assurance; None if none is.
+    Return the smallest j with P(Binomial(r, recall) >= j) <= 1 - assurance, or None.
 
-    If the recall at the j-th of r random positives is below the wanted one, at least j of the r lie
-    in a share of the positives that is smaller than it.
+    If the recall at the j-th of r random positives is below the target, at least j of the r lie in
+    a share of the positives below it.
     """
     risk = stats.binom.sf(np.arange(positives), positives, recall)
     sure = np.flatnonzero(risk <= 1.0 - assurance + 1e-12)
@@ -144,11 +144,11 @@ def _by_hypergeometric(review: Review) -> Finding:
 
 def rank_order_pvalue(labels: Floats, documents: int, recall: float) -> float:
     """
-    Return the smallest p-value of all last stretches of a ranking that was read so far.
+    Return the smallest p-value of all last stretches of the documents read.
 
-    With r positives found, r - u of them before the stretch, a recall below the wanted one leaves
-    K = floor(r / recall + 1 - (r - u)) positives or more to the stretch and the unread documents.
-    P(u or fewer of these in the stretch) is hypergeometric if the stretch is a random sample. Of
+    With r positives found, r - u of them before the stretch, a recall below the target leaves K =
+    floor(r / recall + 1 - (r - u)) positives or more to the stretch and the unread documents. P(u
+    or fewer of these in the stretch) is hypergeometric if the stretch is a random sample. Of
     stretches with u positives the longest has the smallest p-value.
     """
     found = int(labels.sum())
@@ -165,7 +165,7 @@ def rank_order_pvalue(labels: Floats, documents: int, recall: float) -> float:
 
 
 def _by_elusion(review: Review) -> Finding:
-    """Bound the positives missed by the labels beyond what was read, at all looks at once."""
+    """Bound the positives missed by labels below the documents read, at all looks at once."""
     rest = review.labels[review.read :]
     if not rest.size:
         return review.read, 1.0, 0
@@ -187,7 +187,7 @@ def _by_elusion(review: Review) -> Finding:
 
 
 def _by_posterior(review: Review) -> Finding:
-    """Stop where both posteriors, without and with hidden positives, say that enough was read."""
+    """Stop where the recall is reached by both posteriors, without and with hidden positives."""
     collection, labels = _in_order(review)
     every = np.ones(labels.size, dtype=bool)
     reached = np.min(
@@ -314,28 +314,21 @@ def stop_review(
     recall : float
         The share of positives to find.
     assurance : float
-        The probability to reach it with; what that means is the rule's `guarantee`.
+        The probability of reaching it, in the sense of the rule's `guarantee`.
     rule : {"posterior", "control", "target", "elusion", "hypergeometric", "quant"}
-        "posterior" is the hull of the posteriors of `estimate_recall`. "control" stops at the j-th
-        of r control positives, j being the smallest with P(Binomial(r, recall) >= j) <= 1 -
-        assurance. "target" stops at the last of ten. "elusion" bounds what was missed by a random
-        sample of the unread documents. "hypergeometric" tests the last stretch that was read, and
-        "quant" the expected recall less two standard errors.
+        "posterior" uses both posteriors of `estimate_recall`. "control" stops at the j-th of r
+        control positives, with the smallest j for which P(Binomial(r, recall) >= j) <= 1 -
+        assurance. "target" stops at the last of ten. "elusion" bounds the missed positives by a
+        random sample of the unread documents. "hypergeometric" tests the last stretch that was
+        read, and "quant" the expected recall less two standard errors.
     control : SamplePlan or array-like of int, optional
-        The control sample, labelled completely: `plan_sample(purpose="control")`,
-        or positions of documents. Needed by "control" and "target".
+        The labelled control sample of "control" and "target": `plan_sample(purpose="control")`, or
+        positions of documents.
     looks : int
-        How many times you will ask, at most. Each look gets a share (1 - assurance)/looks of the
-        risk (Bonferroni). "elusion" needs no more than 1 while its sample grows.
-    hidden
-        See `estimate_recall`.
-    random_state : int, Generator, RandomState or None
-        Seeds the posterior draws.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a rule lacks its control sample.
+        Largest number of decisions. Each has a share (1 - assurance)/looks of the risk
+        (Bonferroni). "elusion" needs only 1 while its sample grows.
+    hidden, random_state
+        As in `estimate_recall`.
 
     References
     ----------
