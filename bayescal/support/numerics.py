@@ -8,18 +8,18 @@ from scipy import special
 
 from bayescal.support.validation import Floats
 
-# Bayes' rule for two classes. Probabilities come last: naive Bayes scores passed through a sigmoid
-# first are exactly 0 or 1 for a tenth of the documents.
+# Bayes' rule for two classes works in log-odds: naive Bayes' probabilities are exactly 0 or 1 for a
+# tenth of the documents.
 
-IN_CACHE = 1 << 14  # log-odds that are turned into probabilities at once
+IN_CACHE = 1 << 14  # log-odds in a block of `probabilities`
 
 
 def class_prior(positive: float, total: float) -> float:
     """
     Return the smoothed share of positives, (n_+ + 1) / (n + 2).
 
-    The mean of the posterior of the class prior under a uniform Beta(1, 1), and Bennett's choice
-    (dissertation, section 3.2.4). With weights, sums of weights stand for counts.
+    The posterior mean under a uniform Beta(1, 1) prior (Bennett's dissertation, section 3.2.4).
+    Sums of weights stand for counts.
     """
     return (positive + 1.0) / (total + 2.0)
 
@@ -34,7 +34,7 @@ def probability(log_odds: ArrayLike, out: Floats | None = None) -> Floats:
     """Return 1 / (1 + exp(-log-odds)), in `out` if it is given."""
     values = np.asarray(log_odds, dtype=np.float64)
     out = np.empty_like(values) if out is None else out
-    # As scipy.special.expit, whose exponential is not vectorised: four times as fast.
+    # Four times as fast as scipy.special.expit, whose exponential is not vectorised.
     np.negative(values, out=out)
     with np.errstate(over="ignore"):
         np.exp(out, out=out)
@@ -46,7 +46,7 @@ def probability(log_odds: ArrayLike, out: Floats | None = None) -> Floats:
 def probabilities(log_odds: Floats) -> Floats:
     """Return P(-) and P(+) of log-odds, shape (n, 2), in the order of scikit-learn's classes."""
     both: Floats = np.empty((log_odds.size, 2))
-    # Memory of a million documents takes longer to come by than their exponentials.
+    # In blocks: allocating memory for a million documents takes longer than their exponentials.
     for first in range(0, log_odds.size, IN_CACHE):
         some = slice(first, first + IN_CACHE)
         both[some, 0], both[some, 1] = probability(-log_odds[some]), probability(log_odds[some])
@@ -54,7 +54,7 @@ def probabilities(log_odds: Floats) -> Floats:
 
 
 def log_probabilities(log_odds: Floats) -> Floats:
-    """Return natural logarithms of `probabilities`, which stay finite where these round to 0."""
+    """Return natural logarithms of `probabilities`, finite where those round to 0."""
     return np.asarray(special.log_expit(np.stack([-log_odds, log_odds], axis=1)))
 
 
@@ -70,13 +70,10 @@ def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
     return mixed
 
 
-# Logs of sums of exponentials, where scipy's own are a seventh of what a fit takes.
-
-
 def log_sum_exp(values: Floats, axis: int) -> Floats:
-    """Return the log of the sum of exp(values) along an axis; the values are overwritten."""
+    """Return the log of the sum of exp(values) along an axis; overwrites the values."""
     top = values.max(axis=axis, keepdims=True)
-    # exp(-inf - (-inf)) is not a number.
+    # exp(-inf - (-inf)) is not a number. (scipy's logsumexp takes a seventh of a fit's time.)
     top[np.isneginf(top)] = 0.0
     values -= top
     with np.errstate(divide="ignore"):
@@ -85,18 +82,17 @@ def log_sum_exp(values: Floats, axis: int) -> Floats:
     return total
 
 
-# Robust centre and spread of scores: the yardstick of scale floors, priors and plots.
+# Robust centre and spread of scores: units of scale floors, priors and plots.
 
-# 1 / Phi^-1(3/4): makes the median absolute deviation estimate a Gaussian's standard deviation.
+# 1 / Phi^-1(3/4): scales a Gaussian's median absolute deviation to its standard deviation.
 MAD_TO_SIGMA = 1.482602218505602
-# Scores of a classifier that says nothing may differ by so many units in the last place: warped by
-# a spread like that they would be all equal.
+# Differences of scores below this many units in the last place are rounding errors.
 ROUNDING = 8.0
-# Of how far both classes reach; a Gaussian's spread is most of that, so that it seldom acts.
+# Least spread relative to the classes' reach; a Gaussian's spread is most of its reach.
 SMALLEST_SHARE = 0.02
-# Of a spread: widths of densities are a share of it, and their inverses must not overflow.
+# Least spread: widths of densities are a share of it, and their inverses must not overflow.
 LEAST = 1e-280
-# Of the scores, in the narrowest place; and how many are looked at.
+# `bulk_width`: share of the scores in the interval, and the most scores used.
 QUARTER, MOST = 0.25, 20_000
 
 
@@ -104,10 +100,9 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
     """
     Return the median of scores and a positive measure of their spread.
 
-    The spread is 1.4826 times the median absolute deviation; where more than half of the scores
-    tie and it vanishes, the mean absolute deviation; where all scores are equal but for rounding,
-    their absolute value (1 if that is 0), and never below 1e-280, so that it and its inverse are
-    positive for all legal data.
+    The spread is 1.4826 times the median absolute deviation, or if that is 0 the mean absolute
+    deviation, or if all scores are equal but for rounding their absolute value (1 if that is 0).
+    It is at least 1e-280, so that its inverse is finite.
     """
     if weight is not None and not weight.all():
         x, weight = x[weight > 0.0], weight[weight > 0.0]
@@ -125,10 +120,9 @@ def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> t
     """
     Return the units of priors: the median of scores, and a spread that serves both classes.
 
-    The spread is that of `centre_and_spread`, or 1/50 of how far the classes reach, from the lowest
-    of their first quartiles to the highest of their third ones, if that is more. Where most
-    documents have all but the same score (trees that find nothing), the deviation of most is no
-    unit for the others. Quartiles, because a few scores may lie anywhere.
+    The spread is that of `centre_and_spread`, but at least 1/50 of the range from the lower of both
+    classes' first quartiles to the higher of their third ones: if most documents have almost the
+    same score (uninformative trees), their deviation is no unit for the others.
     """
     centre, spread = centre_and_spread(x, weight)
     own = [_quartiles(x, weight, positive == label) for label in (False, True)]
@@ -145,8 +139,7 @@ def bulk_width(x: Floats, weight: Floats | None = None) -> float:
     order = order[weight[order] > 0.0]
     x, weight = x[order], weight[order]
     reached = np.cumsum(weight)
-    # The first scores with which an interval that begins at each holds enough; rounding in a
-    # running sum must not ask for one more.
+    # For each start the weight to reach; rounding of the running sum must not add a score.
     enough = (reached - weight + QUARTER * reached[-1]) * (1.0 - x.size * np.finfo(np.float64).eps)
     last = np.searchsorted(reached, enough)
     whole = last < x.size
@@ -154,7 +147,7 @@ def bulk_width(x: Floats, weight: Floats | None = None) -> float:
 
 
 def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Floats | None:
-    """Return the first and the third quartile of a class, None of one without any weight."""
+    """Return the first and third quartile of a class; None if the class has no weight."""
     own = None if weight is None else weight[mine]
     if not (mine.any() if own is None else own.any()):
         return None
@@ -178,7 +171,7 @@ def median(x: Floats, weight: Floats | None) -> float:
     order = np.argsort(x)
     share = np.cumsum(weight[order])
     share /= share[-1]
-    # Rounding in a running sum of n terms must not move the median off a tie at exactly one half.
+    # Rounding errors of a sum of n terms must not move the median off a tie at exactly one half.
     slack = x.size * np.finfo(np.float64).eps
     lower = int(np.searchsorted(share, 0.5 - slack))
     upper = min(int(np.searchsorted(share, 0.5 + slack, side="right")), x.size - 1)

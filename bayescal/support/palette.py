@@ -1,4 +1,4 @@
-"""The colours of everything that is drawn: apart for every kind of colour vision."""
+"""Colours of plots and pages, distinguishable with every kind of colour vision."""
 
 from types import MappingProxyType
 
@@ -16,6 +16,6 @@ OKABE_ITO = MappingProxyType(
     }
 )
 POSTERIOR_COLOUR, MLE_COLOUR = OKABE_ITO["blue"], OKABE_ITO["vermilion"]
-# Of the negative and of the positive class: one light, one dark, also in grey.
+# Negative and positive class: one light, one dark, also in grey.
 CLASS_COLOURS = (OKABE_ITO["orange"], OKABE_ITO["bluish green"])
 DATA_COLOUR, FAINT_COLOUR = "#333333", "#999999"

@@ -1,7 +1,6 @@
-"""Work in parallel by joblib: on its backend of the moment or on a Dask cluster.
+"""Parallel work by joblib, on its active backend or on a Dask cluster.
 
-What is done where is decided once, around a fit, by `workers`; the engines below call `in_parallel`
-and know nothing of it.
+`workers` configures it once around a fit; the engines below only call `in_parallel`.
 """
 
 import pickle
@@ -21,10 +20,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Report = Callable[[int, int], None]
 
-# Of processes of this machine, one after the other without a result between: then it is the work
-# that kills them. (Dask has a limit of its own, distributed.scheduler.allowed-failures.)
+# Successive deaths of local worker processes without a result in between, after which the work is
+# the cause. (Dask has its own limit, distributed.scheduler.allowed-failures.)
 MOST_DEATHS = 3
-# Other versions may give other bits: what they left in a cache does not count.
+# Part of cache keys: other versions may compute other bits.
 VERSIONS = (sys.version_info[:2], version("numpy"), version("scipy"))
 
 
@@ -33,22 +32,20 @@ class _Setup:
     """Settings of `in_parallel`."""
 
     memory: Any = None  # a joblib.Memory
-    report: Report | None = None  # whom to tell of progress
-    alone: bool = False  # whether there is no joblib to ask
+    report: Report | None = None  # called with progress
+    alone: bool = False  # True to work in this process, without joblib
 
 
 _NOTHING = _Setup()
 _setup: ContextVar[_Setup] = ContextVar("bayescal_parallel", default=_NOTHING)
-
-
 _blas_is_limited = ContextVar("bayescal_blas_is_limited", default=False)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside the context, and restore the former number after it."""
+    """Limit BLAS to one thread inside the context."""
     if _blas_is_limited.get() or threading.current_thread() is not threading.main_thread():
-        # OpenBLAS ignores limits of other threads, which must not undo the main thread's either.
+        # OpenBLAS has one limit for all threads; other threads must not undo the main thread's.
         yield
         return
     token = _blas_is_limited.set(True)
@@ -61,7 +58,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _thread_pools() -> Any:
-    # The controller knows only libraries that are loaded, and scipy has a BLAS of its own.
+    # The controller knows only loaded libraries, and scipy has a BLAS of its own.
     import scipy.special  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -70,8 +67,8 @@ def _thread_pools() -> Any:
 
 @contextmanager
 def workers(n_jobs: int | None = None, memory: Any = None) -> Iterator[None]:
-    """Say where and how the work inside is done."""
-    # No backend can be configured before joblib is imported, which takes a third of a fit.
+    """Configure processes and the cache of the work inside the context."""
+    # A backend needs joblib, whose import takes a third of a fit.
     alone = n_jobs == 1 and memory is None and "joblib" not in sys.modules
     setup = replace(_setup.get(), memory=_memory_at(memory), alone=alone)
     token = _setup.set(setup)
@@ -84,7 +81,7 @@ def workers(n_jobs: int | None = None, memory: Any = None) -> Iterator[None]:
 
 @contextmanager
 def reporting(report: Report) -> Iterator[None]:
-    """Have the work inside call report(done, total) as its items are done, counted by size."""
+    """Call report(done, total), in sizes of items, as the work inside the context advances."""
     token = _setup.set(replace(_setup.get(), report=report))
     try:
         yield
@@ -99,13 +96,11 @@ def in_parallel(
     *,
     keep: bool = True,
 ) -> Iterator[Result]:
-    """
-    Yield function(item) of every item, in order, each as soon as it and those before are done.
-    """
+    """Yield function(item) of every item, in order, as soon as it and its predecessors are done."""
     setup = _setup.get()
     memory = setup.memory if keep else None
     tasks = [(function, item, memory) for item in items]
-    # One item is done sooner than another process has it.
+    # A single item is done sooner here than in another process.
     results = map(_do, tasks) if setup.alone or len(tasks) == 1 else _surviving(tasks)
     for done, result in enumerate(results, start=1):
         if setup.report is not None and sizes is not None:
@@ -114,7 +109,7 @@ def in_parallel(
 
 
 def blocks_of(size: int, n: int) -> list[slice]:
-    """Return slices of n things, so many to a block."""
+    """Return slices of at most `size` that cover n things."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
@@ -142,23 +137,23 @@ def _run(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
-    # Ray's backend, and multiprocessing's, return nothing before all is done.
+    # Backends of Ray and multiprocessing return nothing before all tasks are done.
     one_by_one = get_active_backend()[0].supports_return_generator
     parallel = Parallel(return_as="generator" if one_by_one else "list")
     return iter(parallel(delayed(_do)(task) for task in tasks))
 
 
 def _do(task: tuple[Any, ...]) -> Any:
-    # One tuple, not three arguments: joblib scatters large arrays and tables over a Dask cluster,
-    # and what only a killed worker held is lost with it. Tuples are part of the task.
+    # A tuple, because joblib scatters large arguments over a Dask cluster, where a killed worker
+    # may hold the only copy; items of a tuple stay with their task.
     function, item, memory = task
     with one_blas_thread():
         if memory is None:
             return function(item)
-        # As another process would get it: joblib's hash tells an empty array from its copy there.
+        # As in another process: joblib's hash differs for an empty array and its pickled copy.
         item = pickle.loads(pickle.dumps(item))
         with warnings.catch_warnings():
-            # On a busy disk joblib tells how long it took to keep the input, which none can help.
+            # joblib's warning of a slow disk, which users cannot prevent.
             warnings.filterwarnings("ignore", "Persisting input arguments took")
             return memory.cache(_remembered)(function, item, VERSIONS)
 
@@ -171,13 +166,13 @@ def _memory_at(memory: Any) -> Any:
     if isinstance(memory, str | Path):
         from joblib import Memory
 
-        # As text: of the same folder joblib makes another one where it comes as a Path.
+        # As text: joblib uses another folder for a Path than for the same path as text.
         return Memory(str(memory), verbose=0)
     return memory
 
 
 def keeps_nothing(folder: Path) -> bool:
-    """Return whether the memory in a folder has no result yet."""
+    """Return True if the memory in a folder holds no result yet."""
     return not any(folder.rglob("output.pkl"))
 
 

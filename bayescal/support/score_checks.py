@@ -1,4 +1,4 @@
-"""Do scores say what they are taken to say? What is wrong with them in words, and what to do."""
+"""Checks whether scores separate the classes in the expected direction, with advice in words."""
 
 import math
 import warnings
@@ -13,11 +13,11 @@ from scipy import special
 
 from bayescal.support.validation import PROBABILITY_ENDS, Floats, as_scores, as_scores_of, warn_user
 
-# The probability of a direction, or of none, above which a check reports it.
+# Posterior probability above which a check reports.
 SURE = 0.95
 # Uninformative scores: distance of the AUC from 1/2, and range of nearly all log-odds.
 NEAR_HALF, FLAT = 0.1, 1.0
-# Of more documents of a class every k-th is looked at: their direction is certain long before.
+# Documents of a class that a direction uses at most (every k-th): far more than it needs.
 MOST = 20_000
 
 
@@ -33,12 +33,12 @@ TAKEN_FOR_PROBABILITIES = (
 
 
 class ScoresWarning(UserWarning):
-    """Scores that are hardly what they are taken for; the message says what to do."""
+    """Scores that look unlike what they should be; the message says what to do."""
 
 
 @contextmanager
 def without_scores_warnings() -> Iterator[None]:
-    """Keep warnings about scores from users who did not choose them, such as out-of-fold scores."""
+    """Ignore warnings about scores that users did not choose, such as out-of-fold scores."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoresWarning)
         yield
@@ -49,21 +49,20 @@ class Direction:
     """
     The posterior of AUC = P(a positive's score > a negative's), ties counting half.
 
-    The AUC's posterior is taken to be normal around the observed one, with the variance that the
-    rank sum has where scores say nothing. Under a flat prior P(AUC < 1/2 | scores) is then one
-    minus the p-value of the one-sided Mann-Whitney test (as in general: Casella and Berger, JASA
-    1987), so that of scores without information it exceeds .95 in 5 % of samples: with 3, 5, 10, 20
-    and 50 positives among 300 negatives in 5.3, 5.3, 4.6, 4.4 and 5.0 % of 4,000 (standard error
-    .3). The Bayesian bootstrap says the same from ten positives on, but exceeds .95 in 15 % with
-    three.
+    The posterior is normal around the observed AUC, with the variance of the rank sum for
+    uninformative scores. With a flat prior P(AUC < 1/2 | scores) is one minus the p-value of the
+    one-sided Mann-Whitney test (Casella and Berger, JASA 1987), which exceeds .95 for 5 % of
+    uninformative samples: for 5.3, 5.3, 4.6, 4.4 and 5.0 % of 4,000 with 3, 5, 10, 20 and 50
+    positives among 300 negatives (standard error .3). The Bayesian bootstrap agrees from ten
+    positives on, but exceeds .95 for 15 % with three.
     """
 
     auc: float  # observed
-    variance: float  # of its posterior; 0 where all scores are the same
+    variance: float  # posterior variance; 0 if all scores are equal
 
     @property
     def probability_below(self) -> float:
-        """Return P(AUC < 1/2 | scores), that positives lie below negatives."""
+        """Return P(AUC < 1/2 | scores), the probability that positives lie below negatives."""
         return self._probability_below(0.5)
 
     def probability_near_half(self, distance: float) -> float:
@@ -79,14 +78,14 @@ class Direction:
 def direction(
     score: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
 ) -> Direction | None:
-    """Return the direction of the scores; None unless there are documents of both classes."""
+    """Return the direction of the scores; None without documents of both classes."""
     kept = _thinned(positive)
     score, positive = score[kept], positive[kept]
     count = np.ones(score.size) if weight is None else weight[kept]
     values, code = np.unique(score, return_inverse=True)
     plus, minus = (np.bincount(code, count * side, values.size) for side in (positive, ~positive))
     n_plus, n_minus, n = plus.sum(), minus.sum(), count.sum()
-    # Weights that sum to a document or less are no evidence.
+    # Weights of one document or less in all are no evidence.
     if not (n_plus > 0.0 and n_minus > 0.0 and n > 1.0):
         return None
     below = np.cumsum(minus) - 0.5 * minus
@@ -115,7 +114,7 @@ def score_problems(
     log_odds: Callable[[Floats], Floats],
     taken: str = "scores",
 ) -> tuple[str, ...]:
-    """Return the problems of the scores that a calibrator was fitted to, each with advice."""
+    """Return problems of the scores that a calibrator was fitted to, with advice."""
     inside = score.min() >= 0.0 and score.max() <= 1.0
     if score.min() == score.max():
         return (
@@ -145,10 +144,10 @@ def topic_problems(
     names: Sequence[Any], directions: Sequence[Direction | None], classes: Sequence[Any]
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
     """
-    Return the problems of all topics together, and of single topics by name.
+    Return problems of all topics together, and of single topics by name.
 
-    Of T topics those are named whose positives lie below negatives with posterior probability
-    1 - .05/T: where no topic's scores say anything, one is named in 5 % of all fits at most.
+    Of T topics those are named whose P(AUC < 1/2) exceeds 1 - .05/T: with uninformative scores, at
+    most 5 % of fits name a topic.
     """
     known = {name: each for name, each in zip(names, directions, strict=True) if each is not None}
     pooled = pooled_direction(known.values())
@@ -176,9 +175,9 @@ def read_scores(
     """
     Return users' scores on the scale of a calibration; see `validation.as_scores_of`.
 
-    Where nobody said that scores are probabilities, and they were taken for them because all that
-    were fitted lay in [0, 1], others are read as the nearest of 0 and 1: a calibrator in use is not
-    to fail there, and what a score tells is read as far as it can be.
+    If `guessed`, scores were taken for probabilities because all fitted ones lay in [0, 1]; then
+    scores outside are read as the nearest of 0 and 1 with a warning, so that a calibrator in use
+    does not fail.
     """
     if guessed and scores_are == "probabilities":
         scores = _nearest_probabilities(as_scores(scores, name))
@@ -199,7 +198,7 @@ def _nearest_probabilities(values: Floats) -> Floats:
 
 
 def warn_of_scores(problems: Sequence[str]) -> None:
-    """Warn, once, of all that is wrong with the scores."""
+    """Issue one warning of all problems of the scores."""
     if problems:
         warn_user("; ".join(problems) + ".", ScoresWarning)
 
@@ -222,12 +221,12 @@ def _says_nothing(
 ) -> bool:
     if separation.probability_near_half(NEAR_HALF) < SURE:
         return False
-    # Scores without a direction may say something: of positives on either side, say.
+    # Scores without a direction may be informative, such as positives on both sides.
     curve = log_odds(np.quantile(score, np.linspace(0.01, 0.99, 33)))
     return bool(np.ptp(curve) < FLAT)
 
 
 def _thinned(positive: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return positions of all documents, or of every k-th of a class that has very many."""
+    """Return positions of all documents, or of every k-th of a very large class."""
     parts = [np.flatnonzero(positive), np.flatnonzero(~positive)]
     return np.concatenate([part[:: 1 + part.size // MOST] for part in parts])

@@ -1,4 +1,4 @@
-"""Signatures and documentation of methods that hand their arguments on to other functions."""
+"""Signatures and documentation of methods that pass arguments on to other functions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def with_options(
     filled: Collection[str] = (),
 ) -> Any:
     """
-    Return a method that shows the arguments of functions in the place of `*given`, `**options`.
+    Return a method whose `*given` and `**options` appear as the arguments of functions.
 
-    Its signature and its documentation name them, except those that the method fills in itself.
+    Its signature and documentation name these, except those `filled` by the method itself.
     """
     method = inspect.unwrap(method)
     arguments = _arguments(method)
@@ -47,7 +47,7 @@ def _arguments(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def _documentation(
     method: Callable[..., Any], functions: Sequence[Callable[..., Any]], names: Collection[str]
 ) -> str | None:
-    """Return the method's documentation with the functions' entries of some parameters."""
+    """Return the method's documentation, with entries from the functions for these parameters."""
     doc = inspect.getdoc(method)
     if doc is None:  # python -OO
         return None

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Columns = Mapping[str, NDArray[Any]]  # of one length, by name
+Columns = Mapping[str, NDArray[Any]]  # arrays of equal length by name
 Integers = NDArray[np.intp]
 
 DATES = date | np.datetime64 | np.timedelta64
 LABELS = str | bytes | bool | np.bool_ | Number | DATES
 
-SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for at least
+SMALLEST_PROBABILITY = 1e-15  # the least probability that a score of 0 stands for
 PROBABILITY_ENDS = SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the package, however many of its frames lie in between."""
+    """Warn at the line that called the package, above all frames of the package."""
     frame, level = sys._getframe(1), 2
     while frame.f_globals.get("__name__", "").partition(".")[0] == "bayescal" and frame.f_back:
         frame, level = frame.f_back, level + 1
@@ -52,14 +52,14 @@ def probability_ends(values: Floats, scores_are: str) -> tuple[float, float]:
     """
     Return the probabilities that stand for 0 and 1: half as far out as the nearest others.
 
-    A share k/m of votes is 0 where the probability is below 1/m: it is read as 1/(2 m). Without
-    scores of exactly 0, or 1, that end is as far out as numbers go.
+    A share k/m of votes is 0 if the probability is below 1/m: it is read as 1/(2 m). An end without
+    scores of exactly 0 or 1 is `PROBABILITY_ENDS`'s.
     """
     if scores_are != "probabilities":
         return PROBABILITY_ENDS
     inside = values[(values > 0.0) & (values < 1.0)]
     nearest = float(inside.min(initial=0.5)), 1.0 - float(inside.max(initial=0.5))
-    # Between 0 and 1 alone lies 1/2: they are read as 1/4 and 3/4.
+    # Of 0 and 1 alone the nearest other is taken to be 1/2: they are read as 1/4 and 3/4.
     below, above = (max(0.5 * each, SMALLEST_PROBABILITY) for each in nearest)
     low = below if (values == 0.0).any() else SMALLEST_PROBABILITY
     high = above if (values == 1.0).any() else SMALLEST_PROBABILITY
@@ -72,7 +72,7 @@ def as_scores_of(
     name: str = "scores",
     ends: tuple[float, float] = PROBABILITY_ENDS,
 ) -> Floats:
-    """Return scores as a float64 array of shape (n,); of probabilities the natural log-odds."""
+    """Return scores, or the natural log-odds of probabilities, as a float64 array, (n,)."""
     values = as_scores(scores, name)
     if scores_are != "probabilities":
         return values
@@ -95,12 +95,12 @@ def name_of(scores: object) -> str:
 
 def column_names(table: Any) -> list[Any]:
     """Return the names of the columns of a pandas, polars or Dask DataFrame or a pyarrow table."""
-    # The columns of a pyarrow table are those themselves.
+    # `columns` of a pyarrow table are arrays, not names.
     return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
 
 def take_columns(columns: Columns | None, rows: NDArray[np.intp]) -> Columns | None:
-    """Return some rows of columns, if there are any."""
+    """Return the same rows of all columns; None without columns."""
     return None if columns is None else {name: each[rows] for name, each in columns.items()}
 
 
@@ -155,7 +155,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def first_of(names: Collection[Any], most: int = 5) -> str:
-    """Return the first few of some names, for a message."""
+    """Return the first names, for a message."""
     return ", ".join(map(repr, list(names)[:most])) + ", ..." * (len(names) > most)
 
 
@@ -164,7 +164,7 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
     values = unmasked(values, name)
     try:
         array = np.asarray(values)
-        # numpy would read text as numbers and drop imaginary parts.
+        # numpy converts text to numbers and drops imaginary parts.
         other = array.dtype.kind in "cUSTMmV" or (
             array.dtype.kind == "O"
             and any(isinstance(each, str | bytes | DATES) for each in array.flat)
@@ -201,7 +201,7 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:  # noqa: N803
-    """Validate arrays by scikit-learn's `validate_data`, and name values that it cannot read."""
+    """Validate arrays by scikit-learn's `validate_data`; name values that are no numbers."""
     from sklearn.utils.validation import validate_data
 
     text = not options.get("y_numeric", False)
@@ -223,7 +223,7 @@ def as_table(X: Any, **options: Any) -> Floats:  # noqa: N803
 
 
 def as_documents(X: Any) -> Any:  # noqa: N803
-    """Return the documents of a classifier in a form whose rows can be taken."""
+    """Return a classifier's documents in a form that allows selecting rows."""
     from sklearn.utils import indexable
 
     try:
@@ -233,7 +233,7 @@ def as_documents(X: Any) -> Any:  # noqa: N803
 
 
 def _legible(values: Any, name: str, *, text: bool = False) -> Any:
-    """Return values; raise ValueError if some are masked, no numbers, or text if unwanted."""
+    """Return values; raise ValueError if some are masked or no numbers (or labels, with `text`)."""
     values = unmasked(values, name)
     if hasattr(values, "tocsr"):
         return values
@@ -260,7 +260,7 @@ def _legible(values: Any, name: str, *, text: bool = False) -> Any:
 
 
 def _is_no_number(value: Any) -> bool:
-    """Return whether a value is none that numpy reads as a number, such as a date or pandas.NA."""
+    """Return True if numpy cannot read the value as a number, as for dates and pandas.NA."""
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
@@ -270,7 +270,7 @@ def _is_no_number(value: Any) -> bool:
 
 def check_finite(values: Floats, name: str) -> None:
     """Raise ValueError unless all values are finite, and their squares too."""
-    # The two ends are nan if any value is, and infinite if one is: only then search.
+    # The ends are nan if any value is, and infinite if one is; only then search for it.
     with np.errstate(invalid="ignore"):
         low, high = float(values.min()), float(values.max())
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -291,18 +291,18 @@ def _check_magnitudes(table: Any) -> None:
 
 
 def check_magnitude(name: str, extreme: float) -> None:
-    """Raise ValueError if the extreme of values is so far from 0 that its square overflows."""
+    """Raise ValueError if the square of the extreme value would overflow."""
     if abs(extreme) > 1e150:
         raise ValueError(f"{name} must lie within 1e150 of 0, got {extreme:g}: rescale them.")
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, on one line and cut short."""
+    """Return a value for a message, on one line and abbreviated."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-# Labels: which of two classes is the positive one, and to which class each document belongs.
+# Labels: the positive class, and the class of each document.
 
 
 def encode_labels(
@@ -312,7 +312,7 @@ def encode_labels(
     positive: Any = None,
     scores: Floats | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the negative and the positive class, and which labels are the positive one."""
+    """Return the negative and the positive class, and the mask of positive labels."""
     classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
     _check_two(classes, name)
     check_kept(classes, name)
@@ -332,7 +332,7 @@ def encode_labels(
 
 
 def check_no_dates(labels: NDArray[Any], name: str) -> None:
-    """Raise ValueError if labels are dates or time spans: numpy takes 1 second for equal to 1."""
+    """Raise ValueError if labels are dates or time spans: to numpy 1 second equals 1."""
     if labels.dtype.kind in "mM":
         raise ValueError(
             f"{name} must hold text, numbers or booleans, got {labels.dtype}: give them as text."
@@ -340,7 +340,7 @@ def check_no_dates(labels: NDArray[Any], name: str) -> None:
 
 
 def check_kept(classes: NDArray[Any], name: str) -> None:
-    """Raise ValueError unless files can keep the classes, which dates and bytes are not."""
+    """Raise ValueError if files cannot store the classes, such as dates and bytes."""
     for label in classes.tolist():
         if not isinstance(label, str | int | float):
             raise ValueError(
@@ -356,7 +356,7 @@ def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> N
 
 
 def negative_and_positive(calibrator: Any) -> NDArray[Any]:
-    """Return the two classes of a fitted estimator, the positive one last."""
+    """Return the two classes of a fitted estimator, the positive one second."""
     classes: NDArray[Any] = calibrator.classes_
     return classes[::-1] if getattr(calibrator, "positive", None) == classes[0] else classes
 
@@ -364,7 +364,7 @@ def negative_and_positive(calibrator: Any) -> NDArray[Any]:
 def of_each_class(
     labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
 ) -> NDArray[np.bool_]:
-    """Return the mask of labels of each known class, shape (classes, n); any may be absent."""
+    """Return the masks of known classes, shape (classes, n); raise ValueError for other labels."""
     members: NDArray[np.bool_] = labels == classes[:, None]
     strange = ~members.any(axis=0)
     if strange.any():
@@ -375,7 +375,7 @@ def of_each_class(
 
 
 def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> NDArray[Any]:
-    """Return labels as an array of the same shape, none of them masked or missing, of one type."""
+    """Return labels of one type as an array; raise ValueError if some are masked or missing."""
     values = as_array(labels, name)
     if values.dtype.kind == "f":
         blank, wanted = np.flatnonzero(~np.isfinite(values)), "not hold nan or infinity"
@@ -411,7 +411,7 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
 
 
 def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArray[Any]:
-    """Return the classes that columns belong to, by default their positions."""
+    """Return the classes of columns, by default their positions."""
     names = np.arange(columns)
     if classes is not None:
         names = as_labels(classes, "classes", "columns without a class")
@@ -433,7 +433,7 @@ def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a label or a name is nan, None, pandas.NA or the like."""
+    """Return True for nan, None, pandas.NA and the like."""
     # pandas.NA is neither equal to itself nor unequal; pandas may not be loaded.
     return (
         value is None
@@ -445,13 +445,13 @@ def is_missing(value: object) -> bool:
 def read_groups(
     values: ArrayLike, name: str, group: str, documents: int, other: str
 ) -> tuple[NDArray[Any], Integers]:
-    """Return the names of groups, in order, and the position of each document's group."""
+    """Return the sorted names of groups, and the position of each document's group."""
     names = as_labels(values, name, f"documents without a {group}")
     if names.ndim != 1:
         raise ValueError(f"{name} must have shape (n,), one {group} a document, got {names.shape}.")
     check_same_length(name, names.size, other, documents)
-    found, code = np.unique(names, return_inverse=True)
-    return found, code
+    groups, code = np.unique(names, return_inverse=True)
+    return groups, code
 
 
 def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Weights of documents: counts, and inclusion probabilities, whose inverses weigh documents."""
+"""Weights of documents: counts, or inverse inclusion probabilities."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.support.validation import Floats, as_reals, check_finite, warn_user
 
 # Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
-# number of documents, or if no more than a few values, one of them large, weigh many documents.
+# number of documents, or if many documents have one of few values, among them a large one.
 EXCESS = 2.0
-LEAST_INCLUSION = 1e-12  # of one document in a million million
-# More documents determine a curve to six digits; sums of more have none left for the prior.
+LEAST_INCLUSION = 1e-12
+# This many documents determine a curve to six digits; in larger sums the prior is lost to rounding.
 MOST_COUNTED = 1e12
 FEW_VALUES, LARGE_COUNT, MANY_DOCUMENTS = 3, 10.0, 20
 
@@ -32,7 +32,7 @@ def as_weights(
 
 
 def _of_documents(values: ArrayLike, n: int, name: str, expected: str) -> Floats:
-    """Return a number for each document, (n,), where one number stands for all."""
+    """Return a number for each document, (n,); a scalar is repeated."""
     array = as_reals(values, name)
     array = np.full(n, array) if array.ndim == 0 else array
     if array.shape != (n,):
@@ -44,7 +44,7 @@ def effective_weights(
     sample_weight: ArrayLike | None, inclusion: ArrayLike | None, n: int
 ) -> Floats | None:
     """
-    Return weights that sum to the number of documents that they are worth, or None for equal ones.
+    Return weights that sum to their effective number of documents; None for equal weights.
 
     Counts stay; w = 1 / inclusion is scaled to sum to (sum w)^2 / sum w^2 (Kish).
     """
@@ -62,7 +62,7 @@ def either_weights(
     as_evidence: bool = False,
 ) -> Floats | None:
     """
-    Return counts, or 1 / inclusion; as evidence, warn of counts that do not look like any.
+    Return counts or 1 / inclusion; if `as_evidence`, warn of counts that look like the latter.
 
     Counts that sum to more than MOST_COUNTED are scaled to it.
     """
@@ -76,7 +76,7 @@ def either_weights(
 
 
 def bounded_weights(weight: Floats) -> Floats:
-    """Return weights that sum to at most MOST_COUNTED, the larger ones in proportion."""
+    """Return weights, scaled down if they sum to more than MOST_COUNTED."""
     share = weight / weight.max()
     largest = MOST_COUNTED / share.sum()
     return weight if weight.max() <= largest else share * largest
@@ -97,7 +97,7 @@ def as_inclusion(inclusion: ArrayLike, n: int, name: str = "inclusion") -> Float
 
 
 def check_one_kind(sample_weight: Any, inclusion: Any) -> None:
-    """Raise ValueError if there are weights of both kinds."""
+    """Raise ValueError if both kinds of weights are given."""
     if sample_weight is not None and inclusion is not None:
         raise ValueError(
             "either sample_weight or inclusion must be None, got both: sample_weight is how"
@@ -120,9 +120,8 @@ def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats)
     """
     Return the weight of a positive over that of a negative of the same score.
 
-    That is the median, over documents of the rarer class, of the ratio to the geometric mean of the
-    documents of the other class at the nearest score: 1 where documents were sampled by their
-    scores.
+    The median, over documents of the rarer class, of the weight over the geometric mean weight of
+    the other class at the nearest score: 1 if documents were sampled by their scores.
     """
     mine, others = (np.flatnonzero((positive == k) & (weight > 0.0)) for k in (True, False))
     rarer, other = sorted((mine, others), key=len)
@@ -146,7 +145,7 @@ def warn_unless_counts(weight: Floats) -> None:
 
 
 def look_like_counts(weight: Floats) -> bool:
-    """Return whether weights may be numbers of documents."""
+    """Return True if weights may be numbers of documents."""
     weight = weight[weight > 0.0]
     if (weight != np.rint(weight)).any():
         # Class weights, and weights scaled to a mean of 1, sum to the number of documents.

@@ -16,10 +16,9 @@ from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 from bayescal.text import word_models
 
-# Similarities in memory at a time: 64 MB.
-BLOCK_ELEMENTS = 2**23
-# The earlier of two equally similar documents is the nearer: the same neighbours on every
-# machine. Far above the rounding of a cosine, far below any difference that tells.
+BLOCK_ELEMENTS = 2**23  # similarities in memory at a time: 64 MB
+# Of equally similar documents the earlier one is nearer, on every machine. The step is far above
+# the rounding of a cosine and far below any difference that matters.
 TIE = 1e-15
 
 
@@ -54,33 +53,29 @@ def default_neighbours(documents: int) -> int:
 
 class NearestNeighbours(word_models.CountsClassifier):
     """
-    Score documents by the classes of the most similar documents, each counted by its similarity.
+    Score documents by the classes of the most similar documents, weighted by their similarity.
 
-    s(d) = sum over positive neighbours n of cos(d, n) - the same sum over negative neighbours. A
-    word weighs tf log2(N/df): how often it occurs in the document, and the rarer the more. Sums of
-    cosines are no log-odds, but are used like those: 0 means that neither class is nearer.
+    s(d) = sum of cos(d, n) over positive neighbours n - the same sum over negative neighbours, with
+    words weighted by tf log2(N/df). It is no log-odds, but 0 means that neither class is nearer.
 
     Parameters
     ----------
     neighbours : int, optional
-        k, how many neighbours vote; by default 2 ceil(log2 N) + 1 of N documents. If there are
-        fewer documents, all of them vote.
+        k, the number of neighbours that vote; by default 2 ceil(log2 N) + 1 of N documents.
     threshold : float or "s_cut"
-        Scores above it are predicted positive. "s_cut" takes the one of fewest errors on the
-        documents fitted, each scored by its neighbours among the others.
+        Scores above it are predicted positive. "s_cut" minimises the errors on the documents
+        fitted, each scored by its neighbours among the others.
 
     Attributes
     ----------
     idf_ : array of shape (words,)
-        log2(N/df); 0 for words that no document fitted has.
+        log2(N/df); 0 for words of no fitted document.
     documents_ : sparse array of shape (documents, words)
-        The weighted documents fitted, each of length 1 unless it has none of the words.
+        The weighted documents fitted, of length 1, or 0 without words.
     positive_ : array of shape (documents,) of bool
         Their classes.
-    neighbours_ : int
-        How many vote.
-    threshold_ : float
-        The threshold used.
+    neighbours_, threshold_ : int, float
+        The values used.
 
     References
     ----------
@@ -118,13 +113,12 @@ class NearestNeighbours(word_models.CountsClassifier):
         X : array or sparse matrix of shape (queries, words)
             How often each word occurs.
         count : int, optional
-            Number of neighbours; by default `neighbours_`. At most the number of documents fitted.
+            Number of neighbours, at most the documents fitted; by default `neighbours_`.
 
         Returns
         -------
         tuple of arrays of shape (queries, count)
-            Cosines, from 0 to 1, and rows of `documents_`. A document without words is as far as
-            can be, cosine 0, from all others.
+            Cosines from 0 to 1, 0 for documents without words, and rows of `documents_`.
 
         Raises
         ------
@@ -139,23 +133,16 @@ class NearestNeighbours(word_models.CountsClassifier):
         return nearest_documents(self.weigh(X), self.documents_, wanted)
 
     def weigh(self, X: Any) -> Any:  # noqa: N803
-        """Return documents as sparse rows tf log2(N/df), of length 1 or 0."""
+        """Return the rows tf log2(N/df) of documents, sparse, of length 1 or 0."""
         weighted = sparse.csr_array(sparse.csr_array(X) @ sparse.diags_array(self.idf_))
         return sparse.csr_array(normalize(weighted))
 
     def _scores(self, counts: Any) -> Floats:
-        """Return summed cosines of positive minus those of negative neighbours; (queries,)."""
+        """Return summed cosines of positive minus negative neighbours; (queries,)."""
         return self.vote(*nearest_documents(self.weigh(counts), self.documents_, self.neighbours_))
 
     def vote(self, similarity: Floats, rows: NDArray[np.intp]) -> Floats:
-        """
-        Return the scores of queries from their neighbours, nearest first.
-
-        Parameters
-        ----------
-        similarity, rows : arrays of shape (queries, count)
-            As `kneighbors` returns them; the first `neighbours_` vote.
-        """
+        """Return scores, (queries,), from the similarities and rows that `kneighbors` returns."""
         sign = np.where(self.positive_[rows[:, : self.neighbours_]], 1.0, -1.0)
         return np.asarray((similarity[:, : self.neighbours_] * sign).sum(axis=1))
 
@@ -171,7 +158,7 @@ class NearestNeighbours(word_models.CountsClassifier):
         size = self.positive_.size
         wanted = min(self.neighbours_ + 1, size)
         similarity, rows = nearest_documents(self.documents_, self.documents_, wanted)
-        # A document may come after copies of it, or after the last neighbour asked for.
+        # A document may come after its copies, or after the last neighbour requested.
         itself = rows == np.arange(size)[:, None]
         itself[~itself.any(axis=1), -1] = True
         shape = (size, rows.shape[1] - 1)
@@ -179,10 +166,10 @@ class NearestNeighbours(word_models.CountsClassifier):
 
 
 def fewest_errors(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """Return the threshold above which documents are to be taken, with fewest errors."""
+    """Return the threshold of fewest errors, where scores above it are predicted positive."""
     order = np.argsort(scores, kind="stable")
     rising, truth = scores[order], positive[order]
-    # Errors of taking all but the first i documents: positives before, negatives after.
+    # Errors if all but the first i documents are positive: missed positives, accepted negatives.
     missed = np.r_[0, np.cumsum(truth)]
     taken = (~truth).sum() - np.r_[0, np.cumsum(~truth)]
     cut = np.r_[rising[0] - 1.0, (rising[1:] + rising[:-1]) / 2.0, rising[-1] + 1.0]
@@ -206,22 +193,22 @@ NAIVE_BAYES = {
     "bernoulli_naive_bayes": word_models.BernoulliNaiveBayes,
 }
 CLASSIFIERS = (*NAIVE_BAYES, "linear_svm", "nearest_neighbours", "decision_tree")
-# Neighbours are compared by more words than the other classifiers see.
+# Nearest neighbours use more words than the other classifiers.
 NEIGHBOURS_WORDS = 3
-# Unnormalised counts take the solver far more steps than documents of length 1.
+# Unnormalised counts need far more steps of the solver than documents of length 1.
 MOST_STEPS = 20_000
 
 
 def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
     """
-    Return naive Bayes on the most telling words; its scores are log-odds.
+    Return naive Bayes on the most informative words; its scores are log-odds.
 
     Parameters
     ----------
     kind : {"naive_bayes", "bernoulli_naive_bayes"}
-        Multinomial, where repetitions of a word count, or Bernoulli, where its absence does.
+        Multinomial, which counts repetitions, or Bernoulli, where absent words count.
     words : int
-        How many words, by mutual information with the class.
+        Number of words, those of highest mutual information with the class.
 
     Raises
     ------
@@ -234,11 +221,8 @@ def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
     ('words', MutualInformationSelector())
     """
     validation.check_choice("kind", kind, tuple(NAIVE_BAYES))
-    steps = [
-        ("words", word_models.MutualInformationSelector(words)),
-        ("classifier", NAIVE_BAYES[kind]()),
-    ]
-    return Pipeline(steps)
+    selector = word_models.MutualInformationSelector(words)
+    return Pipeline([("words", selector), ("classifier", NAIVE_BAYES[kind]())])
 
 
 def linear_svm(
@@ -250,20 +234,20 @@ def linear_svm(
     random_state: int = 0,
 ) -> Pipeline:
     """
-    Return a linear SVM (hinge loss) on the most telling words; its scores are margins.
+    Return a linear SVM (hinge loss) on the most informative words; its scores are margins.
 
     Parameters
     ----------
     words : int
-        How many words, by mutual information with the class.
+        Number of words, as in `naive_bayes`.
     weights : {"binary", "tf", "log_tf", "tf_idf", "log_tf_idf"}
         The weight of a word that occurs tf times: 1, tf, 1 + ln tf; the last two times its idf.
     normalise : bool
         Whether documents get length 1. Without it long documents have large margins.
     cost : float
-        C: what a margin short by one costs.
+        C, the cost of a margin that is short by one.
     random_state : int
-        Orders the solver's steps; the same seed, the same margins.
+        Orders the solver's steps.
 
     Raises
     ------
@@ -289,19 +273,18 @@ def nearest_neighbours(
     *, words: int = WORDS, neighbours: int | None = None, threshold: float | str = 0.0
 ) -> Pipeline:
     """
-    Return nearest neighbours on three times the most telling words; scores are summed cosines.
+    Return nearest neighbours on three times as many words; its scores are summed cosines.
 
-    The words are chosen for the one class. Bennett chooses them for all classes of a corpus, by
-    the largest mutual information with any of them, and errs less (on the ten largest topics of
-    Reuters-21578 in 1.8 % of decisions, in place of 2.4 %): route `topics` to the first step, see
-    `MutualInformationSelector.fit`.
+    The words are chosen for the one class. Bennett chooses them for all classes of a corpus, with
+    fewer errors (1.8 % of decisions on the ten largest topics of Reuters-21578 instead of 2.4 %):
+    route `topics` to the first step, see `MutualInformationSelector.fit`.
 
     Parameters
     ----------
     words : int
-        A third of how many words, by mutual information with the class.
+        A third of the number of words, as in `naive_bayes`.
     neighbours, threshold
-        See `bayescal.text.NearestNeighbours`.
+        See `NearestNeighbours`.
 
     Examples
     --------
@@ -316,14 +299,14 @@ def decision_tree(
     *, words: int = WORDS, penalty: float | None = None, random_state: int = 0
 ) -> Pipeline:
     """
-    Return a decision tree on the most telling words; its scores are smoothed log-odds.
+    Return a decision tree on the most informative words; its scores are smoothed log-odds.
 
     Parameters
     ----------
     words : int
-        How many words, by mutual information with the class.
+        Number of words, as in `naive_bayes`.
     penalty, random_state
-        See `bayescal.text.DecisionTree`.
+        See `DecisionTree`.
 
     Examples
     --------
@@ -342,12 +325,11 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
     ----------
     name : {"naive_bayes", "bernoulli_naive_bayes", "linear_svm", "nearest_neighbours", \
 "decision_tree"}
-        Which.
+        The function of this module; the first two are kinds of `naive_bayes`.
     words : int
-        How many words, by mutual information with the class; "nearest_neighbours" takes three
-        times as many.
+        Number of words; "nearest_neighbours" uses three times as many.
     random_state : int
-        Seeds the SVM's solver and the order of words that split equally well.
+        Orders the SVM's steps, and words that split a tree equally well.
 
     Raises
     ------

@@ -24,13 +24,12 @@ def load_reuters_scores(
     """
     Return real scores: naive Bayes log-odds and SVM margins of 12,902 documents on ten topics.
 
-    ModApte split of Reuters-21578. The 9,603 training documents have five-fold cross-validated
-    scores (split "calibration"), the 3,299 test documents scores of classifiers trained on all
-    of the former (split "test"). Words in at least three training documents, the 300 of highest
-    mutual information a topic; multinomial naive Bayes with word-prior smoothing; hinge linear
-    SVM (C = 1) on sublinear tf-idf. Scores are rounded to multiples of 0.02 (naive Bayes,
-    natural log-odds) and 0.0002 (SVM, margins). Reuters-21578, Distribution 1.0, copyright
-    Reuters Ltd., for research.
+    ModApte split of Reuters-21578, Distribution 1.0, copyright Reuters Ltd., for research. Its
+    9,603 training documents have five-fold cross-validated scores (split "calibration"), its 3,299
+    test documents scores by classifiers trained on all of these (split "test"). Features are 300
+    words per topic of highest mutual information, in three training documents or more. Scores are
+    natural log-odds of multinomial naive Bayes (rounded to 0.02) and margins of a hinge linear SVM
+    with C = 1 on sublinear tf-idf (rounded to 0.0002).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores by classifiers that did not train on the document, and TextCalibrator."""
+"""Cross-validated scores of documents, and TextCalibrator."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -28,8 +28,8 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     """
     Return a fitted classifier's scores: margins, or log-odds taken in log space.
 
-    `decision_function` where the classifier has one; else the difference of log probabilities.
-    Never the logit of a probability, which is 0 or 1 for a tenth of naive Bayes' documents.
+    `decision_function` if the classifier has one, else the difference of log probabilities: the
+    probabilities themselves are 0 or 1 for a tenth of naive Bayes' documents.
 
     Parameters
     ----------
@@ -70,34 +70,33 @@ def cross_val_scores(
     """
     Return each document's score by a classifier fitted to the other folds.
 
-    All that the classifier learns it learns without the fold: put selection of words and their
-    weights into its pipeline. Scores of documents that a classifier was trained on are further
-    apart than those of new ones, and calibrate nothing.
+    Put selection and weights of words into the classifier's pipeline, so that it learns them
+    without the fold too. Scores of training documents are too far apart to calibrate anything.
 
     Parameters
     ----------
     classifier : scikit-learn classifier or pipeline
-        Cloned for every fold, so not changed.
+        Cloned for every fold.
     documents : array, sparse matrix or sequence of n documents
         Input of the classifier.
     labels : array-like of shape (n,)
         Two classes.
     folds : int or scikit-learn splitter
-        Five, as the paper: leave-one-out skews the scores, few folds make the classifier worse
-        than the one that is used. An int means stratified folds of shuffled documents.
+        An int means stratified folds of shuffled documents; five, as in the paper: leave-one-out
+        skews the scores, and few folds make the classifier worse than the final one.
     random_state : int
-        Shuffles the documents; the same seed, the same folds.
+        Shuffles the documents.
 
     Returns
     -------
     array of shape (n,)
-        One out-of-fold score a document, in its order.
+        Out-of-fold scores.
 
     Raises
     ------
     ValueError
-        If there are fewer documents of a class than folds, or a fold of the splitter leaves none
-        of a class to train on, or documents without a score.
+        If a class has fewer documents than folds, or the splitter leaves documents without a score
+        or a training set without one of the classes.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def cross_val_scores(
 
 
 def splitter(folds: int | BaseCrossValidator, random_state: int) -> BaseCrossValidator:
-    """Return a splitter: as given, or so many stratified folds of shuffled documents."""
+    """Return the splitter: `folds` itself, or stratified folds of shuffled documents."""
     if hasattr(folds, "split"):
         return folds
     return StratifiedKFold(folds, shuffle=True, random_state=random_state)
@@ -148,36 +147,34 @@ def check_folds(folds: int | BaseCrossValidator, labels: NDArray[Any]) -> None:
         )
 
 
-BASE_DRAWS = 10_000  # of the base rate: its intervals' ends to 1 % of their width
+BASE_DRAWS = 10_000  # for the base rate: ends of its intervals to 1 % of their width
 
 
 class UnknownWordsWarning(UserWarning):
-    """Documents hold no word that the classifier knows: the base rate answers for them."""
+    """Documents hold no word that the classifier knows; their probability is the base rate."""
 
 
 class TextCalibrator(CalibratedClassifier):
     """
     Classify documents and calibrate: a `CalibratedClassifier` of counts of words.
 
-    The calibrator gets cross-validated scores: every document is scored by a classifier that was
-    fitted to the other folds, selection of words included. New documents are scored by the
-    classifier fitted to all. A new document without a known word tells nothing about its class:
-    it gets the base rate (n_c + 1)/(n + classes), or `prior`, and the band of that share.
+    The calibrator is fitted to cross-validated scores, the selection of words included; new
+    documents are scored by the classifier fitted to all. A new document without a known word gets
+    the base rate (n_c + 1)/(n + classes), or `prior`, with its band.
 
     Parameters
     ----------
     classifier : str or scikit-learn classifier
-        A name of `bayescal.text.make_classifier`, which are for two classes; or one of
-        your own for counts of words, sparse, such as a pipeline.
+        A name that `make_classifier` takes, for two classes; or your own classifier or pipeline
+        for sparse counts of words.
     words : int
-        How many words the named classifiers use, by mutual information with the class.
+        Number of words for the named classifiers, by mutual information with the class.
     folds : int or scikit-learn splitter
-        Number of folds of the cross-validation, which are shuffled and stratified; every class
-        needs at least so many documents.
+        An int means stratified folds of shuffled documents; every class needs as many documents.
     calibrator : object or str, optional
         See `CalibratedClassifier`; by default `ScoreCalibrator()`.
     random_state : int
-        Seeds folds, solver and posterior; the same seed gives the same probabilities.
+        Seeds folds, solver and posterior.
     positive : label, optional
         The positive one of two classes; by default the second in sorted order.
 
@@ -186,7 +183,7 @@ class TextCalibrator(CalibratedClassifier):
     classes_, scores_, calibrated_classifiers_, posterior_, diagnostics_
         See `CalibratedClassifier`.
     vectorizer_ : sklearn.feature_extraction.text.CountVectorizer
-        It counts words of at least two letters or digits, whatever their case.
+        Counts words of at least two letters or digits, in lower case.
 
     Examples
     --------
@@ -231,12 +228,10 @@ class TextCalibrator(CalibratedClassifier):
         Parameters
         ----------
         X : iterable of n str
-            Documents. One without a word is fitted like any other, with a warning.
+            Documents; some may hold no word.
         y : array-like of shape (n,)
             Classes.
-        sample_weight, inclusion : array-like of shape (n,), optional
-            See `CalibratedClassifier.fit`.
-        **params
+        sample_weight, inclusion, **params
             See `CalibratedClassifier.fit`.
 
         Raises
@@ -288,7 +283,7 @@ class TextCalibrator(CalibratedClassifier):
     def predict_interval(
         self, X: Iterable[str], level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
-        """Return intervals; see `CalibratedClassifier`. Those of the base rate have equal tails."""
+        """Return intervals, for the base rate equal-tailed; see `CalibratedClassifier`."""
         counts, unknown = self._counted(X)
         out = np.array(super().predict_interval(counts, level, kind, prior))
         if unknown.any():
@@ -349,13 +344,13 @@ class TextCalibrator(CalibratedClassifier):
         return self.classifier
 
     def _features(self, X: Any) -> Any:
-        """Return counts of the words that documents fitted had."""
+        """Return counts of known words."""
         return X if sparse.issparse(X) else self._counted(X)[0]
 
     def _counted(
         self, X: Iterable[str], answer: str = "their probability is the base rate"
     ) -> tuple[Any, NDArray[np.bool_]]:
-        """Return counts of known words, and which documents hold none of these."""
+        """Return counts of known words, and True for documents that hold none."""
         check_is_fitted(self, "vectorizer_")
         counts = self.vectorizer_.transform(_as_documents(X))
         unknown = counts.getnnz(axis=1) == 0
@@ -370,7 +365,7 @@ class TextCalibrator(CalibratedClassifier):
 
     @property
     def _positive_column(self) -> int:
-        """The position in `classes_` of the class that intervals and draws speak of."""
+        """The position in `classes_` of the class of intervals and draws."""
         positive = self.classes_[1] if self.positive is None else self.positive
         return int(np.flatnonzero(np.asarray(self.classes_) == positive)[0])
 
@@ -394,7 +389,7 @@ class TextCalibrator(CalibratedClassifier):
         return out
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: texts."""
+        """Tell scikit-learn that texts come in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags

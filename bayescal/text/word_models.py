@@ -41,12 +41,12 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     Return the mutual information of each word's presence with the class, in nats.
 
     I = sum over w in {present, absent} and c in {+, -} of P(w, c) ln(P(w, c) / (P(w) P(c))), from
-    document frequencies (Bennett's feature selection; how often a word occurs does not count).
+    document frequencies.
 
     Parameters
     ----------
     counts : array or sparse matrix of shape (documents, words)
-        How often each word occurs; only whether it does is used.
+        How often each word occurs; the function uses only whether it does.
     positive : array-like of shape (documents,) of bool
         The class of each document.
 
@@ -88,20 +88,20 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     """
     Keep the words of highest mutual information with a binary class, or with any of several.
 
-    With several classes a word counts by its largest mutual information with one, so that all
-    classes of a corpus can share one set of words (Bennett's choice for nearest neighbours).
+    With several classes the largest value of a word counts (Bennett's choice for nearest
+    neighbours, where all classes share one set of words).
 
     Parameters
     ----------
     k : int
-        How many; all that there are if fewer.
+        Number of words; if there are fewer, all are kept.
     min_documents : int
-        Words in fewer of the documents fitted are left out, however telling.
+        Words in fewer of the documents fitted are left out.
 
     Attributes
     ----------
     mutual_information_ : array of shape (words,)
-        Mutual information of each word, in nats; with several classes the largest.
+        Mutual information of each word, in nats; the largest of several classes.
 
     Examples
     --------
@@ -123,11 +123,10 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         X : array or sparse matrix of shape (documents, words)
             How often each word occurs.
         y : array-like of shape (documents,) or (documents, classes)
-            Labels, two classes, both present; or for each of several classes, whether a document
-            is of it.
+            Labels of two classes, or membership of each of several classes.
         topics : array-like of shape (documents, classes), optional
-            Takes the place of y. In a pipeline whose classifier is for one class, scikit-learn's
-            metadata routing brings the labels of all of them here, fold by fold.
+            Replaces y. In a pipeline whose classifier is for one class, scikit-learn's metadata
+            routing passes the labels of all classes, fold by fold.
 
         Raises
         ------
@@ -140,9 +139,9 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         names = y if topics is None else validation.as_array(topics, "topics")
         labels = np.atleast_2d(np.transpose(names))
         validation.check_same_length("X", X.shape[0], "topics", labels.shape[1])
-        # Words hold no information on a class of all documents, or of none: one other is enough.
-        telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]
-        positive = [validation.encode_labels(column)[1] for column in telling]
+        # A class of all documents, or of none, gives no information on words: one class is enough.
+        varied = [column for column in labels if np.unique(column).size > 1] or labels[:1]
+        positive = [validation.encode_labels(column)[1] for column in varied]
         documents = np.asarray(presence(X).sum(axis=0))
         candidates = np.flatnonzero(documents >= self.min_documents)
         if candidates.size == 0:
@@ -152,14 +151,14 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
             )
         of_classes = [mutual_information(X, members) for members in positive]
         self.mutual_information_ = np.max(of_classes, axis=0)
-        # Ties go to the earlier word: the same words on every machine.
+        # Ties go to the earlier word, on every machine.
         order = np.argsort(-self.mutual_information_[candidates], kind="stable")
         self._support = np.zeros(documents.size, dtype=bool)
         self._support[candidates[order[: self.k]]] = True
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse matrices and labels are wanted."""
+        """Tell scikit-learn that sparse matrices are accepted and labels required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -171,7 +170,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
 
 
 class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of documents into two classes by one score, with documents sparse or not."""
+    """A classifier of documents, sparse or dense, into two classes by one score."""
 
     classes_: NDArray[Any]
 
@@ -211,7 +210,7 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classes
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: sparse or not, and two classes."""
+        """Tell scikit-learn that sparse matrices and two classes are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
@@ -227,10 +226,10 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class CountsClassifier(WordsClassifier):
-    """A classifier that needs counts of words, none negative."""
+    """A classifier of non-negative counts of words."""
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that counts come in."""
+        """Tell scikit-learn that input is non-negative counts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True  # made for counts of words
@@ -246,11 +245,11 @@ class LogOddsMixin:
 
 
 class LogLinear(LogOddsMixin, CountsClassifier):
-    """Base of the two models: an intercept, and log ratios that words add to it."""
+    """Base of both naive Bayes models: an intercept, and a log ratio of each word."""
 
     def _learn(self, counts: Any, positive: NDArray[np.bool_]) -> None:
         n, n_positive = float(positive.size), float(positive.sum())
-        # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
+        # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of each class; the denominators cancel.
         prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
         self.feature_log_prob_ = self._log_probabilities(sparse.csr_array(counts), positive)
         self.log_ratios_, bias = self._log_ratios(self.feature_log_prob_)
@@ -283,10 +282,9 @@ class MultinomialNaiveBayes(LogLinear):
     Attributes
     ----------
     feature_log_prob_ : array of shape (2, words)
-        ln P(w|c) of the negative and the positive class; -inf for words that no document fitted
-        has.
+        ln P(w|c) of the negative and the positive class; -inf for words of no fitted document.
     log_ratios_ : array of shape (words,)
-        ln P(w|+) - ln P(w|-); 0 for words that no document fitted has: they are ignored.
+        ln P(w|+) - ln P(w|-); 0 for words of no fitted document, which are ignored.
     intercept_ : float
         Log-odds of a document without words.
 
@@ -322,7 +320,7 @@ class MultinomialNaiveBayes(LogLinear):
 
 class BernoulliNaiveBayes(LogLinear):
     """
-    Bernoulli naive Bayes: whether a word occurs, and that it does not, both tell.
+    Bernoulli naive Bayes: presence and absence of each word are evidence.
 
     P(w = v|c) = (n_{c,w=v} + n_{w=v}/N) / (n_c + 1) for v = present, absent; n counts documents.
     (scikit-learn's BernoulliNB smooths both values of every word alike.)
@@ -330,11 +328,11 @@ class BernoulliNaiveBayes(LogLinear):
     Attributes
     ----------
     feature_log_prob_ : array of shape (2, words)
-        ln P(w present|c) of the negative and the positive class; -inf for words that no document
-        fitted has, 0 for words that all have.
+        ln P(w present|c) of the negative and the positive class; -inf for words of no fitted
+        document, 0 for words of all.
     log_ratios_ : array of shape (words,)
-        Added to the log-odds of a document without words if the word is present; 0 for words
-        that no document fitted has, or all have.
+        Added to the log-odds of a document without words if the word is present; 0 for words of no
+        fitted document, or of all.
     intercept_ : float
         Log-odds of a document without words: "the null document".
 
@@ -405,14 +403,14 @@ class DecisionTree(LogOddsMixin, WordsClassifier):
     """
     A tree that splits documents by words; the score is the smoothed log-odds of the leaf.
 
-    scikit-learn's tree, grown by entropy: a split must raise the log likelihood of the labels, so
-    that leaves give usable probabilities. Splits that gain less than `penalty` are not made.
+    scikit-learn's tree, grown by entropy, without splits that raise the labels' log likelihood by
+    less than `penalty`.
 
     Parameters
     ----------
     penalty : float, optional
-        The least gain of a split in log likelihood of all documents fitted, in nats. By default
-        ln(N)/2 of N documents, which BIC asks for another parameter.
+        Least gain of a split in nats, over all documents fitted; by default BIC's price of a
+        parameter, ln(N)/2 of N documents.
     random_state : int
         Orders words that split equally well.
 
@@ -425,8 +423,7 @@ class DecisionTree(LogOddsMixin, WordsClassifier):
 
     References
     ----------
-    Bennett's dissertation, section 6.3.1 and equation 6.10. His tree's own rule for stopping is
-    not given there.
+    Bennett's dissertation, section 6.3.1 and equation 6.10, without a stopping rule.
 
     Examples
     --------
