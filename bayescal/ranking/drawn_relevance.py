@@ -1,8 +1,7 @@
 """Queries as topics; recall, precision and stopping rank of a ranking, from draws of P(relevant).
 
-Probabilities are of one query's documents, first the one that stands highest. Given a draw of the
-probabilities documents are relevant independently of one another; that draws differ is what one
-does not know about the query.
+Probabilities belong to one query's documents, best first. Documents are independent given a draw
+of their probabilities; the variation between draws is the uncertainty about the query.
 """
 
 from collections.abc import Hashable, Iterator
@@ -17,13 +16,13 @@ from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.decisions.thresholds import enough_read, recall_by_rank, stopping_rank
 from bayescal.ranking.queries import Queries
 from bayescal.support import score_checks
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, Integers, first_of
 
-# Draws of a whole query: its labels are drawn once for each.
-DRAWS = 2000
-MOST_ELEMENTS = 1 << 24  # draws x documents at once
+DRAWS = 2000  # of a query's probabilities, with one draw of labels for each
+MOST_ELEMENTS = 1 << 24  # draws x documents in memory
 FEWEST_DRAWS = 200
-NEW = -1  # no query fitted has this name
+NEW = -1  # a topic without a fit
 
 
 def read_calibrator(calibrator: TopicCalibrator | None, random_state: Any) -> TopicCalibrator:
@@ -54,7 +53,7 @@ def read_calibrator(calibrator: TopicCalibrator | None, random_state: Any) -> To
 def query_problems(
     calibrator: TopicCalibrator, values: Floats, relevant: NDArray[np.bool_], queries: Queries
 ) -> tuple[str, ...]:
-    """Return the problems of the scores of judged queries, each with advice."""
+    """Return problems of the scores of judged queries, with advice."""
     directions = [score_checks.direction(values[own], relevant[own]) for own in queries.documents]
     together, alone = score_checks.topic_problems(queries.names, directions, (False, True))
     problems = []
@@ -78,7 +77,7 @@ def query_problems(
 
 
 def lone_documents(queries: Queries) -> tuple[str, ...]:
-    """Return the problem of several queries with one document each, which have no units."""
+    """Return the problem of several queries that all have one document, and so no units."""
     if len(queries.names) < 2 or any(each.size > 1 for each in queries.documents):
         return ()
     return (
@@ -89,14 +88,14 @@ def lone_documents(queries: Queries) -> tuple[str, ...]:
 
 
 def new_topics(n: int) -> Integers:
-    """Return the topics of n documents of queries that were not fitted."""
+    """Return the topics of n documents of queries without a fit."""
     return np.full(n, NEW)
 
 
 def drawn_queries(
     calibrator: TopicCalibrator, values: Floats, queries: Queries, rng: np.random.Generator
 ) -> Iterator[tuple[Hashable, Integers, NDArray[np.bool_]]]:
-    """Give each new query, its documents, best first, and draws of which of these are relevant."""
+    """Yield each new query, its documents, best first, and draws of their relevance."""
     for name, documents in zip(queries.names, queries.documents, strict=True):
         best_first = documents[np.argsort(-values[documents], kind="stable")]
         most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
@@ -107,7 +106,7 @@ def drawn_queries(
 
 
 def draw_relevance(probability: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw relevance of the documents, once for each draw of their probabilities."""
+    """Return a draw of the documents' relevance for each draw of their probabilities."""
     relevant: NDArray[np.bool_] = rng.random(probability.shape) < probability
     return relevant
 
@@ -122,8 +121,7 @@ def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
     return mean
 
 
-# Long rankings list the first ranks one by one, later ones at growing distances.
-MOST_RANKS = 240
+MOST_RANKS = 240  # in a list of ranks
 
 
 @dataclass(frozen=True)
@@ -143,21 +141,21 @@ class Estimate:
 
 
 def estimate(draws: Floats, level: float) -> Estimate:
-    """Return mean and interval of draws, those that are nan left out; nan if all are."""
+    """Return mean and interval of the draws that are not nan; nan if all are."""
     known = draws[~np.isnan(draws)]
     if not known.size:
         return Estimate(np.nan, np.nan, np.nan)
-    lower, upper = np.quantile(known, [0.5 - level / 2.0, 0.5 + level / 2.0], method="inverted_cdf")
+    lower, upper = np.quantile(known, tails(level), method="inverted_cdf")
     return Estimate(float(known.mean()), float(lower), float(upper))
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requested recall and its probability, and the level of all intervals."""
+    """The recall to reach, its posterior probability, and the level of all intervals."""
 
-    recall: float  # the share of a query's relevant documents to be read
-    probability: float  # the posterior probability of having read so many
-    level: float  # posterior probability of intervals
+    recall: float
+    probability: float
+    level: float
 
 
 @dataclass(frozen=True)
@@ -168,20 +166,20 @@ class RankingSummary:
     Attributes
     ----------
     document : array of shape (documents,) of int
-        Positions of the query's documents among those given, the best one first.
+        Positions of the query's documents in the arrays passed, best first.
     stop : int
-        How many to read, from the top.
+        Number of documents to read from the top.
     relevant, missed, average_precision : Estimate
-        The number of relevant documents, of relevant ones below the stop, and the average
-        precision, given that some document is relevant.
+        The number of relevant documents, the number below the stop, and the average precision,
+        given that some document is relevant.
     rank : array of shape (ranks,) of int
-        The ranks that follow, the first one 1 and the last one the number of documents.
+        Ranks of the arrays below, from 1 to the number of documents.
     probability, lower, upper : array of shape (ranks,)
         P(relevant) of the document at each rank, and its interval.
     recall, recall_lower, recall_upper : array of shape (ranks,)
-        The share of relevant documents at this rank or above.
+        Recall at each rank, and its interval.
     reached : array of shape (ranks,)
-        Probability that this share is the wanted one or more.
+        Posterior probability of the requested recall at each rank.
     """
 
     document: NDArray[np.intp]
@@ -211,8 +209,7 @@ def read_ranking(
     rank = shown_ranks(document.size)
     at = rank - 1
     by_rank = recall_by_rank(relevant)[:, at]
-    tails = [0.5 - wanted.level / 2.0, 0.5 + wanted.level / 2.0]
-    recall_lower, recall_upper = np.quantile(by_rank, tails, axis=0)
+    recall_lower, recall_upper = np.quantile(by_rank, tails(wanted.level), axis=0)
     counts = relevant.sum(axis=1).astype(float)
     return RankingSummary(
         document=document,
@@ -232,9 +229,7 @@ def read_ranking(
 
 
 def shown_ranks(documents: int) -> NDArray[np.intp]:
-    """
-    Return at most `MOST_RANKS` ranks, all of a short ranking, denser at the top of a long one.
-    """
+    """Return at most `MOST_RANKS` ranks: all, or of a long ranking more at the top."""
     if documents <= MOST_RANKS:
         return np.arange(1, documents + 1)
     spaced = np.geomspace(1.0, documents, MOST_RANKS)

@@ -21,7 +21,7 @@ SPACINGS = ("quantiles", "even")
 @dataclass(frozen=True)
 class StepFunctions:
     """
-    A score that is a sum of step functions, one of each retrieval function.
+    A sum of step functions, one for each retrieval function.
 
     Attributes
     ----------
@@ -58,17 +58,16 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Turn scores of retrieval functions into the features 1[f(d) >= k] for several thresholds k.
 
-    A linear ranker of these features is a sum of step functions of the scores, so that it needs
-    neither their scale nor a shape assumed. A document without a score of a function (nan) reaches
-    none of its thresholds.
+    A linear ranker of these features is a sum of step functions of the scores; it depends neither
+    on their scale nor on an assumed shape. A missing score (nan) reaches no threshold.
 
     Parameters
     ----------
     thresholds : {"quantiles", "even"} or array-like of shape (thresholds,)
-        Between the quantiles or, evenly, between the extremes of the scores fitted, by function; or
-        the thresholds themselves, for all functions.
+        Quantiles of the fitted scores of each function, evenly spaced values between their
+        extremes, or thresholds for all functions.
     n_thresholds : int
-        How many for each function, where thresholds are not given. Equal quantiles count once.
+        Number for each function, without explicit thresholds. Equal quantiles count once.
 
     Attributes
     ----------
@@ -77,8 +76,8 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     References
     ----------
-    Yue, Finley, Radlinski and Joachims, SIGIR 2007, section 4.2; its definition has > where its
-    example has >=, which is taken here.
+    Yue, Finley, Radlinski and Joachims, SIGIR 2007, section 4.2, with >= as in its example (its
+    definition has >).
 
     Examples
     --------
@@ -102,7 +101,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (documents, functions)
-            Scores by retrieval functions; nan where a function has none.
+            Scores by retrieval functions; nan if missing.
         y : ignored
             For scikit-learn's pipelines.
 
@@ -126,19 +125,12 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
-        """
-        Return the binary features, grouped by function; shape (documents, features).
-
-        Parameters
-        ----------
-        X : array-like of shape (documents, functions)
-            Scores by the functions fitted.
-        """
+        """Return the binary features of scores, grouped by function; (documents, features)."""
         check_is_fitted(self, "thresholds_")
         scores = validation.validated(
             self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
         )
-        # A comparison with nan is false: no threshold is reached.
+        # Comparisons with nan are false: a missing score reaches no threshold.
         parts = [
             scores[:, [column]] >= thresholds for column, thresholds in enumerate(self.thresholds_)
         ]
@@ -146,19 +138,17 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def step_functions(self, coef: ArrayLike) -> StepFunctions:
         """
-        Return the score that a linear ranker of the features gives, as steps of the functions.
-
-        To look a score up takes a fraction of the time of making the features.
+        Return a linear ranker's score as step functions, which are faster than the features.
 
         Parameters
         ----------
         coef : array-like of shape (features,)
-            Coefficients of the features, `coef_` of a ranker.
+            Coefficients of the features, such as a ranker's `coef_`.
 
         Raises
         ------
         ValueError
-            If there is not one coefficient for each feature.
+            If the number of coefficients is not that of features.
         """
         check_is_fitted(self, "thresholds_")
         weights = validation.as_reals(coef, "coef")
@@ -191,7 +181,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _chosen(self, scores: Floats) -> Floats:
         present = scores[~np.isnan(scores)]
         if present.size == 0:
-            return np.zeros(1)  # of a function without a score, that no document reaches
+            return np.zeros(1)  # a threshold that no missing score reaches
         between = np.linspace(0.0, 1.0, self.n_thresholds + 2)[1:-1]
         if self.thresholds == "even":
             return np.unique(present.min() + between * np.ptp(present))
@@ -204,25 +194,23 @@ def _reached(scores: Floats, thresholds: Floats) -> Integers:
     return np.where(np.isnan(scores), 0, reached)
 
 
-# Scores made comparable between queries without labels; percentiles and ranges are the paper's
-# SVMacc3 and SVMacc4.
+# Scores made comparable between queries without labels. Percentiles and ranges are SVMacc3 and
+# SVMacc4 of the paper.
 def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
     """
-    Return for each score the share of the scores of its query that lie below it.
-
-    Equal scores count half for each other, and a score counts half for itself.
+    Return each score's share of smaller scores in its query; ties and the score itself count half.
 
     Parameters
     ----------
     X : array-like of shape (documents, functions)
-        Scores by retrieval functions; nan where a function has none.
+        Scores by retrieval functions; nan if missing.
     qid : sequence of shape (documents,) of hashable values, optional
-        The query of each document. By default they are all of one query.
+        The query of each document; by default one query.
 
     Returns
     -------
     array of shape (documents, functions)
-        Within (0, 1); nan stays.
+        Within (0, 1), or nan.
 
     Raises
     ------
@@ -241,8 +229,7 @@ def min_max_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N8
     """
     Return scores rescaled to [0, 1] for each query and function.
 
-    Scores that are all the same become 0. For arguments and errors see
-    `percentiles_within_queries`.
+    Equal scores become 0. Arguments and errors as in `percentiles_within_queries`.
 
     Examples
     --------
@@ -256,16 +243,15 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
     """
     Return scores less the median of their query, in units of their query's spread.
 
-    The spread is 1.48 median absolute deviations; where most scores of a query tie and that is 0,
-    their mean absolute deviation; scores that are all the same become 0. Most documents of a query
-    are not relevant, so that they set its median and its spread.
+    The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
+    equal scores become 0. Documents that are not relevant, the majority, determine both.
 
     Parameters
     ----------
     scores : array-like of shape (documents,)
         Raw scores.
-    qid : sequence of shape (documents,) of hashable values, optional
-        The query of each document. By default they are all of one query.
+    qid
+        As in `percentiles_within_queries`.
 
     Raises
     ------
@@ -282,7 +268,7 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
 
 
 def standardise(values: Floats, queries: Queries) -> Floats:
-    """Return the same of scores whose queries are known; see `standardise_within_queries`."""
+    """Standardise checked scores; see `standardise_within_queries`."""
     out = np.empty_like(values)
     for documents in queries.documents:
         centre, spread = centre_and_spread(values[documents])
@@ -313,6 +299,6 @@ def _min_max(scores: Floats) -> Floats:
     missing = np.isnan(scores)
     low = np.where(missing, np.inf, scores).min(axis=0)
     high = np.where(missing, -np.inf, scores).max(axis=0)
-    # Infinite where a function has no score of the query at all: all is nan there.
+    # Infinite for a function without any score of the query, whose results are nan.
     width = np.where(high > low, high - low, 1.0)
     return np.where(missing, np.nan, (scores - np.where(np.isfinite(low), low, 0.0)) / width)

@@ -1,10 +1,9 @@
-"""Measures of rankings, a number for each query, with a stated rule for equal scores.
+"""Measures of rankings for each query, with two rules for equal scores.
 
-Under "pessimistic" documents of equal scores stand in the worst order, which nobody can arrange to
-look better than it is. Under "expected" the measure is its mean over all orders of equal scores
-(McSherry and Najork, *Computing information retrieval performance measures efficiently in the
-presence of tied scores*, ECIR 2008). Queries whose documents all have the same grade are left out:
-no ranking of theirs is better than another.
+"pessimistic" ranks documents of equal scores in the worst order. "expected" takes the mean over all
+their orders (McSherry and Najork, *Computing information retrieval performance measures efficiently
+in the presence of tied scores*, ECIR 2008). Queries whose documents all have the same grade are
+left out, since all their rankings are equally good.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ class RankingComparison:
     Attributes
     ----------
     wins, losses, draws : int
-        On how many queries the first is better, worse, the same.
+        Numbers of queries on which the first ranker is better, worse, equal.
     mean_difference : float
-        Mean over queries of the first's measure minus the second's.
+        Mean over queries of the first ranker's measure minus the second's.
     p_value : float
-        Of the two-sided Wilcoxon signed-rank test; 1 if they never differ.
+        p-value of the two-sided Wilcoxon signed-rank test; 1 if they never differ.
     """
 
     wins: int
@@ -54,15 +53,12 @@ class RankingComparison:
 
 def compare_rankings(first: pd.Series, second: pd.Series) -> RankingComparison:
     """
-    Compare two rankers by a measure of each query.
-
-    Queries with the same value for both take no part in the test (Wilcoxon's own rule).
+    Compare two rankers by a measure of each query; equal values take no part in the test.
 
     Parameters
     ----------
     first, second : pandas.Series
-        A measure of each query, such as `average_precision` returns, of the same queries in any
-        order.
+        A measure of the same queries in any order, such as `average_precision` returns.
 
     Raises
     ------
@@ -119,18 +115,18 @@ TIES = ("pessimistic", "expected")
 
 @dataclass(frozen=True)
 class Ranking:
-    """The documents of one query in falling order of scores, the worst order among equal scores."""
+    """The documents of one query by falling score, equal scores in the worst order."""
 
-    grades: Floats  # (documents,): their grades
-    group: Integers  # (documents,): 0, 0, 1, ...: the documents of equal scores share a number
+    grades: Floats  # (documents,)
+    group: Integers  # (documents,): 0, 0, 1, ...: documents of equal scores share a number
 
     def means(self, of: Floats) -> Floats:
-        """Return for each document the mean of a quantity over the documents of its group."""
+        """Return the mean of a quantity over each document's group."""
         sums = np.bincount(self.group, weights=of)
         return np.asarray(sums / np.bincount(self.group))[self.group]
 
     def first(self) -> Integers:
-        """Return for each document the rank of the first of its group, counted from 0."""
+        """Return the rank, from 0, of the first document of each document's group."""
         return np.searchsorted(self.group, self.group, side="left")
 
 
@@ -155,26 +151,25 @@ def average_precision(
     """
     Return the average precision of each query.
 
-    AP is the mean over relevant documents of the share of relevant ones among those down to it.
+    AP is the mean over relevant documents of the precision at their rank.
 
     Parameters
     ----------
     y : array-like of shape (documents,)
-        Relevance: two grades, of which the larger is the relevant one, or more with a threshold.
+        Relevance: two grades, the larger one relevant, or more with a threshold.
     scores : array-like of shape (documents,)
-        Raw scores, larger for documents that stand higher.
+        Raw scores, larger for documents that rank higher.
     qid : sequence of shape (documents,) of hashable values, optional
-        The query of each document, in any order. By default they are all of one query.
+        The query of each document, in any order; by default one query.
     ties : {"pessimistic", "expected"}
-        The order of documents of equal scores: the worst, or the mean over all orders.
+        Rank equal scores in the worst order, or take the mean over all orders.
     relevance_threshold : float, optional
-        The least grade that is relevant.
+        The least relevant grade.
 
     Returns
     -------
     pandas.Series
-        Values in [0, 1] by query, in the order of first appearance, without queries whose documents
-        are all relevant or none is.
+        Values in [0, 1] by query, in order of first appearance, without queries of one class.
 
     Raises
     ------
@@ -204,7 +199,7 @@ def mean_average_precision(
     relevance_threshold: float | None = None,
 ) -> float:
     """
-    Return the mean over queries of `average_precision`; see there for arguments and errors.
+    Return the mean over queries of `average_precision`, whose arguments and errors it shares.
 
     Examples
     --------
@@ -227,14 +222,14 @@ def precision_at(
     """
     Return the share of relevant documents among the first k of each query.
 
-    If a query has fewer than k documents, the missing ones count as not relevant.
+    Missing documents of queries with fewer than k count as not relevant.
 
     Parameters
     ----------
     y, scores, qid, ties, relevance_threshold
-        See `average_precision`, also for what is returned and raised.
+        As in `average_precision`, like the result and errors.
     k : int
-        How many documents are looked at.
+        Number of documents from the top.
 
     Examples
     --------
@@ -258,17 +253,17 @@ def ndcg(
     """
     Return the normalised discounted cumulative gain of each query.
 
-    DCG is the sum over ranks r = 1, ..., k of gain / log2(r + 1), and NDCG its ratio to that of the
-    best order.
+    DCG is the sum over ranks r = 1, ..., k of gain / log2(r + 1); NDCG is its ratio to the DCG of
+    the best order.
 
     Parameters
     ----------
     y : array-like of shape (documents,)
         Grades of relevance, none negative.
     scores, qid, ties
-        See `average_precision`, also for what is returned and raised.
+        As in `average_precision`, like the result and errors.
     k : int, optional
-        How many documents are looked at; by default all.
+        Number of documents from the top; by default all.
     gain : {"exponential", "linear"}
         The gain of grade g: 2^g - 1, or g itself.
 
@@ -311,7 +306,7 @@ def _by_query(
             "at least one query must hold documents of different grades, got one class only in each"
             f" of {len(queries.names)}: no ranking of theirs is better than another."
         )
-    # Identifiers may be tuples, which are not levels of an index here.
+    # Identifiers may be tuples, which pandas would turn into a MultiIndex.
     return pd.Series(measured, index=pd.Index(names, name="query", tupleize_cols=False))
 
 
@@ -324,7 +319,7 @@ def _average_precision(ranking: Ranking, ties: str) -> float:
     share = ranking.means(relevant)
     size = np.bincount(ranking.group)[ranking.group]
     before = np.append(0.0, relevant.cumsum())[first]
-    # A document of a group that is relevant leaves (relevant - 1) of the other (size - 1).
+    # For a relevant document, (relevant - 1) of the other (size - 1) in its group are relevant.
     others = (share * size - 1.0) / np.maximum(size - 1.0, 1.0)
     expected = before + (rank - 1.0 - first) * others + 1.0
     return float(np.sum(share * expected / rank) / relevant.sum())

@@ -1,12 +1,11 @@
 """The training problem of a linear ranker: losses of rankings, and the convex bound on their mean.
 
-A ranking of one query is an interleaving of two lists, the relevant and the non-relevant documents,
-each in the order of its scores. A loss is an entry of `LOSSES`: solvers and estimator take it from
-there.
+A query's ranking interleaves two lists, its relevant and its non-relevant documents, each by
+falling score. `LOSSES` lists the losses for solvers and the estimator.
 
-The average precision's most violated constraint is Algorithm 2 of Yue et al. Equation 5 is
-corrected: as printed, its second term lacks the factor 1/(P N) that the joint feature map has, and
-then the ranking found is not always the most violated one.
+Algorithm 2 of Yue et al. finds the most violated constraint of average precision. The second term
+of equation 5, as printed, lacks the factor 1/(P N) of the joint feature map, without which the
+ranking found is not always the most violated one.
 """
 
 from collections.abc import Callable
@@ -25,30 +24,24 @@ from bayescal.support.validation import Floats, Integers, warn_user
 
 @dataclass(frozen=True)
 class RankingLoss:
-    """
-    A loss of a ranking of P relevant and N non-relevant documents against the perfect ranking.
-    """
+    """A loss of a ranking of P relevant and N non-relevant documents, 0 for the perfect one."""
 
-    # Takes `nonrelevant_above`, how many non-relevant documents stand above each relevant one (P
-    # integers, the highest document first), and N. Returns the loss, in [0, 1]
+    # Returns the loss, in [0, 1], from the number of non-relevant documents above each relevant one
+    # (P integers, the highest document first), and N
     value: Callable[[Integers, int], float]
-    # Takes the scores of the relevant and of the non-relevant documents, each falling. Returns
-    # `relevant_above`, how many relevant documents stand above each non-relevant one in the ranking
-    # of the largest loss plus score (N integers that never fall)
+    # Returns the number of relevant documents above each non-relevant one in the ranking of largest
+    # loss plus score (N non-decreasing integers), from both lists' falling scores
     most_violated: Callable[[Floats, Floats], Integers]
 
 
-# Tables of so many cells are searched whole: that is faster, up to a million cells, than the search
-# that uses the order of the answers, if the part that only P and N decide is kept. What is kept
-# limits the size: 128 tables of at most 4 MiB.
+# Tables of at most this many cells are searched whole, which is faster up to a million cells if the
+# part that depends on P and N alone is cached. The cache's memory sets the limits: 128 x 4 MiB.
 TABLE_CELLS = 2**18
 TABLES_KEPT = 128
 
 
 def average_precision_loss(nonrelevant_above: Integers, n_nonrelevant: int) -> float:
-    """
-    Return 1 - AP, where AP is the mean over relevant documents of the precision at their rank.
-    """
+    """Return 1 - AP, with AP the mean over relevant documents of the precision at their rank."""
     rank = np.arange(1, nonrelevant_above.size + 1)
     return float(1.0 - np.mean(rank / (rank + nonrelevant_above)))
 
@@ -61,26 +54,24 @@ def most_violated_by_precision(relevant: Floats, nonrelevant: Floats) -> Integer
     """
     cells = (relevant.size + 1) * nonrelevant.size
     search = search_table if cells <= TABLE_CELLS else search_blocks
-    # The theorem's order holds up to rounding: equal values may differ in their last bits.
+    # The order of the theorem holds up to rounding: equal values may differ in their last bits.
     return np.maximum.accumulate(search(relevant, nonrelevant))
 
 
 def search_table(relevant: Floats, nonrelevant: Floats) -> Integers:
-    """Search all r of all non-relevant documents: O(P N), with a table of losses that is kept."""
+    """Search all r for all non-relevant documents: O(P N), with a cached table of losses."""
     n_relevant, n_nonrelevant = relevant.size, nonrelevant.size
     change = np.multiply.outer(nonrelevant, np.arange(n_relevant, -1.0, -1.0))
     change -= _sums_below(relevant)
     change *= 2.0 / (n_relevant * n_nonrelevant)
-    # A row belongs to a place, whatever N is: tables of a few sizes serve queries of all.
+    # Rows do not depend on N: tables of a few sizes serve all queries.
     change += _loss_table(n_relevant, 1 << (n_nonrelevant - 1).bit_length())[:n_nonrelevant]
     best: Integers = change.argmax(axis=1)
     return best
 
 
 def search_blocks(relevant: Floats, nonrelevant: Floats) -> Integers:
-    """
-    Search r of every sqrt(N)-th document, and of those between only what these leave possible.
-    """
+    """Search all r for every sqrt(N)-th document, and for the others the range between these."""
     n_nonrelevant = nonrelevant.size
     step = isqrt(n_nonrelevant)
     pillars = np.append(np.arange(0, n_nonrelevant - 1, step), n_nonrelevant - 1)
@@ -98,12 +89,12 @@ def search_blocks(relevant: Floats, nonrelevant: Floats) -> Integers:
 
 
 def _search(relevant: Floats, nonrelevant: Floats, chosen: Integers, possible: slice) -> Integers:
-    """Return the best r of some non-relevant documents among those from start to stop, included."""
+    """Return the best r, from start to stop of `possible`, for some non-relevant documents."""
     scores = relevant[possible]
     change = np.multiply.outer(nonrelevant[chosen], np.arange(scores.size, -1.0, -1.0))
     change -= _sums_below(scores)
     change *= 2.0 / (relevant.size * nonrelevant.size)
-    # Relative to the last r that is possible: what all of them share does not matter.
+    # Relative to the last possible r; terms that all r share do not matter.
     change += _losses(chosen + 1, np.arange(possible.start, possible.stop) + 1) / relevant.size
     best: Integers = change.argmax(axis=1) + possible.start
     return best
@@ -117,7 +108,7 @@ def _loss_table(n_relevant: int, n_nonrelevant: int) -> Floats:
 
 
 def _losses(ranks: Integers, relevant_ranks: Integers) -> Floats:
-    """Return sums of m / ((j + m)(j + m - 1)) from each place m to the last, and 0; a row for j."""
+    """Return sums of m / ((j + m)(j + m - 1)) from each m to the last, and 0; a row for each j."""
     j, m = ranks[:, None].astype(np.float64), relevant_ranks.astype(np.float64)
     sums = np.zeros((ranks.size, relevant_ranks.size + 1))
     # j/(j + m) - (j - 1)/(j + m - 1), without the cancellation.
@@ -127,7 +118,7 @@ def _losses(ranks: Integers, relevant_ranks: Integers) -> Floats:
 
 
 def _sums_below(scores: Floats) -> Floats:
-    """Return the sum of the scores from each on, and 0."""
+    """Return the sums of scores from each to the last, and 0."""
     return np.append(scores[::-1].cumsum()[::-1], 0.0)
 
 
@@ -150,11 +141,11 @@ ROC_AREA = RankingLoss(roc_area_loss, most_violated_by_area)
 LOSSES: dict[str, RankingLoss] = {"map": AVERAGE_PRECISION, "roc": ROC_AREA}
 
 
-# The ranking of one query that violates its constraint most, as coefficients of its documents.
+# A query's most violated ranking, as coefficients of its documents.
 #
-# The joint feature map is Psi(y) = 1/(P N) sum over pairs of y_ij (x_i - x_j), with y_ij = 1 where
-# the relevant document i stands above the non-relevant j and -1 where it stands below. Psi is a sum
-# over documents, sum_d c_d x_d, so that pairs are never made.
+# The joint feature map is Psi(y) = 1/(P N) sum over pairs of y_ij (x_i - x_j), with y_ij = 1 if the
+# relevant document i ranks above the non-relevant j and -1 otherwise. It equals a sum over
+# documents, sum_d c_d x_d, which needs no pairs.
 
 
 def most_violated(scores: Floats, n_relevant: int, loss: RankingLoss) -> tuple[Floats, float]:
@@ -172,18 +163,17 @@ def most_violated(scores: Floats, n_relevant: int, loss: RankingLoss) -> tuple[F
 
 
 class QueriesLeftOutWarning(UserWarning):
-    """Some queries cannot be learned from: all of their documents are relevant, or none is."""
+    """Queries are left out of the fit: all of their documents are relevant, or none is."""
 
 
 @dataclass(frozen=True)
 class RankingProblem:
     """Training queries: features of relevant documents, then of non-relevant ones."""
 
-    # (documents of the query, n_features): the relevant documents of each query stand first. In
-    # single or double precision
+    # (documents of the query, n_features) in single or double precision, relevant documents first
     features: list[Any]
-    n_relevant: list[int]  # how many of them there are, by query
-    loss: RankingLoss  # the loss of a ranking
+    n_relevant: list[int]  # number of relevant documents of each query
+    loss: RankingLoss
 
     @property
     def n_queries(self) -> int:
@@ -218,21 +208,21 @@ class RankingProblem:
 
 
 def _scores(features: Any, coef: Floats) -> Floats:
-    # A product of mixed precision would copy features in single precision first.
+    # A product of mixed precision would first copy single-precision features.
     return np.asarray(features @ coef.astype(features.dtype, copy=False), dtype=np.float64)
 
 
 def ranking_problem(
     features: Any, relevant: NDArray[np.bool_], queries: Queries, loss: RankingLoss
 ) -> RankingProblem:
-    """Return the training problem of all queries that have relevant and non-relevant documents."""
+    """Return the training problem of all queries with relevant and non-relevant documents."""
     blocks, n_relevant = [], []
     for documents in queries.documents:
-        telling = relevant[documents]
-        if telling.any() and not telling.all():
-            order = np.concatenate([documents[telling], documents[~telling]])
+        own = relevant[documents]
+        if own.any() and not own.all():
+            order = np.concatenate([documents[own], documents[~own]])
             blocks.append(features[order])
-            n_relevant.append(int(telling.sum()))
+            n_relevant.append(int(own.sum()))
     _check_left_out(len(queries.documents), len(blocks), relevant)
     return RankingProblem(blocks, n_relevant, loss)
 

@@ -1,4 +1,4 @@
-"""Documents and their queries: which belong together, and which of them are relevant."""
+"""Documents grouped by query, with grades of relevance."""
 
 import lzma
 from collections.abc import Hashable, Iterable, Iterator
@@ -20,8 +20,8 @@ EXCHANGED = "give y in the grades that were fitted, and see whether qid and y ar
 class Queries:
     """Documents by query."""
 
-    names: list[Hashable]  # identifier of each query, in the order of first appearance
-    documents: list[Integers]  # positions of each query's documents, in the order given
+    names: list[Hashable]  # identifiers of queries, in order of first appearance
+    documents: list[Integers]  # positions of each query's documents, rising
 
     @property
     def code(self) -> Integers:
@@ -33,10 +33,10 @@ class Queries:
 
 
 def group_by_query(qid: Any, n: int, other: str = "y") -> Queries:
-    """Return the documents of each query, n as the `other` argument has."""
+    """Return the documents of each query, n as in the argument `other`."""
     if qid is None:
         return Queries([0], [np.arange(n)])
-    # An array's own `tolist` names masked values; identifiers in lists may be tuples.
+    # numpy's `tolist` keeps masked values; identifiers in lists may be tuples.
     is_array = hasattr(qid, "__array__") and not hasattr(qid, "tolist")
     values = np.asarray(qid) if is_array else qid
     values = values.tolist() if hasattr(values, "tolist") else values
@@ -60,7 +60,7 @@ def _check_identifier(value: Any, position: int) -> None:
             "qid must hold one hashable value for each document, a number, a string or a tuple,"
             f" got {value!r} at position {position}."
         )
-    # nan is not equal to itself: every document would become a query of its own.
+    # nan is unequal to itself: every such document would become a query.
     if validation.is_missing(value):
         raise ValueError(
             f"qid must not be missing, got {value!r} at position {position}: leave out documents"
@@ -70,9 +70,9 @@ def _check_identifier(value: Any, position: int) -> None:
 
 def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
     """
-    Return a query identifier for each document from the numbers of documents of the queries.
+    Return a query for each document from the queries' numbers of documents, as LightGBM has them.
 
-    LightGBM describes queries so, of documents that are sorted by query.
+    Documents must be sorted by query.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
     [0, 0, 1]
     """
     counts = validation.as_reals(sizes, "sizes")
-    # Written so that nan fails too.
+    # This form also rejects nan.
     if counts.ndim != 1 or not ((counts >= 1.0) & (counts == np.rint(counts))).all():
         raise ValueError(
             "group sizes must be positive whole numbers, one for each query, got"
@@ -103,7 +103,7 @@ def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
 
 
 def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
-    """Return relevance grades of further documents, which must be like those that were fitted."""
+    """Return grades of new documents; raise ValueError unless they resemble the fitted grades."""
     grades = as_grades(y, n)
     if only:
         validation.of_each_class(grades, fitted, advice=f": {EXCHANGED}")
@@ -116,9 +116,7 @@ def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
 
 
 def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
-    """
-    Return the least grade that counts as relevant: the threshold, or the larger of two grades.
-    """
+    """Return the least relevant grade: the threshold, or the larger of two grades."""
     if threshold is not None:
         return float(validation.as_scores([threshold], "relevance_threshold")[0])
     distinct = np.unique(grades)
@@ -157,24 +155,23 @@ def load_ranking(
     r"""
     Read documents with grades, queries and features from a file of svmlight lines.
 
-    A line is `grade qid:7 1:0.5 3:1.25`: features that are left out are 0. Files that end in .gz,
-    .bz2 or .xz are decompressed as they are read.
+    A line is `grade qid:7 1:0.5 3:1.25`; features that it omits are 0. Files that end in .gz, .bz2
+    or .xz are decompressed.
 
     Parameters
     ----------
     path : str or Path
         The file.
     n_features : int, optional
-        The number of features, where it is larger than the largest that the file names: for files
-        that belong together.
+        The number of features; by default the largest in the file.
     group_sizes : str or Path, optional
-        A file with the number of documents of each query, a number a line, in the order of the
-        documents: LightGBM's `.query` files. Lines need no qid then.
+        A file with the number of documents of each query, one a line, in the documents' order
+        (LightGBM's `.query` files). Lines then need no qid.
 
     Raises
     ------
     ValueError
-        If the file is not of this form, has no queries, or more features than `n_features`; or if
+        If the file is not of this form, has no queries or more than `n_features` features, or if
         the sizes do not sum to the number of documents.
 
     Examples
@@ -228,7 +225,7 @@ def _read_sizes(path: str | Path) -> Integers:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[str | IO[bytes]]:
-    """Yield what scikit-learn reads: it decompresses .gz and .bz2 by itself, and .xz not."""
+    """Yield scikit-learn's input: a path, which it decompresses except for .xz, or a stream."""
     if path.suffix == ".xz":
         with lzma.open(path) as file:
             yield file

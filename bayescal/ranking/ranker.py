@@ -21,11 +21,10 @@ from bayescal.support.validation import Floats, generator
 
 class RankerMixin:
     """
-    Predictions and quality of rankers.
+    Predictions and quality of rankers, which have `ties` and, once fitted, `relevance_threshold_`.
 
-    A ranker has `ties` and, once fitted, `relevance_threshold_`. `fit` and `score` take `qid`; in
-    pipelines and searches that is routed by scikit-learn where
-    `set_fit_request(qid=True).set_score_request(qid=True)` asks for it.
+    For `qid` in pipelines and searches, use scikit-learn's metadata routing with
+    `set_fit_request(qid=True).set_score_request(qid=True)`.
     """
 
     ties: str
@@ -33,10 +32,10 @@ class RankerMixin:
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return raw scores, larger for documents that stand higher; shape (documents,)."""
+        """Return raw scores, larger for documents that rank higher; shape (documents,)."""
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
-        """Return the raw scores, as `decision_function` does; shape (documents,)."""
+        """Return the raw scores of `decision_function`."""
         return self.decision_function(X)
 
     def score(
@@ -54,7 +53,7 @@ class RankerMixin:
         X, y, qid
             As in `fit`.
         sample_weight : None
-            Average precision has no weights of documents. Pipelines pass the argument.
+            Accepted for pipelines: average precision has no weights of documents.
 
         Raises
         ------
@@ -74,7 +73,7 @@ class RankerMixin:
         )
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse features are taken, and that grades are needed."""
+        """Tell scikit-learn that sparse features are accepted and grades required."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -85,52 +84,48 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Rank documents by w.x, with the w that minimises a convex bound on 1 - MAP.
 
-    It minimises ||w||^2 / 2 + C/n sum_i xi_i over n queries, where a query's slack xi_i is the
-    largest value over its rankings y of Delta(y) - w.(Psi(y*) - Psi(y)): at least the loss Delta of
-    the ranking by w, so that the mean slack bounds the mean loss. The bound is loose where the
-    average precision is low: then minimising it need not give the w of the largest MAP.
+    It minimises ||w||^2 / 2 + C/n sum_i xi_i over n queries. The slack xi_i of a query is the
+    largest value over its rankings y of Delta(y) - w.(Psi(y*) - Psi(y)), at least the loss Delta of
+    the ranking by w: the mean slack bounds the mean loss, loosely if average precision is low.
 
     Parameters
     ----------
     C : float
-        The weight of the mean slack. The useful range depends on the scale of the features: try
-        powers of 10, with `fit_path`.
+        Weight of the mean slack. Its useful range depends on the scale of the features: try powers
+        of 10 with `fit_path`.
     loss : {"map", "roc"}
         1 - AP, or 1 - the area under the ROC curve.
     solver : {"bcfw", "cutting-plane"}
-        Block-coordinate Frank-Wolfe, or the 1-slack cutting-plane method, which is the faster one
-        for few features and large C. They have the same optimum.
+        Block-coordinate Frank-Wolfe, or the 1-slack cutting-plane method, which is faster for few
+        features and large C. Both find the same optimum.
     tol : float
-        The relative duality gap to stop at: how much smaller the objective could be, as a share of
-        what any w can gain on w = 0.
+        Relative duality gap at which to stop: the possible decrease of the objective, as a share of
+        the largest possible gain on w = 0.
     max_iter : int
-        The most passes over all queries.
+        Most passes over all queries.
     ties : {"pessimistic", "expected"}
-        The order of documents of equal scores that `score` takes.
+        The rule of `score` for equal scores.
     relevance_threshold : float, optional
-        The least grade that counts as relevant. By default y must hold two grades.
+        The least relevant grade. By default y must hold two grades.
     random_state : int
-        Seeds the order in which queries are visited; the same seed gives the same coefficients.
+        Seeds the order in which queries are visited.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
         w, without an intercept, which would not change a ranking. Features that are constant
         within each query get no weight.
-    objective_ : float
-        The objective at `coef_`.
-    slack_ : float
-        The mean slack at `coef_`, an upper bound of the mean loss on the queries fitted.
+    objective_, slack_ : float
+        The objective and the mean slack at `coef_`; the slack bounds the mean loss on the queries
+        fitted.
     dual_gap_ : float
         The relative duality gap reached.
     n_iter_ : int
         Passes over all queries.
-    n_queries_ : int
-        Queries fitted: those with relevant and non-relevant documents.
-    n_queries_left_out_ : int
-        The other queries.
+    n_queries_, n_queries_left_out_ : int
+        Queries with relevant and non-relevant documents, which are fitted, and the others.
     relevance_threshold_ : float
-        The least grade that counts as relevant.
+        The least relevant grade.
 
     References
     ----------
@@ -174,13 +169,12 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array or sparse matrix of shape (documents, features)
-            Features, finite. Those in single precision, float32, are used as they are, which takes
-            half the time and gives coefficients to about six digits.
+            Finite features. Single precision halves the time and gives coefficients to about six
+            digits.
         y : array-like of shape (documents,)
-            Relevance: two grades, of which the larger is the relevant one, or more with
-            `relevance_threshold`.
+            Relevance: two grades, the larger one relevant, or more with `relevance_threshold`.
         qid : sequence of shape (documents,) of hashable values, optional
-            The query of each document, in any order. By default they are all of one query.
+            The query of each document, in any order; by default one query.
 
         Raises
         ------
@@ -204,18 +198,17 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         qid: Any = None,
     ) -> list[Self]:
         """
-        Return a fitted ranker for each C, in the order given; this one is not fitted itself.
+        Return a fitted ranker for each C, in the order given, without fitting this one.
 
-        Each is as good as a fit of its own, to the same relative duality gap. It takes less time,
-        because the solver goes on with the rankings that it has found for the C before: rising C is
-        the fastest order.
+        Each is as good as a separate fit, to the same relative duality gap, but takes less time,
+        since it continues from the rankings found for the C before: rising C is fastest.
 
         Parameters
         ----------
         costs : sequence of float
             The values of C.
         X, y, qid
-            As in `fit`, also for what is raised and warned.
+            As in `fit`, like errors and warnings.
 
         Examples
         --------
@@ -230,7 +223,7 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         return [copy(first).set_params(C=cost)._solved_by(solver) for cost in costs]
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return the raw scores w.x, which compare documents of the same query; (documents,)."""
+        """Return the raw scores w.x, comparable within a query; shape (documents,)."""
         check_is_fitted(self, "coef_")
         X = validation.validated(  # noqa: N806
             self, X, accept_sparse="csr", dtype=np.float64, reset=False
@@ -238,7 +231,7 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(X @ self.coef_)
 
     def _solver(self, X: Any, y: ArrayLike, qid: Any) -> Solver:  # noqa: N803
-        """Check the parameters and the documents, and return a solver of the problem they make."""
+        """Check parameters and documents, and return a solver of their training problem."""
         validation.check_positive(C=self.C, tol=self.tol)
         validation.check_count("max_iter", self.max_iter)
         validation.check_choice("loss", self.loss, tuple(LOSSES))

@@ -33,35 +33,34 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     """
     P(relevant) with bands for documents of queries without judgements.
 
-    A ranker's scores only order documents within a query: a query may move all of them, and has a
-    base rate of its own. So scores are taken less their query's median, in units of
-    their query's spread, and calibrated with queries as topics (`TopicCalibrator`): every query has
-    class densities, log-odds and a base rate around those of a population, which answers for the
-    next query. Its draws differ as queries do, so that counts of relevant documents, recall and
-    average precision of a new query have honest intervals. A fitted one is kept by pickle or
-    joblib.
+    A ranker's scores only order documents within a query. So scores are taken less their query's
+    median, in units of their query's spread, and calibrated with queries as topics
+    (`TopicCalibrator`): every query has class densities, log-odds and a base rate from a
+    population, which describes the next query. Its draws vary as queries do, so that counts of
+    relevant documents, recall and average precision of a new query have calibrated intervals. Store
+    a fitted one by pickle or joblib.
 
     Parameters
     ----------
     calibrator : TopicCalibrator, optional
         An unfitted one, with partial pooling; by default ``TopicCalibrator(random_state=...)``.
     units : {"query", "score"}
-        Whether scores are taken in units of their query, or as they are.
+        Take scores in units of their query, or unchanged.
     relevance_threshold : float, optional
-        The least grade that is relevant; needed if there are more than two grades.
+        The least relevant grade; needed for more than two grades.
     random_state : int, Generator, RandomState or None
-        Seeds the default calibrator, and the drawn labels of `when_to_stop` and the like.
+        Seeds the default calibrator, and labels drawn by `when_to_stop` and other methods.
 
     Attributes
     ----------
     calibrator_ : TopicCalibrator
-        Fitted to the queries, whose names there are their positions in `queries_`.
+        Fitted to the queries; its topics are positions in `queries_`.
     queries_ : list
         Identifiers of the queries fitted.
     grades_ : array of shape (grades,)
         The grades fitted, rising.
     relevance_threshold_ : float
-        The least grade that was relevant.
+        The least relevant grade.
 
     Examples
     --------
@@ -98,10 +97,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores : array-like of shape (documents,)
-            Raw scores of the ranker, of all documents of each query that it ranks.
+            Raw scores of all documents that the ranker ranks for each query.
         y : array-like of shape (documents,)
-            Relevance: two grades, of which the larger is the relevant one, or more with
-            `relevance_threshold`.
+            Relevance: two grades, the larger one relevant, or more with `relevance_threshold`.
         qid : sequence of shape (documents,) of hashable values
             The query of each document, in any order.
 
@@ -113,7 +111,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         ScoresWarning
-            If relevant documents have the smaller scores, or each query has a single document.
+            If relevant documents have smaller scores, or each query has a single document.
         """
         validation.check_choice("units", self.units, UNITS)
         calibrator = drawing.read_calibrator(self.calibrator, self.random_state)
@@ -144,23 +142,21 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores : array-like of shape (documents,)
-            Raw scores of all documents that are ranked for each query: their median and spread are
-            the units of each.
+            Raw scores of all documents that are ranked for each query; they set its units.
         qid : sequence of shape (documents,) of hashable values, optional
-            The query of each document. By default they are all of one query.
+            The query of each document; by default one query.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If nothing was fitted yet.
         ValueError
-            If an argument is not as described.
+            If an argument is not as described, here and in the methods below.
 
         Warns
         -----
         ScoresWarning
-            If there are several queries, each with a single document, and scores are taken in units
-            of their query.
+            If scores are in units of queries, of which each of several has a single document.
         """
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.predict_proba(values, new)
@@ -174,9 +170,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self, scores: ArrayLike, qid: Any = None, draws: int | None = None, random_state: Any = None
     ) -> Floats:
         """
-        Return draws of P(relevant), shape (draws, documents).
-
-        One draw has the curve and the base rate of one query that the population might make.
+        Return draws of P(relevant), (draws, documents): for each, a curve and base rate of a query.
         """
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.sample_proba(values, new, draws, random_state)
@@ -190,23 +184,18 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores, qid
-            See `predict_proba`.
+            As in `predict_proba`.
         recall : float
-            The share of the query's relevant documents to be read.
+            Share of the query's relevant documents to read.
         probability : float
-            Posterior probability of having read so many.
+            Posterior probability of reaching that recall.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each query, in the order of first appearance: documents, how many there are;
-            relevant, the expected number of relevant ones; stop, the number to read; missed, the
-            expected number of relevant ones among the rest.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+            A row for each query, in order of first appearance: documents, their number; relevant,
+            the expected number of relevant ones; stop, the number to read; missed, the expected
+            number of relevant ones among the rest.
         """
         validation.check_share(recall=recall)
         validation.check_fraction(probability=probability)
@@ -230,11 +219,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         pandas.DataFrame
             mean, lower and upper (an equal-tailed interval) by query, given that some document is
             relevant.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         validation.check_fraction(level=level)
         return self._by_query(
@@ -248,14 +232,14 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self, scores: ArrayLike, qid: Any = None, *, rank: int, level: float = 0.9
     ) -> pd.DataFrame:
         """
-        Return the number of relevant documents below a rank, which reading so many would miss.
+        Return the number of relevant documents below a rank, those missed by reading that far.
 
         Parameters
         ----------
         scores, qid
-            See `predict_proba`.
+            As in `predict_proba`.
         rank : int
-            How many documents are read.
+            Number of documents read.
         level : float
             Posterior probability of the interval.
 
@@ -263,11 +247,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         -------
         pandas.DataFrame
             mean, lower and upper (an equal-tailed interval) by query.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         validation.check_count("rank", rank)
         validation.check_fraction(level=level)
@@ -295,21 +274,16 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores, qid
-            See `predict_proba`.
+            As in `predict_proba`.
         recall, probability
-            See `when_to_stop`.
+            As in `when_to_stop`.
         level : float
             Posterior probability of all intervals.
 
         Returns
         -------
         dict
-            A `bayescal.ranking.RankingSummary` by query, in the order of first appearance.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+            A `bayescal.ranking.RankingSummary` by query, in order of first appearance.
         """
         validation.check_share(recall=recall)
         validation.check_fraction(probability=probability, level=level)
@@ -342,23 +316,20 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         Write a report of rankings: one HTML file that needs no network.
 
-        For each query it states the number of documents to read and the relevant ones missed,
-        draws P(relevant) and recall by rank with their bands, and compares judged documents with
-        these predictions.
+        It shows for each query the documents to read and the relevant ones missed, P(relevant) and
+        recall by rank with bands, and judged documents beside these predictions.
 
         Parameters
         ----------
         path : str or Path
-            Where to write the file, whose folder must exist; a file that is there is replaced.
+            The file to write or replace, in an existing folder.
         scores, qid
-            See `predict_proba`.
+            As in `predict_proba`.
         y : array-like of shape (documents,), optional
             Relevance of the documents, in the grades that were fitted; with `relevance_threshold`
-            also in others.
-        recall, probability
-            See `when_to_stop`.
-        level : float
-            Posterior probability of all intervals.
+            other grades are allowed.
+        recall, probability, level
+            As in `read`.
         title : str, optional
             Title of the page.
 
@@ -370,9 +341,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If an argument is not as described; nothing is written then.
+            If an argument is not as described; then nothing is written.
         FileNotFoundError, OSError
-            If there is no such folder, or the file cannot be written; nothing stays then.
+            If there is no such folder, or the file cannot be written.
         """
         target = check_target(path)
         wanted = Wanted(recall, probability, level)
@@ -388,7 +359,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _relevant(self, y: ArrayLike | None, documents: int) -> NDArray[np.bool_] | None:
-        """Return True for documents judged relevant, (documents,); None without judgements."""
+        """Return the mask of documents judged relevant, (documents,); None without judgements."""
         if y is None:
             return None
         grades = grouping.match_grades(
@@ -403,7 +374,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         return () if self.units == "score" else drawing.lone_documents(queries)
 
     def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, grouping.Queries]:
-        """Return scores in their units, topics that were not fitted for all, and the queries."""
+        """Return scores in their units, topics without a fit, and the queries."""
         check_is_fitted(self, "calibrator_")
         values = validation.as_scores(scores)
         queries = grouping.group_by_query(qid, values.size)

@@ -1,4 +1,4 @@
-"""The report of rankings: how much to read of each query, and whether that was right."""
+"""The report of rankings: documents to read for each query, and outcomes if they are judged."""
 
 from __future__ import annotations
 
@@ -46,14 +46,12 @@ BY_RANK = (
 class Judged:
     """Measures of the ranking of one judged query."""
 
-    relevant: NDArray[np.bool_]  # (documents,): which documents are relevant, the best one first
-    # (documents,): the share of the relevant ones at each rank or above; 1 where there are none
-    recall: Floats
-    # equal scores in the order given; nan where nothing is relevant
-    average_precision: float
+    relevant: NDArray[np.bool_]  # (documents,), best document first
+    recall: Floats  # (documents,), at each rank; 1 if no document is relevant
+    average_precision: float  # equal scores in the order given; nan if no document is relevant
 
     def recall_after(self, stop: int) -> float:
-        """Return the recall of reading so many documents."""
+        """Return the recall after reading `stop` documents."""
         if stop:
             return float(self.recall[stop - 1])
         return 0.0 if self.relevant.any() else 1.0
@@ -69,7 +67,7 @@ def write_relevance_report(
     wanted: Wanted,
     title: str | None,
 ) -> Path:
-    """Write the report of `readings`; `relevant`, (documents,), are judgements of all of them."""
+    """Write the report of `readings`, with judgements of all documents in `relevant`."""
     judged: dict[Hashable, Judged] = {}
     if relevant is not None:
         judged = {name: judge(relevant[reading.document]) for name, reading in readings.items()}
@@ -91,7 +89,7 @@ def write_relevance_report(
 
 
 def judge(relevant: NDArray[np.bool_]) -> Judged:
-    """Return the measures of a ranking from the relevance of its documents, best first."""
+    """Return measures of a ranking from the relevance of its documents, best first."""
     one = relevant[np.newaxis]
     return Judged(
         relevant, recall_by_rank(one)[0], float(drawn_relevance.average_precision_of(one)[0])
@@ -132,7 +130,7 @@ def _cells(reading: RankingSummary, judged: Judged | None) -> tuple[Cell, ...]:
 
 
 def _facts(readings: dict[Hashable, RankingSummary], fitted: int) -> dict[str, str]:
-    """Summarise reading every query to its stop."""
+    """Return totals over all queries, each read to its stop."""
     each = list(readings.values())
     documents = sum(reading.document.size for reading in each)
     read = sum(reading.stop for reading in each)
@@ -151,7 +149,7 @@ def _facts(readings: dict[Hashable, RankingSummary], fitted: int) -> dict[str, s
 def _outcome(
     readings: dict[Hashable, RankingSummary], judged: dict[Hashable, Judged], wanted: Wanted
 ) -> dict[str, Any]:
-    """Return in how many judged queries enough was read, and whether precisions were foreseen."""
+    """Count judged queries read far enough, and average precisions inside their intervals."""
     recalls = [judged[name].recall_after(reading.stop) for name, reading in readings.items()]
     enough = int(enough_read(np.array(recalls), wanted.recall).sum())
     chance = float(binom.cdf(enough, len(recalls), wanted.probability))

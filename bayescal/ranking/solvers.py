@@ -1,8 +1,8 @@
-"""Block-coordinate Frank-Wolfe on the dual, with planes that are kept: the default solver.
+"""Solvers of the training problem: block-coordinate Frank-Wolfe (default) and cutting planes.
 
-The dual of the training problem is the largest, over convex combinations of rankings of each query,
-of sum_i l_i - ||sum_i w_i||^2 / 2. A query's combination is kept as its plane (w_i, l_i) in units
-of the objective: C/n times the mean of Psi(y*) - Psi(y) and of Delta(y) under its weights.
+The dual maximises sum_i l_i - ||sum_i w_i||^2 / 2 over convex combinations of rankings of each
+query. A combination is stored as its plane (w_i, l_i) in units of the objective: C/n times the
+weighted means of Psi(y*) - Psi(y) and of Delta(y).
 """
 
 from abc import ABC, abstractmethod
@@ -16,11 +16,11 @@ from bayescal.support.validation import Floats, Integers
 
 # A convex quadratic program on the simplex, by an active-set method.
 
-# Relative to the largest diagonal element. With more cuts than features the matrix is singular:
-# a direction without curvature becomes a very long step, which ends where a weight reaches zero.
+# Ridge relative to the largest diagonal element. With more cuts than features the matrix is
+# singular: a step along a direction without curvature ends when a weight reaches zero.
 RIDGE = 1e-11
-SMALLEST = 1e-100  # where all directions are without curvature
-# Relative to the range of gradients: no weight of an optimum gains more.
+SMALLEST = 1e-100  # ridge if no direction has curvature
+# Largest gain of a weight at an optimum, relative to the range of gradients.
 TOLERANCE = 1e-9
 MOST_STEPS = 10_000
 
@@ -29,9 +29,9 @@ def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
     """
     Return the a >= 0 of sum 1 that minimises a.K a / 2 - b.a.
 
-    A set of positive weights is solved exactly under the sum constraint; a step towards its
-    solution ends at the first weight that would fall below zero, which leaves the set. When all
-    stay, the coordinate of the smallest gradient joins it, until none is smaller.
+    An active set of positive weights is solved exactly under the sum constraint. A step towards the
+    solution ends at the first weight that would fall below zero, which leaves the set. If all stay,
+    the coordinate of the smallest gradient joins the set, until none is smaller.
     """
     weights = start.copy()
     active = weights > 0.0
@@ -50,7 +50,7 @@ def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
 
 
 def _settle(weights: Floats, active: NDArray[np.bool_], matrix: Floats, linear: Floats) -> None:
-    """Move to the best weights of the active set, in place, taking out those that reach zero."""
+    """Move to the active set's best weights, in place, and remove weights that reach zero."""
     while True:
         members = np.flatnonzero(active)
         current = weights[members]
@@ -70,10 +70,10 @@ def _settle(weights: Floats, active: NDArray[np.bool_], matrix: Floats, linear: 
 
 def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats) -> Floats:
     """
-    Return the step of sum 0 to the best weights, of any sign, that are 0 outside the members.
+    Return the step of sum 0 to the members' best weights of any sign.
 
-    The anchor's weight is what the others leave, which makes a problem without a constraint. Any
-    member would do; rounding errors matter least to the largest.
+    The anchor's weight, 1 minus all others, removes the constraint; rounding errors matter least to
+    the largest weight.
     """
     others = np.delete(members, anchor)
     reference = members[anchor]
@@ -87,12 +87,12 @@ def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats)
     return np.insert(step, anchor, -step.sum())
 
 
-ROUNDING = 1e-13
+ROUNDING = 1e-13  # relative rounding error of the objective
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients and the certificate of how good they are."""
+    """Coefficients with bounds on their objective."""
 
     coef: Floats  # (n_features,): w of the smallest objective found
     objective: float  # ||w||^2 / 2 + C times the mean slack
@@ -103,58 +103,52 @@ class Solution:
     @property
     def relative_gap(self) -> float:
         """
-        The duality gap as a share of what any w can gain on w = 0.
+        The duality gap as a share of the largest possible gain on w = 0.
 
-        The objective of a hard problem moves within a percent of that of w = 0, of which a gap
-        relative to the objective itself would be uninformative.
+        In a hard problem all objectives are within a percent of the one at w = 0: a gap relative to
+        the objective would be uninformative.
         """
         gap = self.objective - self.dual
-        # Where no w gains anything to speak of, both differences are of rounding errors.
+        # If no w gains more, both differences are rounding errors.
         return gap / (self.at_zero - self.dual) if gap > ROUNDING * self.at_zero else 0.0
 
 
 class Solver(ABC):
-    """
-    A solver of one problem, for one C after another: each starts from what the last one found.
-    """
+    """A solver of one problem for successive C, each started from the last solution."""
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
         self.problem = problem
         self.rng = rng
-        nothing = np.zeros(problem.n_features)
-        self.slack_at_zero = problem.slack(nothing)
+        self.slack_at_zero = problem.slack(np.zeros(problem.n_features))
 
     @abstractmethod
     def solve(self, cost: float, tol: float, max_iter: int) -> Solution:
         """Return coefficients of a relative duality gap of at most `tol`, or the best found."""
 
     def start(self, cost: float) -> Solution:
-        """Return w = 0, which any solver starts from."""
+        """Return the solution w = 0."""
         at_zero = cost * self.slack_at_zero
         return Solution(np.zeros(self.problem.n_features), at_zero, 0.0, at_zero, 0)
 
 
-# Most planes of a query that are kept, and most visits to these between two passes: with both at
-# 20 to 50 problems of 100 and 750 features took the least time.
+# Planes stored for a query, and cached passes between two exact ones: 20 to 50 of both were fastest
+# for problems of 100 and 750 features.
 PLANES = 20
 CACHED_PASSES = 50
-# A cached pass that gains less than this share of what the last exact pass could have gained is
-# followed by an exact one, which costs more and gains more.
+# Cached passes end when their gap is below this share of the last exact pass's gap.
 ENOUGH = 0.1
-# The objective is computed after so many passes, or when the gaps met in a pass are small enough.
+# Passes between computations of the objective, unless the gaps of a pass are small enough.
 CERTIFIED_EVERY = 5
 CACHE_BYTES = 2**28
 
 
 class BlockFrankWolfe(Solver):
     """
-    Visit one query after the other, and move its combination towards its most violated ranking.
+    Visit the queries in turn, and move each combination towards its most violated ranking.
 
-    Each move goes as far as the dual gains (an exact line search). Between passes over the
-    rankings themselves, queries are moved towards rankings found before, which are cheap.
-
-    Memory is (queries) x (features) x (kept planes + 1) numbers. Fewer planes are kept where they
-    would take more than 256 MiB, which makes the solver slower and changes nothing else.
+    Each move is an exact line search on the dual. Cheap passes towards stored planes come between
+    exact passes. Memory is (queries) x (features) x (planes + 1) numbers; it is limited to 256 MiB
+    by storing fewer planes, which only makes the solver slower.
     """
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
@@ -164,7 +158,7 @@ class BlockFrankWolfe(Solver):
         # Stored for C = n; scaled by C / n for another C.
         self.combined = np.zeros((n, d))
         self.combined_loss = np.zeros(n)
-        # All start as the perfect ranking, whose plane is 0.
+        # The perfect ranking, whose plane is 0.
         self.planes = np.zeros((n, planes, d))
         self.losses = np.zeros((n, planes))
         self.last_used = np.zeros((n, planes), dtype=np.intp)
@@ -187,7 +181,7 @@ class BlockFrankWolfe(Solver):
         return self._certified(solution, cost)
 
     def _shrink_to_the_best(self) -> None:
-        """Start from the best multiple, at most 1, of the combinations found for the last C."""
+        """Scale the combinations for the last C by the best factor, at most 1."""
         coef, loss = self.scale * self.combined.sum(axis=0), self.scale * self.combined_loss.sum()
         square = float(coef @ coef)
         share = min(1.0, loss / square) if square > 0.0 else 0.0
@@ -226,7 +220,7 @@ class BlockFrankWolfe(Solver):
         curvature = self.scale**2 * float(direction @ direction)
         if gap <= 0.0:
             return 0.0
-        # A full step where the gain exceeds the curvature, above all without curvature.
+        # A full step if the gain exceeds the curvature.
         step = 1.0 if gap >= curvature else gap / curvature
         direction *= step
         self.combined[query] += direction
@@ -238,7 +232,7 @@ class BlockFrankWolfe(Solver):
         return float(self.scale * self.combined_loss.sum() - self.coef @ self.coef / 2.0)
 
     def _certified(self, solution: Solution, cost: float) -> Solution:
-        """Return the solution with the present coefficients, where they are better."""
+        """Return the solution, with the current coefficients if they are better."""
         objective = self.problem.objective(self.coef, cost)
         if objective < solution.objective:
             return replace(solution, coef=self.coef.copy(), objective=objective)
@@ -247,9 +241,8 @@ class BlockFrankWolfe(Solver):
 
 # The 1-slack cutting-plane method: the reference solver, good for few features and large C.
 #
-# One cut is the mean over queries of their most violated rankings, (g, b) with slack >= b - w.g.
-# The best w of the cuts so far is sum_k a_k g_k, where a >= 0 of sum C solves a small quadratic
-# program.
+# A cut (g, b), with slack >= b - w.g, is the mean over queries of their most violated rankings. The
+# best w for the cuts so far is sum_k a_k g_k, where a >= 0 of sum C solves a quadratic program.
 
 
 class CuttingPlane(Solver):
@@ -257,7 +250,7 @@ class CuttingPlane(Solver):
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
         super().__init__(problem, rng)
-        # The perfect ranking of all queries: slack >= 0. Its weight takes what others leave of C.
+        # The cut of the perfect ranking, slack >= 0, has the rest of C as its weight.
         self.directions = np.zeros((1, problem.n_features))
         self.losses = np.zeros(1)
         self.products = np.zeros((1, 1))
@@ -281,12 +274,12 @@ class CuttingPlane(Solver):
         return solution
 
     def _best_weights(self, cost: float) -> Floats:
-        # In shares of C, whose size the program's rounding should not depend on.
+        # In shares of C, so that rounding does not depend on C.
         self.shares = solve_on_simplex(cost * self.products, self.losses, self.shares)
         return cost * self.shares
 
     def _cut(self, coef: Floats) -> tuple[Floats, float]:
-        """Return the mean over queries of the most violated rankings' Psi(y*) - Psi(y) and loss."""
+        """Return means over queries of Psi(y*) - Psi(y) and loss of the most violated rankings."""
         n = self.problem.n_queries
         direction, total = np.zeros(coef.size), 0.0
         for query in range(n):
@@ -303,5 +296,4 @@ class CuttingPlane(Solver):
         self.shares = np.append(self.shares, 0.0)
 
 
-# Each stops on the relative duality gap, which bounds how far its objective is from the best one.
 SOLVERS: dict[str, type[Solver]] = {"bcfw": BlockFrankWolfe, "cutting-plane": CuttingPlane}
