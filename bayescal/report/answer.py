@@ -1,4 +1,4 @@
-"""The tables and answers of a report: are probabilities right, what to read, each topic."""
+"""Tables and answers of a report: the verdict on the probabilities, documents to read, topics."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bayescal.report.rendering import numbers
 from bayescal.report.topic import ReadingGoal
 from bayescal.support.validation import Floats
 
-# Whether the probabilities are right, by held-out documents.
+# The verdict of held-out documents.
 
-# Level of one topic's test: the share of right topics that it calls off by chance.
+# Level of one topic's test, its false positive rate.
 BY_CHANCE = 0.05
 UNKNOWN = "Nobody can tell yet: no held-out documents were given."
 ASK_FOR_LABELS = (
@@ -30,22 +30,22 @@ ASK_FOR_LABELS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict on the probabilities."""
+    """The answer to whether the probabilities are right."""
 
-    # {"good", "warning", "unknown", "missing"}: no sign that they are off; a sign; too few
-    # documents, or too few labels fitted, to tell; no held-out documents at all
+    # "good": no sign of errors; "warning": a sign; "unknown": too few documents or fitted labels;
+    # "missing": no held-out documents
     state: str
     headline: str  # the answer in a sentence
     text: str  # the evidence and the advice
 
 
 def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
-    """Return the answer of all held-out documents together."""
+    """Return the answer for all held-out documents together."""
     if tested is None:
         return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
     number, topics = off
     text = tested["verdict"]
-    # Several topics have no common prior to set: each topic has its own advice.
+    # Topics have no common prior to set; each has its own advice.
     text += _apart(number, topics) if topics > 1 else f" {tested['advice']}"
     answer = of_outcome(tested["outcome"], text.strip(), informative=tested["informative"])
     if answer.state == "warning":
@@ -59,7 +59,7 @@ def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
 
 
 def of_outcome(outcome: str, text: str, *, informative: bool) -> Answer:
-    """Return the answer that a verdict's outcome is; see `bayescal.metrics`."""
+    """Return the answer for a verdict's outcome; see `bayescal.metrics`."""
     if outcome == "off":
         return Answer("warning", "No: held-out documents show that they are off.", text)
     if outcome == "uncertain":
@@ -78,7 +78,7 @@ def _apart(number: int, topics: int) -> str:
     )
 
 
-# An unlabelled collection to read from: the same numbers as `bayescal decide`.
+# An unlabelled collection: the numbers of `bayescal decide`.
 
 COLLECTION = (
     "Documents",
@@ -90,23 +90,22 @@ COLLECTION = (
     "Found by then",
     "Missed by then",
 )
-EVEN = 0.5  # probability from which documents are taken where no threshold is asked for
+EVEN = 0.5  # probability of the default threshold
 
 
 @dataclass(frozen=True)
 class CollectionRow:
-    """The positives that reading one topic's documents finds and misses."""
+    """Positives found and missed by reading one topic's documents."""
 
     name: str
-    # Its position among the topics of the calibrator; None for a topic that was not fitted
-    index: int | None
+    index: int | None  # position among the calibrator's topics; None for a new topic
     # Rows of `rates_by_topic` at the threshold and of `thresholds_by_topic` for the recall
     at: dict[str, Any]
     wanted: dict[str, Any]
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Return the cells of its row, in the order of `COLLECTION`."""
+        """Return the cells of the row, in the order of `COLLECTION`."""
         at, wanted = self.at, self.wanted
 
         def cell(row: dict[str, Any], name: str, shown: str = "count") -> Cell:
@@ -127,7 +126,7 @@ class CollectionRow:
 def read_collection(
     problems: Problems, collection: Any, threshold: float | None, recall: float, level: float
 ) -> list[CollectionRow]:
-    """Return the positives that a threshold, and the one for a recall, find in a collection."""
+    """Return positives found in a collection at a threshold, and at that for a recall."""
     from bayescal import decisions
 
     scores, topics = _scores_and_topics(collection, problems)
@@ -165,7 +164,7 @@ def _scores_and_topics(collection: Any, problems: Problems) -> tuple[Any, Any]:
     return np.asarray(collection["score"]), topics
 
 
-# The table of topics: what a user decides by first, then what the fit and the test say.
+# The table of topics: numbers for decisions first, then those of the fit and the test.
 
 FITTED = (
     "Negatives",
@@ -185,12 +184,12 @@ HELD_OUT = (
 
 @dataclass(frozen=True)
 class Cell:
-    """A number with its interval, if it has one; None for a missing value."""
+    """A number with its interval; None for missing values."""
 
-    value: float | None  # the number and the ends of its interval
+    value: float | None
     lower: float | None = None
     upper: float | None = None
-    shown: str = "short"  # how it is shown: a key of `rendering.SHOWN`
+    shown: str = "short"  # format, a key of `rendering.SHOWN`
 
     @classmethod
     def of(cls, each: Any, shown: str = "short") -> Cell:
@@ -203,7 +202,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: its name, its cells, and whether it is marked."""
+    """A row of a table, which may be marked."""
 
     name: str
     cells: Sequence[Cell | str]
@@ -214,17 +213,16 @@ class Row:
 class TopicRow:
     """A topic in the tables of topics."""
 
-    index: int  # its place among the topics of the calibrator
-    name: str  # the topic
-    choices: tuple[Cell, ...]  # what a user decides by, in the order of `choice_columns`
-    facts: tuple[Cell, ...]  # what the fit and the test say, in the order of `fact_columns`
-    # Whether held-out documents find its probabilities right; None where there are none
-    right: bool | None
+    index: int  # position among the calibrator's topics
+    name: str
+    choices: tuple[Cell, ...]  # numbers for decisions, in the order of `choice_columns`
+    facts: tuple[Cell, ...]  # numbers of the fit and the test, in the order of `fact_columns`
+    right: bool | None  # verdict of held-out documents; None without any
     verdict: str  # problems of its scores and draws; empty without any
 
 
 def choice_columns(asked: ReadingGoal) -> tuple[str, ...]:
-    """Return the headings of what a user decides by."""
+    """Return the headings of the numbers for decisions."""
     where = "where the probability is ½" if asked.threshold is None else "asked for"
     wanted = f"{100.0 * asked.recall:g} % recall"
     return (
@@ -239,14 +237,14 @@ def choice_columns(asked: ReadingGoal) -> tuple[str, ...]:
 
 
 def fact_columns(*, with_test: bool) -> tuple[str, ...]:
-    """Return the headings of what the fit, and held-out documents if there are any, say."""
+    """Return the headings of the numbers of the fit and, if any, of held-out documents."""
     return (*FITTED, *(HELD_OUT if with_test else ()))
 
 
 def row_of(
     index: int, problem: FittedProblem, topic: dict[str, Any], *, with_test: bool
 ) -> TopicRow:
-    """Return the row of a topic; `topic` is what the page knows of it."""
+    """Return the row of a topic from its problem and its data for the page."""
     test = topic["test"]
     facts = _fitted(problem, topic) + (_tested(test or {}) if with_test else ())
     right = None if test is None else test["point"]["calibrated"]
@@ -257,7 +255,7 @@ def row_of(
 
 
 def ranked(rows: list[TopicRow]) -> list[TopicRow]:
-    """Return rows with the most uncertain recall first, and among equals the fewest positives."""
+    """Return rows by falling uncertainty of recall, ties by rising number of positives."""
 
     def key(row: TopicRow) -> tuple[float, float]:
         positives, uncertainty = row.choices[0].value, row.choices[4].value

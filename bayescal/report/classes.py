@@ -1,4 +1,4 @@
-"""The report of several exclusive classes: the probabilities that users get, each document once."""
+"""The report of several exclusive classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayescal.report.rendering import describe_run, numbers, percent, short, wri
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats, check_fraction
 
-DRAWS = 200  # of the posterior, that a verdict is given
+DRAWS = 200  # posterior draws for a verdict
 MOST_FIGURES, MOST_PAIRS = 24, 40
 FARTHEST = 36.0  # log-odds of probabilities that round to 0 or 1
 COLUMNS = ("Documents", "Expected", "Smooth calibration error")
@@ -73,7 +73,7 @@ def write_class_report(
 
 
 def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dict[str, Any]]:
-    """Return the verdict of held-out documents, and what the page draws."""
+    """Return the verdict of held-out documents, and the data of the page's figures."""
     if not isinstance(test, tuple) or len(test) != 2:
         raise ValueError(
             "test must be a pair of held-out documents and their classes, got"
@@ -117,7 +117,7 @@ def _answer(verdict: ClassVerdict | None) -> Answer:
 
 
 def _problems(diagnostics: Any) -> list[str]:
-    """Return the problems of all calibrators, each once."""
+    """Return the distinct problems of all calibrators."""
     every = diagnostics.values() if isinstance(diagnostics, dict) else [diagnostics]
     found = [problem for each in every if each is not None for problem in each.problems]
     return list(dict.fromkeys(found))
@@ -138,7 +138,7 @@ def _facts(classes: list[str], verdict: ClassVerdict | None) -> dict[str, str]:
 
 
 def _class_rows(verdict: ClassVerdict) -> list[Row]:
-    """Return the row of each class; it is marked if its number is outside the interval."""
+    """Return the row of each class, marked if its number is outside the interval."""
     numbers_of = (verdict.observed, verdict.expected, verdict.lower, verdict.upper)
     rows = []
     for name, error, *counts in zip(
@@ -169,13 +169,13 @@ def _pairs(verdict: ClassVerdict) -> list[Row]:
 def _compared(
     observed: float, expected: float, lower: float, upper: float
 ) -> tuple[list[Cell], bool]:
-    """Return the cells of an observed and an expected number, and whether they disagree."""
+    """Return cells of an observed and an expected number, and True if they disagree."""
     cells = [Cell(observed, shown="count"), Cell(expected, lower, upper, "count")]
     return cells, not lower <= observed <= upper
 
 
 def _cells(summary: Any) -> list[list[str]]:
-    """Return the numbers of a table for readers."""
+    """Return the numbers of a table as text."""
     return [
         [short(value) if np.isreal(value) and np.isfinite(value) else str(value) for value in row]
         for row in summary.to_numpy(dtype=object).tolist()

@@ -1,4 +1,4 @@
-"""The report as one HTML file: what goes into it, and how it is written."""
+"""Contents of the calibration report, and `write_report`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bayescal.support.validation import check_flag, check_fraction
 if TYPE_CHECKING:
     from bayescal.report.evidence import Evidence
 
-# Where a report comes from: versions, arguments, seed, and a hash of the data.
+# Provenance: versions, arguments, seed, and a hash of the data.
 
 HASH_NOTE = (
     "SHA-256 over the topics in the order of the calibrator: the name in UTF-8, the scores as"
@@ -47,7 +47,7 @@ def hash_of(topics: Iterable[tuple[str, Documents | None]]) -> str:
     return total.hexdigest() if known else ""
 
 
-# All topics of a report together: their counts, their held-out predictions, a hash.
+# Totals over topics: counts, held-out predictions, a hash.
 
 NAMES = {"point": "posterior", "mle": "maximum likelihood"}
 
@@ -65,7 +65,7 @@ class Totals:
     def add(
         self, problem: FittedProblem, test: Documents | None, predicted: HeldOut | None
     ) -> None:
-        """Take in a topic, with its held-out documents and what it says of them."""
+        """Add a topic with its held-out documents and predictions."""
         self._fitted.append((problem.name, problem.documents))
         self._tested.append((problem.name, test))
         self._counts.append(problem.counts)
@@ -76,7 +76,7 @@ class Totals:
             self._held_out.append(predicted)
 
     def reliability(self, level: float) -> dict[str, Any] | None:
-        """Return the losses of all held-out predictions together."""
+        """Return the losses of all held-out predictions."""
         return join(self._held_out).reliability(level) if self._held_out else None
 
     def facts(self, classes: list[str], tested: dict[str, Any] | None) -> dict[str, str]:
@@ -105,15 +105,12 @@ class Totals:
         return out
 
     def hashes(self) -> dict[str, str]:
-        """Return the hashes of the documents fitted and held out, without those of none."""
+        """Return the hashes of the documents fitted and held out, if there are any."""
         both = {"Scores fitted": hash_of(self._fitted), "Scores held out": hash_of(self._tested)}
         return {name: value for name, value in both.items() if value}
 
 
-# Everything that a report says, gathered topic by topic.
-
 Source = Calibrator | Mapping[str, Calibrator]
-
 
 AXES = {
     "scores": "score",
@@ -133,7 +130,7 @@ def gather(
     recall: float = 0.9,
     likelihood_ratio: bool = False,
 ) -> dict[str, Any]:
-    """Return the values of the page's template, `data` among them; see `write_report`."""
+    """Return the values of the page's template, with its data; see `write_report`."""
     problems = _problems_of(source)
     if not problems:
         raise ValueError(
@@ -179,7 +176,7 @@ def gather(
     point = None if tested is None else tested["point"]
     return {
         "data": data,
-        # The topics, in the order in which a user may look at them
+        # Topics in the order of the table
         "rows": answers.ranked(rows),
         "choice_columns": answers.choice_columns(asked),
         "fact_columns": answers.fact_columns(with_test=bool(held_out)),
@@ -203,7 +200,7 @@ def gather(
 
 
 def _evidence(problems: Problems, held_out: dict[Any, Documents], level: float) -> Evidence:
-    """Return the weight of evidence of all held-out scores together."""
+    """Return the weight of evidence of all held-out scores."""
     from bayescal.likelihood_ratio.ratios import join_ratios, ratios_of
     from bayescal.report.evidence import evidence_of
 
@@ -216,7 +213,7 @@ def _evidence(problems: Problems, held_out: dict[Any, Documents], level: float) 
 
 
 def _internal(threshold: float | None, first: FittedProblem) -> float | None:
-    """Return a threshold that a user gave on the scale that the calibration works on."""
+    """Return a user's threshold on the scale of the calibration."""
     if threshold is None:
         return None
     return float(first.read([threshold], "threshold")[0])
@@ -244,7 +241,7 @@ def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, 
 
 
 def _fitted(problems: Problems, first: FittedProblem, documents: Any) -> dict[Any, Documents]:
-    """Return the documents fitted, if the calibrator does not keep them."""
+    """Return the documents fitted, for calibrators that do not store them."""
     if documents is None:
         return {}
     if first.documents.known:
@@ -271,34 +268,32 @@ def write_report(
     Parameters
     ----------
     calibrators : ScoreCalibrator, TopicCalibrator or mapping of str to ScoreCalibrator
-        Fitted; of a mapping one calibrator at a time is asked for. A `MulticlassCalibrator`, or a
-        classifier of several classes, has a page of its own: `test` is then a pair of documents for
-        its `predict_proba` and their classes, and `level` and `title` are the other arguments.
+        Fitted; from a mapping the page shows one at a time. A calibrator or classifier of several
+        classes has its own page, with the arguments `test` (a pair of documents for its
+        `predict_proba` and their classes), `level` and `title`.
     path : str or Path
-        Where to write the file, whose folder must exist; a file that is there is replaced.
+        The file to write or replace, in an existing folder.
     test : DataFrame or tuple, optional
         Held-out scores and labels, and with topics the topic of each: columns score, label and
-        topic, or arrays in this order. Topics without any are shown without.
+        topic, or arrays in this order. Topics may lack held-out documents.
     fitted : DataFrame or tuple, optional
-        For a `TopicCalibrator`, which does not keep them: the scores fitted, in the same form.
-        They make the histograms, the empirical log-odds and the expected costs; without them costs
-        are those of the model's own density of scores.
+        For a `TopicCalibrator`, which does not store them, the scores fitted, in the same form.
+        Histograms and empirical log-odds need them; expected costs use the model's own density of
+        scores without them.
     collection : array-like, DataFrame or tuple, optional
-        Scores of unlabelled documents to read from: the report says how many to
-        read, and how many positives that finds and misses, as `bayescal.decisions.rates_by_topic`
-        and `thresholds_by_topic` do with ``random_state=0``. With topics: columns score and topic,
-        or both as arrays.
+        Scores of unlabelled documents to read from, with topics as columns score and topic or as
+        two arrays. The report states the documents to read, and the positives found and missed, as
+        `bayescal.decisions.rates_by_topic` and `thresholds_by_topic` with ``random_state=0``.
     level : float
         Posterior probability of the bands at each score.
     threshold : float, optional
-        A score: the report gives precision and recall of taking documents with this score or
-        more; by default, for each topic, the score at which its probability is one half.
+        Least score for which the report states precision and recall; by default the score at which
+        each topic's probability is one half.
     recall : float
-        The share of all positives for which the report gives a threshold.
+        Share of positives for which the report states a threshold.
     likelihood_ratio : bool
-        Whether to add a section on the weight of evidence: how good the likelihood ratios of the
-        held-out scores are, all topics together. For comparisons that share sources see
-        `bayescal.report.write_validation`.
+        Add a section on the weight of evidence, the quality of likelihood ratios of the held-out
+        scores of all topics. For comparisons that share sources see `write_validation`.
     title : str, optional
         Title of the page.
 
@@ -312,9 +307,9 @@ def write_report(
     sklearn.exceptions.NotFittedError
         If a calibrator is not fitted.
     ValueError
-        If an argument is not as described; nothing is written then.
+        If an argument is not as described; then nothing is written.
     FileNotFoundError, OSError
-        If there is no such folder, or the file cannot be written; nothing stays then.
+        If there is no such folder, or the file cannot be written.
 
     Examples
     --------

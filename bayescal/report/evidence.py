@@ -1,4 +1,4 @@
-"""Weight of evidence: how good likelihood ratios are, as a section and as a page of its own."""
+"""Weight of evidence: the quality of likelihood ratios, as a section and as a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOG10_LR = "log10 LR"
 
 @dataclass(frozen=True)
 class Evidence:
-    """The values of the section; its text is in `page/evidence_section.html`."""
+    """Values of the section; its text is in `page/evidence_section.html`."""
 
     checked: LikelihoodRatioValidation
     ratios: LikelihoodRatios
@@ -41,7 +41,7 @@ class Evidence:
 
     @staticmethod
     def shown(log10: float) -> str:
-        """Return an LR for readers."""
+        """Return an LR as text."""
         return shown(log10)
 
 
@@ -53,7 +53,7 @@ def evidence_of(
     level: float = 0.9,
     rng: Any = 0,
 ) -> Evidence:
-    """Return the weight of evidence of LRs whose truth is known."""
+    """Return the weight of evidence of LRs with known truth."""
     compared = read_comparisons(y_true, ratios.log10)
     return Evidence(
         checked=validate(y_true, ratios.log10, sources=sources, level=level, rng=rng),
@@ -83,17 +83,17 @@ def write_validation(
     Parameters
     ----------
     path : str or Path
-        Where to write the file, whose folder must exist.
+        The file to write or replace, in an existing folder.
     y_true : array-like of shape (n,)
         True for comparisons of the positive proposition.
     ratios : LikelihoodRatios
-        Their LRs, by fits without them; see `bayescal.likelihood_ratio.cross_validated`.
+        Their held-out LRs, such as `bayescal.likelihood_ratio.cross_validated` returns.
     sources : tuple of two array-likes of shape (n,), optional
         The sources of the two items of each comparison.
     level : float
         Probability of the intervals.
     rng : int, Generator, RandomState or None
-        See `bayescal.likelihood_ratio.validate`.
+        As in `bayescal.likelihood_ratio.validate`.
     title : str, optional
         Title of the page.
     run : mapping of mappings of str, optional
@@ -109,23 +109,21 @@ def write_validation(
     TypeError
         If `ratios` are no `LikelihoodRatios`.
     ValueError
-        If an argument is not as described; nothing is written then.
+        If an argument is not as described; then nothing is written.
     FileNotFoundError, OSError
-        If the file cannot be written; nothing stays then.
+        If the file cannot be written.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from bayescal import ScoreCalibrator
     >>> from bayescal.likelihood_ratio import cross_validated
-    >>> rng = np.random.default_rng(0)
     >>> same = np.repeat([True, False], 40)
-    >>> scores = 3.0 * same + rng.normal(size=80)
-    >>> quick = ScoreCalibrator(draws=100, random_state=0)
-    >>> ratios = cross_validated(quick, scores, same, folds=2, rng=0)
+    >>> scores = 3.0 * same + np.random.default_rng(0).normal(size=80)
+    >>> ratios = cross_validated(ScoreCalibrator(draws=100), scores, same, folds=2, rng=0)
     >>> with TemporaryDirectory() as folder:
-    ...     write_validation(f"{folder}/validation.html", same, ratios).stat().st_size < 200_000
-    True
+    ...     write_validation(f"{folder}/validation.html", same, ratios).name
+    'validation.html'
     """
     if not isinstance(ratios, LikelihoodRatios):
         raise TypeError(
@@ -140,7 +138,7 @@ def write_validation(
     )
 
 
-# Data of the figures that evidence.js draws, series by series.
+# Data of the figures that evidence.js draws.
 
 
 def _series(kind: str, name: str, **columns: Any) -> dict[str, Any]:
@@ -183,7 +181,7 @@ def _pav(data: xr.Dataset) -> dict[str, Any]:
         ("dot mle", "recalibrated to infinity", np.inf, high + margin),
     )
     for kind, name, end, height in edges:
-        # Where dots would cover each other, one for all.
+        # One dot for dots that would overlap.
         at: Floats = np.unique(np.round(np.clip(x[y == end], low, high) / margin, 1)) * margin
         if at.size:
             series.append(_series(kind, name, x=at, y=np.full(at.size, height)))

@@ -30,12 +30,12 @@ from bayescal.support.validation import (
 
 FEWEST_BARS, MOST_BARS = 8, 36
 LEAST, MOST = 3, 12  # bins of about equally many documents
-IN_A_BIN = 8.0  # of the rarer class
-UNCERTAIN = 3.0  # the variance of a bin's number of positives
+IN_A_BIN = 8.0  # documents of the rarer class
+UNCERTAIN = 3.0  # variance of a bin's number of positives
 
 
 def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
-    """Return the number of documents of each class in even bins; those outside are left out."""
+    """Return the number of documents of each class in even bins from low to high."""
     counts = []
     for klass in (False, True):
         mine = documents.positive == klass
@@ -48,11 +48,11 @@ def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
 
 def empirical_log_odds(documents: Documents, level: float) -> dict[str, Any]:
     """
-    Return the log-odds of documents in bins of the score, as Bennett's figures show them.
+    Return empirical log-odds in bins of the score, as in Bennett's figures.
 
-    log((positives + 1/2)/(negatives + 1/2)), whose standard error is
-    sqrt(1/(positives + 1/2) + 1/(negatives + 1/2)) (Haldane, Annals of Human Genetics 1956). Bins
-    hold equally many of the rarer class.
+    log((positives + 1/2)/(negatives + 1/2)), with standard error sqrt(1/(positives + 1/2) +
+    1/(negatives + 1/2)) (Haldane, Annals of Human Genetics 1956). Bins hold equally many documents
+    of the rarer class.
     """
     rarer = documents.positive == (documents.count(True) <= documents.count(False))
     z = float(special.ndtri(0.5 + level / 2.0))
@@ -72,10 +72,9 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
     """
     Return the losses of predictions, and a reliability diagram.
 
-    Bins are about equally uncertain, each with its share of sum p (1 - p): with equally many
-    documents nearly all bins of a rare class would be at 0. The band of a bin is where the share of
-    positives lies with probability `level` if predictions are right: quantiles of a binomial
-    distribution of their mean, a little too wide, since the predictions of a bin differ.
+    Bins have about equal sums of p (1 - p); with equally many documents a rare class would have
+    nearly all bins at 0. A bin's band holds the share of positives with probability `level` if
+    predictions are right: binomial quantiles at their mean, a little wide as predictions differ.
     """
     p = special.expit(log_odds)
     tails = 0.5 - level / 2.0, 0.5 + level / 2.0
@@ -110,18 +109,18 @@ def _bins(values: Floats, weight: Floats, least: float) -> list[NDArray[np.intp]
     ordered = values[order]
     level = np.cumsum(weight[order])
     at = np.searchsorted(level, total * np.arange(1, n) / n)
-    # The end of each run of equal values, so that no value is on both sides of an edge.
+    # Edges come after runs of equal values.
     ends = np.unique(np.searchsorted(ordered, ordered[np.minimum(at, values.size - 1)], "right"))
     return [part for part in np.split(order, ends) if part.size]
 
 
-# Documents with a cell each; more share cells of alike log-odds, so that memory stays bounded.
+# Most documents with a cell each; beyond that, documents of similar log-odds share cells.
 MOST_CELLS, CELL_WIDTH = 2000, 0.02
 DRAWS = 400  # posterior draws for a verdict
 
 
 class HeldOutCells(NamedTuple):
-    """Held-out documents of one class and about one probability, counted."""
+    """Counts of held-out documents of one class and similar probability."""
 
     p: Floats
     positive: NDArray[np.bool_]
@@ -129,12 +128,12 @@ class HeldOutCells(NamedTuple):
     draws: NDArray[np.float32] | None
 
     def verdict(self) -> CalibrationVerdict:
-        """Return the verdict of the labels, given the bands where there is a posterior."""
+        """Return the verdict of the labels, which allows for posterior draws if there are any."""
         verdict = calibration_verdict(
             self.positive, self.p, draws=self.draws, sample_weight=self.documents
         )
         if verdict.impossible:
-            # Positions of cells are not those of documents.
+            # The message gives positions of cells, not of documents.
             happened = np.where(self.positive, self.p, 1.0 - self.p)
             number = int(self.documents[happened == 0.0].sum())
             text = f"The class of {counted(number, 'document')} had probability 0."
@@ -148,7 +147,7 @@ def cells_of(
     positive: NDArray[np.bool_],
     draws_of: Callable[[NDArray[np.intp]], Floats] | None,
 ) -> HeldOutCells:
-    """Return the cells of documents alike, with posterior draws of the first document of each."""
+    """Return cells of similar documents, with posterior draws of each cell's first document."""
     group = np.arange(point.size)
     if point.size > MOST_CELLS:
         order = np.argsort(order_by, kind="stable")
@@ -166,14 +165,14 @@ def cells_of(
 class HeldOut:
     """Predictions for held-out documents."""
 
-    score: Floats  # (n,): on the scale that the calibration works on
-    point: Floats  # (n,): natural log-odds by the point estimate
-    mle: Floats | None  # (n,): by maximum likelihood
-    positive: NDArray[np.bool_]  # (n,): whether each document is positive
+    score: Floats  # (n,), on the scale of the calibration
+    point: Floats  # (n,), natural log-odds of the point estimate
+    mle: Floats | None  # (n,), of maximum likelihood
+    positive: NDArray[np.bool_]  # (n,)
     cells: HeldOutCells
 
     def reliability(self, level: float) -> dict[str, Any]:
-        """Return the losses and diagram of each, and a verdict on the point estimate."""
+        """Return losses and diagrams of both, and a verdict on the point estimate."""
         out = {"point": {**reliability(self.point, self.positive, level), **self._verdict()}}
         if self.mle is not None:
             out["mle"] = reliability(self.mle, self.positive, level)
@@ -223,7 +222,7 @@ def _draws_of(
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:
-    """Return the documents of several topics together."""
+    """Return the predictions of several topics together."""
     mles = [part.mle for part in parts if part.mle is not None]
     return HeldOut(
         np.concatenate([part.score for part in parts]),
@@ -242,14 +241,14 @@ def _join_cells(parts: Sequence[HeldOutCells]) -> HeldOutCells:
         np.concatenate(p),
         np.concatenate(positive),
         np.concatenate(count),
-        # Draws of one number belong together where topics were fitted together.
+        # Draws of the same number belong together if topics were fitted together.
         np.concatenate([each[:fewest] for each in drawn], axis=1)
         if drawn and len(drawn) == len(parts)
         else None,
     )
 
 
-# Labelled scores that a report is given besides calibrators: held out, or those fitted.
+# Labelled scores passed to a report: held out, or fitted.
 
 SINGLE = "score", "label"
 OF_TOPICS = "score", "label", "topic"
@@ -284,7 +283,7 @@ def read_labelled_topics(
 
 
 def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
-    """Return the mask of positive labels; labels may come as text."""
+    """Return the mask of positive labels, which may be given as text."""
     values = np.asarray(as_array(labels, f"labels of {name}"), dtype=object)
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.ndim != 1:

@@ -1,4 +1,4 @@
-"""Pages: one HTML file each, with its own script and style and nothing from elsewhere."""
+"""Pages: self-contained HTML files, each with its own script and style."""
 
 import base64
 import hashlib
@@ -70,8 +70,8 @@ def write_page(
     """
     Write one of `PAGES`, whole or not at all, and return its path.
 
-    `data` are for its script, `run` is its provenance by heading, `context` holds the other values
-    of its template. The policy of a page allows its own script and style and nothing else.
+    `data` are for its script, `run` is its provenance by heading, `context` holds other values of
+    its template. The page's security policy allows only its own script and style.
     """
     usual_title, scripts = PAGES[page]
     environment = _environment()
@@ -95,7 +95,7 @@ def write_page(
 
 
 def describe_run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
-    """Return the versions and the estimator's parameters behind a tree, and versions now."""
+    """Return versions and parameters of the fit stored in a tree, and current versions."""
     parameters = json.loads(tree.attrs["bayescal_parameters"])
     return {
         "Versions that fitted": json.loads(tree.attrs["bayescal_versions"]),
@@ -130,7 +130,7 @@ def _environment() -> Environment:
 
 
 def short(value: float | None) -> str:
-    """Return a number for readers, with three digits or with all before the point."""
+    """Return a number as text, with three digits or all before the point."""
     if value is None:
         return "\N{EN DASH}"
     value = float(value)
@@ -140,7 +140,7 @@ def short(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share in per cent for readers: more digits close to 0 and to 1."""
+    """Return a share in per cent as text, with more digits close to 0 and 1."""
     if value is None:
         return "\N{EN DASH}"
     end = 100.0 * min(abs(value), abs(1.0 - value))
@@ -149,14 +149,14 @@ def percent(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Return a number of documents, which may be a mean, for readers."""
+    """Return a number of documents, which may be a mean, as text."""
     if value is None:
         return "\N{EN DASH}"
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def decimals(value: float | None) -> str:
-    """Return a number from 0 to 1 that is no share, with three decimals."""
+    """Return a number from 0 to 1 that is no share as text, with three decimals."""
     return "\N{EN DASH}" if value is None else f"{value:.3f}"
 
 
@@ -164,7 +164,7 @@ SHOWN = {"short": short, "percent": percent, "count": count, "decimals": decimal
 
 
 def cell(it: Any) -> Markup:
-    """Return a table's cell of a number and its interval, which scripts sort by `data-value`."""
+    """Return a table's cell of a number and its interval; scripts sort by `data-value`."""
     show = SHOWN[it.shown]
     ends = {"value": it.value, "lower": it.lower, "upper": it.upper}
     data = " ".join(f'data-{name}="{v:.6g}"' for name, v in ends.items() if v is not None)
@@ -175,7 +175,7 @@ def cell(it: Any) -> Markup:
 
 
 def heading(words: str) -> Markup:
-    """Return a column's head: a button, which browsers do not repeat in print, and its text."""
+    """Return a column's head: a button, which browsers do not repeat in print, and text."""
     button = Markup(
         '<button type="button" class="screen">{0}</button><span class="printed">{0}</span>'
     )
@@ -189,7 +189,7 @@ def describe_model(blocks: Iterable[Block]) -> Markup:
 
 
 def mark_formula(text: str) -> Markup:
-    """Return MathML, given its elements with words between blanks in place of `mi`, `mn`, `mo`."""
+    """Return MathML; words between blanks become `mi`, `mn` or `mo` elements."""
     return Markup("".join(map(_marked, PIECE.findall(text))))
 
 
@@ -204,7 +204,7 @@ def _marked(piece: str) -> str:
 
 
 def _colours() -> str:
-    """Return the colours of what is drawn as variables of the style sheet."""
+    """Return the colours of figures as variables of the style sheet."""
     return f":root {{{' '.join(f'--{name}: {value};' for name, value in COLOURS.items())}}}\n"
 
 
@@ -214,7 +214,7 @@ def _source(name: str) -> str:
 
 @cache
 def page_words() -> dict[str, dict[str, str]]:
-    """Return, for each kind of name in tables, its words: `page/words.json`."""
+    """Return the words of `page/words.json` for each kind of name in tables."""
     words: dict[str, dict[str, str]] = json.loads(_source("words.json"))
     return words
 
@@ -224,14 +224,14 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-# Numbers in few bytes: what a page of many topics is made of.
+# Compact numbers, which make up most of a page of many topics.
 
 DIGITS = 4
 LEVELS = 255
 
 
 def numbers(values: Any, digits: int = DIGITS) -> Any:
-    """Return numbers rounded to significant digits, as lists; None where not finite."""
+    """Return numbers rounded to significant digits, as lists; None for those not finite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim:
         return [numbers(each, digits) for each in array]
@@ -243,7 +243,7 @@ def numbers(values: Any, digits: int = DIGITS) -> Any:
 
 
 def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:
-    """Return a matrix as a byte a number between the smallest and the largest, in base64."""
+    """Return a matrix in base64, one byte a number on a scale from the least to the largest."""
     axis = 0 if by_column else None
     low, high = numbers(np.ravel(matrix.min(axis)), 5), numbers(np.ravel(matrix.max(axis)), 5)
     width = np.broadcast_to(np.subtract(high, low), matrix.shape)
@@ -254,7 +254,7 @@ def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:
 
 
 def unpacked(values: dict[str, Any]) -> Floats:
-    """Return the matrix that `packed` was given, as a page reads it."""
+    """Return the matrix of `packed`, as pages read it."""
     data = np.frombuffer(base64.b64decode(values["bytes"]), np.uint8)
     low, high = np.array(values["low"]), np.array(values["high"])
     matrix: Floats = low + (high - low) * data.reshape(-1, values["columns"]) / LEVELS

@@ -1,4 +1,4 @@
-"""The report of a review: its design, what was labelled, recall by four intervals, assumptions."""
+"""The report of a review: design, labels, recall by four intervals, assumptions."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def write_review_report(
     Parameters
     ----------
     path : str or Path
-        Where to write the file, whose folder must exist; a file that is there is replaced.
+        The file to write or replace, in an existing folder.
     result : ReviewEstimate
         The result of `bayescal.sampling.estimate_recall`.
     scores, labels, design
-        The arguments it was computed from; see `estimate_recall`.
+        The arguments of `estimate_recall`.
     title : str, optional
         Title of the page.
 
@@ -52,7 +52,7 @@ def write_review_report(
     Raises
     ------
     ValueError
-        If a plan is of other scores; nothing is written then.
+        If a plan belongs to other scores; then nothing is written.
     FileNotFoundError, OSError
         If there is no such folder, or the file cannot be written.
     """
@@ -101,7 +101,7 @@ def _facts(result: ReviewEstimate, scores: Floats, labelled: int) -> dict[str, s
 
 
 def _round(plan: SamplePlan, labels: Floats) -> dict[str, Any]:
-    """Return a round for the page: its strata, and the positives among the documents drawn."""
+    """Return the page's data of a round: strata, and positives among the documents drawn."""
     stratum = plan.stratum[plan.documents]
     positives = np.bincount(
         stratum, np.nan_to_num(labels[plan.documents]), minlength=len(plan.strata)

@@ -1,4 +1,4 @@
-"""One topic of a report as plain data: curves, bands, draws, bins, tables."""
+"""Data of one topic for a page: curves, bands, draws, bins, tables."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from bayescal.report.rendering import numbers, packed
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
-# Probabilities of each part of a combination alone, at a few scores.
+# Table of the probabilities of each part of a combination.
 
 SCORES = 5
-# Probabilities that are close to 0 and 1 by any part tell little.
-CERTAIN = 0.02
+CERTAIN = 0.02  # closer to 0 or 1, probabilities of parts hardly differ
 ALL = "combined"
 
 
@@ -43,30 +42,27 @@ def by_part(problem: FittedProblem, x: Floats) -> dict[str, Any] | None:
 
 
 def _open_scores(x: Floats, p: Floats) -> Floats:
-    """Return scores between those where all is clear; of all if nothing else is left."""
+    """Return scores of uncertain documents; of all if fewer than two are uncertain."""
     open_ones = x[(p > CERTAIN) & (p < 1.0 - CERTAIN)]
     ends = open_ones if open_ones.size > 1 else x
     return np.linspace(ends[0], ends[-1], SCORES)
 
 
-# Where a report evaluates curves, and what share of the documents stands at each place.
+# Nodes of curves, and the share of documents at each node.
 
-# The share of each class's scores cut off at either end: a far document would leave the rest of
-# the figure empty.
+# Share of each class's scores cut off at either end, as far documents would squeeze the figure.
 CUT = 0.002
 MARGIN = 0.03
-# Cells on which documents are spread out; the widest that a cell near a far document makes the
-# spread, in units of the common one.
+# Cells of the kernel density, and its largest relative width near far documents.
 CELLS = 512
 WIDEST = 8.0
 
 
 @dataclass(frozen=True)
 class Size:
-    """The numbers of nodes and draws that the file holds for a topic."""
+    """Numbers of nodes and draws that the file holds for a topic."""
 
-    # Scores at which curves are evaluated; at most one more for each repeated quantile less
-    nodes: int
+    nodes: int  # scores at which curves are evaluated, before repeated quantiles are dropped
     draws: int  # posterior draws for computations in the page
 
     @classmethod
@@ -78,13 +74,13 @@ class Size:
 
 
 def thinned(draws: Posterior, most: int) -> Posterior:
-    """Return at most so many draws, at even places of their order."""
+    """Return at most so many draws, evenly spaced by number."""
     index = np.linspace(0, draws.size - 1, min(most, draws.size))
     return draws.take(np.unique(np.rint(index).astype(np.intp)))
 
 
 def nodes_of(problem: FittedProblem, n: int) -> Floats:
-    """Return scores in ascending order: half evenly spaced, half where documents are."""
+    """Return rising scores: half evenly spaced, half at quantiles of the documents."""
     low, high = _range(problem)
     even = np.linspace(low, high, n - n // 2)
     fitted = problem.documents
@@ -94,7 +90,7 @@ def nodes_of(problem: FittedProblem, n: int) -> Floats:
     levels = (np.arange(n // 4) + 0.5) / (n // 4)
     placed = [np.quantile(part, levels) for part in parts if part.size]
     inside = np.clip(np.concatenate([*placed, even]), low, high)
-    # Nodes closer than that are one to the eye, and their difference is lost in 6 digits.
+    # Closer nodes look like one, and their difference is lost in 6 digits.
     step = (high - low) / (16.0 * n)
     return np.unique(low + step * np.rint((inside - low) / step))
 
@@ -117,7 +113,7 @@ def shares(problem: FittedProblem, nodes: Floats) -> Floats:
 
 
 def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
-    """Return the share of documents at each node, as of many documents like those fitted."""
+    """Return a smooth share of documents at each node, for documents like those fitted."""
     documents = problem.documents
     if not documents.known:
         return shares(problem, nodes)
@@ -133,34 +129,34 @@ def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
 
 
 def _spread_out(documents: Documents, nodes: Floats) -> Floats:
-    """Return the density of documents at nodes, by a kernel that is wide where they are sparse."""
+    """Return an adaptive kernel density of documents at nodes."""
     cells = np.linspace(nodes[0], nodes[-1], CELLS)
     share = split_between(documents, cells)
     middle = share @ cells
     deviation = np.sqrt(share @ (cells - middle) ** 2)
     ends = np.interp([0.25, 0.75], np.cumsum(share), cells)
-    # Silverman's rule; documents that are all alike still have a width.
+    # Silverman's rule, with a least width for equal documents.
     least = (nodes[-1] - nodes[0]) / nodes.size
     narrower = min(float(deviation), float(np.ptp(ends)) / 1.34)
     width = max(0.9 * narrower * documents.score.size**-0.2, least)
     pilot = _kernel(cells, cells, np.full(CELLS, width)) @ share
     held = share > 0.0
     typical = np.exp(share[held] @ np.log(pilot[held]))
-    # Beyond the farthest document the pilot vanishes, whatever the units of the scores.
+    # The limit matters beyond the farthest document, where the pilot vanishes.
     wider = np.maximum(np.sqrt(typical / np.maximum(pilot, typical / WIDEST**2)), 1.0)
     density: Floats = _kernel(nodes, cells, width * wider) @ share
     return density
 
 
 def _kernel(at: Floats, centre: Floats, width: Floats) -> Floats:
-    """Return Gaussian densities at places, (places, centres)."""
+    """Return Gaussian densities, (at, centre)."""
     z = (at[:, None] - centre) / width
     density: Floats = np.exp(-0.5 * z**2) / (width * np.sqrt(2.0 * np.pi))
     return density
 
 
 def split_between(documents: Documents, nodes: Floats) -> Floats:
-    """Return the share of documents at each node; see `shares`."""
+    """Return the share of documents at each node, each document shared by its neighbours."""
     inside = np.clip(documents.score, nodes[0], nodes[-1])
     right = np.clip(np.searchsorted(nodes, inside, side="right"), 1, nodes.size - 1)
     share = (inside - nodes[right - 1]) / (nodes[right] - nodes[right - 1])
@@ -181,23 +177,19 @@ def _range(problem: FittedProblem) -> tuple[float, float]:
     return float(low - margin), float(high + margin)
 
 
-# Thresholds of one topic: precision and recall at one; the threshold for a wanted recall.
+# Precision and recall at a threshold, and the threshold for a recall.
 
-# Draws x documents of a topic: a few hundredths of a second each time they are cut.
-MOST_ELEMENTS = 1_000_000
-# Enough for a threshold of three digits.
-MOST = 5_000
+MOST_ELEMENTS = 1_000_000  # draws x documents: a few hundredths of a second for each threshold
+MOST = 5_000  # documents, for three digits of a threshold
 OF = "population"
 
 
 @dataclass(frozen=True)
 class ReadingGoal:
-    """Settings of the table of thresholds in a report."""
+    """Settings of a report's thresholds."""
 
-    # A score, on the scale that the calibration works on; documents of it and above are taken. None
-    # for the score at which the probability is one half
-    threshold: float | None
-    recall: float  # the share of the positives that is to be taken, between 0 and 1
+    threshold: float | None  # on the calibration's scale; None for probability one half
+    recall: float
     level: float  # posterior probability of the intervals
 
 
@@ -209,9 +201,7 @@ def describe_selection(
     asked: ReadingGoal,
     size: Size,
 ) -> dict[str, Any]:
-    """
-    Return precision and recall at a threshold, and the threshold for a recall, with intervals.
-    """
+    """Return precision and recall at a threshold, and the threshold for a recall."""
     some = None if problem.draws is None else thinned(problem.draws, size.draws)
     drawn = 1 if some is None else some.size
     scores = typical_scores(x, share, min(MOST, MOST_ELEMENTS // drawn))
@@ -240,9 +230,7 @@ def describe_selection(
 
 
 def half_way(x: Floats, log_odds: Floats) -> float | None:
-    """
-    Return the highest score at which a curve rises through log-odds 0; None where it never does.
-    """
+    """Return the highest score at which a curve rises through log-odds 0; None without any."""
     above = log_odds > 0.0
     rises = np.flatnonzero(above[1:] & ~above[:-1])
     if rises.size:
@@ -253,7 +241,7 @@ def half_way(x: Floats, log_odds: Floats) -> float | None:
 
 
 def typical_scores(x: Floats, share: Floats, n: int) -> Floats:
-    """Return n scores that stand for many documents, each for equally many: quantiles of shares."""
+    """Return n scores, quantiles of the shares, that represent many documents."""
     ends = np.sort(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
     mass = np.repeat(0.5 * share, 2)[1:-1]
     mass[[0, -1]] *= 2.0
@@ -263,7 +251,7 @@ def typical_scores(x: Floats, share: Floats, n: int) -> Floats:
 
 
 def counted(test: HeldOut, threshold: float) -> dict[str, Any]:
-    """Return precision and recall of held-out documents; None where there is nothing to count."""
+    """Return precision and recall of held-out documents; None for a ratio 0/0."""
     taken = test.score >= threshold
     hits = int((taken & test.positive).sum())
     return {
@@ -276,13 +264,12 @@ def _share(part: int, whole: int) -> float | None:
     return numbers(part / whole) if whole else None
 
 
-# Log-odds of the priors at which the point estimate is tabulated for the page, which goes
-# straight between them: for class densities exactly, for a mixture closely.
+# Log-odds of the priors at which the page has the point estimate. Linear interpolation is exact for
+# class densities and close for a mixture.
 PRIORS = np.linspace(-9.0, 9.0, 7)
-# Draws end here: a probability of 2e-9 costs nothing, and a byte resolves what is left.
+# Largest log-odds of draws: a probability of 2e-9 has no costs, and a byte resolves the rest.
 FARTHEST = 20.0
-# Log-odds of probabilities that no double tells from 0 or 1.
-SATURATED = 1e3
+SATURATED = 1e3  # log-odds whose probabilities round to 0 or 1
 DENSITY_DRAWS = 12
 
 
@@ -340,7 +327,7 @@ def _decisions(problem: FittedProblem, x: Floats, size: Size) -> dict[str, Any]:
         shifted = np.tile(own - special.logit(problem.prior_moved), (PRIORS.size, 1))
     out: dict[str, Any] = {"shifted": packed(_bounded(shifted))}
     if problem.draws is None:
-        # One draw, the point itself: there is no band.
+        # The point is the only draw: there is no band.
         prior = own - problem.log_odds(x, 0.5)
         out["draws"] = packed(np.clip(own, -FARTHEST, FARTHEST)[None])
         out["prior"] = packed(np.array([[np.median(prior[np.isfinite(prior)])]]))
@@ -389,10 +376,10 @@ def prior_log_odds(draws: Posterior, score: float) -> Floats:
     """
     Return logit P(+) of the population that each draw was fitted to.
 
-    Whatever part a draw is of, another prior adds logit(prior) less this to its log-odds.
+    For any part, a prior adds logit(prior) less this number to the log-odds.
     """
     at = np.array([score])
     even = draws.with_prior(np.full(draws.size, 0.5)).log_odds(at)[:, 0]
     own: Floats = draws.log_odds(at)[:, 0] - even
-    # log-odds far out may be infinite on both sides; a prior has no other trace there
+    # Extreme log-odds may be infinite for both priors
     return np.where(np.isfinite(own), own, special.logit(0.5))

@@ -1,4 +1,4 @@
-"""The map of several classes as exported files hold it: its draws, and how to read them."""
+"""The map of several classes in exported files: its draws, constants and facts."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def read_text(name: str) -> str:
     return files("bayescal.report.export").joinpath(name).read_text(encoding="utf-8")
 
 
-TOLERANCE = 1e-4  # of an exported map, in probability
+TOLERANCE = 1e-4  # in probability, of an exported map
 MOST_CHECKED = 300  # documents
 
-# The map, by numpy alone: a part of the module in Python, and what every file is held against.
+# The map in numpy: a part of the module in Python, and the reference of every file.
 MAP = read_text("class_map.txt")
 
 
@@ -34,11 +34,10 @@ MAP = read_text("class_map.txt")
 class ClassContent:
     """The contents of an exported file of several classes."""
 
-    arrays: dict[str, Floats | None]  # by their names in MAP; draws first
+    arrays: dict[str, Any]  # by their names in MAP, draws first; COMPONENTS may be None
     constants: dict[str, Any]  # by their names in MAP
-    # Facts for readers, as JSON: classes, level, error, provenance
-    facts: dict[str, Any]
-    column: str  # what the scores are called where the file is used
+    facts: dict[str, Any]  # for readers, as JSON: classes, level, error, provenance
+    column: str  # name of the scores in the file
 
     @property
     def fact_lines(self) -> list[str]:
@@ -56,14 +55,14 @@ class ClassContent:
 def make_class_content(
     calibrator: Any, level: float | None, prior: Any, column: str
 ) -> ClassContent:
-    """Return the map of a fitted MulticlassCalibrator, held against it."""
+    """Return the map of a fitted MulticlassCalibrator, checked against it."""
     fitted = FittedClasses.from_results(Results.of_tree(calibrator.results_))
     design, maps = read_maps(fitted.results.groups)
     raw = design.coefficients(maps.theta)
     log_gain, power, asymmetry = maps.globals_.T
     anchor = [float(np.exp(design.anchor[0])), _open(design.anchor[1]), float(design.anchor[2])]
     data = fitted.documents()
-    arrays: dict[str, Floats | None] = {
+    arrays: dict[str, Any] = {
         "GAIN": np.exp(log_gain),
         "POWER": np.where(np.abs(power) < NO_WARP, NO_WARP, power),
         "ASYMMETRY": asymmetry,
@@ -114,7 +113,7 @@ def _open(power: float) -> float:
 
 
 def _tilt(prior: Any, calibrator: Any) -> Floats:
-    """Return new over old shares of the classes."""
+    """Return the ratio of new to fitted shares of the classes."""
     if prior is None:
         return np.ones(calibrator.classes_.size)
     if isinstance(prior, Mapping):
@@ -125,7 +124,7 @@ def _tilt(prior: Any, calibrator: Any) -> Floats:
 def _difference(
     content: ClassContent, calibrator: Any, prior: Any, log_p: NDArray[np.float64]
 ) -> float:
-    """Return the largest difference in probability, at documents fitted and farther ones."""
+    """Return the largest difference in probability, at fitted and at more extreme scores."""
     some = log_p[:: 1 + len(log_p) // MOST_CHECKED]
     tried = np.concatenate([some, 3.0 * some, 0.1 * some])
     if content.constants["ARE_PROBABILITIES"]:

@@ -1,4 +1,4 @@
-"""The exported curves of a fitted problem: point estimate and band as functions of scores."""
+"""Exported curves of a fitted problem: point estimate and band as functions of scores."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.support.numerics import probability
 from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_scores_of, check_fraction
 
-# A scale on which curves of log-odds bend as little far out as among the scores fitted.
-#
-# Far out log-odds follow the score or its logarithm, over hundreds of powers of two: an asinh has
-# few units there, and leaves scores beside the centre as they are.
+# Far from the fitted scores log-odds follow the score or its logarithm, over hundreds of powers of
+# two. On an asinh scale, which has few units there, curves bend about as little as near the centre.
 
 
 @dataclass(frozen=True)
 class DrawnIn:
     """The scale x = centre + spread asinh((s - centre)/spread) of scores s."""
 
-    centre: float  # robust centre and spread of the scores fitted
+    centre: float  # robust centre and spread of the fitted scores
     spread: float
 
     def of(self, scores: Floats) -> Floats:
@@ -35,36 +33,34 @@ class DrawnIn:
         return warp(scores, self.centre, self.spread)
 
     def scores(self, x: Floats) -> Floats:
-        """Return the scores at places of the scale."""
+        """Return the scores at values of the scale."""
         return unwarp(x, self.centre, self.spread)
 
     def curve(self, curve: Curve) -> Curve:
-        """Return a curve of scores as one of places of the scale."""
+        """Return a curve of scores as a function of the scale."""
         return lambda x: curve(self.scores(x))
 
 
-# Powers of two of spreads from the centre, as far as a calibrator tells scores apart.
+# Powers of two of spreads from the centre, as far as a calibrator distinguishes scores.
 OCTAVES = np.arange(3.0, 332.5, 3.0)
-BAND_NODES = 1000  # at which bands are evaluated at first
-SETTLED = 1e-5  # in probability, by which a curve moves beyond the ends at most
-# Neighbours of a far score, as shares of its distance, which leave a straight line by rounding
-# rather than by the curve. So many times as much must not matter: by chance they may lie on one for
-# some octaves.
+BAND_NODES = 1000  # first nodes of bands
+SETTLED = 1e-5  # in probability: largest movement of a curve beyond its ends
+# Neighbours of a far score, at shares of its distance, deviate from a straight line by rounding
+# only. The factor allows for octaves where they lie on a line by chance.
 BESIDE, NOISE = (1e-10, 2e-10), 2.0**14
 
 
 @dataclass(frozen=True)
 class ExportedCurves:
-    """The curves of a problem that are exported; scores are on the calibration's scale."""
+    """Curves of a problem for export; scores are on the calibration's scale."""
 
     problem: FittedProblem
-    calibration: Calibration  # under the class prior that was asked for
-    # Posterior probability of the pointwise interval; None for the point estimate alone
-    level: float | None
+    calibration: Calibration  # under the requested class prior
+    level: float | None  # of the pointwise interval; None for the point estimate alone
 
     @classmethod
     def of(cls, problem: FittedProblem, level: float | None, prior: Prior | None) -> ExportedCurves:
-        """Return the curves of a problem, for the documents of a class prior."""
+        """Return the curves of a problem under a class prior."""
         if level is not None:
             check_fraction(level=level)
             if not problem.has_posterior:
@@ -82,7 +78,7 @@ class ExportedCurves:
 
     @property
     def bounded(self) -> bool:
-        """Return whether users' scores are probabilities, which end at 0 and 1."""
+        """Return True if users' scores are probabilities, which end at 0 and 1."""
         return self.problem.scores_are == "probabilities"
 
     def read(self, scores: ArrayLike) -> Floats:
@@ -90,11 +86,11 @@ class ExportedCurves:
         return as_scores_of(scores, self.problem.scores_are, ends=self.calibration.ends)
 
     def exact(self, scores: Floats) -> Floats:
-        """Return log-odds of shape (curves, n), evaluated one by one."""
+        """Return exact log-odds of shape (curves, n)."""
         return np.concatenate([self._point(scores), self._band(scores)])
 
     def tabulate(self, errors: Floats) -> list[tuple[Floats, Floats]]:
-        """Return nodes and log-odds for each curve, lines between which follow it."""
+        """Return nodes and log-odds for linear interpolation of each curve."""
         calibration, levels = self.calibration, self._levels
         low, high = self.drawn_in.of(np.array(self.ends())).tolist()
         first = first_nodes(low, high, calibration.centre, calibration.spread)
@@ -104,18 +100,18 @@ class ExportedCurves:
             tables.append(refine(self.drawn_in.curve(curve), first, errors[0]))
         if calibration.draws is not None and levels.size:
             band = partial(quantiles_of_log_odds, calibration.draws, levels=levels)
-            # Quantiles bend wherever two draws change places.
+            # Quantiles have a kink wherever two draws cross.
             closer = np.union1d(first, np.linspace(low, high, BAND_NODES))
             tables.append(refine(self.drawn_in.curve(band), closer, 0.5 * errors[-levels.size]))
         return [(node, row) for node, values in tables for row in values]
 
     @cached_property
     def drawn_in(self) -> DrawnIn:
-        """Return the scale on which curves bend as little far out as among the scores fitted."""
+        """Return the scale on which curves bend little."""
         return DrawnIn(self.calibration.centre, self.calibration.spread)
 
     def ends(self) -> tuple[float, float]:
-        """Return the scores beyond which no curve moves, or beyond which there are none."""
+        """Return the ends of the scores, or the scores beyond which no curve moves."""
         if self.bounded:
             low, high = self.read([0.0, 1.0])
             return float(low), float(high)
@@ -124,14 +120,14 @@ class ExportedCurves:
 
     @cached_property
     def far(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Return scores ever farther out up to noise, and probabilities: below, and above."""
+        """Return far scores up to rounding noise, and probabilities: below, and above."""
         return self._far(-1.0), self._far(1.0)
 
     def _far(self, side: float) -> tuple[Floats, Floats]:
         distance = side * self.calibration.spread * np.exp2(OCTAVES)
         scores: Floats = self.calibration.centre + distance
         log_odds = self.exact(scores)
-        # Far out two log densities may differ by their rounding alone.
+        # Far out the difference of two log densities may be rounding noise.
         beside = [
             0.5 * (self.exact(scores - share * distance) + self.exact(scores + share * distance))
             for share in BESIDE
@@ -146,7 +142,7 @@ class ExportedCurves:
 
     @property
     def _levels(self) -> Floats:
-        """Return the levels of those curves that are quantiles over draws, the last ones."""
+        """Return the levels of the last curves, those that are quantiles over draws."""
         draws = self.calibration.draws
         if draws is None or draws.size == 1:
             return np.array([])
@@ -168,24 +164,24 @@ class ExportedCurves:
 
 
 def _pieces(scores: Floats) -> list[Floats]:
-    """Return scores in pieces so small that a calibration makes no tables for them."""
+    """Return pieces of scores, small enough for a calibration to evaluate without tables."""
     return np.array_split(scores, scores.size // DIRECT + 1)
 
 
 def _settled(far: Floats, p: Floats) -> float:
-    """Return the first of the scores from which on no probability moves any more."""
+    """Return the first score from which on no probability moves."""
     moves = (np.abs(p - p[:, -1:]) > SETTLED).any(axis=0)
-    # The last one does not move from itself: there always is one after those that do.
+    # The last score never moves from itself: a next score always exists.
     return float(far[np.flatnonzero(moves).max(initial=-1) + 1])
 
 
-# Fewer knots for a curve: lines between some of its points that pass close to all others.
+# Thinning: lines between a subset of points that pass close to all others.
 
 WINDOW = 64  # points tried at first
 
 
 def thin(score: Floats, log_odds: Floats, tolerance: float) -> NDArray[np.intp]:
-    """Return the points to keep, so that lines between them pass all points within a tolerance."""
+    """Return the points to keep so that lines between them pass all points within a tolerance."""
     p = special.expit(log_odds)
     bounds = (
         special.logit(np.maximum(p - tolerance, 0.0)),
@@ -198,7 +194,7 @@ def thin(score: Floats, log_odds: Floats, tolerance: float) -> NDArray[np.intp]:
 
 
 def _farthest(score: Floats, log_odds: Floats, bounds: tuple[Floats, Floats], start: int) -> int:
-    """Return the farthest point that a line from `start` reaches; the next one always is."""
+    """Return the farthest point that a line from `start` reaches, at least the next one."""
     window = WINDOW
     while True:
         ahead = slice(start + 1, start + 1 + window)
@@ -212,27 +208,27 @@ def _farthest(score: Floats, log_odds: Floats, bounds: tuple[Floats, Floats], st
         window *= 2
 
 
-# Curves as one table: knots in the user's units, and log-odds that are linear between them.
+# Tables of curves: knots in the user's units, with log-odds that are linear between them.
 
-# In probability: of points, and of band ends, a tenth of the Monte Carlo error of 4,000 draws
+# In probability, of points and of band ends (a tenth of the Monte Carlo error of 4,000 draws)
 TOLERANCE, BAND_TOLERANCE = 1e-4, 1e-3
-THINNING = 0.4  # the share of it that leaving nodes out may miss
-# Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
+THINNING = 0.4  # share of the tolerance for thinning
+# Larger log-odds are within 4e-18 of 0 or 1 in probability; exp of this one overflows nowhere.
 SATURATED = 40.0
-UNITS = 1 << 16  # scores so close that lines on either scale agree between them
-FINER = (1.0, 4.0, 16.0)  # factors tried in turn until the error is within the tolerance
-CHECKED = 500  # scores of each kind at which a table is held against the curves
-# Ends of probabilities; those beyond the inner two are read as the inner ones.
+UNITS = 1 << 16  # scores so dense that linear interpolation on either scale agrees
+FINER = (1.0, 4.0, 16.0)  # factors tried until the error is within the tolerance
+CHECKED = 500  # scores of each kind for checks of a table
+# Ends of probabilities; the outer two are read as the inner two.
 ENDS = (0.0, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY, 1.0)
-NARROW = 1e-6  # in spreads: between such knots a curve jumps
+NARROW = 1e-6  # in spreads: closer knots stand for a jump
 
 
 @dataclass(frozen=True)
 class Knots:
     """A curve of natural log-odds, linear between its knots."""
 
-    score: Floats  # (k,): ascending, in the user's units
-    log_odds: Floats  # (k,): at these scores
+    score: Floats  # (k,), rising, in the user's units
+    log_odds: Floats  # (k,)
 
     @property
     def slope(self) -> Floats:
@@ -242,11 +238,11 @@ class Knots:
 
 @dataclass(frozen=True)
 class Table:
-    """All that is exported of a problem."""
+    """Exported curves of a problem."""
 
-    curves: dict[str, Knots]  # the curves "probability" and, with a band, "lower" and "upper"
-    # Whether scores are probabilities: first knots are 0 and last ones 1, and beyond is nothing. Of
-    # other scores the answer beyond is that of the nearest knot
+    curves: dict[str, Knots]  # "probability" and, with a band, "lower" and "upper"
+    # True for probabilities: no answer outside [0, 1]. Other scores beyond the knots have the
+    # log-odds of the nearest knot
     bounded: bool
 
     def probabilities(self, scores: Floats) -> Floats:
@@ -260,11 +256,11 @@ class Table:
 
 
 def make_table(curves: ExportedCurves) -> tuple[Table, Floats]:
-    """Return the table of some curves, and how far it was found to be from them in probability."""
+    """Return the table of curves, and its largest differences from them in probability."""
     for finer in FINER:
         table = _tabulate(curves, 1.0 / finer)
         off = largest_differences(table, curves)
-        # Not a number, where one of them has no answer, is not within anything.
+        # False too if a difference is nan.
         if (off <= tolerances(curves)).all():
             return table, off
     raise RuntimeError(
@@ -275,14 +271,14 @@ def make_table(curves: ExportedCurves) -> tuple[Table, Floats]:
 
 
 def tolerances(curves: ExportedCurves) -> Floats:
-    """Return the error of each curve, in probability."""
+    """Return the tolerance of each curve, in probability."""
     return np.array([TOLERANCE, BAND_TOLERANCE, BAND_TOLERANCE])[: len(curves.names)]
 
 
 def _tabulate(curves: ExportedCurves, share: float) -> Table:
-    """Return a table for a share of the tolerances."""
+    """Return a table with a share of the tolerances."""
     errors = share * tolerances(curves)
-    # The errors of nodes and of thinning may add up.
+    # Errors of nodes and of thinning add up.
     nodes = curves.tabulate((1.0 - THINNING) * errors)
     rows = [
         _knots(curves, row, *each, THINNING * error)
@@ -298,7 +294,7 @@ def _knots(curves: ExportedCurves, row: int, node: Floats, values: Floats, error
     at = np.clip(scale.of(curves.read(score)), node[0], node[-1])
     log_odds = np.clip(np.interp(at, node, values), -SATURATED, SATURATED)
     for end in problem.shown(curves.calibration.jumps):
-        # At a jump its level, on both sides what the curve is a few roundings off.
+        # At a jump its level, on both sides the curve a few roundings away.
         off = max(ULPS * np.spacing(abs(end)), SHORTEST)
         near = np.unique(np.clip([end - off, end, end + off], score[0], score[-1]))
         exact = np.clip(curves.exact(curves.read(near))[row], -SATURATED, SATURATED)
@@ -319,7 +315,7 @@ def largest_differences(table: Table, curves: ExportedCurves) -> Floats:
 
 
 def _between(table: Table, curves: ExportedCurves) -> Floats:
-    """Return scores that are not knots, on the calibration's scale."""
+    """Return scores between and beyond the knots, on the calibration's scale."""
     knots = np.unique(np.concatenate([each.score for each in table.curves.values()]))
     knot = curves.read(knots)
     run = np.diff(knot)

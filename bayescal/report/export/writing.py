@@ -1,4 +1,4 @@
-"""Fitted calibrators as files that need no bayescal: each format is one file in `formats`."""
+"""Export of fitted calibrators to files that need no bayescal, in one of several `formats`."""
 
 import json
 import re
@@ -38,35 +38,33 @@ SCORES = {
 
 @dataclass(frozen=True)
 class Content:
-    """The contents of an exported file."""
+    """Contents of an exported file."""
 
-    table: Table  # the curves
-    # Facts for readers, as JSON: classes, level, error, provenance
-    facts: dict[str, Any]
-    column: str  # what the scores are called where the file is used
+    table: Table
+    facts: dict[str, Any]  # for readers, as JSON: classes, level, error, provenance
+    column: str  # name of the scores in the file
 
     @property
     def fact_lines(self) -> list[str]:
-        """Return the facts, a line each, without any character that ends a line or a comment."""
+        """Return lines of facts, without characters that end a line or a comment."""
         return [f"{name}: {json.dumps(value)}" for name, value in self.facts.items()]
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format."""
+    """A file format."""
 
-    name: str  # what users call it
+    name: str
     what: str  # a short description
-    suffix: str  # what names of its files end in
-    render: Callable[[Content], bytes]  # from a content to the bytes of its file
-    # The same for several classes; None where the format has no room for their map
-    render_classes: Callable[[ClassContent], bytes] | None = None
+    suffix: str  # of file names
+    render: Callable[[Content], bytes]
+    render_classes: Callable[[ClassContent], bytes] | None = None  # for several classes
 
 
 def make_content(
     problem: FittedProblem, level: float | None, prior: Prior | None, column: str
 ) -> Content:
-    """Return the curves of a problem and the facts that a file holds."""
+    """Return the curves of a problem and its facts."""
     curves = ExportedCurves.of(problem, level, prior)
     table, off = make_table(curves)
     facts = _facts(problem, level, prior) | {
@@ -102,7 +100,7 @@ def _facts(problem: FittedProblem, level: float | None, prior: Prior | None) -> 
     }
 
 
-# By name; every file of the folder holds one.
+# Formats by name, one in each module of the folder.
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
@@ -123,39 +121,36 @@ def export(
     column: str = "score",
 ) -> Path:
     """
-    Write a calibrator's answers to a file that needs no bayescal, whole or not at all.
+    Write a calibrator to a file that needs no bayescal.
 
-    The curves of the probability and of both ends of its band are written as knots, between which
-    log-odds are linear. They are within 1e-4 of `predict_proba`, and within 1e-3 of
-    `predict_interval`, in probability for every score, however far from those fitted: where the
-    knots end, each curve stays within 1e-5 of where it is. The file is held against the calibrator
-    before it is written.
+    The file has knots, between which log-odds are linear, of the probability and both ends of its
+    band. They are within 1e-4 of `predict_proba` and 1e-3 of `predict_interval`, in probability for
+    all scores, which `export` checks before writing: beyond the knots, curves move by less than
+    1e-5.
 
     Parameters
     ----------
     calibrator : ScoreCalibrator, TopicCalibrator, MulticlassCalibrator or one `bayescal.load` reads
-        Fitted. The map of several classes is written as its posterior draws, in closed form, to
-        "python", "json" or "onnx"; the file takes a score for each class.
+        Fitted. For several classes the file has a score for each class and the posterior draws of
+        the map in closed form; formats are "python", "json" and "onnx".
     path : str or Path
-        Where to write the file, whose folder must exist; a file that is there is replaced. A name
-        that ends as those of another format do is refused.
+        The file to write or replace, in an existing folder, without another format's suffix.
     format : {"python", "json", "sql", "onnx"}
-        "python" is a module with a function `predict` that needs numpy alone; "json" holds the
-        knots and says how to read them; "sql" is a list of expressions for SELECT, with EXP as
-        their only function; "onnx" is a graph in double precision, which needs
-        ``pip install bayescal[onnx]`` to be written.
+        "python" is a module with a function `predict` that needs numpy alone; "json" has the knots
+        and instructions; "sql" is a list of expressions for SELECT, with EXP as their only
+        function; "onnx" is a graph in double precision, which needs ``pip install
+        bayescal[onnx]``.
     topic : label, optional
         The topic to write, for a calibrator of several topics.
     level : float or None
         Posterior probability of the pointwise interval at each score; None for no band.
     prior : float, array-like or frozen scipy.stats distribution, optional
-        P(+) of the documents predicted for, if it is not that of those fitted; see
-        `ScoreCalibrator.decision_function`. For several classes their shares, see
-        `MulticlassCalibrator.predict_proba`.
+        P(+) of the documents to predict, if it differs from the fitted one; see
+        `ScoreCalibrator.decision_function`, and `MulticlassCalibrator.predict_proba` for shares of
+        several classes.
     column : str
-        What the scores are called where the file is used: the column of "sql", the input of "onnx".
-        A name, not an expression: "sql" quotes names such as order or a.b, which are reserved or
-        hold more than small letters, digits and _.
+        Name of the scores: the column of "sql", the input of "onnx". "sql" quotes names that are
+        reserved or hold characters other than small letters, digits and _.
 
     Returns
     -------
@@ -171,9 +166,9 @@ def export(
     ImportError
         If the format needs a library that is not installed.
     IsADirectoryError, FileNotFoundError, PermissionError
-        If the file cannot be written; nothing stays then.
+        If the file cannot be written.
     RuntimeError
-        If the knots are farther than that from the calibrator; nothing is written then.
+        If the knots differ more than that from the calibrator; then nothing is written.
 
     Examples
     --------
@@ -226,7 +221,7 @@ def _render_classes(
 
 
 def _check_suffix(target: Path, format: str) -> None:
-    """Refuse a name that promises another format."""
+    """Raise ValueError for the suffix of another format."""
     for each in FORMATS.values():
         if target.suffix == each.suffix and each.name != format:
             raise ValueError(
@@ -236,7 +231,7 @@ def _check_suffix(target: Path, format: str) -> None:
 
 
 def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
-    """Return the problem of a topic, or the only one."""
+    """Return the problem of a topic, or the only problem."""
     problems = problems_of(calibrator)
     if not problems.by_topic:
         if topic is not None:

@@ -1,1 +1,1 @@
-"""The formats that calibrators are exported to, one file each."""
+"""Export formats, one module each."""

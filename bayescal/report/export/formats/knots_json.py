@@ -22,7 +22,7 @@ BEYOND = {
 
 
 def render(content: Content) -> bytes:
-    """Return the facts, the curves and how to read them, as JSON in UTF-8."""
+    """Return facts, curves and instructions, as JSON in UTF-8."""
     document = {
         "how_to_read": f"{HOW} {BEYOND[content.table.bounded]}",
         "score": content.column,
@@ -43,7 +43,7 @@ HOW_CLASSES = (
 
 
 def render_classes(content: ClassContent) -> bytes:
-    """Return the facts, the draws of the map and how to read them, as JSON in UTF-8."""
+    """Return facts, draws of the map and instructions, as JSON in UTF-8."""
     document = {
         "how_to_read": HOW_CLASSES,
         "scores": content.column,
@@ -59,7 +59,7 @@ def render_classes(content: ClassContent) -> bytes:
 
 
 def _rounded(values: Floats) -> object:
-    """Return nested lists of numbers with ten significant digits."""
+    """Return nested lists of numbers with `DIGITS` significant digits."""
     text = [float(f"{value:.{DIGITS}g}") for value in np.ravel(values).tolist()]
     nested: object = np.array(text).reshape(values.shape).tolist()
     return nested

@@ -10,29 +10,24 @@ from bayescal.report.export.knots import Knots
 from bayescal.report.export.writing import Content, Format
 from bayescal.support.validation import Floats
 
-OPSET, IR_VERSION = 17, 8  # of 2022, so that runtimes of these years read it
+OPSET, IR_VERSION = 17, 8  # versions of 2022, for older runtimes
 DIMENSION = "documents"
 INT64, DOUBLE = 7, 11  # onnx.TensorProto.INT64 and DOUBLE
 
 
 def render(content: Content) -> bytes:
     """Return the model: an input of scores, and an output for each curve."""
-    if content.column in content.table.curves:
-        raise ValueError(
-            f"column must not be the name of an output, one of {', '.join(content.table.curves)};"
-            f" got {content.column!r}: the graph's input needs a name of its own."
-        )
-    graph = _Graph(_require_onnx().helper, content.column)
+    graph = _graph_for(content, list(content.table.curves))
     for name, knots in content.table.curves.items():
         _add_curve(graph, content.column, name, knots, bounded=content.table.bounded)
     return _written(graph, content, list(content.table.curves), [DIMENSION])
 
 
 class _Graph:
-    """Nodes and constants of a graph, each with a name that is not the input's."""
+    """Nodes and constants of a graph; their names differ from the input's."""
 
     def __init__(self, helper: Any, column: str) -> None:
-        # No name that begins with it and goes on is the input's.
+        # A longer name differs from the input's.
         self._helper, self._own = helper, f"{column}/"
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
@@ -58,6 +53,16 @@ class _Graph:
         outputs = [output, f"{output}/second"]
         self.nodes.append(self._helper.make_node(operator, inputs, outputs, **attributes))
         return output
+
+
+def _graph_for(content: Content | ClassContent, outputs: list[str]) -> _Graph:
+    """Return an empty graph; raise ValueError if its input has the name of an output."""
+    if content.column in outputs:
+        raise ValueError(
+            f"column must not be the name of an output, one of {', '.join(outputs)}; got"
+            f" {content.column!r}: the graph's input needs a name of its own."
+        )
+    return _Graph(_require_onnx().helper, content.column)
 
 
 def _written(
@@ -88,7 +93,7 @@ def _written(
 def _add_curve(graph: _Graph, score: str, name: str, knots: Knots, *, bounded: bool) -> None:
     first, last = graph.constant(knots.score[0]), graph.constant(knots.score[-1])
     inside = graph.node("Clip", score, first, last)
-    # nan equals nothing.
+    # nan is unequal to itself.
     answered = graph.node("Equal", score, inside if bounded else score)
     index = _search(graph, inside, knots)
     at, log_odds, slope = (
@@ -101,7 +106,7 @@ def _add_curve(graph: _Graph, score: str, name: str, knots: Knots, *, bounded: b
 
 
 def _search(graph: _Graph, score: str, knots: Knots) -> str:
-    """Return the index of the last knot that is not above each score, by bisection."""
+    """Return the index of the last knot at or below each score, by bisection."""
     halvings = int(np.ceil(np.log2(knots.score.size)))
     padded = np.full(1 << halvings, np.inf)
     padded[: knots.score.size] = knots.score
@@ -124,12 +129,7 @@ def render_classes(content: ClassContent) -> bytes:
     """Return the model: an input of shape (documents, classes), and outputs of the same shape."""
     level = content.facts["level"]
     outputs = [PROBABILITY] if level is None else [PROBABILITY, LOWER, UPPER]
-    if content.column in outputs:
-        raise ValueError(
-            f"column must not be the name of an output, one of {', '.join(outputs)}; got"
-            f" {content.column!r}: the graph's input needs a name of its own."
-        )
-    graph = _Graph(_require_onnx().helper, content.column)
+    graph = _graph_for(content, outputs)
     p = _add_draws(graph, content)
     graph.node("ReduceMean", p, name=PROBABILITY, axes=[0], keepdims=0)
     if level is not None:
@@ -151,12 +151,11 @@ def render_classes(content: ClassContent) -> bytes:
 
 
 def _add_draws(graph: _Graph, content: ClassContent) -> str:
-    """Add the map of every draw and return the name of its probabilities."""
+    """Add the map of every draw, and return the name of its probabilities."""
     arrays, constants = content.arrays, content.constants
 
     def each(name: str) -> str:
         values = arrays[name]
-        assert values is not None  # noqa: S101
         return graph.constant(values[:, None] if values.ndim == 2 else values[:, None, None])
 
     log_p = graph.node("LogSoftmax", _add_logits(graph, content), axis=1)
@@ -168,7 +167,6 @@ def _add_draws(graph: _Graph, content: ClassContent) -> str:
         "Log", graph.node("Add", one, graph.node("Div", gap, graph.constant(constants["UNIT"])))
     )
     anchor = arrays["ANCHOR"]
-    assert anchor is not None  # noqa: S101
     warped, certainty = _add_warp(
         graph, content, depth, excluded, [graph.constant(value) for value in anchor], anchor[1]
     )
@@ -178,15 +176,13 @@ def _add_draws(graph: _Graph, content: ClassContent) -> str:
     if arrays["COMPONENTS"] is not None:
         away = graph.node("Sub", feature, graph.constant(arrays["CENTRE"]))
         shared = graph.node("MatMul", away, graph.constant(arrays["COMPONENTS"].T.copy()))
-    power = arrays["POWER"]
-    assert power is not None  # noqa: S101
     own, _ = _add_warp(
         graph,
         content,
         depth,
         excluded,
         [each("GAIN"), each("POWER"), each("ASYMMETRY")],
-        power[:, None, None],
+        arrays["POWER"][:, None, None],
     )
     eta = graph.node("Add", own, each("BIAS"))
     for name, values in (("SLOPE", feature), ("CERTAINTY", certainty)):
@@ -240,7 +236,7 @@ def _require_onnx() -> Any:
     try:
         return import_module("onnx")
     except ModuleNotFoundError as err:
-        # A module missing inside an installed onnx is another error.
+        # Other modules may be missing inside an installed onnx.
         if err.name != "onnx":
             raise
         raise ImportError(

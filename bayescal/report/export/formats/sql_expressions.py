@@ -16,15 +16,15 @@ BEYOND = {
     True: "Scores are probabilities: what is not from 0 to 1 gives NULL.",
 }
 QUOTED = "In MySQL double quotes need SET sql_mode = 'ANSI_QUOTES'.\n"
-# Names that every dialect folds to the same column. All others stand in double quotes: MySQL reads
-# these as text by default, so quotes are for names that need them.
+# Names that every dialect folds to the same column. Others need double quotes, which MySQL by
+# default takes for text.
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-# Words that SQL:2016, SQLite, PostgreSQL, MySQL, SQL Server, Oracle, DuckDB or Snowflake reserve.
+# Reserved in SQL:2016, SQLite, PostgreSQL, MySQL, SQL Server, Oracle, DuckDB or Snowflake.
 RESERVED = frozenset(read_text("reserved_words.txt").split())
 
 
 def render(content: Content) -> bytes:
-    """Return the expressions with names, as a list for SELECT, and the facts in comments."""
+    """Return named expressions, as a list for SELECT, and the facts in comments."""
     column = content.column
     plain = PLAIN.fullmatch(column) and column not in RESERVED
     name = column if plain else '"{}"'.format(column.replace('"', '""'))
@@ -40,7 +40,7 @@ def render(content: Content) -> bytes:
 
 
 def _case(column: str, knots: Knots, bounded: bool) -> str:
-    """Return log-odds as one CASE; without ELSE it is NULL of what no condition holds."""
+    """Return log-odds as one CASE, which is NULL where no condition holds."""
     score, log_odds, slope = (
         [_number(each) for each in row] for row in (knots.score, knots.log_odds, knots.slope)
     )
@@ -55,7 +55,7 @@ def _case(column: str, knots: Knots, bounded: bool) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a literal of double precision, which has an exponent in standard SQL."""
+    """Return a literal of double precision: in standard SQL it has an exponent."""
     text = repr(float(value)).replace("e", "E")
     text = text if "E" in text else f"{text}E0"
     # A minus sign after another operator might begin a comment.
