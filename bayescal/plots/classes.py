@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ClassDisplay(display.PredictionsDisplay):
-    """A display of probabilities of several exclusive classes; see its subclasses."""
+    """A display of probabilities of several exclusive classes."""
 
     _filled = ("y_true", "y_prob", "classes", "draws")
 
@@ -44,7 +44,7 @@ class ClassDisplay(display.PredictionsDisplay):
         ImportError
             If matplotlib is not installed.
         TypeError
-            If it is no classifier, or has no posterior draws where the display shows them.
+            If it is no classifier, or lacks posterior draws that the display shows.
         ValueError
             If an argument is not as described.
         """
@@ -53,7 +53,7 @@ class ClassDisplay(display.PredictionsDisplay):
 
     @classmethod
     def _read(cls, calibrator: Any, scores: Any, y: Any, prior: Any) -> dict[str, Any]:
-        """Return the arguments of `compute` that come from a calibrator and labels."""
+        """Return the arguments of `compute` from a calibrator and labels."""
         p = answers_of(calibrator, "predict_proba", scores, prior)
         return {"y_true": y, "y_prob": p, "classes": calibrator.classes_}
 
@@ -82,10 +82,9 @@ class ClassReliabilityDisplay(ClassDisplay):
     """
     Reliability of the likeliest class and of each class, a panel for each.
 
-    Points are bins of equal numbers of documents: the mean probability, and the share of documents
-    that have the class. The band, around the diagonal, holds at each point `level` of the shares
-    that calibrated probabilities would give. Each document counts once in each panel. Axes that are
-    given hold the panel of the likeliest class alone.
+    Points are bins of equally many documents: mean probability, and share of documents of the
+    class. The band, around the diagonal, holds at each point `level` of the shares under calibrated
+    probabilities. Axes passed as `ax` hold the panel of the likeliest class alone.
 
     Parameters
     ----------
@@ -133,18 +132,13 @@ class ClassReliabilityDisplay(ClassDisplay):
         y_prob : array-like of shape (n, K)
             Probabilities that sum to 1.
         classes : array-like of shape (K,), optional
-            The classes, in the order of the columns; by default 0 to K - 1.
+            The classes of the columns; by default 0 to K - 1.
         n_bins : int
             Number of bins.
         level : float
             Probability of the band at each point.
         random_state : int, Generator, RandomState or None
             Seeds the band.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         label, p, names = read_class_outcomes(y_true, y_prob, classes)
         right, confidence = top_label(label, p)
@@ -180,7 +174,7 @@ class ClassReliabilityDisplay(ClassDisplay):
         )
 
     def _new_axes(self) -> Axes:
-        """Return the axes of the likeliest class, beside those of the classes."""
+        """Return the axes of the likeliest class; those of the classes follow it."""
         panels = self.data.sizes["curve"]
         columns = min(COLUMNS, panels)
         rows = -(-panels // columns)
@@ -222,17 +216,16 @@ class ClassReliabilityDisplay(ClassDisplay):
 
 
 CELL, LEAST = 0.62, 3.2  # inches of a cell, and of the axes
-MOST_TEXT = 12  # classes whose cells have numbers
-LIGHT = 0.55  # share of the darkest colour from which text is white
+MOST_TEXT = 12  # largest number of classes with numbers in cells
+LIGHT = 0.55  # share of the darkest colour above which text is white
 
 
 class ConfusionDisplay(ClassDisplay):
     """
-    The table of confusions beside what the probabilities expect.
+    The table of confusions beside the numbers that the probabilities predict.
 
-    Rows are likeliest classes, columns own classes. A cell has the number of documents, and below
-    it the interval in which it lies if probabilities and bands are right. A number outside its
-    interval is bold and framed.
+    Rows are likeliest classes, columns own classes. A cell has the number of documents above the
+    interval predicted by probabilities and bands. Numbers outside it are bold and framed.
 
     Parameters
     ----------
@@ -264,19 +257,14 @@ class ConfusionDisplay(ClassDisplay):
         level: float = 0.95,
     ) -> xr.Dataset:
         """
-        Compute both tables; see `bayescal.metrics.class_verdict`.
+        Compute both tables.
 
         Parameters
         ----------
         y_true, y_prob, classes, draws
-            See `bayescal.metrics.class_verdict`.
+            As in `bayescal.metrics.class_verdict`.
         level : float
             Probability of each cell's interval.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         result = class_verdict(y_true, y_prob, classes, draws=draws, level=level)
         names = [str(name) for name in result.classes.tolist()]
@@ -320,7 +308,7 @@ class ConfusionDisplay(ClassDisplay):
         ax.set_ylabel("likeliest class")
 
     def _finish(self, ax: Axes, *, legend: bool) -> None:
-        """Leave the frame of the table; it has no legend."""
+        """Keep the frame of the table, which has no legend."""
 
     def _write(self, ax: Axes, j: int, k: int, dark: bool, outside: bool) -> None:
         cell = self.data.isel(likeliest=j, own=k)

@@ -34,9 +34,9 @@ def default_bins(positive: NDArray[np.bool_]) -> int:
 
 def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, bins: int) -> Floats:
     """
-    Return inner edges between which lies the same share of the two classes, each counted as half.
+    Return inner edges between equal shares of both classes together, each with half the weight.
 
-    Bins of equally many documents would all lie among the negatives where positives are rare.
+    Bins of equally many documents would all lie among the negatives if positives are rare.
     """
     distinct, code = np.unique(score, return_inverse=True)
     share = np.zeros(distinct.size)
@@ -44,7 +44,7 @@ def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, b
         if weight[which].sum() > 0.0:
             share += np.bincount(code[which], weight[which], distinct.size) / weight[which].sum()
     passed = np.cumsum(share) / share.sum()
-    # The gap after the last score at which a share is not passed yet, up to rounding.
+    # The gap after the last score below a share, up to rounding.
     wanted = np.arange(1, bins) / bins
     after = np.unique(np.searchsorted(passed, wanted - 1e-9))
     after = after[after < distinct.size - 1]
@@ -53,7 +53,7 @@ def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, b
 
 
 def _merge_one_sided(edges: Floats, score: Floats, positive: NDArray[np.bool_]) -> Floats:
-    """Leave out the edges between bins that hold one class only, the same."""
+    """Remove edges between bins that hold the same single class."""
     place = np.searchsorted(edges, score)
     holds = np.stack(
         [np.bincount(place[which], minlength=edges.size + 1) > 0 for which in (~positive, positive)]
@@ -124,14 +124,9 @@ def curve_data(
     band : {"pointwise", "simultaneous"}
         A band for each score, or for the whole curve.
     bins : int, optional
-        Number of bins of the documents; by default the more, the more the rarer class has.
+        Number of bins of the documents; by default it grows with the rarer class.
     pos_label : optional
-        The class whose probability to show; by default the positive one.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+        The class of the probability; by default the positive one.
     """
     check_fraction(level=level)
     check_choice("band", band, EQUAL_TAILED)
@@ -159,7 +154,7 @@ def curve_data(
 
 
 def turns(problem: FittedProblem, pos_label: Any) -> bool:
-    """Return whether `pos_label` is the negative class of a problem."""
+    """Return True if `pos_label` is the negative class of a problem."""
     names = problem.labels.tolist()
     if pos_label is None or pos_label == names[1] or str(pos_label) == problem.name:
         return False
@@ -174,7 +169,7 @@ OPPOSITE = ("log_odds", "lower", "upper", "mle", "bin_log_odds", "bin_lower", "b
 
 
 def _turned(data: xr.Dataset) -> xr.Dataset:
-    """Return the same curves and documents for the probability of the other class."""
+    """Return the data for the probability of the other class."""
     out = data.assign({name: -data[name] for name in OPPOSITE if name in data})
     swaps = TURNED | {high: low for low, high in TURNED.items()}
     out = out.rename({name: other for name, other in swaps.items() if name in data})
@@ -187,7 +182,7 @@ BAND_NAMES = {"pointwise": "band", "simultaneous": "band of the whole curve"}
 
 
 class CurveDisplay(display.ProblemDisplay):
-    """Base of the displays of one curve over the scores."""
+    """Base of displays of one curve over the scores."""
 
     compute = staticmethod(curve_data)
     band_: PolyCollection | None
@@ -195,7 +190,7 @@ class CurveDisplay(display.ProblemDisplay):
     mle_line_: Line2D | None
 
     def _draw_curve(self, scale: Callable[[Any], Floats], name: str | None, *, mle: bool) -> None:
-        """Draw the band and the posterior's curve, where they exist, and maximum likelihood."""
+        """Draw the band, the posterior's curve, and maximum likelihood, if they exist."""
         ax, data, (look, band_look) = self.ax_, self.data, self._looks()
         self.band_ = self.line_ = self.mle_line_ = None
         x, own = data["score"].values, f"{name}, " if name else ""
@@ -212,17 +207,13 @@ class CurveDisplay(display.ProblemDisplay):
             (self.mle_line_,) = ax.plot(x, scale(data["mle"].values), label=label, **mle_look)
 
 
-# Ticks of the documents stand beyond 0 and 1, where no curve goes.
-TICK_GAP = 0.05
-# Space beyond the highest and the lowest of curves and points, as a share of their range.
-MARGIN = 0.06
+TICK_GAP = 0.05  # between ticks of documents and the ends, 0 and 1, of probabilities
+MARGIN = 0.06  # beyond curves and points, as a share of their range
 
 
 class ProbabilityDisplay(CurveDisplay):
     """
-    P(+ | score) by the posterior, its band, and by maximum likelihood.
-
-    Make it with `from_estimator`.
+    P(+ | score) of the posterior with its band, and of maximum likelihood.
 
     Parameters
     ----------
@@ -232,9 +223,7 @@ class ProbabilityDisplay(CurveDisplay):
     Attributes
     ----------
     line_, mle_line_ : matplotlib.lines.Line2D or None
-        The curves.
     band_ : matplotlib.collections.PolyCollection or None
-        The band.
     rugs_ : list of matplotlib.lines.Line2D
         Ticks of the negative and of the positive documents.
 
@@ -249,7 +238,7 @@ class ProbabilityDisplay(CurveDisplay):
     'P(1 | score)'
     """
 
-    # Below the ticks of the positives and what they are.
+    # Below the ticks of the positives and their text.
     _corner = (0.0, 0.87)
 
     def _draw(
@@ -263,10 +252,9 @@ class ProbabilityDisplay(CurveDisplay):
         name : str, optional
             Name of the model in the legend.
         mle : bool
-            Whether to draw the maximum-likelihood curve too, unless another display is there.
+            Draw the maximum-likelihood curve, unless there is another display.
         ticks : bool
-            Whether to mark the documents, unless another display is there: positives above the
-            curves, negatives below.
+            Mark positives above and negatives below the curves, unless there is another display.
         """
         self._draw_curve(probability, name, mle=mle)
         self.rugs_ = self._draw_ticks(ax) if ticks and not self.before_ else []
@@ -275,7 +263,7 @@ class ProbabilityDisplay(CurveDisplay):
         ax.set_ylabel(f"P({display.class_name(self.data)} | score)")
 
     def _draw_ticks(self, ax: Axes) -> list[Any]:
-        """Draw ticks with text beside them where the curve is at the other end."""
+        """Draw ticks, with text beside them opposite the curve."""
         score, label = self.data["document_score"].values, self.data["label"].values
         sides = (
             ("negative_class", -TICK_GAP, 0.985, ("right", "bottom")),
@@ -292,13 +280,11 @@ class ProbabilityDisplay(CurveDisplay):
 
 class LogOddsDisplay(CurveDisplay):
     """
-    Log-odds of the positive class by the posterior, its band, maximum likelihood and documents.
+    Log-odds of the positive class: posterior with its band, maximum likelihood, and documents.
 
-    Errors show better in log-odds than in probabilities, which bend to 0 and 1 whatever the curve
-    does. The documents are counted in bins of the score: log((k + 1/2)/(m + 1/2)) of k positives
-    and m negatives, within Jeffreys' interval; of a bin that holds one class only, the bar alone
-    is drawn, from its finite end, which a triangle marks, on without end. Make it with
-    `from_estimator`.
+    Errors are more visible in log-odds than in probabilities. Documents are counted in bins of the
+    score: log((k + 1/2)/(m + 1/2)) of k positives and m negatives, with Jeffreys' interval. Bins of
+    one class have a half-open bar, with a triangle at its finite end.
 
     Parameters
     ----------
@@ -309,13 +295,11 @@ class LogOddsDisplay(CurveDisplay):
     Attributes
     ----------
     line_, mle_line_ : matplotlib.lines.Line2D or None
-        The curves.
     band_ : matplotlib.collections.PolyCollection or None
-        The band.
     bins_ : matplotlib.container.ErrorbarContainer or None
-        The bins that hold documents of both classes.
+        Bins with documents of both classes.
     open_bins_ : list of artists
-        The bins that hold one class only.
+        Bins of one class.
 
     References
     ----------
@@ -344,7 +328,7 @@ class LogOddsDisplay(CurveDisplay):
         name : str, optional
             Name of the model in the legend.
         mle : bool
-            Whether to draw the maximum-likelihood curve too, unless another display is there.
+            Draw the maximum-likelihood curve, unless there is another display.
         """
         self._draw_curve(np.asarray, name, mle=mle)
         ax.axhline(0.0, zorder=0, **display.REFERENCE)

@@ -1,4 +1,4 @@
-"""Regions of the decision for either class, over the score and the ratio of both costs."""
+"""Regions of decisions by score and ratio of costs."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ RATIOS, SCORES = 161, 257
 
 class DecisionDisplay(display.ProblemDisplay):
     """
-    Regions of the score where deciding for the positive class costs less, by the ratio of costs.
+    Regions of the score where deciding for the positive class costs less, by ratio of costs.
 
-    With c = cost of a false positive / cost of a false negative the expected cost is least if the
-    positive class is decided for where P(+ | s) > c/(1 + c), that is where the log-odds exceed
-    log c: on a logarithmic axis the boundary is the curve of the log-odds. The same holds
-    for every posterior draw; the region is plain where at least `level` of them agree and hatched
-    elsewhere. It shows no documents: held-out ones only widen the range of the scores. Make it
-    with `from_estimator`.
+    With c = cost of a false positive / cost of a false negative, deciding for the positive class
+    has the least expected cost if the log-odds exceed log c, so on a logarithmic axis the boundary
+    is the curve of the log-odds. Where less than `level` of the posterior draws agree the region is
+    hatched. Held-out documents only widen the range of the scores.
 
     Parameters
     ----------
     data : xarray.Dataset
-        agreement (cost_ratio, score), the share of posterior draws by which deciding for the
-        positive class costs less; log_odds (score), by the point estimate.
+        agreement (cost_ratio, score), the share of posterior draws with a lower cost for the
+        positive class; log_odds (score) of the point estimate.
 
     Attributes
     ----------
     regions_ : matplotlib.contour.QuadContourSet
         Negative, unsure, positive.
     boundary_ : matplotlib.lines.Line2D
-        The boundary by the point estimate.
+        The boundary of the point estimate.
 
     Examples
     --------
@@ -76,11 +74,6 @@ class DecisionDisplay(display.ProblemDisplay):
             The smallest and the largest ratio shown.
         level : float
             The share of posterior draws that makes a decision sure.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         check_fraction(level=level)
         low, high = cost_ratio

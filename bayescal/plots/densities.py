@@ -1,4 +1,4 @@
-"""The densities of both classes over histograms of their scores (Bennett, figure 4)."""
+"""Densities of both classes over histograms of their scores (Bennett, figure 4)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BINS = 60
-# For the modes' intervals.
-MOST_DRAWS = 1000
-# Factors of the height that is shown: draws of a narrow mode may be much higher than the data.
+MOST_DRAWS = 1000  # for the modes' intervals
+# Height of the axes relative to the data: draws of a narrow mode may be much higher.
 HEADROOM, MOST_OVER = 1.08, 1.6
 
 
@@ -29,24 +28,24 @@ class ClassDensityDisplay(display.ProblemDisplay):
     """
     p(score | class) of both classes, each of area 1, over histograms of the scores.
 
-    The thick line is the posterior predictive density, solid of the positive class and dash-dotted
-    of the negative one; thin lines are posterior draws, the dashed line is maximum likelihood; a
-    tick on the axis marks the posterior median of the mode, a bar its interval. No class prior
-    moves them, so `prior` changes nothing here. Make it with `from_estimator`.
+    The thick line is the posterior predictive density, solid for the positive class and dash-dotted
+    for the negative one; thin lines are posterior draws, the dashed line is maximum likelihood. On
+    the axis, ticks mark posterior medians of the modes and bars their intervals. `prior` has no
+    effect.
 
     Parameters
     ----------
     data : xarray.Dataset
         mle, predictive (klass, score), draws (klass, sample, score), count (klass, bin) with
-        bin_low and bin_high, mode (klass, quantile); densities per unit of score, or of log-odds
-        where the scores are probabilities.
+        bin_low and bin_high, mode (klass, quantile); densities per unit of score (of log-odds for
+        probabilities).
 
     Attributes
     ----------
     lines_, mle_lines_, histograms_, modes_ : list of artists
-        One of either class, negative first.
+        One for each class, negative first.
     draws_ : list of matplotlib.collections.LineCollection
-        The posterior draws of either class.
+        Posterior draws of each class.
 
     References
     ----------
@@ -82,24 +81,23 @@ class ClassDensityDisplay(display.ProblemDisplay):
         Parameters
         ----------
         problem : FittedProblem
-            The problem to draw: its family must have densities. The default combination shows the
-            part that has densities.
+            The problem to draw, of a family with densities; the default combination shows its part
+            with densities.
         grid : array-like, optional
-            Scores at which to evaluate the densities; by default 400 over all scores and a little
-            beyond.
+            Scores; by default 400 over all scores and a little beyond.
         level : float
             Posterior probability of the modes' intervals.
         draws : int
-            How many posterior draws to show.
+            Number of posterior draws shown.
         bins : int, optional
-            Bins of the histograms; by default the more, the more scores there are.
+            Bins of the histograms; by default it grows with the number of scores.
         random_state : int, numpy Generator, RandomState or None
             Chooses the draws.
 
         Raises
         ------
         ValueError
-            If the family has no densities, or an argument is not as described.
+            If the family has no densities.
         """
         check_fraction(level=level)
         check_count("draws", draws)
@@ -118,9 +116,9 @@ class ClassDensityDisplay(display.ProblemDisplay):
         Parameters
         ----------
         mle : bool
-            Whether to draw the maximum-likelihood densities too.
+            Draw the maximum-likelihood densities.
         histogram : bool
-            Whether to draw the histograms.
+            Draw the histograms.
         """
         data = self.data
         self.histograms_: list[Any] = []
@@ -147,7 +145,7 @@ class ClassDensityDisplay(display.ProblemDisplay):
         bins = one[["bin_low", "bin_high", "height"]].dropna("bin")
         if bins.sizes["bin"]:
             edges = np.append(bins["bin_low"].values, bins["bin_high"].values[-1])
-            # Where there is a posterior its line bears the name.
+            # With a posterior its line has the name.
             label = None if "predictive" in one else name
             red, green, blue = display.require("matplotlib.colors").to_rgb(CLASS_COLOURS[k])
             look: display.Look = {
@@ -178,7 +176,7 @@ class ClassDensityDisplay(display.ProblemDisplay):
             self.modes_.append(_draw_mode(ax, one["mode"].values, colour))
 
     def _height(self, *, mle: bool, histogram: bool) -> float:
-        """Return the height of histograms and predictive densities; other curves may pass it."""
+        """Return the height for histograms and predictive densities, with a limit for others."""
         names = ["height"] if histogram and self.data.sizes["bin"] else []
         names.append("predictive" if "predictive" in self.data else "mle")
         top = max(float(self.data[name].max()) for name in names)
@@ -208,7 +206,7 @@ def class_densities(
 
 
 def histograms(problem: FittedProblem, bins: int | None) -> xr.Dataset:
-    """Return histograms of area 1, each class in bins of its own; nan where one has fewer bins."""
+    """Return histograms of area 1, with bins for each class; nan beyond the number of its bins."""
     parts = [_bins_of(*problem.documents.of_class(bool(k)), problem, bins) for k in range(2)]
     most = max(height.size for _, height in parts)
     out = np.full((3, len(KLASS), most), np.nan)

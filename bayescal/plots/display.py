@@ -1,4 +1,4 @@
-"""Bases of all displays, their looks, and the problem of a calibrator that they draw."""
+"""Bases of all displays, their looks, and the problem that they draw."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def require(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as err:
-        # A module missing inside an installed library is another error.
+        # Other modules may be missing inside an installed library.
         library = module.split(".")[0]
         if err.name is None or err.name.split(".")[0] != library:
             raise
@@ -56,7 +56,7 @@ def read_problem(
     prior: Prior | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> FittedProblem:
-    """Return the problem of a fitted calibrator, or one topic, class or label of it."""
+    """Return the problem of a fitted calibrator, or of one topic, class or label."""
     problem = _find(calibrator, topic)
     problem = replace(problem, calibration=problem.calibration.with_prior(prior))
     if (scores is None) != (y is None):
@@ -85,7 +85,7 @@ def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
     problems = problems_of(calibrator)
     names = list(problems)
     if topic not in names and str(topic) in names:
-        topic = str(topic)  # classes go by their names in words, whatever the labels are
+        topic = str(topic)  # problems of classes are named by text, whatever the labels are
     if not problems.by_topic:
         if topic is not None:
             raise ValueError(
@@ -99,7 +99,7 @@ def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
     return problems[topic]
 
 
-# Keyword arguments of an artist. All looks are distinct without colour too.
+# Keyword arguments of an artist. Looks differ without colour too.
 Look = dict[str, Any]
 
 POSTERIOR: Look = {"color": POSTERIOR_COLOUR, "linestyle": "-", "linewidth": 1.8}
@@ -114,7 +114,7 @@ DATA: Look = {
 }
 REFERENCE: Look = {"color": FAINT_COLOUR, "linestyle": ":", "linewidth": 1.0}
 
-# Lines beside each other: colour, marker and dashes all tell them apart.
+# Adjacent lines, which differ in colour, marker and dashes.
 MANY_LINES: tuple[Look, ...] = tuple(
     {
         "color": OKABE_ITO[name],
@@ -140,21 +140,20 @@ CLASS_EDGES = (0.0, 0.9)
 
 SIZE = (5.2, 3.7)
 DPI = 200  # of figures saved as pixels
-# Beyond so many points a vector file keeps them as pixels, and they grow faint.
-MANY = 500
+MANY = 500  # points; more are rasterised in vector files, and fainter
 
 
 def finish(ax: Axes, *, legend: str | None, corner: tuple[float, float] | None = None) -> None:
-    """Remove the upper and right spines and put a legend into a corner."""
+    """Remove the upper and right spines, and add a legend in a corner."""
     ax.spines[["top", "right"]].set_visible(False)
     if legend is not None:
-        # Translucent, so that curves behind the legend remain visible.
+        # Translucent, to keep curves behind the legend visible.
         paper: Look = {"framealpha": 0.8, "edgecolor": "none", "borderpad": 0.2}
         ax.legend(loc=legend, bbox_to_anchor=corner, fontsize="small", handlelength=2.6, **paper)
 
 
 def label_scores(ax: Axes, data: xr.Dataset, *, widen: bool = False) -> None:
-    """Label the axis of the scores in their own units and end it where the curves end."""
+    """Label the axis of the scores in their own units, and end it at the curves' ends."""
     if data.attrs["scores_are"] == "probabilities":
         ax.set_xscale("logit")
         ax.xaxis.set_major_formatter("{x:.4g}")
@@ -167,12 +166,12 @@ def label_scores(ax: Axes, data: xr.Dataset, *, widen: bool = False) -> None:
 
 
 def class_name(data: xr.Dataset | FittedProblem) -> str:
-    """Return the event of P(+): the topic, or else the positive class."""
+    """Return the event of P(+): the topic, otherwise the positive class."""
     return str(data.attrs.get("topic", data.attrs["positive_class"]))
 
 
 def rug(ax: Axes, scores: Any, height: float) -> Any:
-    """Mark scores by ticks at a height; the more there are, the fainter."""
+    """Mark scores by ticks at a height, fainter for many."""
     alpha = min(1.0, max(0.08, (MANY / max(len(scores), 1)) ** 0.5))
     (artist,) = ax.plot(
         scores,
@@ -189,7 +188,7 @@ def rug(ax: Axes, scores: Any, height: float) -> Any:
 
 
 def note(ax: Axes, text: str, position: tuple[float, float], align: tuple[str, str]) -> Any:
-    """Write small text at a share of the axes' width and a value of their height."""
+    """Write small text at a share of the axes' width and a value on their vertical axis."""
     horizontal, vertical = align
     shift = 5.0 if vertical == "bottom" else -5.0
     return ax.annotate(
@@ -206,7 +205,7 @@ def note(ax: Axes, text: str, position: tuple[float, float], align: tuple[str, s
 
 
 def with_reach(inner: Floats, outer: Floats, margin: float) -> tuple[float, float]:
-    """Return the range of curves, extended by their bands by as much at most, with a margin."""
+    """Return the range of curves, at most doubled for their bands on each side, with a margin."""
     low, high = inner.min(), inner.max()
     reach = (high - low) or 1.0
     low = max(outer.min(initial=low), low - reach)
@@ -217,38 +216,38 @@ def with_reach(inner: Floats, outer: Floats, margin: float) -> tuple[float, floa
 
 class Display:
     """
-    A plot and what it shows, after scikit-learn's displays.
+    A plot and its data, after scikit-learn's displays.
+
+    Make it with one of its constructors `from_...`. Plot several models in one picture with
+    ``ax=display.ax_``; each has its own look. Methods raise ValueError if an argument is not as
+    described.
 
     Parameters
     ----------
     data : xarray.Dataset
-        All that is drawn, as `compute` returns it.
+        The result of `compute`. A copy read by xarray from a file makes the same display.
 
     Attributes
     ----------
     data : xarray.Dataset
-        The numbers shown. Written with `to_netcdf` and read again, they make the same display.
-    ax_ : matplotlib.axes.Axes
-        Once plotted.
-    figure_ : matplotlib.figure.Figure
+        The numbers shown.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
         Once plotted.
 
     Notes
     -----
-    Curves of several models go into one picture by `ax=display.ax_`: each has a look of its own.
-
-    A display writes two functions: `compute` returns the numbers as a Dataset, `_draw` draws them.
-    `plot` and the constructors `from_...` take the keyword arguments of both.
+    Subclasses define `compute`, which returns the numbers as a Dataset, and `_draw`. `plot` and the
+    constructors take the keyword arguments of both.
     """
 
     compute: ClassVar[Callable[..., xr.Dataset]]
     ax_: Axes
     figure_: Figure
     before_: list[Any]
-    # The corner of the legend, and a point of the axes that it touches in place of their corner.
+    # The corner of the legend, and the point of the axes where it touches.
     _legend: str = "upper left"
     _corner: tuple[float, float] | None = None
-    # Arguments of `compute` that `from_estimator` finds itself.
+    # Arguments of `compute` that `from_estimator` computes.
     _filled: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
@@ -281,10 +280,9 @@ class Display:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure. In axes of another display of this
-            kind, for one picture of several models, the curve has another look.
+            Where to draw, also into another display of this kind; by default axes of a new figure.
         legend : bool
-            Whether to draw a legend.
+            Draw a legend.
         """
         defaults = inspect.signature(self._draw).parameters
         flags = [name for name in options if isinstance(defaults[name].default, bool)]
@@ -304,23 +302,23 @@ class Display:
         return axes
 
     def _draw(self, ax: Axes) -> None:
-        """Draw the data into axes; keyword arguments become options of `plot`."""
+        """Draw the data; keyword arguments become options of `plot`."""
         raise NotImplementedError
 
     def _finish(self, ax: Axes, *, legend: bool) -> None:
-        """Remove the upper and right spines and draw the legend."""
+        """Remove the upper and right spines, and draw the legend."""
         finish(ax, legend=self._legend if legend else None, corner=self._corner)
 
     def save(self, path: str | Path, **options: Any) -> Path:
         """
-        Write the figure to a file, whole or not at all; the name's ending chooses the format.
+        Write the figure to a file, in the format of the name's ending.
 
         Parameters
         ----------
         path : str or Path
-            Such as figure.pdf, figure.png.
+            Such as figure.pdf or figure.png.
         **options
-            Further arguments of matplotlib's `Figure.savefig`, such as dpi, by default 200.
+            Options of matplotlib's `Figure.savefig`, such as dpi, by default 200.
 
         Raises
         ------
@@ -338,12 +336,12 @@ class Display:
         return Path(path)
 
     def _begin(self, ax: Axes | None, **flags: bool) -> Axes:
-        """Return the axes to draw on, new ones if there are none, after checking the flags."""
+        """Check the flags, and return the axes to draw on, of a new figure if there are none."""
         check_flag(**flags)
         self.ax_ = self._new_axes() if ax is None else ax
         figure: Any = self.ax_.figure
         self.figure_ = figure
-        # Displays of the same kind in these axes before: the next one has another look.
+        # Later displays of the same kind in these axes have another look.
         drawn = vars(self.ax_).setdefault("_bayescal_drawn", [])
         self.before_ = [each for each in drawn if type(each) is type(self)]
         drawn.append(self)
@@ -351,20 +349,20 @@ class Display:
 
     @property
     def _level(self) -> str:
-        """Return the probability of intervals and bands in words."""
+        """Return the probability of intervals and bands as text."""
         return f"{100 * self.data.attrs['level']:g} %"
 
     def _looks(self) -> tuple[Look, Look]:
-        """Return the looks of the line and of its band, others than those drawn before."""
+        """Return the looks of the line and of its band, unlike those drawn before."""
         if not self.before_:
             return POSTERIOR, BAND
-        # The second of these looks has the colour of maximum likelihood.
+        # The second of these looks has maximum likelihood's colour.
         look = MANY_LINES[2:][(len(self.before_) - 1) % len(MANY_LINES[2:])]
         return look | {"marker": None}, BAND | {"color": look["color"], "alpha": 0.15}
 
 
 class EstimatorDisplay(Display):
-    """A display of a fitted estimator; see its subclasses."""
+    """A display of a fitted estimator."""
 
     @classmethod
     def from_estimator(cls, *given: Any, **options: Any) -> Self:
@@ -387,7 +385,7 @@ class EstimatorDisplay(Display):
 
 
 class PredictionsDisplay(Display):
-    """A display of labels and predictions; see its subclasses."""
+    """A display of labels and predictions."""
 
     @classmethod
     def from_predictions(cls, *given: Any, **options: Any) -> Self:
@@ -410,7 +408,7 @@ class PredictionsDisplay(Display):
 
 
 class ProblemDisplay(Display):
-    """A display of a problem of a fitted calibrator; see its subclasses."""
+    """A display of a problem of a fitted calibrator."""
 
     _filled = ("problem",)
 
@@ -434,10 +432,10 @@ class ProblemDisplay(Display):
         calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted.
         scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep; of a classifier X and y.
+            Held-out documents (of a classifier X and y) to show instead of the fitted ones, which a
+            TopicCalibrator does not store.
         topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator, or the class or label.
+            The topic of a TopicCalibrator, or the class or label.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`; documents are shown unchanged.
         ax : matplotlib.axes.Axes, optional

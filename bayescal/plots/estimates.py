@@ -1,4 +1,4 @@
-"""Maximum likelihood and posterior by document, and the curves of several fits."""
+"""Maximum likelihood and posterior of each document, and the curves of several fits."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 SIZE = (4.4, 4.2)
-# Log-odds of 10^-4 and of its complement: what the axes reach at most.
-FARTHEST = 9.21
+FARTHEST = 9.21  # log-odds of 10^-4 and of its complement, the farthest ends of the axes
 MARKERS = ("s", "o")
 TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
-# Beyond this reach every other tick is enough.
-WIDE = 6.0
+WIDE = 6.0  # reach of the axes from which every other tick is enough
 
 
 class ComparisonDisplay(display.ProblemDisplay):
     """
-    P(+ | score) by the posterior, with its interval, against P(+ | score) by maximum likelihood.
+    P(+ | score) of the posterior, with its interval, against P(+ | score) of maximum likelihood.
 
-    A point a document, on axes of log-odds, labelled in probability. On the diagonal both say the
-    same; where an interval does not reach it, maximum likelihood claims what the data do not
-    support. Points beyond the axes stand at their edge. Make it with `from_estimator`.
+    Each point is a document, on axes of log-odds with labels in probability. Intervals that miss
+    the diagonal show where maximum likelihood is more certain than the data support. Points beyond
+    the axes are drawn at their edge.
 
     Parameters
     ----------
@@ -44,7 +42,7 @@ class ComparisonDisplay(display.ProblemDisplay):
     Attributes
     ----------
     points_ : list of matplotlib.lines.Line2D
-        The marks of the negative and of the positive documents.
+        Marks of the negative and of the positive documents.
     intervals_ : list of matplotlib.collections.LineCollection
         Their intervals.
     diagonal_ : matplotlib.lines.AxLine
@@ -63,21 +61,21 @@ class ComparisonDisplay(display.ProblemDisplay):
     @staticmethod
     def compute(problem: FittedProblem, *, level: float = 0.9, most: int = 120) -> xr.Dataset:
         """
-        Compute both answers at the documents.
+        Compute both estimates at the documents.
 
         Parameters
         ----------
         problem : FittedProblem
-            The problem to draw: with a posterior and documents.
+            The problem to draw, with a posterior and documents.
         level : float
             Posterior probability of the intervals.
         most : int
-            Points of a class: of more documents, so many are taken at even ranks of the score.
+            Most points of a class, at even ranks of the score.
 
         Raises
         ------
         ValueError
-            If there is no posterior, no document, or an argument is not as described.
+            If there is no posterior or no document.
         """
         check_fraction(level=level)
         check_count("most", most)
@@ -119,7 +117,7 @@ class ComparisonDisplay(display.ProblemDisplay):
                 np.clip(some[each].values, -reach, reach)
                 for each in ("mle", "log_odds", "lower", "upper")
             )
-            # A mean over draws may lie outside of the interval, where a few draws are most of it.
+            # The mean may lie outside the interval, if few draws dominate it.
             colour = CLASS_COLOURS[k]
             self.intervals_.append(ax.vlines(x, lower, upper, color=colour, linewidth=0.8))
             self.points_ += ax.plot(
@@ -154,7 +152,7 @@ class ComparisonDisplay(display.ProblemDisplay):
 
 
 def _thinned(documents: Documents, most: int) -> tuple[Any, Any]:
-    """Return scores and labels of at most so many documents of each class, at even ranks."""
+    """Return scores and labels of at most `most` documents of each class, at even ranks."""
     kept = []
     for positive in (False, True):
         index = np.flatnonzero((documents.positive == positive) & (documents.weight > 0.0))
@@ -170,15 +168,14 @@ MARGIN = 0.06
 
 class EstimatesDisplay(display.Display):
     """
-    Log-odds of the positive class by several fits, with the band of each that has a posterior.
+    Log-odds of the positive class by several fits, with their bands.
 
-    The picture beside the table of `bayescal.calibrators.compare_estimates`, of the same fits.
-    Make it with `from_estimators`.
+    It shows the fits of the table of `bayescal.calibrators.compare_estimates`.
 
     Parameters
     ----------
     data : xarray.Dataset
-        log_odds, lower, upper (fit, score), natural logarithms; nan where there is no posterior.
+        log_odds, lower, upper (fit, score), natural logarithms; nan without a posterior.
 
     Attributes
     ----------
@@ -248,8 +245,7 @@ class EstimatesDisplay(display.Display):
         Raises
         ------
         ValueError
-            If there is no fit, they differ in classes or kinds of scores, or an argument is not as
-            described.
+            If there is no fit, or they differ in classes or kinds of scores.
         """
         check_fraction(level=level)
         if not problems:

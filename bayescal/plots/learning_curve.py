@@ -1,4 +1,4 @@
-"""Learning curves: how good calibrators are, by the number of positive documents they saw."""
+"""Learning curves: loss of calibrators by the number of positive documents fitted."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEFAULT_SIZES = (3, 5, 10, 20, 50, 100)
-ERRORS = 2.0  # standard errors that bars reach
-# Colours have the same meaning as in the other plots.
+ERRORS = 2.0  # standard errors in a bar
 COLOURS = {"posterior": {"color": POSTERIOR_COLOUR}, "maximum likelihood": {"color": MLE_COLOUR}}
 
 
@@ -29,9 +28,8 @@ class LearningCurveDisplay(display.EstimatorDisplay):
     """
     Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
 
-    The loss is in bits per document, and bars are two standard errors of the mean. All calibrators
-    are fitted to the same subsets. Make it with `from_estimator`, which fits each calibrator
-    sizes x repeats times.
+    The loss is in bits per document; bars are two standard errors of the mean. `from_estimator`
+    fits each calibrator sizes x repeats times, all to the same subsets.
 
     Parameters
     ----------
@@ -81,29 +79,24 @@ class LearningCurveDisplay(display.EstimatorDisplay):
         Parameters
         ----------
         calibrators : ScoreCalibrator or mapping of str to ScoreCalibrator
-            Calibrators to compare, several by their names in the legend. Clones of them are fitted.
+            Calibrators to compare, by names for the legend; clones are fitted.
         scores, y : array-like of shape (n,)
             Scores and labels of the documents to draw subsets from.
         test : tuple of array-like, optional
-            Scores and labels to test on; by default a random half of each class, which no subset
-            has documents of.
+            Scores and labels to test on; by default a random half of each class, which is left out
+            of all subsets.
         sizes : sequence of int, optional
-            Numbers of positives in the subsets; negatives come in proportion, at least one. By
-            default from 3 to 100, as far as there are so many.
+            Numbers of positives in the subsets, with negatives in proportion, at least one; by
+            default from 3 to 100, up to the number of positives.
         repeats : int
             Number of subsets of each size.
         random_state : int, numpy Generator, RandomState or None
             Chooses the subsets.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or a size exceeds the positives there are.
         """
         validation.check_count("repeats", repeats)
         named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
         rng, values = validation.generator(random_state), validation.as_scores(scores)
-        # Other objects with fit and predict_proba may mean something else by that name.
+        # The name may mean something else in other objects with fit and predict_proba.
         asked = [each.positive for each in named.values() if _has_positive(each)]
         asked = [label for label in asked if label is not None]
         classes, positive = validation.encode_labels(y, positive=asked[0] if asked else None)
@@ -126,7 +119,7 @@ class LearningCurveDisplay(display.EstimatorDisplay):
             for r in range(repeats):
                 index = _subset(positive, size, rng)
                 for c, calibrator in enumerate(named.values()):
-                    # Warnings about the scores concern the user's documents, not random subsets.
+                    # Such warnings concern the user's documents, not random subsets.
                     with without_scores_warnings():
                         fit = _of(calibrator).fit(values[index], positive[index])
                     loss = losses(fit.decision_function(tested[0]), tested[1])
@@ -162,18 +155,18 @@ class LearningCurveDisplay(display.EstimatorDisplay):
 
 
 def _of(calibrator: Any) -> Any:
-    """Return an unfitted copy for labels that are true of the positive class."""
+    """Return an unfitted copy, for labels that are True for the positive class."""
     copy = clone(calibrator)
     return copy.set_params(positive=None) if _has_positive(copy) else copy
 
 
 def _has_positive(calibrator: Any) -> bool:
-    """Return whether a calibrator is one of ours, with a parameter `positive`."""
+    """Return True for a calibrator of this package with a parameter `positive`."""
     return hasattr(calibrator, "fitted_problems") and hasattr(calibrator, "positive")
 
 
 def _half(positive: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return a mask of half of either class, the larger half."""
+    """Return a mask of half of each class, the larger half."""
     mask = np.zeros(positive.size, dtype=bool)
     for which in (positive, ~positive):
         index = np.flatnonzero(which)
@@ -198,7 +191,7 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> tuple[int, ...]:
 
 
 def _subset(positive: NDArray[np.bool_], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the indices of `size` positives and of negatives in proportion."""
+    """Return indices of `size` positives, and of negatives in proportion."""
     ups, downs = np.flatnonzero(positive), np.flatnonzero(~positive)
     others = max(1, round(size * downs.size / ups.size))
     return np.concatenate(

@@ -1,4 +1,4 @@
-"""Likelihood ratios: against scores, and pictures of their validation."""
+"""Likelihood ratios by score, and plots of their validation."""
 
 from __future__ import annotations
 
@@ -27,22 +27,18 @@ BOUND_NAMES = {"elub": "ELUB", "invariance": "invariance bounds"}
 
 class LikelihoodRatioDisplay(display.Display):
     """
-    log10 LR against the score, with its band, bounds, and ticks of the comparisons fitted.
-
-    Make it with `from_estimator`.
+    log10 LR by score, with its band, bounds, and ticks of the comparisons fitted.
 
     Parameters
     ----------
     data : xarray.Dataset
         log10_lr, lower, upper (score); document_score, label (document); elub, invariance (end) if
-        the calibrator keeps the comparisons fitted.
+        the calibrator stores the comparisons fitted.
 
     Attributes
     ----------
     line_ : matplotlib.lines.Line2D
-        log10 LR.
     band_ : matplotlib.collections.PolyCollection or None
-        Its band.
     bounds_ : list of matplotlib.lines.Line2D
         Bounds of LRs.
     rugs_ : list of matplotlib.lines.Line2D
@@ -90,12 +86,12 @@ class LikelihoodRatioDisplay(display.Display):
         problem: FittedProblem, *, grid: ArrayLike | None = None, level: float = 0.9
     ) -> xr.Dataset:
         """
-        Compute what is drawn.
+        Compute the curve, its band and the bounds.
 
         Parameters
         ----------
         problem : FittedProblem
-            One of `fitted_problems`.
+            The problem to draw.
         grid : array-like, optional
             Scores; by default over all scores fitted, and a little beyond.
         level : float
@@ -128,9 +124,9 @@ class LikelihoodRatioDisplay(display.Display):
         Parameters
         ----------
         bounds : bool
-            Whether to draw the bounds of the comparisons fitted, which are not applied.
+            Draw the bounds of the comparisons fitted, which are not applied.
         ticks : bool
-            Whether to mark the comparisons fitted.
+            Mark the comparisons fitted.
         """
         data = self.data
         look, band_look = self._looks()
@@ -168,14 +164,12 @@ class LikelihoodRatioDisplay(display.Display):
 
 
 LOG10_LR = r"$\log_{10}$ LR"
-EDGE = 0.06  # of the axis, beyond which infinite values are drawn
+EDGE = 0.06  # of the axis, beyond finite values, for infinite ones
 
 
 class TippettDisplay(display.PredictionsDisplay):
     """
     Tippett plot: shares of LRs beyond each value, by class, with bands by source.
-
-    Make it with `from_predictions`.
 
     Parameters
     ----------
@@ -185,9 +179,8 @@ class TippettDisplay(display.PredictionsDisplay):
     Attributes
     ----------
     lines_ : list of matplotlib.lines.Line2D
-        The curve of the negatives and that of the positives.
+        The curves of the negatives and of the positives.
     bands_ : list of matplotlib.collections.PolyCollection
-        Their bands.
 
     Examples
     --------
@@ -215,21 +208,16 @@ class TippettDisplay(display.PredictionsDisplay):
         Parameters
         ----------
         y_true, log10_lr
-            See `bayescal.likelihood_ratio.cllr`.
+            As in `bayescal.likelihood_ratio.cllr`.
         sources : tuple of two array-likes, optional
             The sources of the two items of each comparison, which widen the bands.
         kind : {1, 2}
-            1 draws shares of larger LRs for both classes; 2, for positives, that of smaller ones:
-            then both curves show misleading LRs.
+            1 shows shares of larger LRs for both classes; 2 shows those of smaller LRs for
+            positives, so that both curves show misleading LRs.
         level : float
             Probability of the band at each value.
         random_state : int, numpy Generator, RandomState or None
-            Deals more than 200 sources to groups; see `bayescal.likelihood_ratio.validate`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+            Assigns more than 200 sources to groups; see `bayescal.likelihood_ratio.validate`.
         """
         compared = read_comparisons(y_true, log10_lr)
         return curves.tippett(compared, sources, kind=kind, level=level, rng=random_state)
@@ -255,8 +243,6 @@ class TippettDisplay(display.PredictionsDisplay):
 class PavDisplay(display.PredictionsDisplay):
     """
     LRs after isotonic regression (PAV) against stated LRs; infinite ones at the edges.
-
-    Make it with `from_predictions`.
 
     Parameters
     ----------
@@ -290,7 +276,7 @@ class PavDisplay(display.PredictionsDisplay):
         Parameters
         ----------
         y_true, log10_lr
-            See `bayescal.likelihood_ratio.cllr`.
+            As in `bayescal.likelihood_ratio.cllr`.
         """
         return curves.pav(read_comparisons(y_true, log10_lr))
 
@@ -332,8 +318,6 @@ class CrossEntropyDisplay(display.PredictionsDisplay):
     """
     Empirical cross-entropy by prior odds: of stated LRs, after PAV, and of LR = 1.
 
-    Make it with `from_predictions`.
-
     Parameters
     ----------
     data : xarray.Dataset
@@ -364,7 +348,7 @@ class CrossEntropyDisplay(display.PredictionsDisplay):
         Parameters
         ----------
         y_true, log10_lr
-            See `bayescal.likelihood_ratio.cllr`.
+            As in `bayescal.likelihood_ratio.cllr`.
         log10_prior_odds : array-like
             Base-10 logarithms of prior odds; by default from -3 to 3.
         """
@@ -393,8 +377,6 @@ class CrossEntropyDisplay(display.PredictionsDisplay):
 class ConsistencyDisplay(display.PredictionsDisplay):
     """
     Observed against stated log10 LRs in bins, with intervals by source.
-
-    Make it with `from_predictions`.
 
     Parameters
     ----------
@@ -432,7 +414,7 @@ class ConsistencyDisplay(display.PredictionsDisplay):
         Parameters
         ----------
         y_true, log10_lr
-            See `bayescal.likelihood_ratio.cllr`.
+            As in `bayescal.likelihood_ratio.cllr`.
         sources : tuple of two array-likes, optional
             The sources of the two items of each comparison, which widen the intervals.
         bins : int, optional
@@ -440,12 +422,7 @@ class ConsistencyDisplay(display.PredictionsDisplay):
         level : float
             Probability of the intervals.
         random_state : int, numpy Generator, RandomState or None
-            Seeds the draws behind intervals.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+            Seeds the draws of the intervals.
         """
         compared = read_comparisons(y_true, log10_lr)
         return curves.consistency(compared, sources, bins=bins, level=level, rng=random_state)

@@ -1,4 +1,4 @@
-"""Displays of probabilities in use: of an audit, and of a drift monitor."""
+"""Displays of audits and of drift monitors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bayescal.plots import display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-EDGE = 0.03  # of the height: ticks of outcomes at the top and at the bottom
+EDGE = 0.03  # of the height, for ticks of outcomes at the top and at the bottom
 MOST_TICKS = 400  # of each class
 SITE_HEIGHT = 0.32  # inches
 
 
 class AuditDisplay(display.Display):
-    """A display of an `Audit`; see its subclasses."""
+    """A display of an `Audit`."""
 
     @classmethod
     def from_audit(cls, audit: Any, **options: Any) -> Self:
@@ -30,14 +30,14 @@ class AuditDisplay(display.Display):
         Parameters
         ----------
         audit : Audit
-            What `bayescal.monitoring.audit` returns.
+            The result of `bayescal.monitoring.audit`.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         ValueError
-            If it is no audit, or an audit without what is to be shown.
+            If it is no audit, or lacks the numbers of the display.
         """
         if not hasattr(audit, "model_probability"):
             raise ValueError(
@@ -51,18 +51,17 @@ class CalibrationCurveDisplay(AuditDisplay):
     """
     True probability by given probability, with a pointwise and a simultaneous band.
 
-    Ticks at the top are positives, at the bottom negatives. Make it with `from_audit`.
+    Ticks are positives at the top, negatives at the bottom.
 
     Parameters
     ----------
     data : xarray.Dataset
-        mean (probability), lower and upper (kind, probability); positive and negative hold given
-        probabilities of outcomes of each class.
+        mean (probability), lower and upper (kind, probability); positive and negative are the given
+        probabilities for each outcome.
 
     Attributes
     ----------
     line_ : matplotlib.lines.Line2D
-        The curve.
     bands_ : list of matplotlib.collections.PolyCollection
         The simultaneous and the pointwise band.
 
@@ -82,7 +81,7 @@ class CalibrationCurveDisplay(AuditDisplay):
 
     @staticmethod
     def compute(audit: Any) -> xr.Dataset:
-        """Return the numbers shown of an `Audit`."""
+        """Return the numbers of an `Audit`."""
         p, truth = audit.outcomes.p, audit.outcomes.truth
         ticks = {name: np.sort(p[truth == side]) for name, side in _CLASSES}
         kept = {
@@ -119,9 +118,9 @@ _CLASSES = (("positive", True), ("negative", False))
 
 class NetBenefitDisplay(AuditDisplay):
     """
-    Net benefit by threshold: deciding by given and by recalibrated probabilities, and for all.
+    Net benefit by threshold of given and of recalibrated probabilities, and of treating all.
 
-    Treating nobody has net benefit 0. Make it with `from_audit`.
+    Treating nobody has net benefit 0.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ class NetBenefitDisplay(AuditDisplay):
     band_ : matplotlib.collections.PolyCollection
         The band of the given probabilities.
     asked_ : matplotlib.lines.Line2D or None
-        The threshold that was asked for.
+        The threshold of the audit.
 
     Examples
     --------
@@ -154,7 +153,7 @@ class NetBenefitDisplay(AuditDisplay):
 
     @staticmethod
     def compute(audit: Any) -> xr.Dataset:
-        """Return the numbers shown of an `Audit`."""
+        """Return the numbers of an `Audit`."""
         shown: xr.Dataset = audit.net_benefit
         return shown
 
@@ -184,8 +183,6 @@ class ModelProbabilityDisplay(AuditDisplay):
     """
     Probabilities of the four explanations, before and after the outcomes.
 
-    Make it with `from_audit`.
-
     Parameters
     ----------
     data : xarray.Dataset
@@ -194,7 +191,7 @@ class ModelProbabilityDisplay(AuditDisplay):
     Attributes
     ----------
     bars_ : matplotlib.container.BarContainer
-        One bar for each explanation.
+        A bar for each explanation.
 
     Examples
     --------
@@ -211,7 +208,7 @@ class ModelProbabilityDisplay(AuditDisplay):
 
     @staticmethod
     def compute(audit: Any) -> xr.Dataset:
-        """Return the numbers shown of an `Audit`."""
+        """Return the numbers of an `Audit`."""
         names = list(audit.model_probability)
         values = list(audit.model_probability.values())
         prior = [PRIOR[name] for name in names]
@@ -242,9 +239,7 @@ _WORDS = {"as is": "right\nas is", "slope": "shift\nand slope", "full": "bent"}
 
 class SitesDisplay(AuditDisplay):
     """
-    Shift of the log-odds at each site and at a new one, with intervals.
-
-    Make it with `from_audit`, from an audit with sites.
+    Shift of the log-odds at each site and at a new one, with intervals; for audits with sites.
 
     Parameters
     ----------
@@ -253,10 +248,8 @@ class SitesDisplay(AuditDisplay):
 
     Attributes
     ----------
-    points_ : matplotlib.container.ErrorbarContainer
-        The sites.
-    new_ : matplotlib.container.ErrorbarContainer
-        A new site.
+    points_, new_ : matplotlib.container.ErrorbarContainer
+        The sites, and a new site.
 
     Examples
     --------
@@ -273,7 +266,7 @@ class SitesDisplay(AuditDisplay):
 
     @staticmethod
     def compute(audit: Any) -> xr.Dataset:
-        """Return the numbers shown of an `Audit`."""
+        """Return the numbers of an `Audit`."""
         if audit.sites is None:
             raise ValueError("audit has no sites: pass sites= to bayescal.monitoring.audit.")
         shown: xr.Dataset = audit.sites
@@ -289,7 +282,7 @@ class SitesDisplay(AuditDisplay):
         Parameters
         ----------
         number : {"shift", "slope"}
-            What to show.
+            The number to show.
         """
         own = self.data.sel(number=number)
         names = [str(name) for name in self.data["site"].values]
@@ -318,24 +311,22 @@ class DriftDisplay(display.EstimatorDisplay):
     """
     Evidence of each kind of change after every document, beside the limit of the alarm.
 
-    Make it with `from_estimator`.
-
     Parameters
     ----------
     data : xarray.Dataset
-        log_bayes_factor (change, document), natural logarithms; in its attributes the limit, and
-        after an alarm its document and the estimated change.
+        log_bayes_factor (change, document), natural logarithms; attributes are the limit and, after
+        an alarm, its document and the estimated change.
 
     Attributes
     ----------
     lines_ : list of matplotlib.lines.Line2D
-        One for each kind of change.
+        A line for each kind of change.
     limit_ : matplotlib.lines.Line2D
-        Limit that the evidence of any change must reach for an alarm.
+        The limit of the alarm for the evidence of any change.
     alarm_ : matplotlib.lines.Line2D or None
         The document of the alarm.
     since_ : matplotlib.patches.Rectangle or None
-        Two standard deviations on either side of the first document after the change.
+        The first document after the change, plus and minus two standard deviations.
 
     Examples
     --------
@@ -362,11 +353,6 @@ class DriftDisplay(display.EstimatorDisplay):
         ----------
         monitor : DriftMonitor
             After at least one document.
-
-        Raises
-        ------
-        ValueError
-            If it is no monitor, or has seen no document.
         """
         if not hasattr(monitor, "bayes_factors_"):
             raise ValueError(

@@ -1,7 +1,7 @@
-"""Standard pictures of a posterior, by arviz-plots: chains, ranks, pairs, simulated calibration.
+"""Standard plots of a posterior by arviz-plots: chains, ranks, pairs, simulated calibration.
 
-Each function hands over the posterior and all further arguments to the function of the same name
-in arviz_plots, and returns its PlotCollection (or PlotMatrix), whose `savefig` writes a file.
+Each function passes the posterior and all arguments to the function of the same name in
+arviz_plots, and returns its PlotCollection (or PlotMatrix), whose `savefig` writes a file.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ SAMPLE = ("chain", "draw")
 
 
 def plot_trace(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
-    """Plot the draws of each parameter in their order, by chain; see `arviz_plots.plot_trace`."""
+    """Plot each parameter's draws in order, by chain; see `arviz_plots.plot_trace`."""
     return _plot("plot_trace", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
 def plot_rank(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
-    """Plot the ranks of each chain's draws, whose curves stay within the band where chains mix."""
+    """Plot the ranks of each chain's draws; curves of mixed chains stay within the band."""
     return _plot("plot_rank", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
 def plot_pair(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
-    """Plot the draws of every two parameters against each other; see `arviz_plots.plot_pair`."""
+    """Plot the draws of pairs of parameters; see `arviz_plots.plot_pair`."""
     return _plot("plot_pair", calibrator, var_names, options)
 
 
@@ -39,18 +39,16 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
     """
     Plot the ranks of true parameters among posterior draws, of simulation-based calibration.
 
-    Each panel shows the distribution function of a quantity's ranks less that of uniform ones. If
-    the engine draws from the right posterior it stays within the simultaneous band, with the
-    band's probability. Ranks are spread at random within their cells of width 1/(draws + 1), always
-    in the same way, for they are tested as a continuous quantity.
+    Each panel shows the distribution function of a quantity's ranks less a uniform one. If the
+    engine is right it stays within the simultaneous band, with the band's probability. Ranks are
+    spread at random within cells of width 1/(draws + 1), always in the same way.
     """
     shares, rng = {}, np.random.default_rng(0)
     for name, each in ranks.items():
         values = np.asarray(each)
         if values.size == 0 or values.min() < 0 or values.max() > draws:
             raise ValueError(f"ranks of {name!r} must be from 0 to {draws}, at least one.")
-        # Anywhere in its cell: arviz-plots tests for a continuous distribution, and takes ranks
-        # that are alike for a deviation from it.
+        # arviz-plots tests for a continuous distribution, from which ties would deviate.
         shares[name] = (SAMPLE, ((values + rng.random(values.size)) / (draws + 1.0))[None])
     if not shares:
         raise ValueError("ranks must hold at least one quantity, got none.")

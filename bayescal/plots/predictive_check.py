@@ -19,20 +19,19 @@ if TYPE_CHECKING:
 
 LABELS, SCORES = "labels", "scores"
 Replicates = tuple[Floats, tuple[str, ...], Floats, Floats]
-# Scores at which a draw's curve is evaluated; between them it is all but straight.
+# Scores for a draw's curve, which is almost straight between them.
 NODES = 1000
 CURVES = ("observed", "lower", "upper")
 
 
 class PredictiveCheckDisplay(display.ProblemDisplay):
     """
-    A cumulative curve of the documents over the same curve of replicates drawn from the posterior.
+    A cumulative curve of the documents over the curves of replicates drawn from the posterior.
 
-    check="labels" keeps the scores and draws labels: the number of positives among the documents
-    of at least each score. check="scores" draws as many scores of each class as there are: the
-    share of the class's scores up to each. A curve that leaves the band shows what the model gets
-    wrong; a band over documents that were fitted is on the generous side. Make it with
-    `from_estimator`.
+    check="labels" keeps the scores and draws labels: the curve is the number of positives at or
+    above each score. check="scores" draws scores of each class: the curve is the share of the class
+    up to each score. Curves that leave the band show errors of the model; for documents that were
+    fitted the band is too wide.
 
     Parameters
     ----------
@@ -77,22 +76,22 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
         Parameters
         ----------
         problem : FittedProblem
-            The problem to draw, with a posterior and documents; for check="scores" its family must
-            have densities.
+        problem : FittedProblem
+            The problem to draw, with a posterior and documents; for check="scores" of a family
+            with densities.
         check : {"labels", "scores"}
             Replicates of the labels or of the scores.
         level : float
             Share of the replicates within the band, at each score.
         draws : int
-            How many replicates.
+            Number of replicates.
         random_state : int, numpy Generator, RandomState or None
-            Seeds the draws of the replicates.
+            Seeds the replicates.
 
         Raises
         ------
         ValueError
-            If there is no posterior or no document, the family has no densities, or an argument is
-            not as described.
+            If there is no posterior, no document, or no density for check="scores".
         """
         check_choice("check", check, (LABELS, SCORES))
         check_fraction(level=level)
@@ -121,8 +120,8 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
         Parameters
         ----------
         difference : bool
-            Whether to draw all curves less the median of the replicates: for many documents, whose
-            bands are narrow.
+            Draw all curves less the median of the replicates, for the narrow bands of many
+            documents.
         """
         data = self.data
         if difference:
@@ -160,14 +159,14 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
 
 def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
     """
-    Return the number of positives at or above each score: documents, and replicates of labels.
+    Return the number of positives at or above each score, of documents and replicates of labels.
 
     Replicate r draws each label from P_k(+ | s) of one posterior draw k.
     """
     documents, x = problem.documents, problem.grid()
     order = np.argsort(documents.score)[::-1]
     score, weight = documents.score[order], documents.weight[order]
-    # How many of the documents, from the highest score down, lie at or above each x.
+    # Number of documents at or above each x.
     above = np.searchsorted(-score, -x, side="right")
 
     def counted(positive: Floats) -> Floats:
@@ -188,10 +187,10 @@ def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generato
 
 def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
     """
-    Return the share of each class's scores up to each: documents, and replicates of scores.
+    Return the share of each class up to each score, of documents and replicates of scores.
 
     Replicate r draws n_c scores from p(s | c) of one posterior draw, as counts between the scores
-    x. Weighted documents count as their effective number, (sum w)^2 / sum w^2.
+    x. For weighted documents n_c is the effective number, (sum w)^2 / sum w^2.
     """
     draws_of = problem.calibration.density_draws
     if draws_of is None or not problem.has_posterior:
@@ -212,9 +211,9 @@ def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generato
 
 
 def _counts(cdf: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Count the scores up to each x, given every draw's distribution function."""
+    """Return counts of scores up to each x, drawn from every draw's distribution function."""
     share = np.diff(cdf, axis=1, prepend=0.0, append=1.0)
-    # Rounding may leave a difference of -1e-17, which a multinomial refuses.
+    # Rounding may leave a difference of -1e-17, which a multinomial rejects.
     share = np.maximum(share, 0.0)
     counts: Floats = rng.multinomial(n, share / share.sum(axis=1, keepdims=True)).cumsum(axis=1)
     return counts[:, :-1].astype(np.float64)

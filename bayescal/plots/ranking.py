@@ -14,15 +14,13 @@ from bayescal.support.validation import as_scores, check_same_length, unmasked
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Ticks of documents known to be relevant stand above 1, where no probability goes.
+# Ticks of documents known to be relevant, above all probabilities.
 ABOVE = 1.05
 
 
 class RankingDisplay(display.EstimatorDisplay):
     """
-    P(relevant) of one query's documents, the best one first, and after how many to stop.
-
-    Make it with `from_estimator`.
+    P(relevant) of one query's documents, best first, and the number to read.
 
     Parameters
     ----------
@@ -32,9 +30,7 @@ class RankingDisplay(display.EstimatorDisplay):
     Attributes
     ----------
     line_ : matplotlib.lines.Line2D
-        P(relevant) by rank.
     band_ : matplotlib.collections.PolyCollection
-        Its interval at each rank.
     stop_ : matplotlib.lines.Line2D
         Between the last document to read and the next.
     rug_ : matplotlib.lines.Line2D or None
@@ -77,17 +73,12 @@ class RankingDisplay(display.EstimatorDisplay):
         scores : array-like of shape (documents,)
             Raw scores of all documents that are ranked for the query.
         y : array-like of shape (documents,) of bool, optional
-            Whether each document is relevant, if known.
+            True for relevant documents, if known.
         recall, probability : float
             The share of relevant documents to read and its probability, see
             `RelevanceCalibrator.when_to_stop`.
         level : float
             Posterior probability of the band at each rank.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         if not hasattr(calibrator, "when_to_stop"):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Reliability diagrams: how often documents of a probability are positive."""
+"""Reliability diagrams: observed by predicted probabilities."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.covariates import Frame
 
 SIZE = (4.6, 5.2)
-# A data set of the band takes a millisecond or less.
-RESAMPLES = 300
+RESAMPLES = 300  # data sets for the band, a millisecond each
 COUNT_BINS = 25
 # Height of the counts above the diagram, and the gap between both, in inches.
 COUNTS_HEIGHT, GAP = "16%", 0.06
@@ -39,10 +38,9 @@ class ReliabilityDisplay(display.PredictionsDisplay):
     P(+) among documents by their probability, with a band and the number of documents.
 
     By default the curve is the isotonic regression of the labels on the probabilities (CORP), which
-    needs no bins, and the band, around the diagonal, holds at each probability `level` of the
-    curves that calibrated probabilities would give: where the curve leaves it, they are not. The
-    axes end where probabilities, curve and band end. Make it with `from_estimator` or
-    `from_predictions`; with `ax=display.ax_` another model goes into the same diagram.
+    needs no bins. The band, around the diagonal, holds at each probability `level` of the curves
+    under calibrated probabilities: a curve outside shows that they are not calibrated. The axes end
+    with probabilities, curve and band.
 
     Parameters
     ----------
@@ -53,9 +51,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
     Attributes
     ----------
     line_ : matplotlib.lines.Line2D
-        The curve.
     band_ : matplotlib.collections.PolyCollection or None
-        The band.
     counts_ax_ : matplotlib.axes.Axes or None
         Above the diagram, within its original space; counts on a logarithmic scale.
     bars_ : matplotlib.patches.StepPatch or None
@@ -102,18 +98,17 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         calibrator : ScoreCalibrator, TopicCalibrator or a classifier with `predict_proba`
             Fitted; a classifier of this package, of scikit-learn or a pipeline.
         scores, y : array-like of shape (n,), or X and y
-            Held-out documents, for those fitted would flatter it: scores of a calibrator, X of a
-            classifier, and labels.
+            Held-out documents: scores for a calibrator, X for a classifier, and labels.
         topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
+            The topic of a TopicCalibrator.
         pos_label : optional
-            The class or label whose probability to show; by default the positive one of two.
+            The class or label of the probability; by default the positive one of two.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`.
         sample_weight, inclusion : array-like of shape (n,), optional
-            How many documents each counts for, or the probability that it was labelled.
+            Numbers of documents that each counts for, or probabilities of having been labelled.
         covariates : table or mapping, optional
-            Further columns of the documents, for a calibrator of a `Program` that takes them.
+            Covariates of the documents, for a calibrator of a `Program` that takes them.
 
         Raises
         ------
@@ -184,14 +179,9 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         level : float
             Probability of the band at each point.
         sample_weight, inclusion : array-like of shape (n,), optional
-            How many documents each counts for, or the probability that it was labelled.
+            Numbers of documents that each counts for, or probabilities of having been labelled.
         random_state : int, numpy Generator, RandomState or None
             Seeds the band.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         truth = y_true if pos_label is None else _is_label(y_true, pos_label)
         diagram = reliability_curve(
@@ -242,7 +232,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         Parameters
         ----------
         counts : bool
-            Whether to draw the number of documents above.
+            Draw the number of documents above.
         """
         data = self.data
         x, (own, band_look) = data["prob_pred"].values, self._looks()
@@ -280,7 +270,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
             bars = above.stairs(count, edges, baseline=None, color=self._looks()[0]["color"])
             above.set_ylim(0.5, max(8.0 * count.max(), above.get_ylim()[1]))
             return above, bars
-        # Within the space of the axes themselves: other axes of the figure stay unchanged.
+        # Within the space of these axes, to keep other axes of the figure unchanged.
         divider = display.require("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
         above = divider.append_axes("top", COUNTS_HEIGHT, GAP, sharex=ax)
         bars = above.stairs(count, edges, fill=True, baseline=0.5, color=DATA_COLOUR, alpha=0.6)
@@ -302,12 +292,11 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         return above, bars
 
 
-# Axes that are filled to a smaller share than this end where the numbers end.
-FILLED = 0.6
+FILLED = 0.6  # least share of [0, 1] that numbers fill in axes from 0 to 1
 
 
 def axis_range(values: Floats) -> tuple[float, float]:
-    """Return where an axis of probabilities ends: at 0 and 1, or nearer if they fill it badly."""
+    """Return the ends of an axis of probabilities: 0 and 1, or closer if values fill little."""
     low, high = float(values.min()), float(values.max())
     if high - low > FILLED or low == high:
         return 0.0, 1.0
@@ -323,7 +312,7 @@ def _with_margin(parts: list[Floats]) -> tuple[float, float]:
 def _predicted(
     model: Any, documents: Any, y: Any, label: Any, prior: Prior | None
 ) -> tuple[Floats, Any, str]:
-    """Return a classifier's P(label), which documents have the label, and its name."""
+    """Return a classifier's P(label), the mask of documents with the label, and its name."""
     if not hasattr(model, "predict_proba"):
         raise TypeError(
             "calibrator must be a fitted calibrator, or a classifier with predict_proba, got an"
@@ -346,7 +335,7 @@ def _predicted(
 
 
 def _is_label(y_true: ArrayLike, pos_label: Any) -> NDArray[np.bool_]:
-    """Return a mask of the positive labels; raise ValueError if `pos_label` is not among them."""
+    """Return the mask of positive labels; raise ValueError for an unknown `pos_label`."""
     labels = as_labels(y_true, "y_true")
     names = np.unique(labels).tolist()
     if pos_label not in names and len(names) > 1:

@@ -28,12 +28,12 @@ LABELS = {
 
 class PredictionSetDisplay(ClassDisplay):
     """
-    Coverage of sets of classes, and their mean size, by the coverage asked for.
+    Coverage and mean size of sets of classes, by requested coverage.
 
-    Sets by probabilities alone (`bayescal.decisions.expected_sets`) stand beside split conformal
-    sets, whose threshold for each random half of the documents comes from the labels of the other
-    half. On the left, coverage with Jeffreys' intervals against what was asked; on the right, the
-    mean number of classes. Axes that are given hold the coverage alone.
+    Sets by probabilities alone (`bayescal.decisions.expected_sets`) are compared with split
+    conformal sets, whose threshold for each random half of the documents comes from the other
+    half's labels. The left panel shows coverage with Jeffreys' intervals, the right one the mean
+    number of classes. Axes passed as `ax` hold the coverage alone.
 
     Parameters
     ----------
@@ -81,18 +81,13 @@ class PredictionSetDisplay(ClassDisplay):
         Parameters
         ----------
         y_true, y_prob, classes
-            See `bayescal.metrics.class_verdict`.
+            As in `bayescal.metrics.class_verdict`.
         coverages : array-like of shape (m,)
-            Coverages to ask for, between 0 and 1.
+            Requested coverages, between 0 and 1.
         level : float
             Probability of the intervals of coverage.
         random_state : int, Generator, RandomState or None
             Halves the documents.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         label, p, _ = read_class_outcomes(y_true, y_prob, classes)
         asked = np.sort(as_reals(coverages, "coverages").ravel())
@@ -112,7 +107,7 @@ class PredictionSetDisplay(ClassDisplay):
         )
 
     def _new_axes(self) -> Axes:
-        """Return the axes of coverage, beside those of the sizes."""
+        """Return the axes of coverage; those of sizes are beside it."""
         subplots = display.require("matplotlib.pyplot").subplots
         self.axes_ = list(subplots(1, 2, figsize=(8.6, 3.7), layout="constrained")[1])
         return self.axes_[0]
@@ -125,7 +120,7 @@ class PredictionSetDisplay(ClassDisplay):
         for k, kind in enumerate(data["kind"].values.tolist()):
             mine, look = data.sel(kind=kind), display.MANY_LINES[k]
             ends = np.abs(np.stack([mine["lower"], mine["upper"]]) - mine["covered"].values)
-            # Side by side, where both stand at the same coverage.
+            # Side by side, as both have the same coverages.
             at = x + (k - 0.5) * 0.006
             ax.errorbar(at, mine["covered"], ends, elinewidth=0.9, label=LABELS[kind], **look)
             for sizes in self.axes_[1:]:
@@ -141,7 +136,7 @@ class PredictionSetDisplay(ClassDisplay):
 def _conformal(
     p: Floats, label: NDArray[np.intp], half: NDArray[np.bool_], coverage: float
 ) -> NDArray[np.bool_]:
-    """Return the sets of each half of the documents by the labels of the other."""
+    """Return the sets of each half of the documents by the other half's labels."""
     sets = np.empty(p.shape, dtype=np.bool_)
     for part in (half, ~half):
         sets[part] = conformal_sets(p[~part], label[~part], p[part], coverage)
@@ -150,7 +145,7 @@ def _conformal(
 
 class RiskCoverageDisplay(ClassDisplay):
     """
-    The share of wrong answers if only the surest documents are answered, with its band.
+    The share of errors if only the most certain documents are answered, with its band.
 
     Parameters
     ----------
@@ -162,7 +157,7 @@ class RiskCoverageDisplay(ClassDisplay):
     line_, band_ : matplotlib artists
         The expected share of errors, and its band.
     observed_ : matplotlib.lines.Line2D or None
-        The share of errors by the labels.
+        The observed share of errors.
 
     Examples
     --------
@@ -188,16 +183,11 @@ class RiskCoverageDisplay(ClassDisplay):
         Parameters
         ----------
         draws, y_true
-            See `bayescal.decisions.risk_coverage`.
+            As in `bayescal.decisions.risk_coverage`.
         level : float
             Probability of the band at each coverage.
         name : str, optional
             Name of the model in the legend.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         result = risk_coverage(draws, y_true, level=level)
         variables = {
@@ -220,16 +210,14 @@ class RiskCoverageDisplay(ClassDisplay):
         **options: Any,
     ) -> Self:
         """
-        Plot the risk of a calibrator's answers; labels are not needed.
+        Plot the risk of a calibrator's answers; labels are optional.
 
         Parameters
         ----------
         calibrator : MulticlassCalibrator or CalibratedClassifier
             Fitted, of several exclusive classes.
-        scores : array-like
-            Documents, as its `predict_proba` takes them.
-        y : array-like of shape (n,), optional
-            Their classes.
+        scores, y : array-like
+            Documents, as its `predict_proba` takes them, and optionally their classes.
         prior : array-like or mapping, optional
             Shares of the classes among these documents.
 

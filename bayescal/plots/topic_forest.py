@@ -1,4 +1,4 @@
-"""Many topics in one picture: the estimate of each alone, and its shrinkage to the population."""
+"""Many topics in one picture: each topic's own estimate, and its shrinkage to the population."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ PARAMETERS = {
 }
 INNER = 0.5
 ROW, LEAST_HEIGHT, WIDTH = 0.24, 2.4, 5.6
-# Height of three lines of small letters, in inches.
-LEGEND_HEIGHT = 0.62
+LEGEND_HEIGHT = 0.62  # inches, of three lines of small letters
 
 
 class TopicForestDisplay(display.EstimatorDisplay):
     """
     One parameter of every topic: pooled posterior, the topic by itself, and the population.
 
-    A row a topic, those with most documents of the class on top: a dot at the posterior mean, a
-    thick line over half of the posterior and a thin one over `level` of it; a diamond at the
-    topic's own maximum likelihood, and a line from there to the dot, which is how far the
-    population draws it. The shaded strip holds `level` of a new topic without documents. Diamonds
-    beyond the axis stand at its end as arrows. Make it with `from_estimator`.
+    Topics are rows, those with most documents of the class on top. A dot is the posterior mean, a
+    thick line half of the posterior and a thin one `level` of it; a diamond is the topic's own
+    maximum likelihood, and the line from there to the dot is its shrinkage to the population. The
+    shaded strip holds `level` of a new topic without documents. Diamonds beyond the axis are arrows
+    at its end.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ class TopicForestDisplay(display.EstimatorDisplay):
     points_, apart_ : matplotlib.lines.Line2D
         Posterior means, maximum likelihood.
     intervals_, inner_intervals_, shrinkage_ : matplotlib.collections.LineCollection
-        Lines of either interval and from maximum likelihood to the mean.
+        Lines of both intervals and of the shrinkage.
     population_ : matplotlib.patches.Rectangle
         The strip.
 
@@ -94,9 +93,9 @@ class TopicForestDisplay(display.EstimatorDisplay):
         parameter : {"theta", "left", "right", "width", "prior"}
             The mode; the mean lengths or sigmas of the sides, or their sum; or P(+).
         klass : {"positive", "negative"}
-            The class of the scores; for "prior" the class that is counted for the order.
+            The class of the scores; for "prior" the class whose documents order the topics.
         topics : sequence, optional
-            Only these.
+            Topics to show; by default all.
         level : float
             Posterior probability of the intervals and of the strip.
 
@@ -104,8 +103,6 @@ class TopicForestDisplay(display.EstimatorDisplay):
         ------
         sklearn.exceptions.NotFittedError
             If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described, or a topic was not fitted.
         """
         if not hasattr(calibrator, "add_topics"):
             raise ValueError(
@@ -132,7 +129,7 @@ class TopicForestDisplay(display.EstimatorDisplay):
         return data.assign_attrs(attrs)
 
     def _size(self) -> tuple[float, float]:
-        """Return a size as high as the topics need."""
+        """Return a size with room for the topics."""
         return WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * self.data.sizes["topic"])
 
     def _draw(self, ax: Axes) -> None:
@@ -194,7 +191,7 @@ class TopicForestDisplay(display.EstimatorDisplay):
             ax.plot(unpooled[out], rows[out], marker, clip_on=False, **diamond)
 
     def _reach(self) -> tuple[float, float]:
-        """Return the ends of the axis: of all intervals, and of most maximum likelihood."""
+        """Return the ends of the axis, for all intervals and most maximum likelihood estimates."""
         data, log = self.data, self.data.attrs["parameter"] not in ("theta", "prior")
         population = data["population"].values
         unpooled = data["unpooled"].values[np.isfinite(data["unpooled"].values)]
@@ -211,7 +208,7 @@ class TopicForestDisplay(display.EstimatorDisplay):
 
 
 def _rows_of_legend(ax: Axes, rows: int) -> float:
-    """Return the height of a three-line legend in rows, above so many rows."""
+    """Return the height of a three-line legend in rows of the topics below it."""
     height = ax.get_position().height * ax.figure.get_size_inches()[1]  # type: ignore[union-attr]
     share = float(min(LEGEND_HEIGHT / height, 0.5))
     return rows * share / (1.0 - share)
