@@ -109,11 +109,11 @@ CALLS = {
     ),
     "predict over its input": (
         "predict none.nc scores.csv --out ./scores.csv",
-        "--out must be another file than scores.csv, which is read",
+        "--out must differ from the input file scores.csv",
     ),
     "decide over its input": (
         "decide none.nc scores.csv --at 0.5 --out scores.csv",
-        "--out must be another file than scores.csv, which is read",
+        "--out must differ from the input file scores.csv",
     ),
     "no documents": ("text fit nothing", "there is no folder nothing of documents"),
     "format": ("fit scores.csv --format xlsx", "--format.*'xlsx'"),

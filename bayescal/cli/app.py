@@ -1,4 +1,4 @@
-"""The application: the commands of `cli.commands`, the version, and exit codes of wrong use."""
+"""The application: commands of `cli.commands`, the version, and exit codes of usage errors."""
 
 import re
 import sys
@@ -18,16 +18,16 @@ from bayescal.support.files import printable
 WRONG_USE = 2
 INTERRUPTED = 130
 
-# The class of all of typer's complaints about options and arguments. Typer carries its own copy of
-# click and exports only this one of click's errors, a child of that class.
+# The base class of typer's usage errors. Typer vendors click, and exports only this one of its
+# errors, a subclass.
 _TyperUsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 class CommandGroup(TyperGroup):
-    """The commands; wrong use of any of them ends in one line, not in a panel or a traceback."""
+    """The commands; usage errors end in one line, without a panel or a traceback."""
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
-        """Run a command and leave with its exit code; see `typer.core.TyperGroup.main`."""
+        """Run a command, and exit with its code; see `typer.core.TyperGroup.main`."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
         try:
@@ -35,29 +35,29 @@ class CommandGroup(TyperGroup):
         except terminal.UsageError as err:
             _leave(in_options(str(err), self._options_of(words), words))
         except _TyperUsageError as err:
-            # Without a command typer has printed the help, and there is no error to report.
+            # Without a command typer has printed the help: there is no error to report.
             _leave("" if type(err).__name__ == "NoArgsIsHelpError" else _message(err, words))
         except typer.Abort:
             sys.exit(INTERRUPTED)
         sys.exit(code or 0)
 
     def _options_of(self, words: Sequence[str]) -> dict[str, str]:
-        """Return the options of the command called, by the names that functions give them."""
+        """Return the options of the command called, by argument of functions."""
         command: Any = self
         for word in words:
             command = getattr(command, "commands", {}).get(word, command)
         options = [each for each in command.params if each.opts[0].startswith("--")]
         names = {each.opts[0][2:].replace("-", "_"): each.opts[0] for each in options}
-        # Functions call path what commands call --out.
+        # Functions say path, commands --out.
         return names | ({"path": names["out"]} if "out" in names else {})
 
 
 def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -> str:
     """
-    Return a function's message in the words of a command: options for arguments.
+    Return a function's message with options of a command instead of arguments.
 
-    An argument comes first, as in "level must lie between", for an option among the words of the
-    call; or anywhere with a value, as in "level=0.9".
+    An argument counts at the start of a message, as in "level must lie between", if its option is
+    on the command line; and anywhere with a value, as in "level=0.9".
     """
     for argument, option in options.items():
         value = rf"(?<![\w-]){argument}=(?:True\b|'([^']*)'|(\d[\d.]*)|(?![\w']))"
@@ -70,11 +70,11 @@ def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -
 
 
 def _message(err: Any, words: Sequence[str]) -> str:
-    """Return typer's message, with the word that is no number, which typer leaves out."""
+    """Return typer's message, with the word that is no number, which typer omits."""
     message: str = err.format_message()
     expected, unparsed, _ = message.partition(", unable to parse")
     names = getattr(getattr(err, "param", None), "opts", [])
-    # Of an option that comes twice the last one counts.
+    # The last of repeated options counts.
     for word, following in reversed(list(pairwise([*words, ""]))):
         name, equals, value = word.partition("=")
         if unparsed and name in names:
@@ -102,7 +102,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
-    pretty_exceptions_enable=False,  # an error that still gets here is a bug: its traceback helps
+    pretty_exceptions_enable=False,  # other errors are bugs, whose traceback helps
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

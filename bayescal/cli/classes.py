@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
     from bayescal.metrics import ClassVerdict
 
-# Options that mean something for one score only.
+# Options for one score.
 OF_ONE_SCORE = (
     "score_column", "topic_column", "positive", "lower_is_positive", "family", "parts",
     "prior_knowledge", "inference", "model", "covariate_columns", "pool", "jobs", "tune",
@@ -34,7 +34,7 @@ OF_ONE_SCORE = (
 
 
 def refuse_options_of_one_score(chosen: set[str], *further: str) -> None:
-    """Raise UsageError if an option on the command line would be ignored."""
+    """Raise UsageError if an option on the command line is for one score."""
     if strange := [name for name in (*OF_ONE_SCORE, *further) if name in chosen]:
         option = f"--{strange[0].replace('_', '-')}"
         raise UsageError(f"{option} is for one score, and means nothing for several classes.")
@@ -51,7 +51,7 @@ def advice(category: type[Warning]) -> str:
 
 
 def read_to_fit(arguments: Mapping[str, Any], chosen: set[str]) -> ScoreTable:
-    """Read the file of scores of a call; `chosen` are the options on the command line."""
+    """Read the file of scores of a call, given the options on the command line."""
     from bayescal.fitting.class_scores import SCORES_ARE
 
     refuse_options_of_one_score(chosen)
@@ -78,13 +78,13 @@ def read_to_fit(arguments: Mapping[str, Any], chosen: set[str]) -> ScoreTable:
 def fit(
     table: ScoreTable, arguments: Mapping[str, Any], chosen: set[str], screen: Screen
 ) -> MulticlassCalibrator:
-    """Fit one map for all classes to the rows to fit, and show its parameters and findings."""
+    """Fit one map for all classes, and show its parameters and findings."""
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
     from bayescal.fitting.class_scores import read_class_scores
 
     path, rows, level = arguments["scores"], table.fit_rows, arguments["level"]
     with screen.warnings(advice), usage_errors(f"{path}: "):
-        # The rows to test on too: none of them may be refused after the fit.
+        # Check the rows to test on too: none may fail after the fit.
         naming = ColumnReader(path, table.frame).row
         read = read_class_scores(table.score, arguments["scores_are"], naming=naming)
     sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
@@ -164,7 +164,7 @@ NOTES = (
 def compare(
     table: ScoreTable, calibrator: MulticlassCalibrator, arguments: Mapping[str, Any]
 ) -> Group:
-    """Return the losses of one map and of other methods on the rows to test on."""
+    """Return a table of losses of one map and of other methods on the rows to test on."""
     from sklearn.frozen import FrozenEstimator
 
     from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
@@ -174,7 +174,7 @@ def compare(
     rows, new, scores_are = table.fit_rows, table.test_rows, calibrator.scores_are
     known = read_class_scores(table.score[rows], scores_are)
     asked = read_class_scores(table.score[new], scores_are, floor=known.floor).log_p
-    order = np.argsort(table.classes)  # as scikit-learn has classes
+    order = np.argsort(table.classes)  # scikit-learn's order
     log_probabilities = FrozenEstimator(LogProbabilities(np.array(table.classes)[order]))
     by_method = {MAP: calibrator.predict_proba(table.score[new])}
     for name, kind in OTHERS.items():
@@ -216,7 +216,7 @@ def _losses_table(
     return tables.titled(tables.LOSSES, shown, *NOTES)
 
 
-# bayescal predict, decide and report: what a fitted calibrator answers
+# bayescal predict, decide and report: answers of a fitted calibrator
 
 
 def _added(classes: tuple[str, ...]) -> list[str]:
@@ -231,7 +231,7 @@ def with_probabilities(
     level: float,
     shares: list[float] | None = None,
 ) -> pd.DataFrame:
-    """Return the rows with the likeliest class and its band, and with the bands of all classes."""
+    """Return rows with the likeliest class and its band, and the bands of all classes."""
     p = calibrator.predict_proba(scores, shares)
     lower, upper = np.moveaxis(calibrator.predict_interval(scores, level, prior=shares), -1, 0)
     classes, top = calibrator.classes_, p.argmax(axis=1)
@@ -252,10 +252,8 @@ def verdict_on(
     """Return the verdict of held-out labels on a calibrator's probabilities."""
     from bayescal.metrics import class_verdict
 
-    p, draws = (
-        calibrator.predict_proba(scores, shares),
-        calibrator.sample_proba(scores, prior=shares),
-    )
+    p = calibrator.predict_proba(scores, shares)
+    draws = calibrator.sample_proba(scores, prior=shares)
     return class_verdict(labels, p, calibrator.classes_, draws=draws, **weights)
 
 
@@ -283,7 +281,7 @@ def predict(
     shares: str | None,
     label_column: str | None,
 ) -> None:
-    """Write a file's rows with probabilities, and with labels say whether they are right."""
+    """Write a file's rows with probabilities, and show a verdict if there are labels."""
     classes = tuple(calibrator.classes_.tolist())
     scores = reader.class_scores(classes)
     labels, labelled = None, np.zeros(len(scores), dtype=bool)
@@ -319,7 +317,7 @@ def decide(
     costs: Path | None,
     abstain_cost: float | None,
 ) -> pd.DataFrame:
-    """Choose the decision of the least expected cost for each row of a file."""
+    """Return each row of a file with the decision of least expected cost."""
     reader, classes = ColumnReader(path), calibrator.classes_.tolist()
     scores = reader.class_scores(classes)
     names, prices = _costs(costs, classes, abstain_cost)
@@ -345,7 +343,7 @@ def decide(
 def _costs(
     path: Path | None, classes: list[str], abstain_cost: float | None
 ) -> tuple[list[str], Floats]:
-    """Return names of decisions and their costs; by default each wrong class costs 1."""
+    """Return names of decisions and their costs; by default a wrong class costs 1."""
     names, prices = list(classes), 1.0 - np.eye(len(classes))
     if path is not None:
         frame = read_frame(path, "costs")
@@ -378,7 +376,7 @@ def report(
     label_column: str,
     split_column: str | None,
 ) -> None:
-    """Write the report, with the labelled rows to test on of a file."""
+    """Write the report, with a file's labelled rows to test on."""
     held_out = None
     if test is not None:
         reader, classes = ColumnReader(test), calibrator.classes_.tolist()

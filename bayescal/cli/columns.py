@@ -26,7 +26,7 @@ DEFAULT_SPLIT_COLUMN = "split"
 
 
 class ColumnReader:
-    """Columns of one file, or of some of its rows; errors name the file, column and row."""
+    """Columns of a file, or of some of its rows; errors name the file, column and row."""
 
     def __init__(self, path: Path, frame: pd.DataFrame | None = None) -> None:
         self.path = path
@@ -41,7 +41,7 @@ class ColumnReader:
         return file_row(int(self.frame.index[position]))
 
     def scores(self, column: str, option: str = "--score-column") -> validation.Floats:
-        """Return a column of finite numbers, and keep it as numbers in the frame."""
+        """Return a column of finite numbers, and store them in the frame."""
         cells = self._cells(column, option)
         values, advice = files.as_numbers(cells.tolist())
         self._refuse(column, ~np.isfinite(values), "a finite number", advice)
@@ -51,7 +51,7 @@ class ColumnReader:
         return values
 
     def class_scores(self, classes: Sequence[str]) -> validation.Floats:
-        """Return the columns named by classes: numbers, or -inf for classes that are excluded."""
+        """Return the columns named by classes: numbers, or -inf for excluded classes."""
         missing = [name for name in classes if name not in self.frame.columns]
         if missing:
             known = ", ".join(repr(str(name)) for name in self.frame.columns)
@@ -70,7 +70,7 @@ class ColumnReader:
         return scores
 
     def covariate(self, column: str, *, text: bool | None = None) -> NDArray[Any]:
-        """Return a column as finite numbers or text; by default as numbers if any cell is one."""
+        """Return a column as finite numbers or text; by default numbers if any cell is one."""
         cells = self._complete(column, "--covariate-columns", "a number or text").astype(str)
         values, advice = files.as_numbers(cells.tolist())
         strange = ~np.isfinite(values)
@@ -83,7 +83,7 @@ class ColumnReader:
         return numbers
 
     def weights(self, column: str, labelled: Mask, *, sampled: bool) -> validation.Floats:
-        """Return counts, 0 for rows without a label, or inclusion probabilities, 1 for these."""
+        """Return counts or inclusion probabilities; 0 or 1 for rows without a label."""
         option = "--inclusion-column" if sampled else "--weight-column"
         cells = self._cells(column, option)
         reader = ColumnReader(self.path, cells.where(labelled, float(sampled)).to_frame())
@@ -97,7 +97,7 @@ class ColumnReader:
         return weights
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
-        """Return the negative and the positive label, and masks: rows positive, and labelled."""
+        """Return the negative and the positive label, and masks of positive and labelled rows."""
         values, labelled = self.class_labels(column)
         try:
             classes, is_second = validation.encode_labels(values, name=self.name(column))
@@ -124,7 +124,7 @@ class ColumnReader:
     def known_labels(
         self, column: str, classes: NDArray[Any], positive: str | None = None
     ) -> tuple[Mask, Mask, str]:
-        """Return masks of positive and labelled rows for two known classes, and renamed labels."""
+        """Return masks of positive and labelled rows, and a note on labels spelled differently."""
         name = self.name(column)
         if positive is not None:
             own, is_positive, labelled = self.labels(column, positive)
@@ -147,7 +147,7 @@ class ColumnReader:
         return is_positive, labelled, _renamed(meanings or {}, classes, name)
 
     def class_positions(self, column: str, classes: Sequence[str]) -> tuple[Rows, Mask]:
-        """Return the position of each row's label among classes, and the mask of labelled rows."""
+        """Return positions of labels among classes, and the mask of labelled rows."""
         if column in classes:
             raise UsageError(f"--label-column must be no class, got {column!r}.")
         values, labelled = self.class_labels(column)
@@ -159,17 +159,17 @@ class ColumnReader:
         return positions, labelled
 
     def class_labels(self, column: str) -> tuple[NDArray[Any], Mask]:
-        """Return the labels of the rows that have one, of any number of classes, and their mask."""
+        """Return the labels of labelled rows, of any number of classes, and their mask."""
         labelled = self.present(column, "--label-column")
         if not labelled.any():
             raise UsageError(f"{self.name(column)} must hold labels to learn from, got none.")
         values = _labels(self._complete(column, "--label-column", "a label", labelled))
         if values.dtype.kind == "f" and not labelled.all() and (values % 1.0 == 0.0).all():
-            values = values.astype(np.int64)  # floats only because some are missing
+            values = values.astype(np.int64)  # floats only because of missing labels
         return values, labelled
 
     def topics(self, column: str) -> NDArray[np.str_]:
-        """Return a column of names of topics."""
+        """Return a column of topics."""
         return self.names(column, "--topic-column", "a topic")
 
     def names(self, column: str, option: str, what: str) -> NDArray[np.str_]:
@@ -188,7 +188,7 @@ class ColumnReader:
         return filled
 
     def test_rows(self, column: str | None, labelled: Mask | None = None) -> Mask:
-        """Return the rows that a column of splits marks as test rows; none without a column."""
+        """Return the mask of test rows by a column of splits; False without a column."""
         if column is None:
             return np.zeros(len(self.frame), dtype=bool)
         rows = np.ones(len(self.frame), dtype=bool) if labelled is None else labelled
@@ -201,7 +201,7 @@ class ColumnReader:
         return test
 
     def held_out_rows(self, column: str | None, labelled: Mask) -> Mask:
-        """Return the labelled test rows of the column of splits; all labelled ones without it."""
+        """Return the mask of labelled test rows; of all labelled rows if none is a test row."""
         test = self.test_rows(split_column(self.frame, column), labelled)
         return test if test.any() else labelled
 
@@ -218,7 +218,7 @@ class ColumnReader:
     def _complete(
         self, column: str, option: str, what: str, rows: Mask | None = None
     ) -> NDArray[Any]:
-        """Return the cells of a column, or of some rows, which must not be empty."""
+        """Return the cells of a column, or of some rows; raise UsageError for empty ones."""
         cells = self._cells(column, option)
         values = cells.to_numpy(dtype=object)
         several = np.array([_is_several(cell) for cell in values], dtype=bool)
@@ -227,7 +227,7 @@ class ColumnReader:
         return values if rows is None else values[rows]
 
     def refuse_rows(self, bad: Mask, expected: str) -> None:
-        """Raise UsageError, with the first of them, if some rows are bad."""
+        """Raise UsageError if rows are bad, with the first of them."""
         if bad.any():
             row = self.row(int(np.flatnonzero(bad)[0]))
             raise UsageError(
@@ -247,21 +247,21 @@ class ColumnReader:
 
 
 def split_column(frame: pd.DataFrame, named: str | None) -> str | None:
-    """Return the column of splits: the one named, or one called split if it exists."""
+    """Return the column of splits: the named one, or "split" if it exists."""
     if named is None and DEFAULT_SPLIT_COLUMN in frame.columns:
         return DEFAULT_SPLIT_COLUMN
     return named
 
 
 def _renamed(meanings: Mapping[Any, bool], classes: NDArray[Any], name: str) -> str:
-    """Return a sentence that names the class as which each label is read."""
+    """Return a sentence on labels read as differently spelled classes."""
     read = {str(label): str(classes[int(positive)]) for label, positive in meanings.items()}
     pairs = [f"{label!r} as {fitted!r}" for label, fitted in read.items() if label != fitted]
     return f"The labels in {name} are read as those fitted: {', '.join(pairs)}." if pairs else ""
 
 
 def _is_several(cell: Any) -> bool:
-    """Return whether a cell of a Parquet file holds a list, a struct or a map."""
+    """Return True if a cell of a Parquet file holds a list, a struct or a map."""
     return not isinstance(cell, str | bytes) and (hasattr(cell, "__len__") or np.ndim(cell) > 0)
 
 
@@ -277,8 +277,8 @@ def shown(cell: Any) -> str:
 
 
 def _labels(cells: NDArray[Any]) -> NDArray[Any]:
-    """Return labels with a type of their own: whole numbers where every text is one."""
-    # Dates and decimals of a Parquet file are the texts that a CSV file would have.
+    """Return labels of one type: whole numbers if every text is one."""
+    # Dates and decimals of a Parquet file become their text in a CSV file.
     plain = (str, bool, int, float)
     values = np.array([cell if isinstance(cell, plain) else str(cell) for cell in cells.tolist()])
     if values.dtype.kind != "U":
@@ -292,19 +292,17 @@ def _labels(cells: NDArray[Any]) -> NDArray[Any]:
     return np.array([numbers[text] for text in values.tolist()])
 
 
-# Labels of held-out rows, which may be spelled otherwise than the fitted ones.
-
-# Synonyms, regardless of blanks around them and of capitals.
+# Synonyms of labels, in lower case without blanks at their ends.
 NO = frozenset({"0", "0.0", "-1", "-", "false", "f", "no", "n", "neg", "negative"})
 YES = frozenset({"1", "1.0", "+1", "+", "true", "t", "yes", "y", "pos", "positive"})
 
 
 def spelled(values: NDArray[Any], classes: NDArray[Any]) -> dict[Any, bool] | None:
     """
-    Map each label that occurs to whether it means the positive class; None if one means neither.
+    Return True for each label of the positive class, False for the negative; None if unclear.
 
-    A label means a class if the two differ only in blanks around them and in capitals; or, where
-    the classes are a word for no and a word for yes, if it is another such word.
+    Labels match a class regardless of capitals and blanks at their ends. If the classes are a
+    synonym of no and one of yes, other synonyms match too.
     """
     negative, positive = (_plain_label(label) for label in classes.tolist())
     meanings = {negative: False, positive: True}
@@ -321,14 +319,14 @@ def _plain_label(label: Any) -> str:
     return str(label).strip().casefold()
 
 
-# Missing columns, and the names that the user may have meant.
+# Suggestions for missing columns.
 
-MOST_COLUMNS = 12  # searched for probabilities
-ROUNDING = 1e-3  # of probabilities that were printed
+MOST_COLUMNS = 12  # checked for probabilities
+ROUNDING = 1e-3  # of printed probabilities
 
 
 def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str) -> str:
-    """Suggest the column that a misspelt name may mean, in words."""
+    """Suggest in words a column for a misspelt name."""
     names = [str(name) for name in frame.columns]
     near = [name for name in names if _plain(name) == _plain(wanted)]
     if near:
@@ -347,11 +345,11 @@ def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str) -> str:
 
 
 def _probabilities(frame: pd.DataFrame) -> tuple[str, str] | None:
-    """Return two columns of probabilities that sum to 1 in every row, if there are any."""
+    """Return two columns of probabilities that sum to 1 in every row; None without any."""
     inside = {}
     for name in frame.columns[:MOST_COLUMNS]:
         values, _ = files.as_numbers(frame[name].tolist())
-        # Labels of 0 and 1 are no probabilities; nan fails too.
+        # Labels of 0 and 1 are no probabilities, and nan fails too.
         if ((values >= 0.0) & (values <= 1.0)).all() and not np.isin(values, (0.0, 1.0)).all():
             inside[str(name)] = values
     for first, second in combinations(inside, 2):

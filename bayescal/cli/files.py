@@ -1,4 +1,4 @@
-"""Files of tables: CSV or Parquet with named columns, and their cells as numbers."""
+"""Files of tables, CSV or Parquet with named columns, and their cells as numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Encoding and delimiter of CSV files.
 
-# If the header has equal numbers of them, the first is the delimiter.
+# The first of the most frequent ones in the header is the delimiter.
 SEPARATORS = (",", ";", "\t", "|")
 MARKS = {
     b"\xff\xfe\0\0": "utf-32",
@@ -37,7 +37,7 @@ MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",
 }
 BLOCK = 1 << 20
-# The first bytes of files that are no text, and what they are.
+# First bytes of files that are no text, and what to do.
 BINARY = {
     b"PK\x03\x04": "a spreadsheet or another zip archive, not text: name a spreadsheet .xlsx, or"
     " save the sheet as CSV",
@@ -49,12 +49,12 @@ BINARY = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """The encoding and the delimiter of a file of cells."""
+    """The encoding and the delimiter of a text file."""
 
-    encoding: str  # by its byte order mark; else UTF-8, or Latin-1 where it is not UTF-8
-    separator: str  # the most frequent one in the header, unless a first line "sep=" names it
-    named: bool  # whether there is such a line, which spreadsheets write and do not show
-    blank: int  # blank lines above the header
+    encoding: str  # of the byte order mark; otherwise UTF-8, or Latin-1 for invalid UTF-8
+    separator: str  # the most frequent one in the header, or of a first line "sep="
+    named: bool  # True with such a line, which spreadsheets write and hide
+    blank: int  # number of blank lines above the header
 
 
 def dialect_of(path: Path) -> Dialect:
@@ -92,7 +92,7 @@ def _encoding(file: IO[bytes]) -> str:
             (pending + block).decode("utf-8")
             pending = b""
         except UnicodeDecodeError as err:
-            # A character may be cut at the end of a block.
+            # A block may end inside a character.
             if err.reason != "unexpected end of data":
                 return "latin-1"
             pending = (pending + block)[err.start :]
@@ -121,7 +121,7 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     """
     Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`.
 
-    The index is what `file_row` makes the row of a spreadsheet of. Blank rows are left out.
+    Blank rows are left out; `file_row` turns the index into rows of a spreadsheet.
     """
     if not path.name.lower().endswith(READ):
         calibrator = path.suffix == ".nc" or path.is_dir()
@@ -147,8 +147,7 @@ def _csv(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     dialect = dialect_of(path)
-    # As text: numbers parsed and printed again would turn a document 007 into 7, and a topic
-    # "NA" into a missing one.
+    # As text: as numbers a document 007 would become 7, and a topic "NA" missing.
     options: dict[str, Any] = {
         "dtype": str,
         "keep_default_na": False,
@@ -171,13 +170,13 @@ def _csv(path: Path) -> pd.DataFrame:
 
 
 def _blank_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return the mask of rows without a cell that is filled."""
+    """Return the mask of rows without any filled cell."""
     blank = np.ones(len(frame), dtype=bool)
     for _, column in frame.items():
         rows = np.flatnonzero(blank)
         if not rows.size:
             break
-        # Few rows are blank: after the first column few are looked at.
+        # Few rows remain after the first column.
         cells = column.iloc[rows]
         texts = [isinstance(cell, str) and not cell.strip() for cell in cells]
         blank[rows] = cells.isna().to_numpy(dtype=bool) | np.array(texts, dtype=bool)
@@ -185,7 +184,7 @@ def _blank_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _unparsed(err: Exception, separator: str) -> str:
-    """Explain why rows cannot be read, with what may help."""
+    """Explain why rows cannot be read, with advice."""
     text = str(err)
     if quote := re.search(r"EOF inside string starting at row (\d+)", text):
         return f"a quotation mark that opens in line {int(quote[1]) + 1} is never closed."
@@ -203,7 +202,7 @@ def _unparsed(err: Exception, separator: str) -> str:
 
 
 def _check_header(names: list[Any]) -> None:
-    """Refuse a name of two columns, of which pandas would rename the second."""
+    """Raise ValueError for repeated names, of which pandas would rename the second."""
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice and isinstance(twice[0], str):
         raise ValueError(f"its header names the column {twice[0]!r} twice: rename one of them.")
@@ -235,7 +234,7 @@ def _xlsx(path: Path) -> pd.DataFrame:
     cells = cells.dropna(axis=1, how="all").dropna(how="all")
     names = [name if pd.isna(name) else str(name) for name in cells.iloc[0]]
     _check_header(names)
-    # As pandas calls columns of a CSV file without a name.
+    # pandas' names for unnamed columns of CSV files.
     names = [f"Unnamed: {k}" if pd.isna(name) else name for k, name in enumerate(names)]
     table = cells.iloc[1:].set_axis(names, axis=1)
     return table.set_axis(table.index - 1)
@@ -245,7 +244,7 @@ def _parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     frame: pd.DataFrame = pd.read_parquet(path).reset_index(drop=True)
-    # Writers that do not mark text as such leave its bytes.
+    # Writers that do not mark text leave bytes.
     kinds = {name: pd.api.types.infer_dtype(column) for name, column in frame.items()}
     texts = {str(name): frame[name].str.decode("utf-8") for name in kinds if kinds[name] == "bytes"}
     return frame.assign(**texts)
@@ -257,7 +256,7 @@ def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
         frame.to_parquet(path, index=False)
     else:
         text = _map_text(frame, SIGNS, FORMULA, lambda cell: f"'{cell}")
-        # Python's writer leaves a carriage return without quotes, where readers end the row.
+        # Python's writer does not quote carriage returns, where readers end the row.
         returns = any(
             column.astype(str).str.contains("\r", regex=False, na=False).any()
             for _, column in text.items()
@@ -272,7 +271,7 @@ def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
 
 @contextmanager
 def _writable(path: Path | IO[str]) -> Iterator[IO[str]]:
-    """Open a file to write, or give a stream, which stays open."""
+    """Open a file to write; yield a stream as it is, without closing it."""
     if isinstance(path, Path):
         with path.open("w", encoding="utf-8", newline="") as stream:
             yield stream
@@ -282,8 +281,8 @@ def _writable(path: Path | IO[str]) -> Iterator[IO[str]]:
 
 NUMERIC = "biufcmM"  # kinds of columns without text
 
-# Spreadsheets run cells of CSV that begin like this, unless an apostrophe stands before them, which
-# reading takes away again. Numbers, and a sign alone, are no formulas; full-width signs count too.
+# Spreadsheets run such cells of CSV files as formulas unless they begin with an apostrophe, which
+# reading removes. Numbers and single signs are no formulas; full-width signs count.
 SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 FORMULA = re.compile(rf"(?![+-]?[\d.,]+(?:[eE][+-]?\d+)?\s*%?$|[-+=@]$)[{re.escape(SIGNS)}]")
 QUOTED = re.compile(rf"'{FORMULA.pattern}")
@@ -292,7 +291,7 @@ QUOTED = re.compile(rf"'{FORMULA.pattern}")
 def _map_text(
     frame: pd.DataFrame, first: str, pattern: re.Pattern[str], change: Callable[[str], str]
 ) -> pd.DataFrame:
-    """Change names of columns and cells of text that match; `first` is how a match begins."""
+    """Change matching names of columns and cells of text; matches begin with one of `first`."""
 
     def changed(cell: Any) -> Any:
         return change(cell) if isinstance(cell, str) and pattern.match(cell) else cell
@@ -301,7 +300,7 @@ def _map_text(
     for name, column in frame.items():
         if column.dtype.kind in NUMERIC:
             continue
-        # Few cells begin like that: the pattern itself is slow.
+        # A fast first check, since the pattern is slow and few cells match.
         candidates = column.astype(str).str.startswith(tuple(first), na=False).to_numpy(dtype=bool)
         if candidates.any():
             cells = column.to_numpy(dtype=object, copy=True)
@@ -310,9 +309,9 @@ def _map_text(
     return frame.assign(**columns).rename(columns=changed)
 
 
-# Cells of text as numbers, with a decimal point or a decimal comma, or in per cent.
+# Cells of text as numbers, with a decimal point or comma, or in per cent.
 
-# 1,234 may be one thousand and more, or one and a little.
+# 1,234 may be 1234 or 1.234.
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 ADVICE = (
     " Numbers with a decimal comma are read only in a column without decimal points, and where they"
@@ -325,11 +324,11 @@ PERCENT_ADVICE = (
 
 
 def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
-    """Return cells as numbers, nan for other text, and advice about commas and per cent signs."""
+    """Return cells as numbers, nan for other text, with advice on commas and per cent signs."""
     values = np.array([_number(cell) for cell in cells], dtype=np.float64)
     truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells], dtype=bool)
     if not truths.all():
-        values[truths] = np.nan  # a spreadsheet's TRUE among numbers is none
+        values[truths] = np.nan  # TRUE among a spreadsheet's numbers is no number
     texts = [cell for cell in cells if isinstance(cell, str)]
     if any(text.rstrip().endswith("%") for text in texts):
         if not all(text.rstrip().endswith("%") for text in texts) or np.isfinite(values).any():
@@ -353,7 +352,7 @@ def _with_point(cell: Any) -> Any:
 
 def _number(cell: Any) -> float:
     if isinstance(cell, str):
-        # Python takes 1_000 for a number; spreadsheets write a minus sign of its own.
+        # float() accepts 1_000, but not the minus sign of spreadsheets.
         cell = None if "_" in cell else cell.replace("\N{MINUS SIGN}", "-")
     try:
         return float(cell)

@@ -1,4 +1,4 @@
-"""Calibrators of a table's topics: each by itself, or all pooled around their population."""
+"""Calibrators of a table's topics: each separate, or pooled around their population."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
     """
-    The options that make a calibrator; see `cli.options`.
+    The options of a calibrator; see `cli.options`.
 
-    Every topic has the same seed: its result does not depend on the other topics in the file.
+    All topics have the same seed: results do not depend on other topics in the file.
     """
 
     lower_is_positive: bool = False
@@ -51,7 +51,7 @@ class FitOptions:
 
     @property
     def part_names(self) -> list[str]:
-        """Return the parts asked for."""
+        """Return the names in --parts."""
         return [name.strip() for name in self.parts.split(",")]
 
     @property
@@ -62,7 +62,7 @@ class FitOptions:
         return "exact" if self.model is None else "nuts"
 
     def check(self) -> None:
-        """Check the options before scores are read; a program is loaded, which runs it."""
+        """Check the options, before scores are read; this loads a program, which runs it."""
         from bayescal.distributions import programs
         from bayescal.fitting.parts import combination, configured
         from bayescal.fitting.settings import SCORES_ARE
@@ -154,7 +154,7 @@ class FitOptions:
 
 
 def parts_of(names: list[str], family: str | None, model: str | None) -> Parts:
-    """Return the parts that --parts, --family and --model ask for."""
+    """Return the parts for --parts, --family and --model."""
     from bayescal.fitting.parts import combination, configured
 
     if model is not None:
@@ -179,17 +179,17 @@ def parts_of(names: list[str], family: str | None, model: str | None) -> Parts:
     return [densities if name == densities.name else name for name in names]
 
 
-# Topics fitted one by one: a calibrator each, in as many processes as are asked for.
+# Topics fitted separately, in --jobs processes.
 
 # Texts of warnings, and their categories.
 Warned = list[tuple[str, type[Warning]]]
-# A topic, the parameters of its fit and the level of the band: all that a fit depends on.
+# All inputs of a fit: a topic, its parameters and the level of the band.
 Task = tuple[TopicRows, "ScoreParameters", float]
 
 
 @dataclass(frozen=True)
 class RefusedTopic:
-    """A topic that a calibrator refused, and why."""
+    """A topic that a calibrator rejected, with the reason."""
 
     reason: str
 
@@ -202,7 +202,7 @@ def calibrate(
     advice: terminal.Advice = terminal.option_advice,
     folder: Path | None = None,
 ) -> tuple[list[Calibrated], dict[str, str]]:
-    """Fit a calibrator to every topic that can be fitted; return them, and why others cannot."""
+    """Fit every topic with both classes; return results, and reasons for topics without one."""
     fitted, left_out = fittable(problems)
     tasks = [(problem.alone(), settings.score_parameters(), settings.level) for problem in fitted]
     files, done = calibrator_files([problem.topic for problem in fitted]), []
@@ -224,7 +224,7 @@ def calibrate(
 
 
 def _calibrate_task(task: Task) -> tuple[Calibrated | RefusedTopic, Warned]:
-    """Fit one topic, maybe in another process; warnings come back as text."""
+    """Fit one topic, perhaps in another process, which returns warnings as text."""
     result: Calibrated | RefusedTopic
     with warnings.catch_warnings(record=True) as caught:
         for category in terminal.warning_categories():
@@ -234,7 +234,7 @@ def _calibrate_task(task: Task) -> tuple[Calibrated | RefusedTopic, Warned]:
                 result = calibrate_one(*task)
         except terminal.UsageError as err:
             result = RefusedTopic(str(err))
-    # A problem of a score is reported once, although several methods read the score.
+    # Distinct warnings only, since several methods read the scores.
     return result, list(dict.fromkeys((str(w.message), w.category) for w in caught))
 
 
@@ -246,7 +246,7 @@ def calibrate_one(problem: TopicRows, parameters: ScoreParameters, level: float)
 
 
 def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
-    """Fit the rows to fit of a topic."""
+    """Fit a topic's rows to fit."""
     from bayescal.fitting.fitted_scores import fit_scores
     from bayescal.fitting.results.storage import TOPIC
 
@@ -269,15 +269,15 @@ def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
 
 SINGLE = "posterior.nc"
 LONGEST_STEM = 80
-# Windows opens devices in place of files of these names, whatever follows a full stop.
+# Windows opens devices under these names, with any extension.
 DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 def calibrator_files(topics: Sequence[str | None]) -> list[str]:
-    """Return file names for the calibrators of topics: safe everywhere, and no two the same."""
+    """Return distinct file names for the calibrators of topics, valid on all systems."""
     from bayescal.calibrators.loading import TOPICS_FILE
 
-    # A topic called topics must not pass for all of them.
+    # A topic called topics must not take the name of the file of all.
     taken = {TOPICS_FILE.removesuffix(".nc")}
     names = []
     for topic in topics:
@@ -299,13 +299,13 @@ def _stem(topic: str) -> str:
     return text[:LONGEST_STEM] or "topic"
 
 
-# `--pool`: all topics of a file at once, each around their population.
+# `--pool`: all topics of a file together, around their population.
 
 
 def pool(
     table: ScoreTable, settings: FitOptions, screen: terminal.Screen, folder: Path | None = None
 ) -> list[Calibrated]:
-    """Fit all topics of a table together, and return them with the most undecided first."""
+    """Fit all topics of a table together; return them with the most undecided first."""
     from bayescal.calibrators.loading import TOPICS_FILE
     from bayescal.calibrators.topic_calibrator import TopicCalibrator
 
@@ -337,7 +337,7 @@ def pool(
 
 
 def _pooled_parts(settings: FitOptions, table: ScoreTable) -> str:
-    """Return the parts that --parts and --family ask for, if the options can be pooled."""
+    """Return the parts for --parts and --family; raise UsageError if they cannot be pooled."""
     from bayescal.fitting.fitted_topics import FAMILY_NAMES
     from bayescal.fitting.parts import configured
 

@@ -8,7 +8,7 @@ import typer
 
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
 FILE_KINDS = "A .csv or .tsv (or .gz of these), .xlsx or .parquet file"
-# What the record of a run leaves out: where it wrote, and what it printed.
+# Arguments that the record of a run omits: output and printing.
 UNRECORDED = ("out", "parameters", "quiet")
 
 
@@ -18,19 +18,19 @@ def option(names: str, panel: str | None, text: str, metavar: str | None = None)
 
 
 def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
-    """Return the arguments of a call, by the names of the command's parameters, for the summary."""
+    """Return the arguments of a call, by parameter, for the record."""
     recorded = {name: context.params[name] for name in context.params if name not in UNRECORDED}
     return {"command": command, **recorded}
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """Return whether an option stands on the command line."""
+    """Return True if an option is on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def given(context: typer.Context) -> set[str]:
-    """Return the names of the parameters whose options stand on the command line."""
+    """Return the names of the parameters whose options are on the command line."""
     return {name for name in context.params if is_given(context, name)}
 
 

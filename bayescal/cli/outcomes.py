@@ -1,4 +1,4 @@
-"""Files of given probabilities and outcomes, which `audit` and `recalibrate` read."""
+"""Files of given probabilities and outcomes, for `audit` and `recalibrate`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SiteColumn = Annotated[str | None, options.option("--site-column", options.COLUM
 
 @dataclass(frozen=True)
 class OutcomeTable:
-    """The labelled rows of a file."""
+    """The labelled rows of a file, and the reader of all rows."""
 
-    reader: ColumnReader  # the whole file
-    labelled: NDArray[np.bool_]  # (rows,): which rows have an outcome
-    p: Floats  # of these
+    reader: ColumnReader
+    labelled: NDArray[np.bool_]  # (rows,): mask of rows with an outcome
+    p: Floats  # (labelled rows,), like the arrays below
     positive: NDArray[np.bool_]
     sites: NDArray[np.str_] | None
     inclusion: Floats | None
@@ -55,7 +55,7 @@ def read(
     present = reader.present(label_column, "--label-column")
     classes: tuple[Any, Any]
     if reader.frame[label_column][present].nunique() == 1:
-        # Of one class alone its name, or --positive, must say which one it is.
+        # The meaning of a single class comes from its name or --positive.
         values, labelled = reader.class_labels(label_column)
         classes = (0, 1)
         is_positive = labelled & _only_positive(reader.name(label_column), values[0], positive)
@@ -72,7 +72,7 @@ def read(
 
 
 def _only_positive(name: str, label: Any, positive: str | None) -> bool:
-    """Return whether the only label of a column is the positive one."""
+    """Return True if the only label of a column is the positive one."""
     if positive is not None:
         return str(label) == positive
     meanings = spelled(np.array([label]), np.array((0, 1)))

@@ -38,11 +38,10 @@ FIT_TOPICS = f"--topic-column {TOPIC} fits each by itself, with --pool all toget
 
 @dataclass(frozen=True)
 class RowCurve:
-    """Calibrated answers at the scores of some rows."""
+    """Calibrated answers at the scores of rows."""
 
     log_odds: Floats  # (n,): natural log-odds of the positive class
-    # (n, 2): lower and upper end of the band of its probability; None without a posterior
-    band: Floats | None = None
+    band: Floats | None = None  # (n, 2): of its probability; None without a posterior
 
     @property
     def probability(self) -> Floats:
@@ -53,7 +52,7 @@ class RowCurve:
 
     @property
     def width(self) -> float | None:
-        """Return the mean width of the band, if there is one."""
+        """Return the mean width of the band, if any."""
         return None if self.band is None else float((self.band[:, 1] - self.band[:, 0]).mean())
 
 
@@ -66,11 +65,7 @@ def curve_at(
     prior: float | None = None,
     covariates: Columns | None = None,
 ) -> RowCurve:
-    """
-    Return log-odds and bands of a fitted problem at scores; see `Calibration.interval`.
-
-    Without covariates, those of typical documents if the model takes any.
-    """
+    """Return log-odds and bands at scores, of typical documents if covariates are not given."""
     values, calibration = fitted.read(score), fitted.calibration.with_prior(prior)
     if covariates is not None:
         calibration = calibration.of_documents(values, covariates)
@@ -87,7 +82,7 @@ SCALES = ("enfsi", "none")
 def ratio_columns(
     ratios: Sequence[LikelihoodRatios], rows: Sequence[Rows], n: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the likelihood-ratio columns of a table of n rows, computed part by part."""
+    """Return the columns of likelihood ratios of a table of n rows, from its parts."""
     columns: dict[str, NDArray[Any]] = {name: np.full(n, np.nan) for name in RATIO_COLUMNS[:3]}
     columns[RATIO_COLUMNS[3]] = np.full(n, "", dtype=object)
     for each, positions in zip(ratios, rows, strict=True):
@@ -114,7 +109,7 @@ def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:
 
 
 def merge_curves(rows: Sequence[Rows], curves: Sequence[RowCurve], n: int) -> RowCurve:
-    """Return the curve of a table of n rows, computed part by part."""
+    """Return the curve of a table of n rows from those of its parts."""
     log_odds, band = np.full(n, np.nan), np.full((n, 2), np.nan)
     banded = all(curve.band is not None for curve in curves)
     for positions, curve in zip(rows, curves, strict=True):
@@ -128,17 +123,17 @@ def merge_curves(rows: Sequence[Rows], curves: Sequence[RowCurve], n: int) -> Ro
 class Calibrated:
     """A fitted topic, and the answers for its rows."""
 
-    problem: scores.TopicRows  # its rows
-    # Fitted to this topic alone or to others too
+    problem: scores.TopicRows
+    # For this topic alone, or for all topics
     calibrator: FittedScores | ScoreCalibrator | TopicCalibrator
-    fitted: FittedProblem  # the calibrator's answers for this topic
+    fitted: FittedProblem  # the calibrator's problem of this topic
     file: str  # name of the calibrator's file
     curve: RowCurve  # at all rows of the topic, in their order
-    losses: dict[str, Losses]  # on the rows to test on, by inference; empty if there are none
+    losses: dict[str, Losses]  # on the rows to test on, by inference; empty without any
 
     @property
     def undecided(self) -> int | None:
-        """Count the rows whose band holds 1/2, so that either class may be likelier."""
+        """Count the rows with 1/2 inside their band, whose likelier class is uncertain."""
         if self.curve.band is None:
             return None
         lower, upper = self.curve.band.T
@@ -159,19 +154,19 @@ def calibrated(
     file: str,
     level: float,
 ) -> Calibrated:
-    """Compute a fitted topic's answers for its rows; arguments as the attributes of the result."""
+    """Compute a fitted topic's answers for its rows; arguments are attributes of the result."""
     table, rows = problem.table, problem.rows
     curve = curve_at(fitted, table.score[rows], level, covariates=table.columns_of(rows))
     return Calibrated(problem, calibrator, fitted, file, curve, held_out_losses(fitted, problem))
 
 
 def most_undecided_first(results: Iterable[Calibrated]) -> list[Calibrated]:
-    """Sort topics by their number of undecided rows: where people, or labels, help most."""
+    """Return topics by number of undecided rows, where labels help most."""
     return sorted(results, key=lambda each: (-(each.undecided or 0), each.problem.counts[1]))
 
 
 def flags(results: Sequence[Calibrated]) -> list[str]:
-    """Return the findings of each topic, without those that all of several share."""
+    """Return each topic's findings, except those that all of several topics share."""
     findings = [each.fitted.problems for each in results]
     shared = set.intersection(*map(set, findings)) if len(findings) > 1 else set()
     return ["; ".join(text for text in each if text not in shared) for each in findings]
@@ -197,7 +192,7 @@ def held_out_losses(fitted: FittedProblem, problem: scores.TopicRows) -> dict[st
 
 
 def sum_losses(topics: Iterable[Mapping[str, Losses]]) -> dict[str, Losses]:
-    """Return the sums over topics, of the methods that every topic has."""
+    """Return the sums over topics of the losses of methods that all topics have."""
     from bayescal.metrics import Losses
 
     maps = list(topics)
@@ -235,7 +230,7 @@ def held_out(
     *,
     covariates: Columns | None = None,
 ) -> HeldOut:
-    """Return a problem's predictions for users' scores whose labels are known."""
+    """Return a problem's predictions for labelled scores of users."""
     from bayescal.fitting.problems.problem import Documents
     from bayescal.report.held_out import predict
 
@@ -244,7 +239,7 @@ def held_out(
 
 
 def verdicts_by_topic(tested: Iterable[tuple[str, HeldOut]]) -> list[NamedVerdict]:
-    """Return the verdict on each topic's probabilities, the worst first, and of several on all."""
+    """Return verdicts on each topic's probabilities, the worst first, and of several on all."""
     from bayescal.report.held_out import join
 
     names, each = zip(*tested, strict=True)
@@ -255,35 +250,33 @@ def verdicts_by_topic(tested: Iterable[tuple[str, HeldOut]]) -> list[NamedVerdic
     return verdicts
 
 
-# Scores, labels and maybe topics.
-Examples = tuple[NDArray[Any], ...]
+Examples = tuple[NDArray[Any], ...]  # scores, labels and perhaps topics
 
-# Saved calibrators, and the one that answers for each row of a file of scores.
+# Saved calibrators, and their problem for each row of a file of scores.
 
 
 @dataclass(frozen=True)
 class SavedCalibrator:
-    """A saved calibrator, and the rows of a file that each of its problems answers for."""
+    """A saved calibrator, and its problem for each row of a file."""
 
-    source: Calibrator  # as it was loaded
-    problems: Problems  # its problems, by topic, or the only one
+    source: Calibrator
+    problems: Problems  # by topic, or a single one
     topics: NDArray[np.str_] | None  # (n,): topic of each row
-    left_out: Mask  # (n,): rows of topics that the fit left out, for which nothing answers
-    left_out_note: str  # A sentence about these; empty if there are none
-    # -1 if lower scores stand for positives, whose calibrator takes scores with their sign turned
-    sign: int
+    left_out: Mask  # (n,): rows of topics that the fit left out
+    left_out_note: str  # a sentence about these; empty without any
+    sign: int  # -1 if lower scores stand for positives: the calibrator takes negated scores
 
     @property
     def answered(self) -> Rows:
-        """Return the positions of rows that a problem answers for."""
+        """Return the positions of rows with a problem."""
         return np.flatnonzero(~self.left_out)
 
     def documents(self, score: Floats, rows: Rows) -> tuple[Floats, NDArray[np.str_] | None]:
-        """Return the scores of some rows as they were fitted, and their topics if there are any."""
+        """Return scores of rows for the calibrator, and their topics, if any."""
         return self.sign * score[rows], None if self.topics is None else self.topics[rows]
 
     def rows(self) -> list[tuple[str, Rows]]:
-        """Return each topic, the empty string without topics, and its rows."""
+        """Return each topic (empty without topics) and its rows."""
         answered = self.answered
         topics = None if self.topics is None else self.topics[answered]
         grouped = scores.rows_by_topic(topics, answered.size)
@@ -298,7 +291,7 @@ def load(path: Path) -> Calibrator:
 
 
 def of_classes(calibrator: Any) -> bool:
-    """Return whether a calibrator is one of several exclusive classes."""
+    """Return True for a calibrator of several exclusive classes."""
     return bool(getattr(calibrator, "several_classes", False))
 
 
@@ -307,7 +300,7 @@ def _read_file(path: Path, topic: str | None) -> Calibrator:
     from bayescal.fitting.fitted_scores import FittedScores
     from bayescal.fitting.results import storage, tree
 
-    # Calibrators of topics are read when they are asked for.
+    # Calibrators of topics are read on demand.
     with usage_errors():
         results = storage.read_tree(path, topic)
     if results.attrs[tree.ESTIMATOR] == FittedScores.estimator:
@@ -317,7 +310,7 @@ def _read_file(path: Path, topic: str | None) -> Calibrator:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the summary in a folder, or beside a calibrator's file; empty without one."""
+    """Return the record in a folder, or beside a calibrator's file; empty without one."""
     from bayescal.calibrators.loading import SUMMARY
 
     folder = path if path.is_dir() else path.parent
@@ -336,7 +329,7 @@ def read_calibrator(
     *,
     lower_is_positive: bool = False,
 ) -> SavedCalibrator:
-    """Read a saved calibrator, unless it is loaded, and assign each row of a file to a problem."""
+    """Read a saved calibrator, unless given, and find the problem of each row of a file."""
     with usage_errors():
         source = load(path) if source is None else source
         if of_classes(source):
@@ -360,7 +353,7 @@ def read_calibrator(
 
 
 def read_covariates(path: Path, reader: ColumnReader, saved: SavedCalibrator) -> Columns | None:
-    """Return the columns that the model of a saved calibrator takes, by the names fitted."""
+    """Return a saved calibrator's covariates from a file, by the names fitted."""
     known = next(iter(saved.problems.values())).calibration.covariates
     if known is None:
         return None
@@ -374,7 +367,7 @@ def read_covariates(path: Path, reader: ColumnReader, saved: SavedCalibrator) ->
 
 
 def fitted_examples(path: Path, problems: Problems) -> Examples | None:
-    """Return the fitted scores from the file beside a calibrator that does not keep them."""
+    """Return the fitted scores from the file beside a calibrator that does not store them."""
     arguments: dict[str, Any] = read_record(path).get("arguments", {})
     folder = path if path.is_dir() else path.parent
     written = [folder / f"probabilities{suffix}" for suffix in WRITTEN]
@@ -402,7 +395,7 @@ def _check_answered(saved: SavedCalibrator, column: str) -> None:
 def warn_of_topics(
     screen: Screen, frame: pd.DataFrame, path: Path, topic_column: str | None, why: str
 ) -> None:
-    """Warn about a column of topics that no option names."""
+    """Warn of a column of topics that no option names."""
     if topic_column is not None or TOPIC not in frame.columns:
         return
     topics = frame[TOPIC].nunique()

@@ -1,4 +1,4 @@
-"""Reviews in files: the scores of a collection, and files with the labels of some documents."""
+"""Reviews in files: the scores of a collection, and labels of some documents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HiddenPrior(StrEnum):
 
     @property
     def prior(self) -> Any:
-        """Return the argument hidden of the functions."""
+        """Return the value for functions' argument `hidden`."""
         return 0 if self is HiddenPrior.NONE else self.value
 
 
@@ -61,11 +61,11 @@ DOCUMENT, LABEL = "document", "label"
 
 @dataclass(frozen=True)
 class ReviewFiles:
-    """A collection and what is known of it; documents are rows of the file of scores, from 0 on."""
+    """A collection with its labels; documents are rows of the file of scores, from 0 on."""
 
     scores: Floats
-    labels: Floats  # 1, 0, or nan where there is none
-    plans: tuple[SamplePlan, ...]  # of the files of labels that are plans
+    labels: Floats  # 1, 0, or nan without a label
+    plans: tuple[SamplePlan, ...]  # files of labels that are plans
     groups: NDArray[Any] | None
 
 
@@ -76,7 +76,7 @@ def read_review(
     sign: float,
     group_column: str | None = None,
 ) -> ReviewFiles:
-    """Read a collection and the labels of several files, which must not contradict each other."""
+    """Read a collection and labels from several files, which must not contradict each other."""
     from bayescal.sampling.plans import OF_PLAN_ALONE, plan_of_rows
 
     reader = ColumnReader(scores)
@@ -97,7 +97,7 @@ def read_review(
                     f" {path}: two reviewers have to agree on one label a document."
                 )
             known[one], source[one] = value, path
-        # A plan that lost a column is no plan, and its labels would be read without their design.
+        # A plan without some of its columns is an error; its labels would lose their design.
         if len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1:
             with usage_errors():
                 cells = frame.astype(object).where(frame.notna(), "").astype(str)

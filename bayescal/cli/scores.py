@@ -1,4 +1,4 @@
-"""A file of labelled scores as one table, and its rows by topic."""
+"""A file of labelled scores as a table, and its rows by topic."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ from bayescal.support.validation import Columns, Floats, first_of, take_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-# The column that marks rows that were held out at random.
-HELD_OUT = "held_out"
+HELD_OUT = "held_out"  # a column that marks rows held out at random
 TEXT_FILES = "*.txt"
-# Columns by their meaning; options and arguments are named after them.
+# Columns by meaning; options and arguments have their names.
 COLUMNS = ("score", "label", "topic", "weight", "inclusion", "split")
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A file of scores, checked: of two classes one a row, of several one for each class."""
+    """A checked file of scores: one in each row for two classes, one per class for several."""
 
-    # All rows and columns; score, label and weight typed, the rest of a CSV file as text
+    # All rows and columns; score, label and weight typed, other columns of a CSV file as text
     frame: pd.DataFrame
-    # (n,): raw scores, finite; with their sign turned if lower ones stand for positives;
-    # of several classes (n, K): -inf for excluded ones
+    # (n,): finite, negated if lower ones stand for positives; of several classes (n, K), -inf for
+    # excluded ones
     score: Floats
     label: Rows  # (n,): positions of labels in `classes`; 0 without a label
     classes: tuple[Any, ...]  # the negative and the positive label, or several
-    test: Mask  # (n,): rows to test on; the others are fitted, if they have a label
-    labelled: Mask  # (n,): rows with a label; the others get a probability only
-    topic: NDArray[np.str_] | None = None  # (n,): topic of each row
-    weight: Floats | None = None  # (n,): weights in the fit
-    sampled: bool = False  # whether weights are inclusion probabilities, and not counts
-    sign: int = 1  # -1 if lower scores stand for positives: times `score` it is the user's
-    covariates: Columns | None = None  # (n,) each: further columns for a program that takes them
+    test: Mask  # (n,): rows to test on; other labelled rows are fitted
+    labelled: Mask  # (n,): rows with a label; others only get a probability
+    topic: NDArray[np.str_] | None = None  # (n,)
+    weight: Floats | None = None  # (n,): in the fit
+    sampled: bool = False  # True if weights are inclusion probabilities, False for counts
+    sign: int = 1  # -1 if scores are negated
+    covariates: Columns | None = None  # (n,) each, for a program
 
     def take(self, rows: Rows) -> ScoreTable:
-        """Return some rows without their frame: all that another process needs."""
+        """Return rows without their frame, for another process."""
         return replace(
             self,
             frame=self.frame.iloc[:0, :0],
@@ -77,7 +76,7 @@ class ScoreTable:
 
     @property
     def note(self) -> str:
-        """Return a sentence on rows without a label; empty if all have one."""
+        """Return a sentence on rows without a label; empty without any."""
         labelled, n = int(self.labelled.sum()), self.labelled.size
         if labelled == n:
             return ""
@@ -87,26 +86,26 @@ class ScoreTable:
         )
 
     def labels(self, rows: Rows) -> NDArray[Any]:
-        """Return the labels of some rows, as the file has them."""
+        """Return labels of rows, as in the file."""
         return np.array(self.classes)[self.label[rows]]
 
     def weights(self, rows: Rows) -> dict[str, Any]:
-        """Return the weights of some rows, by the name of the argument of a fit."""
+        """Return weights of rows, by argument of a fit."""
         kind = "inclusion" if self.sampled else "sample_weight"
         return {kind: None if self.weight is None else self.weight[rows]}
 
     def columns_of(self, rows: Rows) -> Columns | None:
-        """Return the covariates of some rows, if there are any."""
+        """Return covariates of rows, if any."""
         return take_columns(self.covariates, rows)
 
     def examples(self, rows: Rows) -> tuple[NDArray[Any], ...]:
-        """Return the scores and labels of some rows, and their topics if there are any."""
+        """Return scores and labels of rows, and topics, if any."""
         topics = () if self.topic is None else (self.topic[rows],)
         return (self.score[rows], self.labels(rows), *topics)
 
 
 def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
-    """Read a file of labelled scores; the arguments of the call name its columns."""
+    """Read a file of labelled scores with the columns in a call's arguments."""
     names: dict[str, Any] = {kind: arguments.get(f"{kind}_column") for kind in COLUMNS}
     several = arguments.get("classes")
     if several is None and names["score"] == names["label"]:
@@ -147,7 +146,7 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Return the names of several classes, which --classes separates by commas."""
+    """Return the names of several classes, separated by commas in --classes."""
     names = tuple(name.strip() for name in text.split(","))
     if len(names) < 2 or not all(names):
         raise UsageError(f"--classes must name at least two classes, as a,b,c; got {text!r}.")
@@ -159,7 +158,7 @@ def split_names(text: str) -> tuple[str, ...]:
 def _covariates(
     reader: ColumnReader, asked: str | None, names: Mapping[str, Any]
 ) -> Columns | None:
-    """Return the columns that --covariate-columns names."""
+    """Return the columns of --covariate-columns."""
     if asked is None:
         return None
     wanted = [name.strip() for name in asked.split(",")]
@@ -175,14 +174,14 @@ def _covariates(
 
 
 def sign_of(arguments: Mapping[str, Any]) -> int:
-    """Return -1 if --lower-is-positive is among the arguments of a call."""
+    """Return -1 if a call's arguments have --lower-is-positive, otherwise 1."""
     return -1 if arguments.get("lower_is_positive") else 1
 
 
 def read_documents(
     path: Path, text: str, label: str, split: str | None, positive: str | None
 ) -> tuple[ScoreTable, list[str]]:
-    """Read a table or folder of texts; return the table, without scores yet, and the texts."""
+    """Read a table or folder of texts; return the table, without scores, and the texts."""
     if not path.is_dir() and not path.suffix:
         raise UsageError(f"there is no folder {path} of documents, nor is it named like a file.")
     frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
@@ -231,15 +230,15 @@ def _text(file: Path) -> str:
     return content
 
 
-# From a table to binary problems: one for each topic.
+# Binary problems of a table, one for each topic.
 
 
 @dataclass(frozen=True)
 class TopicRows:
     """The rows of one topic, or of a file without topics."""
 
-    table: ScoreTable  # the whole file
-    topic: str | None  # its name; None in a file without topics
+    table: ScoreTable
+    topic: str | None  # None in a file without topics
     rows: Rows  # (k,): positions in the table, in order
 
     @property
@@ -254,16 +253,16 @@ class TopicRows:
 
     @property
     def fit_rows(self) -> Rows:
-        """Return the rows with a label that are fitted."""
+        """Return the labelled rows to fit."""
         return self.rows[(self.table.labelled & ~self.table.test)[self.rows]]
 
     @property
     def test_rows(self) -> Rows:
-        """Return the rows with a label to test on."""
+        """Return the labelled rows to test on."""
         return self.rows[(self.table.labelled & self.table.test)[self.rows]]
 
     def alone(self) -> TopicRows:
-        """Return the topic in a table of its own rows."""
+        """Return the topic in a table of its rows alone."""
         return TopicRows(self.table.take(self.rows), self.topic, np.arange(self.rows.size))
 
     @property
@@ -279,13 +278,13 @@ class TopicRows:
 
 
 def split_by_topic(table: ScoreTable) -> list[TopicRows]:
-    """Return the rows of each topic, in the order in which topics first appear."""
+    """Return the rows of each topic, in order of first appearance."""
     grouped = rows_by_topic(table.topic, table.label.size)
     return [TopicRows(table, topic, rows) for topic, rows in grouped]
 
 
 def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | None, Rows]]:
-    """Return the topics in the order in which they first appear, and the rows of each."""
+    """Return the topics in order of first appearance, with their rows."""
     if topics is None:
         return [(None, np.arange(n))]
     names, first, codes = np.unique(topics, return_index=True, return_inverse=True)
@@ -295,14 +294,14 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
 
 
 def rows_by_class(table: ScoreTable) -> list[Rows]:
-    """Return the labelled rows of each class of each topic."""
+    """Return the labelled rows of each class in each topic."""
     members = [table.labelled & (table.label == k) for k in range(len(table.classes))]
     by_topic = [rows for _, rows in rows_by_topic(table.topic, table.label.size)]
     return [rows[each[rows]] for rows in by_topic for each in members]
 
 
 def hold_out(n: int, groups: Iterable[Rows], share: float, seed: int) -> Mask:
-    """Return a mask of random rows to test on: a share of each group, but never all of it."""
+    """Return a mask of random rows to test on: a share of each group, less than all of it."""
     rng = np.random.default_rng(seed)
     test = np.zeros(n, dtype=bool)
     for members in groups:
@@ -312,15 +311,14 @@ def hold_out(n: int, groups: Iterable[Rows], share: float, seed: int) -> Mask:
     return test
 
 
-# Topics that cannot be fitted: they are listed with the reason, and the others go on.
+# Topics left out of the fit, with reasons.
 
-# Why each topic that could not be fitted was left out, by its name.
 LeftOut = Mapping[str, str]
 NONE: LeftOut = MappingProxyType({})
 
 
 def fittable(problems: Sequence[TopicRows]) -> tuple[list[TopicRows], dict[str, str]]:
-    """Return the topics with both classes, and why the others are left out."""
+    """Return the topics with both classes, and reasons to leave out the others."""
     reasons = [missing_class(problem) for problem in problems]
     left_out = {
         problem.name: reason for problem, reason in zip(problems, reasons, strict=True) if reason
@@ -330,7 +328,7 @@ def fittable(problems: Sequence[TopicRows]) -> tuple[list[TopicRows], dict[str, 
 
 
 def missing_class(problem: TopicRows) -> str:
-    """Name the class that a topic's rows to fit lack; empty if both are present."""
+    """Return a reason to leave out a topic that lacks a class to fit; otherwise empty."""
     table, rows = problem.table, problem.fit_rows
     counts = rows if table.weight is None else rows[table.weight[rows] > 0.0]
     for label, positive in zip(table.classes, (False, True), strict=True):
@@ -343,7 +341,7 @@ def missing_class(problem: TopicRows) -> str:
 
 
 def refuse_if_all(problems: Sequence[TopicRows], left_out: LeftOut) -> None:
-    """Raise UsageError, with the first reason, if every topic is left out."""
+    """Raise UsageError with the first reason if all topics are left out."""
     if len(left_out) < len(problems):
         return
     first = problems[0]
@@ -352,7 +350,7 @@ def refuse_if_all(problems: Sequence[TopicRows], left_out: LeftOut) -> None:
 
 
 def rows_left_out(topics: NDArray[np.str_] | None, left_out: LeftOut, n: int) -> tuple[Mask, str]:
-    """Return the mask of rows in topics left out, (n,), and a sentence about them, if any."""
+    """Return the mask of rows in topics left out, (n,), and a sentence about any."""
     if topics is None or not left_out:
         return np.zeros(n, dtype=bool), ""
     gone = np.isin(topics, list(left_out))

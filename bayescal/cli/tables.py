@@ -26,31 +26,29 @@ if TYPE_CHECKING:
     from bayescal.metrics import CalibrationVerdict, Losses
     from bayescal.sampling import ReviewEstimate
 
-MOST_TOPICS = 40  # shown
-# Names of the results of each inference.
+MOST_TOPICS = 40  # in a table
 POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior", "exact": "posterior"}
 
-# Marks of a maximum-likelihood estimate that something moved off the optimum, and what they mean.
+# Marks of maximum-likelihood estimates that were moved off the optimum, with notes.
 MARKS = {"": " ", "add_one": "+"}
 NOTES = {
     "*": "* the guard against degenerate fits acts on this parameter",
     "+": "+ with one document of each class added: (positives + 1) / (documents + 2)",
 }
 
-# Tables of scores show these quantiles of each class: both classes' heads and tails, however rare
-# the positives are.
+# Quantiles of each class in tables of scores: heads and tails of both, however rare positives are.
 SHOWN_QUANTILES = (0.05, 0.5, 0.95)
 
 
-# Layout of tables, and formats of the numbers in them.
+# Layout of tables and formats of numbers.
 
 
 def new_table(*names: str, topics: bool = False) -> Table:
-    """Return an empty table with columns of numbers, after one of topics if asked for."""
-    # As narrow as possible: parameters and curves fit into 80 columns.
+    """Return an empty table with columns of numbers, after one of topics if requested."""
+    # Narrow: parameters and curves fit into 80 columns.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     if topics:
-        # Only names of topics wrap where space is short.
+        # Only names of topics wrap.
         table.add_column(_text("topic"), justify="left", overflow="fold", min_width=8)
     add_columns(table, names)
     return table
@@ -63,36 +61,36 @@ def add_columns(table: Table, names: Iterable[str], *, text: bool = False) -> No
 
 
 def titled(title: str, table: Table, *notes: str) -> Group:
-    """Return a table below its title, with notes below it."""
-    # Rich would wrap a title to the table's width, which may be small.
+    """Return a table with its title and notes."""
+    # Rich would wrap a title to the table's width.
     return Group(_text(title, style="bold"), table, *(_text(note, style="dim") for note in notes))
 
 
 def _text(content: Any, style: str = "") -> Text:
-    """Return text as it is: no markup, no control characters."""
+    """Return text without markup or control characters."""
     return Text(printable(str(content)), style=style)
 
 
 def more_topics(topics: int, description: str) -> list[str]:
-    """Return a note on the topics that a table leaves out, if it does."""
+    """Return a note on topics that a table leaves out, if any."""
     left = topics - MOST_TOPICS
     return [f"and {counted(left, 'more topic')}, {description}"] if left > 0 else []
 
 
 def number(value: float) -> str:
-    """Return a number of any size."""
+    """Return a number of any size as text."""
     return f"{value:.4g}"
 
 
 def share(value: float) -> str:
-    """Return a number between 0 and 1."""
+    """Return a number between 0 and 1 as text."""
     if 0.0 < value < 5e-5:
         return "<0.0001"
     return ">0.9999" if 1.0 - 5e-5 <= value < 1.0 else f"{value:.4f}"
 
 
 def percent(share: float) -> str:
-    """Return a share in percent."""
+    """Return a share in percent as text."""
     return f"{100 * share:g} %"
 
 
@@ -100,7 +98,7 @@ def percent(share: float) -> str:
 
 
 def parameter_table(result: Calibrated, level: float) -> Group:
-    """Return the parameters of a fitted topic: maximum likelihood beside the posterior."""
+    """Return a topic's parameters, maximum likelihood beside the posterior."""
     frame = result.fitted.parameters(level)
     table = new_table()
     add_columns(table, ["class", "parameter"], text=True)
@@ -117,7 +115,7 @@ def parameter_table(result: Calibrated, level: float) -> Group:
 
 
 def _mle_cell(row: Mapping[str, Any]) -> str:
-    """Return maximum likelihood and its mark; without one of a pooled topic's own documents."""
+    """Return maximum likelihood with its mark; for a pooled topic of its own documents."""
     if "unpooled" in row:
         return "-" if math.isnan(row["unpooled"]) else number(row["unpooled"])
     return number(row["mle"]) + MARKS.get(row["guard"], "*")
@@ -201,7 +199,7 @@ def _title(result: Calibrated, text: str) -> str:
 
 
 def shown_scores(problem: TopicRows) -> tuple[list[str], Floats]:
-    """Return scores across the range of both classes, in order, after the quantiles they are."""
+    """Return quantiles of both classes' scores, rising, after their names."""
     turned = problem.table.sign < 0
     quantiles = [
         (float(np.quantile(score, 1.0 - q if turned else q)), f"{mark} {percent(q)}")
@@ -213,7 +211,7 @@ def shown_scores(problem: TopicRows) -> tuple[list[str], Floats]:
 
 
 def topics_table(results: Sequence[Calibrated], level: float, how: str) -> Group:
-    """Return a row for each topic in the order given, as many as fit on a screen or two."""
+    """Return a row for each topic, up to MOST_TOPICS, in the given order."""
     shown = results[:MOST_TOPICS]
     flagged = [flag.partition(":")[0] for flag in predictions.flags(results)[:MOST_TOPICS]]
     marks = _marks(flagged)
@@ -241,14 +239,14 @@ def topics_table(results: Sequence[Calibrated], level: float, how: str) -> Group
 
 
 def _marks(flagged: Sequence[str]) -> dict[str, str]:
-    """Return a letter for each different flag, or two where there are many."""
+    """Return one or two letters for each distinct flag."""
     different = [flag for flag in dict.fromkeys(flagged) if flag]
     letters = ["", *ascii_lowercase]
     return {flag: letters[k // 26] + ascii_lowercase[k % 26] for k, flag in enumerate(different)}
 
 
 def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:
-    """Return a table of the topics left out, and why; none where all were fitted."""
+    """Return a table of topics left out, with reasons; none if all were fitted."""
     if not left_out:
         return []
     table = new_table()
@@ -268,7 +266,7 @@ LOSS_COLUMNS = ("rows", "log-loss", "per row", "squared error", "errors")
 
 
 def held_out_tables(results: Sequence[Calibrated], only: str | None = None) -> list[Group]:
-    """Return tables of losses and verdicts; none without rows to test on."""
+    """Return tables of losses and verdicts; none without test rows."""
     tested = predictions.with_test_rows(results)
     if not tested:
         return []
@@ -285,7 +283,7 @@ def by_method(result: Calibrated) -> tuple[str, dict[str, Losses]]:
 
 
 def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bool = True) -> Group:
-    """Return the losses on test rows."""
+    """Return a table of losses on test rows."""
     rows = list(named)
     with_topics = any(topic for topic, _ in rows)
     if total and len(rows) > 1:
@@ -303,7 +301,7 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
 
 def loss_cells(loss: Losses) -> list[str]:
     """Return the cells of LOSS_COLUMNS."""
-    # Without a floor one document alone can cost 1e12 bits.
+    # A single document can cost 1e12 bits.
     bits = f"{loss.log_loss:.1f}" if loss.log_loss < 1e6 else f"{loss.log_loss:.1e}"
     mean = f"{loss.log_loss / loss.n:.4g}"
     errors = f"{loss.errors:.0f}"
@@ -320,7 +318,7 @@ CAUSES = {
 
 
 def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
-    """Return verdicts as a table, and below it the last verdict, that on all rows, in words."""
+    """Return a table of verdicts, with the last one, on all rows, in words."""
     with_topics = len(named) > 1
     last = named[-1][1]
     expected = ("expected", f"{percent(last.level)} range")
@@ -365,7 +363,7 @@ METHODS = {
 
 
 def review_table(result: ReviewEstimate) -> Group:
-    """Return the intervals of a review, the one to state first on top, and its counts."""
+    """Return the intervals of a review, the recommended one first, and its counts."""
     table = new_table()
     add_columns(table, ["interval"], text=True)
     add_columns(table, [result.of, "from", "to"])
@@ -389,7 +387,7 @@ def review_table(result: ReviewEstimate) -> Group:
     )
 
 
-# Documents that thresholds select, and positives that they miss.
+# Documents selected by thresholds, and positives missed.
 
 
 def rates_table(
@@ -418,7 +416,7 @@ def rates_table(
 def thresholds_table(
     table: pd.DataFrame, recall: float, assurance: float | None, level: float, sign: int = 1
 ) -> Group:
-    """Return thresholds for a wanted recall; sign -1 if lower scores are positive."""
+    """Return thresholds for a recall; sign -1 if lower scores are positive."""
     sure = "" if assurance is None else f" with probability {assurance:g}"
     order = "; topics with most to read first" if len(table) > 1 else ""
     return _decision_table(
@@ -451,7 +449,7 @@ def _selected(row: dict[Any, Any]) -> str:
 
 
 def _outcomes(row: dict[Any, Any]) -> list[str]:
-    """Return the positives found and missed and the recall, as a report's collection has them."""
+    """Return positives found and missed, and recall, formatted as in reports."""
     from bayescal.report import rendering
 
     counts = [_ranged(row, name, rendering.count) for name in ("found", "missed")]
@@ -465,7 +463,7 @@ def _per_cent(value: float) -> str:
 
 
 def _ranged(row: dict[Any, Any], name: str, shape: Callable[[Any], str]) -> str:
-    """Return a number, and below it its interval."""
+    """Return a number above its interval."""
     if row[name] != row[name]:
         return "-"
     return f"{shape(row[name])}\n{shape(row[f'{name}_lower'])} to {shape(row[f'{name}_upper'])}"

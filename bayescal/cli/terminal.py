@@ -14,7 +14,7 @@ from rich.text import Text
 from bayescal.support.files import printable
 from bayescal.support.intervals import counted as counted
 
-# Into a file or a pipe tables are written at full width, whatever the terminal's.
+# Width of output to a file or a pipe.
 WIDTH_OF_FILES = 160
 
 Advice = Callable[[type[Warning]], str]
@@ -23,14 +23,14 @@ Update = Callable[..., None]
 
 
 class UsageError(Exception):
-    """A mistake in the call or in its data; the message is the line that the user reads."""
+    """A mistake in the call or its data; the message is a line for the user."""
 
 
 @contextmanager
 def usage_errors(
     subject: str = "", errors: tuple[type[Exception], ...] = (ValueError, OSError)
 ) -> Iterator[None]:
-    """Turn the errors with which the package refuses its input into UsageError."""
+    """Turn errors for wrong input into UsageError."""
     try:
         yield
     except errors as err:
@@ -63,21 +63,21 @@ def warning_categories() -> tuple[type[Warning], type[Warning]]:
 
 
 class Screen:
-    """The two streams of a command; if `quiet`, only errors are shown, which are raised."""
+    """The output streams of a command; `quiet` hides everything but errors, which are raised."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         self._out, self._err = _console(stderr=False), _console(stderr=True)
 
     def show(self, *renderables: RenderableType, stderr: bool = False) -> None:
-        """Print tables, a blank line after each."""
+        """Print tables, each with a blank line after it."""
         console = self._err if stderr else self._out
         for renderable in () if self.quiet else renderables:
             console.print(renderable)
             console.print()
 
     def say(self, text: str, *, stderr: bool = False) -> None:
-        """Print a line, unless it is empty, literally: names and paths may look like markup."""
+        """Print a line literally, as names and paths may look like markup; nothing if empty."""
         if text and not self.quiet:
             (self._err if stderr else self._out).print(Text(text), soft_wrap=True)
 
@@ -113,7 +113,7 @@ class Screen:
                 seen.add(str(message))
                 self.warn(f"{message} {advice(category)}")
 
-        # Not catch_warnings(record=True): filters of others still drop warnings or raise them.
+        # catch_warnings(record=True) would disable others' filters that drop or raise warnings.
         with warnings.catch_warnings():
             for category in warning_categories():
                 warnings.simplefilter("always", category)

@@ -1,4 +1,4 @@
-"""Folders of results: prepared beside their place and moved there whole, or nothing changes."""
+"""Folders of results, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bayescal.report.held_out import HeldOut
 
-# The summary of a run: what was asked for, with which versions, and what came out, as JSON.
+# The summary of a run as JSON: arguments, versions and results.
 
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
@@ -41,7 +41,7 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
 
 
 def run_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the versions and arguments of a run, with which every summary begins."""
+    """Return versions and arguments of a run, the first part of every summary."""
     from bayescal.fitting.results.tree import versions
 
     return {"versions": versions(), "seed": arguments["seed"], "arguments": dict(arguments)}
@@ -50,7 +50,7 @@ def run_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def describe(
     results: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: scores.LeftOut
 ) -> dict[str, Any]:
-    """Return versions, arguments and results, by topic and of all together."""
+    """Return versions, arguments and results, by topic and of all topics."""
     first, files = results[0], {each.file for each in results}
     own_calibrators = len(files) == len(results)
     flags = predictions.flags(results)
@@ -110,7 +110,7 @@ def _verdict(tested: Sequence[HeldOut]) -> dict[str, Any]:
 
 
 def _jsonable(value: Any) -> Any:
-    """Return plain data for JSON: paths become text, infinite numbers and nan null."""
+    """Return plain data for JSON, with paths as text, and null for infinite numbers and nan."""
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -122,14 +122,14 @@ def _jsonable(value: Any) -> Any:
     return value
 
 
-# Checks before any work, and writing all or nothing.
+# Checks before any work, and writing whole results.
 
-MOST_NAMES = 5  # of calibrators, in a line
+MOST_NAMES = 5  # of calibrators in a line
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
 
 
 def check_folder(out: Path | None) -> None:
-    """Check, before any work, that a folder of results can be made."""
+    """Raise UsageError, before any work, if a folder of results cannot be made."""
     if out is None:
         return
     for part in (out, *out.parents):
@@ -144,7 +144,7 @@ def check_file(
     read: Path | None = None,
     option: str = "--out",
 ) -> None:
-    """Check, before any work, that a file can be written."""
+    """Raise UsageError, before any work, if a file cannot be written."""
     if out is None:
         return
     if out.suffix.lower() not in suffixes:
@@ -154,14 +154,12 @@ def check_file(
     if not out.parent.is_dir():
         raise UsageError(f"{option}: there is no folder {out.parent}; make it first.")
     if read is not None and read.exists() and out.exists() and out.samefile(read):
-        raise UsageError(
-            f"{option} must be another file than {read}, which is read: choose a name."
-        )
+        raise UsageError(f"{option} must differ from the input file {read}: choose another name.")
     _check_writable(out.parent)
 
 
 def _check_writable(folder: Path) -> None:
-    """Make a folder where others are to be made, and remove it: permissions do not tell all."""
+    """Make and remove a folder there, as permissions alone are not conclusive."""
     try:
         Path(tempfile.mkdtemp(prefix=".bayescal-", dir=_existing(folder))).rmdir()
     except OSError as err:
@@ -172,14 +170,14 @@ def _check_writable(folder: Path) -> None:
 
 
 def _existing(folder: Path) -> Path:
-    """Return the folder, or the nearest above it that exists."""
+    """Return the folder, or its nearest parent that exists."""
     return next(part for part in (folder, *folder.absolute().parents) if part.is_dir())
 
 
 @contextmanager
 def staged_folder(out: Path) -> Iterator[Path]:
-    """Give a folder to write into, whose files move to `out` if nothing goes wrong."""
-    # In the folder itself, where there is one: what is moved must not change file systems.
+    """Yield a folder to write into; without an error its files move to `out`."""
+    # In the same folder, for moves within a file system.
     parent = _existing(out)
     with usage_errors("--out: ", (OSError,)):
         stage = Path(tempfile.mkdtemp(prefix=".bayescal-", dir=parent))
@@ -200,7 +198,7 @@ def staged_folder(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def staged_file(out: Path) -> Iterator[Path]:
-    """Give a path to write to, which becomes `out` if nothing goes wrong; see `check_file`."""
+    """Yield a path to write to; without an error the file moves to `out`."""
     with staged_folder(out.parent) as stage:
         yield stage / out.name
 
@@ -208,7 +206,7 @@ def staged_file(out: Path) -> Iterator[Path]:
 def save(
     out: Path | None, write: Callable[[Path], object], arguments: Mapping[str, Any], screen: Screen
 ) -> None:
-    """Write results into a folder and say so; without one say how to get them."""
+    """Write results into a folder and print next steps; without a folder print how to write."""
     if out is None:
         screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
         return
@@ -221,7 +219,7 @@ def save(
 
 
 def _listed(names: list[str]) -> list[str]:
-    """Return file names, or the number of files if there are many."""
+    """Return file names; many calibrators are counted."""
     calibrators = [name for name in names if name.endswith(".nc")]
     if len(calibrators) <= MOST_NAMES:
         return names
@@ -237,7 +235,7 @@ def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
     steps = [f"predict {out} new.csv{columns} --out probabilities.csv", f"report {out}"]
     if arguments.get("covariate_columns") or "probability_column" in arguments:
         return steps[:1]  # there is no curve of one score to report
-    # New texts have no scores: their classifier is not kept.
+    # New texts have no scores: their classifier is not stored.
     return steps if "score_column" in arguments else steps[1:]
 
 
@@ -259,7 +257,7 @@ def write_results(
 
 
 def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
-    """Write a table to a file and say so, or print it as CSV, which may be piped on."""
+    """Write a table to a file and print its name, or print the table as CSV."""
     if out is None:
         write_frame(frame, sys.stdout)
         return
@@ -269,7 +267,7 @@ def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path, *names: str) -> None:
-    """Check that the columns to be added do not exist yet."""
+    """Raise UsageError if columns of the output exist in the input."""
     for name in (*names, *CURVE_COLUMNS, scores.HELD_OUT):
         if name in frame.columns:
             raise UsageError(
@@ -284,9 +282,9 @@ def with_curve(frame: pd.DataFrame, curve: RowCurve) -> pd.DataFrame:
     return frame.assign(**{name: value for name, value in columns if value is not None})
 
 
-# `--resume`: topics are kept as they are fitted, and a run that was killed goes on.
+# `--resume`: topics are stored as they are fitted, and a killed run continues.
 
-# Arguments without influence on results: where scores are read, where and how results are written.
+# Arguments without influence on results.
 ELSEWHERE = ("command", "scores", "jobs", "resume", "table_format")
 
 
@@ -294,7 +292,7 @@ ELSEWHERE = ("command", "scores", "jobs", "resume", "table_format")
 def unfinished_run(
     out: Path | None, table: scores.ScoreTable, arguments: Mapping[str, Any], *, resume: bool
 ) -> Iterator[Path | None]:
-    """Give a folder, inside that of the results, that keeps topics until all are fitted."""
+    """Yield a folder inside that of the results, which stores topics until all are fitted."""
     if resume and (out is None or table.topic is None):
         raise UsageError("--resume needs --topic-column and --out, as the run to go on with had.")
     if out is None or table.topic is None:
@@ -336,6 +334,6 @@ def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str,
         **options,
         **{f"version of {name}": version for name, version in versions().items()},
     }
-    # As it will be read again: paths and names of options as text.
+    # As it is read again: paths as text.
     plain: dict[str, Any] = json.loads(json.dumps(record, default=str))
     return plain
