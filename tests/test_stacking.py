@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.inference.newton import stack
+from bayescal.inference.stacking import stack
 
 pytestmark = pytest.mark.one_era
 
