@@ -5,7 +5,7 @@ import tracemalloc
 from sklearn.isotonic import IsotonicRegression
 
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.maximum_likelihood import fit_classes
+from bayescal.fitting.engines.point_estimates import fit_classes
 from bayescal.fitting.scores import BinaryScores
 from benchmarks.data import million
 from benchmarks.timing import report

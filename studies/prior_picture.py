@@ -20,7 +20,8 @@ from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.engines.exact import engine as densities
 from bayescal.fitting.engines.monotone import engine as monotone
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
-from bayescal.fitting.engines.monotone.engine import LogOddsPopulation, MonotoneDraws
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.learned_prior import shipped_populations
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.scores import BinaryScores

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayescal.families import FAMILIES, Family, automatic_floor
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.numerics import class_prior

@@ -9,7 +9,7 @@ import scipy.stats as st
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.hyperparameters import draw_hyperposterior
 from bayescal.fitting.engines.pooled.log_odds import (
     HYPERPRIOR,
     LogOddsOfTopics,

@@ -8,10 +8,12 @@ from scipy import special
 from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.families.warps import IDENTITY, log_jacobian, warp
-from bayescal.fitting.engines.exact.mixture import build_components, loo_log_density, resolve
+from bayescal.fitting.engines.exact.class_posterior import build_components
+from bayescal.fitting.engines.exact.engine import loo_log_density
+from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import AVERAGED
-from bayescal.inference.stacking import stack
+from bayescal.inference.newton import stack
 
 pytestmark = pytest.mark.one_era
 

@@ -20,9 +20,9 @@ from bayescal.fitting.curves.program_draws import (
     ProgramDraws,
     ProgramLogOdds,
 )
-from bayescal.fitting.engines.atoms import GROUP, Ends
+from bayescal.fitting.engines.combination import GROUP, Ends
 from bayescal.fitting.engines.monotone.density import Pieces
-from bayescal.fitting.engines.monotone.engine import MonotoneDraws
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.changes import LogOddsFrame
 

@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
-from bayescal.fitting.engines.atoms import Ends, TiedDocuments, find_levels
-from bayescal.fitting.engines.pooled.end_levels import draw_levels, find_ends
+from bayescal.fitting.engines.combination import Ends, TiedDocuments, find_levels
+from bayescal.fitting.engines.pooled.combination import draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 

@@ -8,7 +8,7 @@ from scipy import stats as st
 
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode, minimise_from
+from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode, minimise_from
 from bayescal.fitting.engines.program import build_model, draw_posterior
 from bayescal.fitting.scores import BinaryScores
 

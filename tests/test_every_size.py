@@ -14,7 +14,7 @@ from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import within_reach
-from bayescal.inference.stacking import stack
+from bayescal.inference.newton import stack
 from bayescal.metrics import calibration_verdict, class_verdict
 from bayescal.monitoring import audit
 from bayescal.support.score_checks import ScoresWarning

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.maximum_a_posteriori import STARTS, ParameterSpace, find_mode
+from bayescal.fitting.engines.point_estimates import STARTS, ParameterSpace, find_mode
 from bayescal.support.numerics import centre_and_spread
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from tests.references import RECORDS

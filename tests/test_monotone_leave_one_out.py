@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from bayescal.fitting.engines.monotone.density import Prior
-from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
+from bayescal.fitting.engines.monotone.engine import leave_one_out
 from tests.test_monotone_posterior import POSITIVE, SAMPLES, X, fit
 
 pytestmark = pytest.mark.one_era
@@ -53,7 +53,7 @@ def test_leaving_out_of_weights_and_of_many():
 @pytest.mark.parametrize("positive", [False, True])
 def test_leaving_out_the_only_document_leaves_the_prior(positive, monkeypatch):
     # As if importance sampling could not be trusted: there is nothing to fit in its place.
-    monkeypatch.setattr("bayescal.fitting.engines.monotone.leave_one_out.GOOD_K", -np.inf)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.GOOD_K", -np.inf)
     x, label, prior = np.zeros(1), np.array([positive]), Prior(1.0, 0.5)
     whole = fit(x, label, prior=prior)
     found = leave_one_out(whole, x, label, None, prior, np.random.default_rng(2))
@@ -73,13 +73,13 @@ def many(n=600):
 def test_a_table_of_scores_says_what_every_score_says(monkeypatch):
     whole, arguments = many()
     table = leave_one_out(whole, *arguments).log_probability
-    monkeypatch.setattr("bayescal.fitting.engines.monotone.leave_one_out.MOST_SCORES", 1000)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 1000)
     each = leave_one_out(whole, *arguments).log_probability
     # All but the few that are drawn anew.
     assert np.quantile(np.abs(table - each), 0.98) < 0.001
     assert table.sum() == pytest.approx(each.sum(), abs=0.1)
     # The negative: eight entries are too few.
-    monkeypatch.setattr("bayescal.fitting.engines.monotone.leave_one_out.MOST_SCORES", 8)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 8)
     coarse = leave_one_out(whole, *arguments).log_probability
     assert np.quantile(np.abs(coarse - each), 0.98) > 0.004
     assert abs(coarse.sum() - each.sum()) > 0.5
@@ -93,8 +93,8 @@ def test_reweighted_proposals_need_no_fit_to_the_others(name, monkeypatch):
     def refused(*_):
         raise AssertionError("fitted again")
 
-    monkeypatch.setattr("bayescal.fitting.engines.monotone.leave_one_out.GOOD_K", -np.inf)
-    monkeypatch.setattr("bayescal.fitting.engines.monotone.leave_one_out._fit", refused)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.GOOD_K", -np.inf)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine._fit", refused)
     rng = np.random.default_rng(2)
     found = leave_one_out(whole, x, positive, None, Prior(), rng, whole.importance)
     assert np.all(found.pareto_k < 0.7)

@@ -6,7 +6,7 @@ import pytest
 from bayescal import Densities, ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.families.draws import is_monotone
-from bayescal.fitting.engines.exact import mixture
+from bayescal.fitting.engines.exact import engine
 
 pytestmark = pytest.mark.one_era
 
@@ -113,7 +113,7 @@ def test_splitting_finds_the_draws_that_rejection_finds(family, monkeypatch):
         return found.monotone_probability_, found.sample_proba(x)
 
     share, rejected = fitted(0)
-    monkeypatch.setattr(mixture, "MOST_PROPOSED", 0)
+    monkeypatch.setattr(engine, "MOST_PROPOSED", 0)
     again, split = fitted(1)
     assert 0.001 < share < 0.9
     # 2,000 dependent draws, of which a tenth is taken to be effective; four standard errors.

@@ -20,7 +20,7 @@ from bayescal.fitting.engines.multiclass.density import (
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap, warp
 from bayescal.fitting.engines.multiclass.mode import derivatives, find_mode, first_map
 from bayescal.fitting.engines.multiclass.prior import LEARNED
-from bayescal.inference.hamiltonian import in_two_threads, sample
+from bayescal.inference.chains import in_two_threads, sample
 from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 

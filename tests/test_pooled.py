@@ -13,7 +13,7 @@ from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
 from bayescal.fitting.engines.exact.joint_density import DeviationSums
 from bayescal.fitting.engines.pooled import engine
 from bayescal.fitting.engines.pooled.engine import draw_population, draw_topics, fit_topics
-from bayescal.fitting.engines.pooled.hyperposterior import adapted
+from bayescal.fitting.engines.pooled.hyperparameters import adapted
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     OF_SHARE,

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats as st
 
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
-from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.hyperparameters import draw_hyperposterior
 from bayescal.fitting.engines.pooled.log_odds import (
     HYPERPRIOR,
     coefficients,

@@ -9,7 +9,7 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.engines.pooled import drawing
 from bayescal.fitting.engines.pooled.drawing import SEARCHED, some_of
 from bayescal.fitting.engines.pooled.engine import draw_population, draw_topics
-from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.hyperparameters import draw_hyperposterior
 from bayescal.fitting.engines.pooled.population import Hyperprior
 
 pytestmark = pytest.mark.one_era

@@ -15,7 +15,7 @@ from bayescal.distributions import programs
 from bayescal.fitting.curves import program_draws
 from bayescal.fitting.curves.program_draws import ProgramDensity, ProgramDraws
 from bayescal.fitting.engines import program as engine
-from bayescal.fitting.engines.maximum_a_posteriori import Mode
+from bayescal.fitting.engines.point_estimates import Mode
 from bayescal.fitting.engines.program import build_model, draw_prior
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
 from bayescal.fitting.scores import BinaryScores

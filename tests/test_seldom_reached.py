@@ -26,7 +26,7 @@ from bayescal.combining.indicators.transformer import selected_words
 from bayescal.distributions import programs
 from bayescal.fitting import fitted_classes, fitted_recalibration
 from bayescal.fitting.class_scores import _padded
-from bayescal.fitting.engines.exact import mixture
+from bayescal.fitting.engines.exact import engine
 from bayescal.fitting.engines.pooled import combination, drawing
 from bayescal.fitting.engines.pooled.nuts import SMALLEST_SHARE, _open
 from bayescal.fitting.engines.pooled.population import Hyperprior
@@ -36,7 +36,7 @@ from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
 from bayescal.fitting.topic_fitting import _base_rates
-from bayescal.inference import stacking
+from bayescal.inference.newton import compare
 from bayescal.likelihood_ratio import invariance_bounds
 from bayescal.ranking.drawn_relevance import estimate
 from bayescal.ranking.relevance_report import Judged
@@ -114,12 +114,12 @@ def test_words_are_selected_within_pipelines():
 
 
 def test_a_large_class_is_learned_from_even_ranks(monkeypatch):
-    monkeypatch.setattr(mixture, "MOST_SCORES", 5)
+    monkeypatch.setattr(engine, "MOST_SCORES", 5)
     scores, weight = np.array([8.0, 0.0, 2.0, 6.0, 4.0, 1.0, 5.0, 3.0, 7.0]), np.arange(9.0)
-    picked, own = mixture._picked(scores, weight)
+    picked, own = engine._picked(scores, weight)
     assert picked.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
     np.testing.assert_allclose(own, np.array([1.0, 2.0, 4.0, 3.0, 0.0]) * 36.0 / 10.0)
-    picked, own = mixture._picked(scores[:5], None)
+    picked, own = engine._picked(scores[:5], None)
     assert (picked.tolist(), own.tolist()) == (scores[:5].tolist(), [1.0] * 5)
 
 
@@ -150,11 +150,11 @@ def test_results_that_are_soon_computed_again_are_not_kept_on_disk(monkeypatch):
 
 
 def test_differences_without_documents_have_no_error():
-    elpd, error = stacking.compare(np.empty((2, 0)), np.empty(0))
+    elpd, error = compare(np.empty((2, 0)), np.empty(0))
     assert elpd.tolist() == [0.0, 0.0]
     assert np.isnan(error).all()
     score, weight = np.array([[1.0, 2.0], [0.0, 5.0]]), np.array([2.0, 1.0])
-    elpd, error = stacking.compare(score, weight)
+    elpd, error = compare(score, weight)
     assert elpd.tolist() == [4.0, 5.0]
     np.testing.assert_allclose(error, [np.sqrt(2) * np.std([2.0, -3.0]), 0.0])
 

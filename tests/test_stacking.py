@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.inference.stacking import stack
+from bayescal.inference.newton import stack
 
 pytestmark = pytest.mark.one_era
 

@@ -10,8 +10,7 @@ from scipy import special
 
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.exact.joint_density import DensityPrior
-from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.exact.joint_density import DensityPrior, Hyperparameters
 from bayescal.fitting.engines.pooled import log_odds, nuts, population
 from bayescal.fitting.engines.pooled.population import (
     LOG_CONCENTRATION,

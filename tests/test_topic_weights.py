@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
+from bayescal.fitting.engines.monotone.engine import leave_one_out
 from bayescal.fitting.engines.monotone.posterior import MonotoneCurves
 from bayescal.fitting.engines.pooled import nuts
 from bayescal.fitting.engines.pooled.combination import _Documents

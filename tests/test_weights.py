@@ -5,7 +5,7 @@ import pytest
 
 from bayescal import ScoreCalibrator
 from bayescal.fitting.engines.monotone.density import Prior
-from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
+from bayescal.fitting.engines.monotone.engine import leave_one_out
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
 pytestmark = pytest.mark.one_era

@@ -17,13 +17,13 @@ from bayescal.fitting.fitted_classes import FittedClasses, warn_of_draws
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.problems.problem import check_named
-from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_scores, read_unweighted
+from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_score_draws, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import BinaryScores
-from bayescal.inference import stacking
 from bayescal.inference.importance import smooth
+from bayescal.inference.newton import log_scores
 from bayescal.metrics.evidence import sign_test
 from bayescal.support import validation, weighting
 from bayescal.support.validation import Floats
@@ -218,13 +218,13 @@ def _parts(curves: Posterior, data: BinaryScores) -> list[_Part]:
     parts = [_part(part, data, (1.0 - rate) * float(w)) for part, w in weighed if w > 0.0]
     if rate > 0.0:
         # Lapses are a further member of the mixture: the base rate, independent of any label.
-        of_label = stacking.log_scores(special.logit(base), data.positive)
+        of_label = log_scores(special.logit(base), data.positive)
         parts.append(_Part(np.tile(of_label, (curves.size, 1)), None, rate))
     return parts
 
 
 def _part(curves: Posterior, data: BinaryScores, weight: float) -> _Part:
-    log_score = log_scores(curves, data)
+    log_score = log_score_draws(curves, data)
     return _Part(log_score, curves.seen(data, log_score), weight)
 
 

@@ -25,7 +25,7 @@ from bayescal.support.validation import Floats, check_choice, check_fraction
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.fitting.engines.maximum_likelihood import ClassFits
+    from bayescal.fitting.engines.point_estimates import ClassFits
 
 
 class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters):

@@ -110,7 +110,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         (`bayescal.support.score_checks.ScoresWarning`).
     inference_ : str
         The inference, with "auto" resolved.
-    mle_ : bayescal.fitting.engines.maximum_likelihood.ClassFits
+    mle_ : bayescal.fitting.engines.point_estimates.ClassFits
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
         The posterior in ArviZ's schema, for "exact" and "nuts". The group posterior holds draws in

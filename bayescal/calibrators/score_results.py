@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.calibrators.estimator import ScoreEstimator
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.fitted_scores import FittedScores, draw_prior, prequential_table
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.part import COMBINATION, flat

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.combining.combiners.bayes import Bayesian
-from bayescal.fitting.engines.maximum_likelihood import without_densities
+from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.parts.part import Block
 from bayescal.fitting.problems.problem import Documents, FittedProblem, numbers_of
 from bayescal.fitting.results.calibration import Calibration

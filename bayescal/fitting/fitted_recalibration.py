@@ -15,7 +15,7 @@ from scipy import special
 
 from bayescal.fitting.curves.combined_draws import combine
 from bayescal.fitting.curves.log_odds_draws import ChangedDraws
-from bayescal.fitting.engines.maximum_likelihood import without_densities
+from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting import population as prior_knowledge
 from bayescal.fitting.covariates import Covariates, Frame
-from bayescal.fitting.engines.atoms import GROUP, find_levels
-from bayescal.fitting.engines.maximum_likelihood import fit_classes
+from bayescal.fitting.engines.combination import GROUP, find_levels
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
+from bayescal.fitting.engines.point_estimates import fit_classes
 from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO

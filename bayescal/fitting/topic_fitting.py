@@ -6,15 +6,18 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import Family
-from bayescal.fitting.engines.atoms import GROUP as LEVELS
+from bayescal.fitting.engines.combination import GROUP as LEVELS
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS
-from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
+from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
 from bayescal.fitting.engines.pooled.combination import (
     DensitiesOfTopics,
+    add_levels,
+    between,
     combine_topics,
+    draw_levels,
     extend_combination,
+    find_ends,
 )
-from bayescal.fitting.engines.pooled.end_levels import add_levels, between, draw_levels, find_ends
 from bayescal.fitting.engines.pooled.engine import (
     AddedTopics,
     TopicPosterior,

@@ -1,10 +1,16 @@
-"""Newton's method for maxima, Laplace's approximation, and roots of precision matrices."""
+"""Newton's method: maxima, Laplace's approximation, logistic regression, weights by stacking."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
-from scipy import optimize
+from numpy.typing import NDArray
+from scipy import optimize, special
+from scipy.linalg import blas
 
 from bayescal.support.validation import Floats
 
@@ -141,3 +147,172 @@ def laplace(
     size, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
     root: Floats = np.linalg.cholesky((vectors / np.maximum(size, flattest)) @ vectors.T)
     return mode, root
+
+
+GOOD_DECREMENT = 1e-12  # squared Newton decrement: twice how far from the best value
+ROUNDING = 1e-14  # of sums over documents, as a share of them
+STAY_INSIDE = 0.99  # share of the way to where the first weight would be zero
+
+
+def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> Floats:
+    """
+    Return the weights of the best mixture of known densities, by Newton's method.
+
+    They maximise sum_i weight_i log sum_m w_m p_m(i) + sum_m pseudo_count_m log w_m, which is
+    concave: the second term keeps members that few observations cannot rule out.
+    """
+    density = np.exp(log_density - log_density.max(axis=0))
+    members = density.shape[0]
+    belief = np.broadcast_to(pseudo_count, members)
+    # The multiplier of sum w = 1, known because both sums are homogeneous: without the constraint
+    # the sums less total * sum w have their maximum there.
+    total = weight.sum() + belief.sum()
+
+    def value(w: Floats) -> float:
+        return float(weight @ np.log(w @ density) + belief @ np.log(w) - total * w.sum())
+
+    def newton(w: Floats) -> tuple[Floats, float]:
+        # Relative steps, so that the smallest weights do not spoil the Hessian.
+        share = w[:, None] * density / (w @ density)
+        gradient = share @ weight + belief - total * w
+        # Beside large weights, rounding would hide the beliefs that tell equal densities apart.
+        hessian = (share * weight) @ share.T + np.diag(belief + ROUNDING * total)
+        step = np.linalg.solve(hessian, gradient)
+        length = min(1.0, STAY_INSIDE / max(float(-step.min()), STAY_INSIDE))
+        return length * w * step, length * float(gradient @ step)
+
+    equal = np.full(members, 1.0 / members)
+    w = climb(equal, value, newton, tolerance=GOOD_DECREMENT * total, steps=100, rise=0.25)
+    weights: Floats = w / w.sum()
+    return weights
+
+
+def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Floats:
+    """Return log p(y) of documents, natural logarithm, by log-odds that broadcast against y."""
+    scores: Floats = special.log_expit(np.where(positive, log_odds, -log_odds))
+    return scores
+
+
+def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """
+    Return the sum of each row of log scores, and standard errors of differences to the best.
+
+    Without documents the sums are 0 and the errors nan.
+    """
+    elpd = score @ weight
+    if not weight.size:
+        return elpd, np.full_like(elpd, np.nan)
+    difference = (score - score[elpd.argmax()]) * weight
+    return elpd, np.sqrt(weight.size) * difference.std(axis=1)
+
+
+BLOCK = 2_000_000  # draws times rows at once
+
+
+@dataclass(frozen=True)
+class LogisticLikelihood:
+    """log-odds = offset + columns @ coefficients, of rows that stand for labelled documents."""
+
+    columns: Floats  # (n, d)
+    offset: float | Floats  # natural log-odds, (n,) if it is not the same for all
+    positive: NDArray[np.bool_] | Floats  # share of positives among a row's documents, (n,)
+    weight: Floats  # number of documents that each row represents, (n,)
+
+    @property
+    def size(self) -> int:
+        """Return d, the number of coefficients."""
+        return int(self.columns.shape[1])
+
+    def take(self, rows: NDArray[np.bool_]) -> Self:
+        """Return some of the rows; the offset must be a number."""
+        return replace(
+            self, columns=self.columns[rows], positive=self.positive[rows], weight=self.weight[rows]
+        )
+
+    def log_likelihood(self, points: Floats) -> Floats:
+        """Return log p(labels | coefficients) at points of shape (draws, d)."""
+        negative = self.weight * (1.0 - self.positive)
+        step = max(1, BLOCK // len(negative))
+        out = np.empty(len(points))
+        for start in range(0, len(points), step):
+            log_odds = points[start : start + step] @ self.columns.T
+            log_odds += self.offset
+            # -log(1 + e^x) = min(-x, 0) - log(1 + e^-|x|).
+            rest = np.log1p(np.exp(-np.abs(log_odds)))
+            value = np.minimum(log_odds, 0.0) @ (self.weight - negative)
+            value -= np.maximum(log_odds, 0.0, out=log_odds) @ negative
+            out[start : start + step] = value - rest @ self.weight
+        return out
+
+    def gradient(self, point: Floats) -> Floats:
+        """Return the gradient of the log likelihood at one point."""
+        chance = special.expit(self.offset + self.columns @ point)
+        return np.asarray(self.columns.T @ (self.weight * (self.positive - chance)))
+
+    def information(self, point: Floats) -> Floats:
+        """Return minus the second derivative of the log likelihood, shape (d, d)."""
+        chance = special.expit(self.offset + self.columns @ point)
+        root = np.sqrt(self.weight * chance * (1.0 - chance))
+        if not self.size:  # BLAS refuses it
+            return np.empty((0, 0))
+        # Half of the matrix, of which the other half is the mirror image: half the time of a fit.
+        upper = blas.dsyrk(1.0, (self.columns * root[:, None]).T)
+        return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+
+    def mode(
+        self, mean: Floats, precision: Floats, start: Floats, *, tolerance: float, rise: float = 0.0
+    ) -> Floats:
+        """Return the mode of the coefficients given a normal prior of this precision, (d, d)."""
+
+        def value(point: Floats) -> float:
+            away = point - mean
+            return float(self.log_likelihood(point[None])[0] - 0.5 * away @ precision @ away)
+
+        def newton(point: Floats) -> tuple[Floats, float]:
+            slope = self.gradient(point) - precision @ (point - mean)
+            curvature = self.information(point) + precision
+            if precision.any():
+                step = np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
+            else:  # columns may leave a coefficient undetermined: the shortest step
+                step = np.linalg.pinv(curvature, hermitian=True) @ slope
+            return step, float(slope @ step)
+
+        return climb(start, value, newton, tolerance=tolerance, rise=rise)
+
+    def laplace(self, mean: Floats, precision: Floats, *, tolerance: float) -> NormalPosterior:
+        """
+        Return the normal posterior around the mode.
+
+        It is Normal(mode, (X'VX + precision)^-1), with V = w p (1 - p) at the mode; the log
+        evidence is log-likelihood + log prior at the mode + (d/2) log 2 pi + log det(covariance)/2.
+        """
+        mode = self.mode(mean, precision, mean, tolerance=tolerance)
+        away, information = mode - mean, self.information(mode) + precision
+        value = float(self.log_likelihood(mode[None])[0] - 0.5 * away @ precision @ away)
+        log_det = float(np.linalg.slogdet(precision)[1] - np.linalg.slogdet(information)[1])
+        return NormalPosterior(mode, information, value + 0.5 * log_det)
+
+
+@dataclass(frozen=True)
+class NormalPosterior:
+    """Laplace's approximation of a regression: mode, precision and log evidence."""
+
+    mode: Floats
+    precision: Floats
+    log_evidence: float  # natural
+
+    @cached_property
+    def root(self) -> Floats:
+        """A triangular root of the covariance."""
+        # Large weights make precisions whose inverse is, rounded, no covariance.
+        return root_of_inverse(self.precision)
+
+    @property
+    def covariance(self) -> Floats:
+        """Return the covariance of the coefficients."""
+        return np.asarray(self.root @ self.root.T)
+
+    def draw(self, draws: int, rng: np.random.Generator) -> Floats:
+        """Return draws of the coefficients, (draws, coefficients)."""
+        drawn: Floats = self.mode + rng.standard_normal((draws, self.mode.size)) @ self.root.T
+        return drawn

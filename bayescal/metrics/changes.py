@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.inference.logistic import LogisticLikelihood, NormalPosterior
+from bayescal.inference.newton import LogisticLikelihood, NormalPosterior
 from bayescal.support.validation import Floats
 
 # Priors: probabilities of the kinds, and scales of shift (t), slope (u) and bend (w).

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.inference.logistic import LogisticLikelihood
+from bayescal.inference.newton import LogisticLikelihood
 from bayescal.metrics.changes import (
     AS_IS,
     KINDS,

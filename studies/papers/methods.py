@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families import FAMILIES, ScaleFloorOption
-from bayescal.fitting.engines.maximum_likelihood import fit_classes
+from bayescal.fitting.engines.point_estimates import fit_classes
 from bayescal.fitting.parts.configured import Monotone
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.score_checks import without_scores_warnings

@@ -32,7 +32,7 @@ from bayescal.fitting.engines.classifier_weights import engine, model
 from bayescal.fitting.engines.classifier_weights.engine import Weights
 from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.inference.stacking import log_scores
+from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import class_prior
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import without_scores_warnings

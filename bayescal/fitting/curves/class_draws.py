@@ -15,7 +15,7 @@ from scipy import special
 from bayescal.families.draws import DensityDraws
 from bayescal.fitting.curves.curves import blocks, quantiles
 from bayescal.fitting.engines.exact.engine import DensitySides
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.support.numerics import log_odds, log_sum_exp

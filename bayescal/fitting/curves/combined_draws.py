@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.engines.atoms import GROUP, EndLevels, Ends
-from bayescal.fitting.engines.combination import with_lapses
+from bayescal.fitting.engines.combination import GROUP, EndLevels, Ends, with_lapses
 from bayescal.fitting.posterior import Posterior, check_finite, log_odds_of_mean, unpack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_odds_of_mixture
@@ -191,7 +190,7 @@ def _own_prior(parts: tuple[Posterior, ...], which: NDArray[np.intp]) -> Floats:
     return own
 
 
-# Curves with levels of their own at ends of the scores; see `engines.atoms`.
+# Curves with levels of their own at ends of the scores.
 
 # A probability that a level without its lapses may have at least.
 SMALLEST = 1e-6

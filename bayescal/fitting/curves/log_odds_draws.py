@@ -10,7 +10,7 @@ import numpy as np
 from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.curves.curves import predictive_log_odds
 from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
-from bayescal.fitting.engines.monotone.engine import MonotoneDraws
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.changes import FARTHEST, LINEAR, LogOddsFrame

@@ -33,7 +33,7 @@ from bayescal.inference.chains import INDEPENDENT
 from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:
-    from bayescal.fitting.engines.maximum_a_posteriori import Mode
+    from bayescal.fitting.engines.point_estimates import Mode
 
 # PyMC takes seconds to import: only where it is used.
 
@@ -83,7 +83,7 @@ class ProgramInference:
             model, record = self._model(program, data)
             functions = try_out(program, record, model, data)
             if inference == "map":
-                from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode
+                from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode
 
                 with blamed_on_program(_file(program), "has no posterior mode"):
                     groups = _mode_group(find_mode(ParameterSpace(model), rng), model)
@@ -104,7 +104,7 @@ class ProgramInference:
 
     def maximum_likelihood(self, data: BinaryScores, rng: np.random.Generator) -> Mode:
         """Return the mode of the program's posterior if its priors were flat."""
-        from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode
+        from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode
 
         program = self.record.program()
         with _deadline(program):

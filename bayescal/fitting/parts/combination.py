@@ -40,7 +40,7 @@ from bayescal.fitting.parts.program import READER
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, pack
 from bayescal.fitting.scores import BinaryScores
-from bayescal.inference.stacking import log_scores
+from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import class_prior, log_sum_exp
 from bayescal.support.validation import Floats
 

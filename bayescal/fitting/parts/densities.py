@@ -20,8 +20,8 @@ from bayescal.fitting.engines.exact.engine import (
     draw_prior,
     fit_densities,
 )
-from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import (
     UNITS,

@@ -12,11 +12,11 @@ from bayescal.families.warps import IDENTITY, unwarp
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import (
     LogOddsFit,
-    MonotoneDraws,
     draw_prior,
     fit_around,
     fit_monotone,
 )
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import (
     Block,

@@ -12,8 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import Family, ScaleFloorOption
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsPopulation
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import DRAWS, NOT_FINITE, Posterior, check_finite, pack, unpack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats

@@ -12,8 +12,8 @@ from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.combined_draws import CombinedDraws, combine
 from bayescal.fitting.curves.log_odds_draws import PopulationRecalibratedDraws
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensitySides
-from bayescal.fitting.engines.monotone.engine import MonotoneDraws
-from bayescal.fitting.engines.pooled.hyperposterior import GOOD_K
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
+from bayescal.fitting.engines.pooled.hyperparameters import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
 from bayescal.fitting.parts.densities import DensitiesPart, shapes
 from bayescal.fitting.parts.monotone import MONOTONE, LogOddsPart

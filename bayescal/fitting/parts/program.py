@@ -15,7 +15,7 @@ from bayescal.families import FAMILIES
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.program_draws import ProgramClassDraws, ProgramDraws, ProgramLogOdds
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.engines.program import CHAINS, DRAWS, PRIOR, ProgramInference
 from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, ProgramFunctions
 from bayescal.fitting.parts.configured import CONFIGURED_PARTS, PROGRAM
@@ -36,9 +36,9 @@ from bayescal.fitting.parts.part import (
 )
 from bayescal.fitting.posterior import Posterior, check_finite
 from bayescal.fitting.scores import BinaryScores
-from bayescal.inference import stacking
 from bayescal.inference.chains import check_chains
 from bayescal.inference.importance import smooth
+from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
@@ -86,7 +86,7 @@ class ProgramFit:
         weight = 1.0 if self.data.weight is None else self.data.weight
         log_weight, k = smooth(-(weight * curves.seen(self.data, log_odds)).T)
         both = [
-            log_sum_exp(log_weight.T + stacking.log_scores(log_odds, own), axis=0)
+            log_sum_exp(log_weight.T + log_scores(log_odds, own), axis=0)
             for own in (np.ones(k.size, dtype=bool), np.zeros(k.size, dtype=bool))
         ]
         return both[0] - both[1], k

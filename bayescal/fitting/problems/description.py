@@ -7,7 +7,7 @@ import numpy as np
 from bayescal.families import Family
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.combination import LAPSE_PRIOR
-from bayescal.fitting.engines.exact.mixture import resolve
+from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import LaplaceFits
 from bayescal.fitting.engines.pooled.combination import BELIEF_IN_POPULATION

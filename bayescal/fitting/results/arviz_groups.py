@@ -15,7 +15,7 @@ from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import read_documents
 from bayescal.fitting.scores import BinaryScores
-from bayescal.inference import stacking
+from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -35,9 +35,9 @@ def read_unweighted(groups: Groups, what: str) -> BinaryScores:
     return replace(documents, weight=None)
 
 
-def log_scores(curves: Posterior, data: BinaryScores) -> Floats:
+def log_score_draws(curves: Posterior, data: BinaryScores) -> Floats:
     """Return natural logs of P_k(y_i | s_i), shape (draws, documents)."""
-    return stacking.log_scores(curves.label_log_odds(data), data.positive)
+    return log_scores(curves.label_log_odds(data), data.positive)
 
 
 def log_likelihood(curves: Posterior, data: BinaryScores) -> Floats:
@@ -56,18 +56,18 @@ def log_likelihood(curves: Posterior, data: BinaryScores) -> Floats:
     one more member of the mixture, the base rate, of weight lambda.
     """
     if not isinstance(curves, CombinedDraws):
-        return log_scores(curves, data)
+        return log_score_draws(curves, data)
     out, drawn = np.empty((curves.size, data.score.size)), np.unique(curves.which)
     left_out = np.empty((drawn.size, data.score.size))
     for k, m in enumerate(drawn):
         rows = np.flatnonzero(curves.which == m)
-        out[rows] = log_scores(curves.parts[m].take(rows), data)
+        out[rows] = log_score_draws(curves.parts[m].take(rows), data)
         left_out[k] = np.log(rows.size) - special.logsumexp(-out[rows], axis=0)
     # A part of negligible weight may have no draw.
     weight = curves.weight[drawn, None] / curves.weight[drawn].sum()
     mixture = special.logsumexp(left_out, axis=0, b=weight)
     rate, base = curves.mean_lapse
-    of_base = stacking.log_scores(special.logit(base), data.positive)
+    of_base = log_scores(special.logit(base), data.positive)
     mixture = special.logsumexp([mixture, of_base], axis=0, b=np.array([[1.0 - rate], [rate]]))
     for m, own in zip(drawn, left_out, strict=True):
         out[curves.which == m] += mixture - own

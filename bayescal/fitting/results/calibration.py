@@ -20,8 +20,8 @@ from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, simultaneous_tail
 from bayescal.fitting.curves.program_draws import DocumentCurves
 from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
-from bayescal.fitting.engines.atoms import GROUP
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.combination import GROUP
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.parts.combination import read_stack
 from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.part import CONSTANTS, Groups, Reading, all_paths

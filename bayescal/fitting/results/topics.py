@@ -13,13 +13,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import Family
-from bayescal.fitting.engines.atoms import GROUP as LEVELS
-from bayescal.fitting.engines.atoms import EndLevels, Ends
+from bayescal.fitting.engines.combination import GROUP as LEVELS
+from bayescal.fitting.engines.combination import EndLevels, Ends
 from bayescal.fitting.engines.exact.engine import DensitySides
-from bayescal.fitting.engines.monotone.engine import MonotoneDraws
-from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
+from bayescal.fitting.engines.pooled.combination import (
+    DENSITIES,
+    WEIGHT_NAMES,
+    TopicCombination,
+    TopicLevels,
+)
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.end_levels import TopicLevels
 from bayescal.fitting.engines.pooled.engine import (
     AddedTopics,
     PopulationDraws,

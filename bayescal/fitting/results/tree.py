@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from bayescal.families import FAMILIES, FamilyFit, ScaleFloor
 from bayescal.fitting.covariates import GROUP as COVARIATES
 from bayescal.fitting.covariates import Covariates
-from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.parts.combination import raw_groups
 from bayescal.fitting.parts.configured import decode, encode, first_unknown
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, all_paths, flat

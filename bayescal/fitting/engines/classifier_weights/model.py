@@ -26,8 +26,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import special
 
-from bayescal.inference.logistic import LogisticLikelihood
-from bayescal.inference.newton import climb
+from bayescal.inference.newton import LogisticLikelihood, climb
 from bayescal.support.validation import Floats, check_positive
 
 

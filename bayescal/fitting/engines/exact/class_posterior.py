@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.families import side_units
+from bayescal.families import Family, side_units
+from bayescal.families.warps import log_jacobian, warp
 from bayescal.fitting.engines.exact.joint_density import (
     TAU,
     ConjugateDensity,
     DensityPrior,
     DeviationSums,
     HybridDensity,
+    Hyperparameters,
     JointDensity,
 )
+from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
@@ -320,3 +323,60 @@ class _Proposals:
         v = mode + step * np.sinh(tau)
         log_target = joint.log_density(theta, v, left, right) + np.log(step * np.cosh(tau))
         return theta, v, log_target - log_proposal - log_tau
+
+
+@dataclass(frozen=True)
+class Component:
+    """One family on one warp of the scores."""
+
+    family: Family  # of both classes
+    asinh_scale: float  # of the warp, in score units; inf for none
+    centre: float  # what the posteriors' standardised units stand for
+    spread: float
+    classes: tuple[ClassPosterior, ClassPosterior]  # negative, positive
+    log_evidence: Floats  # of each class, per unit of raw score, (2,)
+
+    @property
+    def resolved(self) -> bool:
+        """Return whether both posteriors are."""
+        return all(posterior.resolved for posterior in self.classes)
+
+
+def build_components(
+    families: tuple[Family, ...],
+    asinh_scales: tuple[float, ...],
+    data: BinaryScores,
+    settings: Hyperparameters,
+) -> list[Component]:
+    """Return the components, warps in the outer order."""
+    components = []
+    centre = settings.centre
+    for asinh_scale in np.asarray(asinh_scales) * settings.spread:
+        spread = float(warp(np.asarray(centre + settings.spread), centre, asinh_scale)) - centre
+        warped = [_warped(*data.of_class(k), centre, asinh_scale, spread) for k in (False, True)]
+        both = []
+        for k, (x, weight, _) in enumerate(warped):
+            every = {family.of_class(bool(k)).powers for family in families}
+            both.append({powers: DeviationSums(x, weight, powers) for powers in every})
+        for family in families:
+            prior = settings.prior_of(family)
+            negative, positive = (
+                ClassPosterior(sums[family.of_class(bool(k)).powers], prior)
+                for k, sums in enumerate(both)
+            )
+            evidence = np.array([negative.log_evidence, positive.log_evidence])
+            evidence += [jacobian for *_, jacobian in warped]
+            classes = negative, positive
+            components.append(
+                Component(family, float(asinh_scale), centre, spread, classes, evidence)
+            )
+    return components
+
+
+def _warped(
+    scores: Floats, weight: Floats | None, centre: float, asinh_scale: float, spread: float
+) -> tuple[Floats, Floats | None, float]:
+    """Return standardised warped scores, their weights, and the log Jacobian of all of them."""
+    jacobian = log_jacobian(scores, centre, asinh_scale) - np.log(spread)
+    total = jacobian.sum() if weight is None else weight @ jacobian
+    return (warp(scores, centre, asinh_scale) - centre) / spread, weight, float(total)

@@ -7,15 +7,16 @@ Gaussian near the mode, exponential tails.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy import special
 
-from bayescal.families import side_units
+from bayescal.families import Family, side_units
 from bayescal.families._profile import deviation_sums, sort_scores
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, check_positive
 
 
 class DeviationSums:
@@ -417,3 +418,53 @@ class HybridDensity(JointDensity):
         slope, mixed = 2.0 * h * q - p, 4.0 * h * q - p
         curvature = p + 2.0 * h * (1.0 + h) * q - mixed**2 / (self.integral.shape + 2.0 * q)
         return slope if self.gaussian_left else -slope, curvature
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """The programs' keyword arguments, with their defaults; see models/."""
+
+    centre: float
+    spread: float
+    theta_scale: float = 2.0
+    share_alpha: float = 2.0
+    share_beta: float = 2.0
+    width_shape: float = 2.0
+    width_scale: float = 1.0
+    prior_alpha: float = 1.0
+    prior_beta: float = 1.0
+
+    def prior_of(self, family: Family) -> DensityPrior:
+        """Return a class's prior in standardised units."""
+        return DensityPrior(
+            theta_scale=self.theta_scale,
+            share_alpha=self.share_alpha,
+            share_beta=self.share_beta,
+            width_shape=self.width_shape,
+            width_scale=self.width_scale,
+            symmetric=family.symmetric,
+        )
+
+
+def resolve(
+    families: tuple[Family, ...],
+    centre_and_spread: tuple[float, float],
+    hyperparameters: Mapping[str, float] | None,
+) -> Hyperparameters:
+    """Return the hyperparameters that users gave, and the defaults of the others."""
+    known = [field.name for field in fields(Hyperparameters)]
+    if all(family.symmetric for family in families):
+        known = [name for name in known if not name.startswith("share")]
+    unknown = sorted(set(hyperparameters or {}) - set(known))
+    if unknown:
+        raise ValueError(
+            f"hyperparameters of family {', '.join(repr(f.name) for f in families)} are"
+            f" {', '.join(known)}; got {', '.join(map(repr, unknown))}."
+        )
+    centre, spread = centre_and_spread
+    usual = {"centre": centre, "spread": spread}
+    settings = Hyperparameters(**(usual | dict(hyperparameters or {})))
+    check_positive(**{name: getattr(settings, name) for name in known if name != "centre"})
+    if not math.isfinite(settings.centre):
+        raise ValueError(f"centre must be finite, got {settings.centre}.")
+    return settings

@@ -9,11 +9,13 @@ and evidence, such components follow the whole posterior.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.families.warps import standardise
 from bayescal.fitting.engines.monotone.density import (
     TOLERANCE,
     Expansion,
@@ -24,6 +26,7 @@ from bayescal.fitting.engines.monotone.density import (
     ScoreSums,
     place_pieces,
 )
+from bayescal.fitting.posterior import SAMPLE, Posterior
 from bayescal.inference.importance import (
     Sample,
     StudentT,
@@ -35,6 +38,7 @@ from bayescal.inference.importance import (
 )
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support.numerics import log_sum_exp
+from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, as_scores, check_same_length
 from bayescal.support.weighting import as_weights
 
@@ -371,3 +375,56 @@ def _describe_problem(drawn: Sample, error: float) -> str:
     if error > WORST_ERROR:
         return f"compressing the scores may move the log likelihood by {error:.2g} nats"
     return ""
+
+
+BLOCK = 8  # rows of a matrix that all kernels of OpenBLAS take at once, or a part of these
+
+
+@dataclass(frozen=True)
+class MonotoneDraws(Posterior):
+    """Draws of log-odds that never fall with the raw score."""
+
+    axes: ClassVar = {
+        "knots": ("knot",),
+        "intercept": (SAMPLE,),
+        "slope": (SAMPLE, "segment"),
+        "prior": (SAMPLE,),
+    }
+    drawn: ClassVar = ("intercept", "slope", "prior")
+    shifted: ClassVar = "intercept"
+    description: ClassVar = (
+        "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
+        " scores that are warped and standardised by the constants beside them."
+    )
+
+    pieces: Pieces  # knots and reference, in standardised (warped) scores
+    intercept: Floats  # (draws,): log-odds at the reference
+    slope: Floats  # (draws, segments): in log-odds a standardised unit
+    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    centre: float  # of the standardisation, and of the warp in score units
+    spread: float
+    asinh_scale: float
+
+    @one_blas_thread()
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds at raw scores, shape (draws, scores)."""
+        x = standardise(scores, self.centre, self.spread, self.asinh_scale)
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        product = _whole_blocks(self.pieces.basis(x)) @ _whole_blocks(self.slope).T
+        curves: Floats = product[: x.size, : self.size] + self.intercept
+        return curves.T
+
+
+def _whole_blocks(rows: Floats) -> Floats:
+    """
+    Return rows padded with zeros to whole blocks.
+
+    Matrix products add the rest of a block in another order: a draw's last digit would depend on
+    the number of scores and draws in the same call.
+    """
+    size, columns = rows.shape
+    if size % BLOCK == 0:
+        return rows
+    whole = np.zeros((size + -size % BLOCK, columns))
+    whole[:size] = rows
+    return whole

@@ -30,7 +30,7 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
 )
 from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapHyperparameters
-from bayescal.inference.hamiltonian import Chains, in_two_threads, sample
+from bayescal.inference.chains import Chains, in_two_threads, sample
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 

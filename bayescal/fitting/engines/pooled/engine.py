@@ -12,8 +12,7 @@ import xarray as xr
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
 from bayescal.fitting.engines.exact.engine import EFFICIENCY_LIMIT, DensitySides, efficiency
-from bayescal.fitting.engines.exact.joint_density import DeviationSums
-from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
+from bayescal.fitting.engines.exact.joint_density import DeviationSums, Hyperparameters, resolve
 from bayescal.fitting.engines.pooled.drawing import (
     TOPIC_DRAWS,
     Drawn,
@@ -23,8 +22,11 @@ from bayescal.fitting.engines.pooled.drawing import (
     pick_updated,
     some_of,
 )
-from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
-from bayescal.fitting.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
+from bayescal.fitting.engines.pooled.hyperparameters import (
+    Hyperposterior,
+    TopicHyperparameters,
+    draw_hyperposterior,
+)
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     Hyperprior,

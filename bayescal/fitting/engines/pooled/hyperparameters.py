@@ -1,23 +1,31 @@
-"""Hyperparameters that users can set for many topics: of populations, or of each topic's prior."""
+"""Hyperparameters of populations: what users set, and their posterior, topics integrated out."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.families import Family
-from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.exact.joint_density import Hyperparameters
+from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed, evenness
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     LOG_ODDS_NAMES,
     OF_RATES,
     OF_SHARE,
     REACH,
+    SEARCHING,
+    WIDE,
+    GaussianHyperprior,
     Normal,
 )
-from bayescal.support.validation import as_reals, check_count, check_positive
+from bayescal.inference.importance import smooth, systematic
+from bayescal.support.validation import Floats, as_reals, check_count, check_positive
 
 UNITS, SEGMENTS = ("centre", "spread"), "n_segments"
 # Exponentials of numbers so far from 0 are still distinct from 0, 1 and infinity.
@@ -31,7 +39,7 @@ class TopicHyperparameters:
     # of the normal priors of populations' hyperparameters, by name
     populations: Mapping[str, Normal] = field(default_factory=dict)
     # keyword arguments of the families' programs: centre, spread, and of topics without a
-    # population the prior of each; see `engines.exact.hyperparameters`
+    # population the prior of each; see `engines.exact.joint_density`
     own: Mapping[str, float] = field(default_factory=dict)
     n_segments: int | None = None  # pieces of monotone log-odds, at most
 
@@ -96,3 +104,175 @@ def _normal(name: str, value: Any) -> Normal:
             f" too, got {mean:g} and {deviation:g}: it is a logarithm."
         )
     return mean, deviation
+
+
+LONGEST_STEP = 1.0  # in the hyperprior's standard deviations
+LENGTHS = (0.5, 0.25, 0.1, 0.01)  # of a step that does not rise, or that goes far
+SMALLEST_GAIN = 1e-3  # in log density: what is left matters to no proposal
+# Least effective share of a topic's draws with which the search for the mode goes on.
+CARRIES = 0.1
+MOVES, NEWTON_STEPS = 12, 20
+FIRST_DRAWS = 500
+# As many for a draw, but neither fewer nor more than these.
+PROPOSALS_A_DRAW, FEWEST_PROPOSALS, MOST_PROPOSALS = 4, 1000, 4000
+ADAPTATIONS, GOOD_K = 4, 0.7
+FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
+
+
+class Draw(Protocol):
+    """Draws all topics, or some of them, under populations in rows."""
+
+    def __call__(self, bases: Floats, draws: int, rng: np.random.Generator) -> TopicDraws:
+        """Return as many draws of each topic under each population."""
+
+
+@dataclass(frozen=True)
+class Hyperposterior:
+    """Draws of a population's hyperparameters."""
+
+    weighed: Weighed  # the topics' draws behind their evidence, weighed for the proposals
+    positions: NDArray[np.intp]  # of the draws among the proposals, (draws,)
+    pareto_k: float  # of the importance weights
+    efficiency: float  # effective share of the proposals
+
+    @property
+    def points(self) -> Floats:
+        """Return unbounded hyperparameters, (draws, hyperparameters)."""
+        return self.weighed.points[self.positions]
+
+    @property
+    def topics(self) -> TopicDraws:
+        """Return the topics' draws."""
+        return self.weighed.topics
+
+    def pick(self, rng: np.random.Generator) -> Floats:
+        """Return a draw of every topic under each of these, (values, topics, draws)."""
+        return self.weighed.pick(self.positions, rng)
+
+
+def draw_hyperposterior(
+    draw: Draw,
+    hyperprior: GaussianHyperprior,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    topic_draws: int,
+    search: Draw | None = None,
+) -> Hyperposterior:
+    """
+    Return draws of the hyperparameters.
+
+    Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever their
+    draws no longer carry it; some topics search first, if there are many. In the end half of all
+    topics' draws are made under a base wider than the mode, and half under the mode. Student t
+    proposals around it are weighted and resampled.
+    """
+    mode, deviation = _search(search or draw, hyperprior, rng)
+    for _ in range(1 if search is None else MOVES):
+        half = partial(draw, draws=topic_draws // 2, rng=rng)
+        wide = half(hyperprior.base(mode, deviation, WIDE)[None])
+        mode = mode if search is None else _mode(wide, hyperprior, mode)[0]
+        topics = wide.joined(half(hyperprior.base(mode, deviation, 0.0)[None]))
+        centre, covariance = _mode(topics, hyperprior, mode)
+        # A few topics may mislead the search: all of them draw again where they lead to.
+        if topics.expand(centre).efficiency > CARRIES:
+            break
+        mode, deviation = centre, _deviation(covariance, hyperprior)
+    proposals = int(np.clip(PROPOSALS_A_DRAW * draws, FEWEST_PROPOSALS, MOST_PROPOSALS))
+    for _ in range(ADAPTATIONS):
+        points, log_proposal = _student(centre, WIDER * covariance, proposals, rng)
+        weighed = topics.weighed(points)
+        log_posterior = weighed.log_evidence + hyperprior.log_density(points)
+        log_weight, k = smooth((log_posterior - log_proposal)[None])
+        weight = np.exp(log_weight[0])
+        if k[0] < GOOD_K:
+            break
+        centre, covariance = weight @ points, adapted(covariance, points, weight)
+    return Hyperposterior(
+        weighed=weighed,
+        positions=systematic(weight, draws, rng),
+        pareto_k=float(k[0]),
+        efficiency=evenness(log_weight[0]),
+    )
+
+
+def _search(
+    draw: Draw, hyperprior: GaussianHyperprior, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the mode, by topics drawn anew until they carry it, and posterior deviations there."""
+    base = np.array(hyperprior.mean)
+    for _ in range(MOVES):
+        topics = draw(base[None], FIRST_DRAWS, rng)
+        mode, covariance = _mode(topics, hyperprior, base)
+        deviation = _deviation(covariance, hyperprior)
+        if topics.expand(mode).efficiency > CARRIES:
+            break
+        base = hyperprior.base(mode, deviation, SEARCHING)
+    return mode, deviation
+
+
+def _deviation(covariance: Floats, hyperprior: GaussianHyperprior) -> Floats:
+    """Return posterior deviations, which the hyperprior bounds: few topics have no curvature."""
+    deviation: Floats = np.minimum(np.sqrt(np.diag(covariance)), np.array(hyperprior.scale))
+    return deviation
+
+
+def _mode(
+    topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
+) -> tuple[Floats, Floats]:
+    """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
+    mean, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
+    prior_precision = np.diag(scale**-2.0)
+
+    def expand(point: Floats) -> tuple[float, Floats, EvidenceExpansion]:
+        here = topics.expand(point)
+        return here.value + float(hyperprior.log_density(point)), point, here
+
+    value, point, here = expand(start)
+    for _ in range(NEWTON_STEPS):
+        gradient = here.gradient - (point - mean) / scale**2
+        step = np.linalg.solve(_positive(prior_precision - here.hessian, prior_precision), gradient)
+        step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
+        tried = [expand(point + step)]
+        if tried[0][0] <= value or tried[0][-1].efficiency <= CARRIES:
+            tried += [expand(point + length * step) for length in LENGTHS]
+        before, best = value, max(tried, key=itemgetter(0))
+        if best[0] <= before:
+            break
+        value, point, here = best
+        # A new base serves what lies beyond.
+        if value - before < SMALLEST_GAIN or here.efficiency <= CARRIES:
+            break
+    inverse = np.linalg.inv(_positive(prior_precision - here.hessian, prior_precision))
+    return point, np.asarray(inverse, dtype=np.float64)
+
+
+def _positive(precision: Floats, floor: Floats) -> Floats:
+    """Return a precision that is at least a tenth of the hyperprior's in every direction."""
+    root = np.sqrt(np.diag(floor))
+    values, vectors = np.linalg.eigh(precision / np.outer(root, root))
+    fixed: Floats = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(root, root)
+    return fixed
+
+
+def adapted(covariance: Floats, points: Floats, weight: Floats) -> Floats:
+    """
+    Return the covariance of weighted points, shrunk to their proposal's where few have weight.
+
+    The posterior is no ellipse around its mode: one around its mean comes nearer. A handful of
+    points has no covariance in all directions, and a single one has none at all.
+    """
+    own = np.cov(points.T, aweights=weight, ddof=0)
+    count, directions = 1.0 / (weight**2).sum(), len(covariance)
+    mean: Floats = (count * own + directions * covariance) / (count + directions)
+    return mean
+
+
+def _student(
+    mean: Floats, covariance: Floats, size: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return draws of a multivariate Student t, and their log density up to a constant."""
+    factor = np.linalg.cholesky(covariance)
+    z = rng.normal(size=(size, mean.size)) / np.sqrt(rng.chisquare(FREEDOM, (size, 1)) / FREEDOM)
+    log = -0.5 * (FREEDOM + mean.size) * np.log1p((z**2).sum(axis=1) / FREEDOM)
+    return mean + z @ factor.T, log

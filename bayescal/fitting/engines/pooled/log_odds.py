@@ -21,10 +21,10 @@ from scipy import special
 
 from bayescal.families.warps import standardise, warped_spread
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior, place_pieces
-from bayescal.fitting.engines.monotone.engine import MonotoneDraws
-from bayescal.fitting.engines.monotone.leave_one_out import MOST_DRAWS, leave_one_out
+from bayescal.fitting.engines.monotone.engine import MOST_DRAWS, leave_one_out
 from bayescal.fitting.engines.monotone.posterior import (
     MonotoneCurves,
+    MonotoneDraws,
     MonotonePosterior,
     draw_within,
     fit_laplace,
@@ -41,8 +41,10 @@ from bayescal.fitting.engines.pooled.drawing import (
     some_of,
 )
 from bayescal.fitting.engines.pooled.engine import topic_draws_of
-from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
-from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.hyperparameters import (
+    TopicHyperparameters,
+    draw_hyperposterior,
+)
 from bayescal.fitting.engines.pooled.population import LOG_ODDS_NAMES, GaussianHyperprior
 from bayescal.fitting.scores import BinaryScores, together
 from bayescal.inference.importance import Sample

@@ -37,8 +37,7 @@ from scipy import special
 
 from bayescal.families import Family
 from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE
-from bayescal.fitting.engines.exact.joint_density import DensityPrior
-from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.exact.joint_density import DensityPrior, Hyperparameters
 from bayescal.fitting.engines.pooled.drawing import resample
 from bayescal.support.validation import Floats
 
