@@ -41,12 +41,8 @@ class ClassDisplay(display.PredictionsDisplay):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If it is no classifier, or lacks posterior draws that the display shows.
-        ValueError
-            If an argument is not as described.
         """
         given = cls._read(calibrator, scores, y, prior)
         return cls._made(**given, **options)
@@ -98,8 +94,6 @@ class ClassReliabilityDisplay(ClassDisplay):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayescal.plots import ClassReliabilityDisplay
     >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
     >>> display = ClassReliabilityDisplay.from_predictions(p.argmax(axis=1), p)
     >>> display.data["curve"].values.tolist()
@@ -239,8 +233,6 @@ class ConfusionDisplay(ClassDisplay):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayescal.plots import ConfusionDisplay
     >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
     >>> display = ConfusionDisplay.from_predictions(p.argmax(axis=1), p)
     >>> int(display.data["observed"].sum())

@@ -218,9 +218,10 @@ class Display:
     """
     A plot and its data, after scikit-learn's displays.
 
-    Make it with one of its constructors `from_...`. Plot several models in one picture with
-    ``ax=display.ax_``; each has its own look. Methods raise ValueError if an argument is not as
-    described.
+    Make it with one of its constructors `from_...`, which raise ImportError without matplotlib, and
+    NotFittedError for an estimator that is not fitted. All methods raise ValueError if an argument
+    is not as described. Plot several models in one picture with ``ax=display.ax_``; each has its
+    own look.
 
     Parameters
     ----------
@@ -373,13 +374,6 @@ class EstimatorDisplay(Display):
         ----------
         *given, **options
             Arguments of `compute` and `plot`.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If an argument is not as described.
         """
         return cls._made(*given, **options)
 
@@ -396,13 +390,6 @@ class PredictionsDisplay(Display):
         ----------
         *given, **options
             Arguments of `compute` and `plot`.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If an argument is not as described.
         """
         return cls._made(*given, **options)
 
@@ -440,15 +427,6 @@ class ProblemDisplay(Display):
             See `ScoreCalibrator.decision_function`; documents are shown unchanged.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
         """
         pos_label = options.get("pos_label")
         if topic is None and pos_label is not None and problems_of(calibrator).by_topic:

@@ -213,14 +213,8 @@ class EstimatesDisplay(display.Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If a calibrator is not fitted.
         TypeError
             If they have no names.
-        ValueError
-            If an argument is not as described.
         """
         check_named(calibrators)
         problems = {str(name): display.read_problem(each) for name, each in calibrators.items()}

@@ -72,10 +72,6 @@ class LikelihoodRatioDisplay(display.Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
         ValueError
             If an argument is not as described, or the fit has a single part.
         """

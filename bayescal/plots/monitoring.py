@@ -34,8 +34,6 @@ class AuditDisplay(display.Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If it is no audit, or lacks the numbers of the display.
         """
@@ -67,7 +65,6 @@ class CalibrationCurveDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
@@ -138,7 +135,6 @@ class NetBenefitDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
@@ -195,7 +191,6 @@ class ModelProbabilityDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
@@ -330,7 +325,6 @@ class DriftDisplay(display.EstimatorDisplay):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> from bayescal.monitoring import DriftMonitor

@@ -109,15 +109,6 @@ class ReliabilityDisplay(display.PredictionsDisplay):
             Numbers of documents that each counts for, or probabilities of having been labelled.
         covariates : table or mapping, optional
             Covariates of the documents, for a calibrator of a `Program` that takes them.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
         """
         own = hasattr(calibrator, "fitted_problems")
         if own and (are_scores(scores) or not hasattr(calibrator, "labelled_scores")):

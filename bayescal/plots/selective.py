@@ -51,8 +51,6 @@ class PredictionSetDisplay(ClassDisplay):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayescal.plots import PredictionSetDisplay
     >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
     >>> display = PredictionSetDisplay.from_predictions(p.argmax(axis=1), p)
     >>> display.data["size"].dims
@@ -161,8 +159,6 @@ class RiskCoverageDisplay(ClassDisplay):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayescal.plots import RiskCoverageDisplay
     >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
     >>> display = RiskCoverageDisplay.from_predictions(p[None], p.argmax(axis=1))
     >>> float(display.data["observed"].max())
@@ -220,13 +216,6 @@ class RiskCoverageDisplay(ClassDisplay):
             Documents, as its `predict_proba` takes them, and optionally their classes.
         prior : array-like or mapping, optional
             Shares of the classes among these documents.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If an argument is not as described.
         """
         return super().from_estimator(calibrator, scores, y, prior=prior, **options)
 

@@ -98,11 +98,6 @@ class TopicForestDisplay(display.EstimatorDisplay):
             Topics to show; by default all.
         level : float
             Posterior probability of the intervals and of the strip.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
         """
         if not hasattr(calibrator, "add_topics"):
             raise ValueError(

@@ -142,7 +142,8 @@ def gather(
     if likelihood_ratio and not held_out:
         raise ValueError("likelihood_ratio=True needs test: LRs of held-out comparisons.")
     fitted = _fitted(problems, first, fitted)
-    asked = ReadingGoal(_internal(threshold, first), recall, level)
+    at = None if threshold is None else float(first.read([threshold], "threshold")[0])
+    asked = ReadingGoal(at, recall, level)
     seen = Totals()
     topics: list[dict[str, Any]] = []
     rows: list[answers.TopicRow] = []
@@ -210,13 +211,6 @@ def _evidence(problems: Problems, held_out: dict[Any, Documents], level: float) 
     ]
     positive = np.concatenate([each.positive for each in held_out.values()])
     return evidence_of(positive, join_ratios(ratios), level=level)
-
-
-def _internal(threshold: float | None, first: FittedProblem) -> float | None:
-    """Return a user's threshold on the scale of the calibration."""
-    if threshold is None:
-        return None
-    return float(first.read([threshold], "threshold")[0])
 
 
 def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:

@@ -354,7 +354,7 @@ def _densities(problem: FittedProblem, x: Floats) -> dict[str, Any]:
 def _parameters(problem: FittedProblem, level: float) -> dict[str, Any]:
     table = problem.parameters(level)
     rows = [
-        [*map(str, names), *(_cell(value) for value in row)]
+        [*map(str, names), *(v if isinstance(v, str) else numbers(v) for v in row)]
         for names, row in zip(table.index, table.itertuples(index=False), strict=True)
     ]
     return {"columns": ["class", "parameter", *map(str, table.columns)], "rows": rows}
@@ -366,10 +366,6 @@ def _parts(problem: FittedProblem) -> dict[str, Any] | None:
         return None
     rows = [[str(name), *numbers(row)] for name, row in zip(table.index, table.values, strict=True)]
     return {"columns": ["part", *map(str, table.columns)], "rows": rows}
-
-
-def _cell(value: Any) -> Any:
-    return value if isinstance(value, str) else numbers(value)
 
 
 def prior_log_odds(draws: Posterior, score: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Checks and conversions of what users pass: arrays, labels, choices, seeds and weights."""
+"""Checks and conversions of users' arguments: arrays, labels, choices, seeds."""
 
 import math
 import sys

@@ -1,6 +1,6 @@
 """From documents to scores: selection of words, classifiers, cross-validated scores.
 
-What scikit-learn has (counting words, weights, linear SVM) is taken from there.
+Counting and weighting of words and the linear SVM are scikit-learn's.
 """
 
 from bayescal.text.classifiers import (

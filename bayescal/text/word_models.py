@@ -29,7 +29,7 @@ def presence(counts: Any) -> Any:
     counts = counts if sparse.issparse(counts) else validation.as_reals(counts, "counts")
     if counts.ndim != 2:
         raise ValueError(f"counts must have shape (documents, words), got {counts.shape}.")
-    # A copy: what comes in may be shared between processes, and read-only.
+    # A copy, since the input may be shared between processes and read-only.
     present = sparse.csr_array(counts, dtype=np.float64, copy=True)
     present.sum_duplicates()
     present.data = (present.data != 0.0).astype(np.float64)

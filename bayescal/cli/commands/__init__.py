@@ -1,1 +1,1 @@
-"""The commands, one file each: `cli.app` finds them here by the `app` that each defines."""
+"""The commands, one module each, which `cli.app` finds by their `app`."""

@@ -109,7 +109,7 @@ def audit(
         writing.check_file(out, PAGES, read=files[0])
     columns = probability_column, label_column, site_column, inclusion_column
     data = outcomes.read(files[0], *columns, positive)
-    # Imported here: it takes longer than to read the file.
+    # Imported late: reading the file is faster.
     from bayescal.monitoring.auditing import audit_outcomes, read_audited
 
     costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]

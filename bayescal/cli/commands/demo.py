@@ -195,7 +195,7 @@ def report(results: Sequence[Calibrated], table: ScoreTable, path: Path) -> None
 
 
 def _grid(problem: TopicRows) -> Floats:
-    """Return a grid that leaves out the far negatives, where nothing happens."""
+    """Return a grid without the far negatives, where the curves are flat."""
     negatives, positives = problem.scores_by_class()
     low, high = np.quantile(negatives, 0.05), positives.max()
     return np.linspace(low, high + 0.03 * (high - low), 512)

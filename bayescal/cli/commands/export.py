@@ -68,7 +68,7 @@ def export(
 
 
 def _topic_of(source: Any, topic: str | None) -> Any:
-    """Return the topic that --topic names, which may be a number in the calibrator."""
+    """Return the topic of --topic, which may be a number in the calibrator."""
     problems = None if of_classes(source) else source.fitted_problems()
     if problems is None or not problems.by_topic:
         return topic

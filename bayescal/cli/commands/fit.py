@@ -10,7 +10,7 @@ from bayescal.cli import fitting, options, predictions, tables, writing
 from bayescal.cli.scores import NONE, read_scores, split_by_topic
 from bayescal.cli.terminal import Screen, UsageError
 
-# The name of losses of topics that were fitted together.
+# Method name for losses of pooled topics.
 POOLED = "pooled"
 POOL_ADVICE = "--pool fits all topics together, and answers for these too."
 

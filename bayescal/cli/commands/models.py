@@ -102,7 +102,7 @@ def _print_source(name: str) -> None:
 
 
 def _source_in(path: str) -> str:
-    """Return the text of the program that a file of results was fitted with, without running it."""
+    """Return the text of the program in a file of results, without running it."""
     from bayescal.fitting.engines.program_functions import RECORD, ProgramRecord
     from bayescal.fitting.parts.part import all_paths, flat
     from bayescal.fitting.parts.program import program_path

@@ -127,7 +127,7 @@ def predict(
         screen.warn(f"{saved.left_out_note} They get no probability.")
     if test:
         screen.say(renamed, stderr=True)
-        # The table on the screen may be piped on: the verdict stands apart from it.
+        # On stderr if the table is on stdout, which may be piped.
         shown = _verdicts(saved, labelled, values, is_positive, prior, columns)
         screen.show(*shown, stderr=out is None)
         if not shown:
@@ -142,7 +142,7 @@ def _verdicts(
     prior: float | None,
     columns: validation.Columns | None,
 ) -> list[Group]:
-    """Return a table of verdicts on the topics that have labelled rows, if there are any."""
+    """Return a table of verdicts on topics with labelled rows, if any."""
     tested = []
     for topic, rows in saved.rows():
         known = rows[labelled[rows]]
