@@ -1,6 +1,6 @@
 """PyMC distributions of scores, with one mode and a scale on either side, and model programs.
 
-PyMC is imported with the first distribution that is used: `programs` needs none of it.
+PyMC is imported with the first distribution that is used; `programs` does not import it.
 """
 
 from importlib import import_module
@@ -33,19 +33,7 @@ _MODULES = {
     "of_inverse_gamma": "transforms",
 }
 
-__all__ = [
-    "Anchored",
-    "AsymmetricGaussian",
-    "AsymmetricLaplace",
-    "GroupedScores",
-    "Hybrid",
-    "LogitBeta",
-    "NormalMode",
-    "Relative",
-    "Standardised",
-    "of_beta",
-    "of_inverse_gamma",
-]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Programs built from a record: class densities of a named distribution."""
+"""Programs of `Density`: class densities of a named distribution."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import bayescal.distributions
 from bayescal.distributions.programs import ModelProgram
 
 KLASS = ("negative", "positive")
-# In units of the spread, of scores about their centre; a scale's prior must vanish at zero.
+# For standardised scores; a scale's prior must vanish at zero.
 DEFAULT_PRIORS: Mapping[str, dict[str, Any]] = {
     "mu": {"distribution": "Normal", "fixed": {"mu": 0.0, "sigma": 2.0}},
     "sigma": {"distribution": "InverseGamma", "fixed": {"alpha": 2.0, "beta": 0.5}},
     "b": {"distribution": "InverseGamma", "fixed": {"alpha": 2.0, "beta": 0.5}},
 }
-OURS = "bayescal."  # before the name of a distribution of this package
+OURS = "bayescal."  # prefix of the names of this package's distributions
 OTHER_ARGUMENTS = ("args", "kwargs", "rng", "size", "shape", "dims", "name")
 
 
@@ -29,9 +29,9 @@ def distribution_of(name: str) -> Any:
     module, own = pm, name
     if name.startswith(OURS):
         module, own = bayescal.distributions, name.removeprefix(OURS)
-    found = getattr(module, own, None)
-    if inspect.isclass(found) and hasattr(found, "dist"):
-        return found
+    kind = getattr(module, own, None)
+    if inspect.isclass(kind) and hasattr(kind, "dist"):
+        return kind
     names = [n for n in dir(pm) if inspect.isclass(getattr(pm, n)) and n[0].isupper()]
     near = get_close_matches(name, names, n=2)
     raise ValueError(
@@ -124,13 +124,13 @@ def _prior(name: str, plain: Mapping[str, Any]) -> Any:
 
 
 def _free(plain: Mapping[str, Any]) -> list[str]:
-    """Return the parameters that are neither fixed nor another way to say one that is."""
+    """Return the free parameters: neither fixed nor an alternative to a fixed one."""
     fixed, priors = plain["fixed"], plain["priors"]
     kind = distribution_of(plain["distribution"])
     known = _parameters(kind)
     free = {each for each, needed in known.items() if needed or each in priors}
-    # PyMC makes the scale of location-scale distributions optional, since tau or lam says it, too.
-    # With a mu that is optional itself, as of Gamma, mu and sigma are one way of several.
+    # In PyMC sigma is optional if tau or lam can replace it. If mu is optional too, as in Gamma, mu
+    # and sigma are an alternative parametrisation.
     mu = inspect.signature(kind.dist).parameters.get("mu")
     if "sigma" in known and not {"tau", "lam"} & {*fixed, *priors}:
         free |= {"sigma"} if mu is None or mu.default is not None else set()
@@ -138,10 +138,10 @@ def _free(plain: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters(kind: Any) -> dict[str, bool]:
-    """Return the parameters of a distribution by name, and whether they are needed."""
+    """Return the parameters of a distribution by name, and whether they are required."""
     signature = inspect.signature(kind.dist)
     return {
-        # A number by default, as the skewness of SkewNormal, is for the user to choose, too.
+        # Numeric defaults, such as SkewNormal's skewness, are left to the user too.
         name: each.default is each.empty or isinstance(each.default, int | float)
         for name, each in signature.parameters.items()
         if name not in OTHER_ARGUMENTS and each.kind is not each.VAR_KEYWORD

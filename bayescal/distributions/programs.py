@@ -35,7 +35,7 @@ class ModelProgram:
     """A loaded model program."""
 
     name: str  # file name without ".py"
-    path: Path | None  # where it was read from; None for one that a record built
+    path: Path | None  # its file; None for the program of a `Density`
     source: str  # its text
     model: Callable[..., Any]  # ``(score, label, **hyperparameters) -> pymc.Model``
     # ``(score, klass, **parameters)``: symbolic log p(score | klass), shape of the score
@@ -63,7 +63,7 @@ class ModelProgram:
 
     @property
     def takes_covariates(self) -> bool:
-        """Return whether `model` takes further columns of the documents."""
+        """Return whether `model` takes covariates."""
         return COVARIATES in inspect.signature(self.model).parameters
 
     @property
@@ -73,12 +73,12 @@ class ModelProgram:
 
     @property
     def needs_topics(self) -> bool:
-        """Return whether `model` is of many topics, which a calibrator of one problem has not."""
+        """Return whether `model` is for many topics."""
         return "topic" in inspect.signature(self.model).parameters
 
     @property
     def answers(self) -> bool:
-        """Return whether the program says how its parameters answer for new scores."""
+        """Return whether the program defines predictions for new scores."""
         return self.log_density is not None or self.log_odds is not None
 
     @property
@@ -141,14 +141,7 @@ def template() -> str:
 
 
 def load(name_or_path: str | Path) -> ModelProgram:
-    """
-    Load a program by name, or from an explicit path to a .py file. Loading runs the file.
-
-    Examples
-    --------
-    >>> load("laplace").name
-    'laplace'
-    """
+    """Load a program by name, or from an explicit path to a .py file. Loading runs the file."""
     path = _find(name_or_path)
     source = _read(path)
     module = _run(path, source)
@@ -173,17 +166,17 @@ def load(name_or_path: str | Path) -> ModelProgram:
 
 @contextmanager
 def blamed_on_program(program: Path | str, what: str = "fails") -> Iterator[None]:
-    """Turn whatever a program raises into a ValueError that names its file and line."""
+    """Turn any error of a program into a ValueError that names its file and line."""
     try:
         yield
-    except (Exception, SystemExit) as err:  # a program that exits would end ours in silence
+    except (Exception, SystemExit) as err:  # exit() in a program must not end this process
         line = _line_of(err, str(program))
         where = "" if line is None else f", line {line},"
         raise ValueError(f"program {program}{where} {what}: {type(err).__name__}: {err}") from err
 
 
 def _line_of(err: BaseException, file: str) -> int | None:
-    """Return the last line of a file that an error went through."""
+    """Return the last line of a file in an error's traceback."""
     if isinstance(err, SyntaxError) and err.filename == file:
         return err.lineno
     frames = traceback.extract_tb(err.__traceback__)
@@ -220,8 +213,8 @@ def _read(path: Path) -> str:
 
 
 def _run(path: Path, source: str) -> ModuleType:
-    # A name of its own keeps two files of the same stem, or a stem like "random", apart. Compiled
-    # here and not imported: an import would leave a __pycache__ beside the user's file.
+    # A unique name avoids clashes with other modules; compiling in place of importing leaves no
+    # __pycache__ beside the user's file.
     module = ModuleType(f"_bayescal_program_{path.stem}")
     module.__file__ = str(path)
     with blamed_on_program(path, "does not run"):

@@ -15,7 +15,7 @@ CELLS = 16  # of quantile functions: enough for their shape, few enough to be sm
 
 class GroupedScores:
     r"""
-    Scores in groups, each group with a mode and two sides of its own.
+    Scores in groups, each group with its own mode and two sides.
 
     With sides l and r (mean distances from the mode, or Gaussian sigmas), weights w and power p,
 
@@ -27,9 +27,9 @@ class GroupedScores:
         \qquad
         D_l(\theta) = \sum_{x_i \le \theta} w_i |x_i - \theta|^p
 
-    D_l and D_r are polynomials between neighbouring scores, whose coefficients are tabulated: a
-    density or a gradient costs O(groups log n). The coefficients are sums of positive terms, from
-    one score to the next, so that scores far from 0 or in distant clumps lose no digits.
+    D_l and D_r are polynomials between neighbouring scores with tabulated coefficients: a density
+    or a gradient costs O(groups log n). The coefficients are sums of positive terms, so that scores
+    far from 0 or in distant clumps lose no digits.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class GroupedScores:
     group : array of int of shape (n,)
         Index of each score's group, from 0.
     n_groups : int
-        How many groups there are; one may be empty.
+        Number of groups, which may be empty.
     power : {1, 2}
         1 for exponential sides, 2 for Gaussian ones.
     weight : array of shape (n,), optional
@@ -65,7 +65,7 @@ class GroupedScores:
         first = np.cumsum(size) - size
         parts = [slice(start, start + n) for start, n in zip(first, size, strict=True)]
         left = [_sums_up_to_each(score[part], weight[part], power) for part in parts]
-        # Deviations right of a mode are those left of it for reflected scores.
+        # Right deviations are the left deviations of reflected scores.
         right = [
             _sums_up_to_each(-score[part][::-1], weight[part][::-1], power)[::-1] for part in parts
         ]
@@ -73,7 +73,7 @@ class GroupedScores:
         self.total = np.array([weight[part].sum() for part in parts])
         self._size, self._longest = size, int(size.max(initial=0))
         self._first = np.cumsum(size + 1) - size - 1
-        # Shared: constants would be hashed, copied into the graph and folded at compile time.
+        # Shared variables: constants would be hashed, copied and folded at compile time.
         self._left, self._right = (
             pytensor.shared(np.concatenate(side), borrow=True) for side in (left, right)
         )
@@ -81,14 +81,7 @@ class GroupedScores:
         self._quantiles = np.array([_quantile_knots(score[part], weight[part]) for part in parts])
 
     def log_density(self, theta: Any, left: Any, right: Any) -> Any:
-        """
-        Return the log likelihood of each group's scores.
-
-        Parameters
-        ----------
-        theta, left, right : tensor_like of float, of shape (n_groups,)
-            Modes and sides (left, right > 0).
-        """
+        """Return the log likelihood of each group's scores, at modes and sides (n_groups,)."""
         left_sum, right_sum = self.deviations(theta)
         exponent = left_sum / left**self.power + right_sum / right**self.power
         return self.total * (LOG_PEAK[self.power] - pt.log(left + right)) - exponent / self.power
@@ -103,9 +96,8 @@ class GroupedScores:
         """
         Return smoothed quantiles of each group's scores at shares of shape (n_groups,).
 
-        The quantile is the lowest score up to half a score's share, the highest from 1 less that
-        share on, and linear between the means of equal parts of the scores, one part a score but
-        at most 16. It is 0 without scores.
+        The quantile is linear between the means of at most 16 equal parts of the scores, and the
+        lowest or highest score within half a score's share of 0 or 1. It is 0 without scores.
         """
         level, score = (self._quantiles[:, k] for k in (0, 1))
         step, rise = np.diff(level), np.diff(score)
@@ -136,8 +128,8 @@ def _sums_up_to_each(score, weight, power):
     """
     Return rows (x_i, sum of weights, of deviations, of their squares).
 
-    Row i holds the sums for modes from the i-th score to the next; scores are ascending. The first
-    row holds those for modes below all scores; squares come with power 2 only.
+    Row i holds the sums for modes from the i-th ascending score to the next; the first row holds
+    the sums for modes below all scores. Squares come with power 2 only.
     """
     rows = np.zeros((score.size + 1, 2 + power))
     if score.size:
@@ -156,7 +148,7 @@ def _quantile_knots(score, weight):
     if not score.size:
         return np.zeros((2, CELLS + 2))
     up_to = np.concatenate([[0.0], np.cumsum(weight)])
-    # From the lowest score on: sums of scores far from 0 would cancel.
+    # Relative to the lowest score: sums of scores far from 0 would cancel.
     integral = np.concatenate([[0.0], np.cumsum(weight * (score - score[0]))])
     cells = int(np.clip(up_to[-1], 1, CELLS))
     edge = np.linspace(0.0, up_to[-1], cells + 1)

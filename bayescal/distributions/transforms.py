@@ -1,8 +1,8 @@
-"""Transforms of parameters of populations, by which samplers see them in units of their own.
+"""Transforms that let samplers see parameters of populations in suitable units.
 
-`Anchored` samples the modes of groups of scores by their distance from where their scores have them
-best, `Relative` other members of a population by their distance from it, `Standardised` parameters
-in units of their prior. The first two change units smoothly along a line, by `bend`.
+`Anchored` samples the modes of groups of scores by their distance from their best values,
+`Relative` other members of a population by their distance from it, `Standardised` parameters in
+units of their prior. The first two change units smoothly along a line, by `bend`.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from pytensor.tensor.random.basic import normal, uniform
 from bayescal.distributions.two_sided import GraphRV, drawn, require_positive
 
 NEWTON_STEPS = 16  # to twelve digits, with units up to e^30 apart
-ENOUGH = 20.0  # data that determine a member as well as its population does
+ENOUGH = 20.0  # number of data that determine a member as well as its population does
 
 
 class NormalModeRV(GraphRV):
@@ -44,9 +44,9 @@ class NormalMode(pm.Continuous):
     mu, sigma : tensor_like of float
         Mean and standard deviation (sigma > 0).
     left, right : tensor_like of float
-        Sides of the density that this is the mode of: mean distances, or Gaussian sigmas.
+        Sides of the scores' density: mean distances, or Gaussian sigmas.
     best : tensor_like of float
-        Where scores with such sides have their mode: their quantile at left/(left + right).
+        Likeliest mode given the sides: the scores' quantile at left/(left + right).
 
     Examples
     --------
@@ -65,7 +65,7 @@ class NormalMode(pm.Continuous):
         return super().dist([mu, sigma, left, right, best], **kwargs)
 
     def support_point(rv, size, mu, sigma, left, right, best):
-        """Return the best mode: the mean may be thousands of its units away."""
+        """Return the best mode, since the mean may be thousands of units away."""
         return pt.full(size, best)
 
     def logp(value, mu, sigma, left, right, best):
@@ -75,12 +75,11 @@ class NormalMode(pm.Continuous):
 
 class Anchored(Transform):
     r"""
-    Sample the mode of a group of scores by its distance from its best value, in units it has there.
+    Sample the mode of a group of scores by its distance from its best value, in local units.
 
-    Where one side of a density is nearly nothing its mode stands at a wall: a step past the
-    outermost score leads into almost no likelihood, one away from it does little harm. So a mode
-    has a unit of its own to either side of its best value a given its sides l and r. Of n scores
-    and a population's scale sigma,
+    If one side of a density is thin, the likelihood of its mode falls steeply beyond the outermost
+    score and slowly on the other side. So a mode has different units on either side of its best
+    value a given its sides l and r. For n scores and a population's scale sigma,
 
     .. math::
 
@@ -92,22 +91,19 @@ class Anchored(Transform):
         v_+^{-2} = \frac{n (r + n l)}{l^2 (n r + l)} \qquad
         v_-^{-2} = \frac{n (l + n r)}{r^2 (n l + r)}
 
-    v is the standard deviation :math:`\sqrt{lr/n}` where both sides have scores, and l, r/n at
-    the wall of a small left side. z_0 is how far the population's location pulls the mode away:
-    with one unit u for both sides z is 0 at the mean of both weighted by precisions,
-    :math:`u^2 (\mu/\sigma^2 + a/v^2)`, and without scores z is the distance from the population in
-    its scale (the non-centred form). Units change at the wall, wherever the population is, and by
-    no more than a factor e a unit.
+    v is the standard deviation :math:`\sqrt{lr/n}` where both sides have scores, and l, r/n beside
+    a thin left side. z_0 is the pull of the population's location: with one unit u for both sides z
+    is 0 at the precision-weighted mean of both, :math:`u^2 (\mu/\sigma^2 + a/v^2)`, and without
+    scores z is the distance from the population in its scale (the non-centred form). Units change
+    at a, by at most a factor e a unit.
 
     Parameters
     ----------
     n : array_like of float
-        How many scores each mode has, or their total weight.
+        Number of scores of each mode, or their total weight.
 
     Examples
     --------
-    The mode of one score at 0, with hardly any left side: steps right of the score are short.
-
     >>> import numpy as np
     >>> one = NormalMode.dist([0.0], [10.0], left=[0.001], right=[1.0], best=[0.0])
     >>> z = np.array([-2.0, 2.0])[:, None]
@@ -126,7 +122,7 @@ class Anchored(Transform):
         return best + bend(value + start, units)
 
     def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the value that the sampler sees."""
+        """Return the sampler's value."""
         best, start, units = self._frame(inputs)
         return unbend(value - best, units) - start
 
@@ -145,12 +141,12 @@ class Anchored(Transform):
 
 
 def _unit(n, sigma, here, there):
-    # Squared sides are not divided by: of a side of 1e-160 they are 0.
+    # No division by squared sides, which underflow for a side of 1e-160.
     return here / pt.sqrt((here / sigma) ** 2 + n * (there + n * here) / (n * there + here))
 
 
 class Frame(NamedTuple):
-    """Where a population is on the line, and what its members are measured in."""
+    """Location and units of a population on the line."""
 
     location: Any
     scale: Any
@@ -160,10 +156,10 @@ class Frame(NamedTuple):
 
 class Relative(Transform):
     r"""
-    Sample a member of a population by its distance from the population, where data are few.
+    Sample a member of a population by its distance from the population, if data are few.
 
-    For a value v on the line with n data of its own, and the population's location m, scale s and
-    tails t on the line, a sampler sees the z of
+    For a value v on the line with n data, and the population's location m, scale s and tails t, the
+    sampler's value is the z of
 
     .. math::
 
@@ -171,31 +167,25 @@ class Relative(Transform):
 
         u = s^{1 - c} \qquad c = \frac{n}{n + 20} \qquad k = \log(1 + n) / u
 
-    Without data, in the non-centred form, z and scale are independent a priori; with many data,
-    which determine v whatever the population, z is v, the centred form. Shares that may be nearly
-    nothing have an exponential tail of log-odds, hundreds long, that hardly any data say something
-    about: it has a unit of its own, or all that is not tail were a wall to it. Tails begin where a
-    share has no datum left, k away.
-
-    Positive values are first put on the line by PyMC's own transform, which this one follows: pass
-    it as ``transform=``.
+    Without data, in the non-centred form, z and scale are independent a priori; with many data z is
+    v, the centred form. The log-odds of shares near 0 or 1 have long exponential tails, on which
+    data have almost no bearing: they have units of their own, and begin k away, where the share
+    corresponds to less than one datum. Positive values are first put on the line by PyMC's own
+    transform; pass this one as ``transform=``.
 
     Parameters
     ----------
     frame : callable
-        From the two parameters of the population's distribution to its location, scale and mean
-        lengths of tails on the line: `of_beta` for the log-odds of beta variables,
-        `of_inverse_gamma`.
+        Maps the two parameters of the population's distribution to a `Frame`: `of_beta` for the
+        log-odds of beta variables, `of_inverse_gamma`.
     n : array_like of float
-        How many data each member has, or their total weight.
+        Number of data of each member, or their total weight.
 
     References
     ----------
-    O. Papaspiliopoulos, G. Roberts, M. Skold, "A General Framework for the Parametrization
-    of Hierarchical Models", Statistical Science 22 (2007).
-
-    M. Gorinova, D. Moore, M. Hoffman, "Automatic Reparameterisation of Probabilistic
-    Programs", ICML 2020.
+    O. Papaspiliopoulos, G. Roberts, M. Skold, "A General Framework for the Parametrization of
+    Hierarchical Models", Statistical Science 22 (2007). M. Gorinova, D. Moore, M. Hoffman,
+    "Automatic Reparameterisation of Probabilistic Programs", ICML 2020.
 
     Examples
     --------
@@ -213,7 +203,7 @@ class Relative(Transform):
         self.centring = self.n / (self.n + ENOUGH)
 
     def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the value that the sampler sees."""
+        """Return the sampler's value."""
         location, units = self._frame(inputs)
         return self.centring * location + unbend(value - location, units)
 
@@ -238,8 +228,8 @@ def of_beta(alpha: Any, beta: Any) -> Frame:
     """
     Return location, scale and tails of the logit of a beta variable.
 
-    Together nearly its mean and standard deviation: digamma(x) is about log(x + 1/2) - 1/x, and
-    trigamma(x) 1/(x + 1/2) + 1/x^2, whose last terms are those of a tail of mean length 1/x.
+    They approximate its mean and standard deviation: digamma(x) is about log(x + 1/2) - 1/x, and
+    trigamma(x) 1/(x + 1/2) + 1/x^2, whose last terms belong to a tail of mean length 1/x.
     """
     return Frame(
         pt.log(alpha + 0.5) - pt.log(beta + 0.5),
@@ -250,8 +240,8 @@ def of_beta(alpha: Any, beta: Any) -> Frame:
 
 
 def of_inverse_gamma(alpha: Any, beta: Any) -> Frame:
-    """Return, nearly, location and scale of the log of an inverse-gamma variable."""
-    # Scores cut its tail, that of large values. PyTensor's own digamma has no compiled gradient.
+    """Return approximate location and scale of the log of an inverse-gamma variable."""
+    # Scores limit its upper tail. PyTensor's own digamma has no compiled gradient.
     location = pt.log(beta) - pt.log(alpha + 0.5) + 1.0 / alpha
     return Frame(location, pt.sqrt(1.0 / alpha**2 + 1.0 / (alpha + 0.5)))
 
@@ -260,8 +250,8 @@ class Standardised(Transform):
     """
     Sample (value - location) / scale instead of the value.
 
-    NUTS starts with unit steps and find_MAP with unit tolerances: scores around 1e15, or spread
-    by 1e-15, would stop both. The map is linear, so the posterior mode stays where it is.
+    NUTS starts with unit steps and find_MAP with unit tolerances, which fail for scores around
+    1e15, or with a spread of 1e-15. The map is linear and keeps the posterior mode.
 
     Parameters
     ----------
@@ -294,12 +284,12 @@ class Standardised(Transform):
 
 
 class Units(NamedTuple):
-    """The unit of a line's middle, and how much more it is far above and far below."""
+    """The unit in a line's middle, and what is added to it far above and far below."""
 
     middle: Any
     above: Any
     below: Any
-    start: Any = 0.0  # where the line bends, on either side of 0
+    start: Any = 0.0  # distance of the bends from 0
 
 
 def bend(value: Any, units: Units) -> Any:
@@ -320,14 +310,14 @@ def unbend(bent: Any, units: Units) -> Any:
     mirrored = pt.switch(pt.gt(units.above, units.below), -1.0, 1.0)
     bent, below = mirrored * bent, pt.maximum(units.above, units.below)
     units = Units(units.middle, pt.minimum(units.above, units.below), below, units.start)
-    # Where the larger unit ends: there below e^(-y - k) is about as much as the middle and |bent|.
+    # The end of the larger unit: there below e^(-y - k) is about the middle plus |bent|.
     corner = pt.log(below) - units.start - pt.log(units.middle + pt.abs(bent))
     beyond = pt.maximum(bent / (units.middle + units.above), corner)
     value = pt.switch(bent < -below, bent / (units.middle + below), beyond)
     for _ in range(NEWTON_STEPS):
         step = (bend(value, units) - bent) / slope(value, units)
-        # The clipping only hides a step from PyTensor, which otherwise expands the steps along a
-        # straight line, value - (value - bent / unit), into a sum of 2^16 terms in ten seconds.
+        # Clipping hides the step from PyTensor's rewrites, which would expand the nested steps
+        # into a sum of 2^16 terms.
         value = value - pt.clip(step, -np.inf, np.inf)
     return mirrored * value
 
@@ -357,8 +347,8 @@ class LogitBeta(pm.Continuous):
         f(v) = \frac{\sigma(v)^\alpha \sigma(-v)^\beta}{B(\alpha, \beta)} \qquad
         \sigma(v) = \frac{1}{1 + e^{-v}}
 
-    A share above 1 - 1e-16 rounds to 1, where a beta density with beta < 1 ends in a wall; its
-    log-odds go on.
+    Log-odds represent shares above 1 - 1e-16, which round to 1, where a beta density with beta < 1
+    is infinite.
 
     Parameters
     ----------
@@ -382,7 +372,7 @@ class LogitBeta(pm.Continuous):
         return super().dist([alpha, beta], **kwargs)
 
     def support_point(rv, size, alpha, beta):
-        """Return the log-odds of the mean share, where chains start."""
+        """Return the log-odds of the mean share, the starting point of chains."""
         return pt.full(size, pt.log(alpha) - pt.log(beta))
 
     def logp(value, alpha, beta):
@@ -392,7 +382,7 @@ class LogitBeta(pm.Continuous):
 
 
 def _log_gamma(rng, size, shape):
-    """Draw the log of a gamma variable, which itself would be 0 where its shape is small."""
+    """Draw the log of a gamma variable, which itself would underflow for a small shape."""
     rng, larger = drawn(pm.Gamma.rv_op, rng, size, shape + 1.0, 1.0)
     rng, level = drawn(uniform, rng, size, 0.0, 1.0)
     return rng, pt.log(larger) + pt.log1p(-level) / shape

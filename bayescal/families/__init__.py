@@ -12,14 +12,14 @@ scores, or the sum of their weights, and c = sqrt(pi/2).
 The fit: mu is the mean, sigma^2 = sum (x - mu)^2/N. Source: Bennett, SIGIR 2003, section 5 (the
 symmetric baselines).
 
-**laplace** (theta, beta): the same exponential to both sides of the mode.
+**laplace** (theta, beta): the same exponential on both sides of the mode.
 
 .. math:: p(x) = \tfrac{\beta}{2} e^{-\beta|x-\theta|}
 
 The variance is 2/beta^2. The fit: theta is the median, beta = N/sum |x - theta|. Source: as for
 the Gaussian.
 
-**asymmetric_laplace** (theta, beta, gamma): an exponential of its own to each side of the mode.
+**asymmetric_laplace** (theta, beta, gamma): an exponential on each side of the mode.
 
 .. math:: p(x) = \frac{\beta\gamma}{\beta+\gamma}
           \begin{cases} e^{-\beta(\theta-x)} & x \le \theta \\
@@ -33,8 +33,8 @@ score: one pass over the sorted scores finds it. The floor under the scales keep
 concave there: it is a minimum over scales of functions linear in theta. Source: Bennett, SIGIR
 2003, section 4.1 and dissertation, section 3.2.3, eq. 3.13.
 
-**asymmetric_gaussian** (theta, sigma_left, sigma_right): the two-piece normal, half a Gaussian of
-its own to each side of the mode.
+**asymmetric_gaussian** (theta, sigma_left, sigma_right): the two-piece normal, half a Gaussian on
+each side of the mode.
 
 .. math:: p(x) = \frac{2}{\sqrt{2\pi}(\sigma_l+\sigma_r)}
           \exp\left(-\frac{(x-\theta)^2}{2\sigma^2}\right),
@@ -48,46 +48,31 @@ cbrt(D_r2). Its optimum is usually between two scores, and there can be several 
 discard intervals until the global one is left, to machine precision, in O(n log n). Source:
 Bennett, SIGIR 2003, section 4.2; dissertation, section 3.2.3, eqs. 3.21-3.22.
 
-**hybrid** (theta, rate, sigma): half a Gaussian outside, an exponential on the side that faces the
-other class.
+**hybrid** (theta, rate, sigma): half a Gaussian outside, an exponential facing the other class.
 
 .. math:: p(x) = \frac{1}{Z}
           \begin{cases} e^{-(x-\theta)^2/(2\sigma^2)} & x \le \theta \\
                         e^{-\lambda(x-\theta)} & x > \theta \end{cases},
           \quad Z = \frac{1}{\lambda} + \sigma\sqrt{\pi/2}
 
-rate is lambda. Negatives lie below positives: these are the densities of negatives; those of
-positives, `hybrid.of_class(True)`, are their mirror images. The mean is theta + (1/rate^2 -
+rate is lambda. These are the densities of negatives, which lie below positives;
+`hybrid.of_class(True)` has the mirror images for positives. The mean is theta + (1/rate^2 -
 sigma^2)/Z, the variance (2/rate^3 + c sigma^3)/Z - (mean - theta)^2, and c sigma/Z of the scores
 lie below the mode. The fit: 1/rate^2 = Z D_r/N and c sigma^3 = Z D_l2/N, where y = Z^(1/6) is the
-positive root of y^4 = sqrt(D_r/N) y + c cbrt(D_l2/(c N)); the optimum may be a score or lie between
-two, and is found as that of the asymmetric Gaussian. Source: future work of Bennett, SIGIR 2003.
+positive root of y^4 = sqrt(D_r/N) y + c cbrt(D_l2/(c N)); the search is that of the asymmetric
+Gaussian. Source: future work of Bennett, SIGIR 2003.
 
 Examples
 --------
 >>> gaussian.logpdf([-1.0, 0.0, 1.0], 0.0, 1.0).round(4)
 array([-1.4189, -0.9189, -1.4189])
->>> gaussian.fit([0.0, 2.0, 4.0], scale_floor=None).parameters
-{'mu': 2.0, 'sigma': 1.632993161855452}
->>> float(laplace.cdf(3.0, 3.0, 1.0)), float(laplace.ppf(0.5, 3.0, 1.0))
-(0.5, 3.0)
 >>> laplace.fit([0.0, 2.0, 4.0], scale_floor=None).parameters
 {'theta': 2.0, 'beta': 0.75}
->>> asymmetric_laplace.logpdf([-1.0, 0.0, 1.0], 0.0, beta=1.0, gamma=3.0).round(4)
-array([-1.2877, -0.2877, -3.2877])
 >>> result = asymmetric_laplace.fit([0.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
 >>> result.parameters["theta"], result.scale_floor.acted
 (0.0, ('beta',))
->>> round(float(asymmetric_gaussian.mean(0.0, 1.0, 2.0)), 6)
-0.797885
->>> result = asymmetric_gaussian.fit([-1.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
->>> list(result.parameters), result.scale_floor.acted
-(['theta', 'sigma_left', 'sigma_right'], ('sigma_left',))
 >>> hybrid.rvs(0.0, 1.0, 2.0, size=3, rng=1).shape
 (3,)
->>> positives = hybrid.of_class(True)
->>> bool(positives.logsf(3.0, 0.5, 1.0, 2.0) == hybrid.logcdf(-3.0, -0.5, 1.0, 2.0))
-True
 """
 
 from collections import UserDict
@@ -101,7 +86,7 @@ from bayescal.families._family import (
     side_units,
 )
 
-# Negatives' powers; the engines and the text of the model know these shapes, and no others.
+# Powers of negatives' densities that engines and the text of the model support.
 SHAPES = {(1, 1), (2, 2), (2, 1)}
 
 
@@ -109,9 +94,8 @@ class _Registry(UserDict[str, Family]):
     """
     Families by name; `parts` takes each name.
 
-    Adding anything that engines would fit as another density raises an error. A family with the
-    sides of one of the five, under another name, is fitted by all engines; NUTS needs its program,
-    models/<name>.py. For another shape use `bayescal.Density`.
+    All engines fit a family with the sides of one of the five under another name; NUTS needs its
+    program, models/<name>.py. Other shapes raise an error: use `bayescal.Density`.
 
     Examples
     --------

@@ -33,9 +33,9 @@ MEAN_SQUARE = {1: 2.0, 2: 1.0}
 class TwoSided:
     """Densities of all families, at parameters that broadcast against each other."""
 
-    theta: Floats  # modes and scales of the left and of the right side, in raw score units
-    left: Floats
-    right: Floats
+    theta: Floats  # modes, in raw score units
+    left: Floats  # scales of the left side
+    right: Floats  # scales of the right side
     powers: Powers  # powers of the left and of the right side, 1 or 2
 
     def logpdf(self, x: ArrayLike) -> Floats:
@@ -75,7 +75,7 @@ class TwoSided:
         shape = _draw_shape(size, self.theta, self.left, self.right)
         generator = np.random.default_rng(rng)
         first, second = self.powers
-        if first < second:  # so that a seed gives the mirror images of the reflected density
+        if first < second:  # a seed gives mirror images of the reflected density's draws
             return -self._reflected().rvs(shape, generator)
         mass_left, mass_right = self._masses()
         on_left = generator.random(shape) * (mass_left + mass_right) < mass_left
@@ -93,7 +93,7 @@ class TwoSided:
     def variance(self) -> Floats:
         """Return the variance, in squared score units."""
         share_left, share_right = self._shares()
-        # Shares of second moments: no power of a tiny scale above its square, which may underflow.
+        # No higher power of a tiny scale than its square, which would underflow.
         square_left = share_left * MEAN_SQUARE[self.powers[0]] * self.left**2
         square_right = share_right * MEAN_SQUARE[self.powers[1]] * self.right**2
         return 0.0 * self.theta + square_left + square_right - self._excess() ** 2
@@ -125,11 +125,11 @@ class TwoSided:
         """Return log P(X <= x), by the deviation of x from the mode."""
         mass_left, mass_right = self._masses()
         z_left, z_right = self._distances(deviation)
-        # log1p of the ratio: the logarithm of a share that rounds to 1 would be 0.
+        # log1p of the ratio, since a share may round to 1.
         on_left = _log_tail(z_left, self.powers[0]) - np.log1p(mass_right / mass_left)
         mass = mass_left + mass_right
         above = mass_right / mass * _tail(z_right, self.powers[1])
-        # Where 1 - above is small it is computed as a sum, not as a difference of near-equals.
+        # A small 1 - above is computed as a sum, without cancellation.
         near = np.log((mass_left + mass_right * _body(z_right, self.powers[1])) / mass)
         on_right = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), near)
         return np.where(deviation <= 0.0, on_left, on_right)
@@ -157,13 +157,13 @@ def _tail(z: Floats, power: int) -> Floats:
 def _log_tail(z: Floats, power: int) -> Floats:
     if power == 1:
         return -z
-    # log1p keeps the digits of a tail that rounds to 1.
+    # log1p keeps the digits of tails near 1.
     near = np.log1p(-special.erf(np.minimum(z, 1.0) / math.sqrt(2.0)))
     return np.where(z < 1.0, near, math.log(2.0) + special.log_ndtr(-z))
 
 
 def _distance(tail: Floats, power: int) -> Floats:
-    """Return the number of scales from the mode beyond which a part of a side's mass lies."""
+    """Return the distance from the mode, in scales, with a given tail mass beyond."""
     return -np.log(tail) if power == 1 else -special.ndtri(0.5 * tail)
 
 

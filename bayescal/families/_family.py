@@ -31,13 +31,8 @@ def side_units(powers: tuple[int, int]) -> tuple[float, float]:
     """
     Return the contribution of a unit of the left and of the right side to a density's width.
 
-    The width is the mass over the height at the mode, sqrt(pi/2) of it for each sigma; between two
-    Gaussian sides that factor is left out: their width is the sum of the sigmas.
-
-    Examples
-    --------
-    >>> side_units((1, 1)), side_units((2, 2))
-    ((1.0, 1.0), (1.0, 1.0))
+    The width is the mass over the height at the mode, sqrt(pi/2) for each sigma; with two Gaussian
+    sides that common factor is omitted.
     """
     if powers[0] == powers[1]:
         return 1.0, 1.0
@@ -47,7 +42,7 @@ def side_units(powers: tuple[int, int]) -> tuple[float, float]:
 @dataclass(frozen=True)
 class ScaleFloor:
     """
-    The floor under each side's scale, and whether the data asked for less.
+    The floor under each side's scale, and its effect.
 
     Attributes
     ----------
@@ -56,8 +51,7 @@ class ScaleFloor:
     floor : float
         The smallest scale allowed, in raw score units.
     acted : tuple of str
-        The parameters whose scales fall below the floor in the fit without it; empty when it
-        changed nothing.
+        The parameters whose scales would be below the floor without it.
     """
 
     name: str
@@ -102,8 +96,8 @@ class Family:
     name : str
         The name in the registry, also of its program in models/.
     parameters : tuple of str
-        The mode, then one parameter if both sides are the same, or one for each side; in the order
-        in which every method takes them.
+        The mode, then one parameter for equal sides or one for each side; every method takes them
+        in this order.
     powers : tuple of int
         p of exp(-(distance/side)^p) left and right of the mode, up to factors: 1 for an exponential
         side, whose parameter is the rate 1/side, 2 for a Gaussian one, whose parameter is sigma.
@@ -149,22 +143,12 @@ class Family:
 
     def density(self, *parameters: ArrayLike, **named: ArrayLike) -> TwoSided:
         """
-        Return the density at the family's parameters.
-
-        Parameters
-        ----------
-        *parameters, **named : array-like
-            In the family's order, or by name; they broadcast against each other.
-
-        Returns
-        -------
-        TwoSided
-            By mode and sides.
+        Return the density at parameters in the family's order, or by name, which broadcast.
 
         Raises
         ------
         TypeError
-            If a parameter is missing, or is none of the family's.
+            If a parameter is missing, or unknown to the family.
         ValueError
             If a scale or a rate is not positive and finite.
         """
@@ -237,16 +221,6 @@ class Family:
             The floor under each side's scale, in score units. "auto" is 1.5 spreads of `x` over
             sqrt(N); None is 1e-12 of the spread, which only keeps the density of equal scores
             finite.
-
-        Returns
-        -------
-        FamilyFit
-            Parameters, log-likelihood and the floor.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         check_choice("candidates", candidates, CANDIDATES)
         raw = as_scores(x, "x")
@@ -274,8 +248,8 @@ class Family:
         """
         Return the family's parameters for a mode and two sides.
 
-        Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
-        family takes the left one.
+        Sides are mean distances, 1/rate, for power 1, and sigmas for power 2; a symmetric family
+        uses the left one.
         """
         first, second = self._inverted(left, right)
         values = (theta, first, second)
@@ -296,9 +270,9 @@ class Family:
 
 # Maximum likelihood of every family, with a floor under each side's scale.
 #
-# Where both sides are the same the fit has a closed form. Where each has its own scale, the best
-# scales are known at every candidate for the mode (`_profile.py`) and the narrowest candidate wins:
-# a score or, where a side is Gaussian, a point between two (`_profile.py`).
+# Symmetric families have closed forms. For others `_profile.py` has the best scales at every
+# candidate for the mode, and the narrowest candidate wins: a score or, if a side is Gaussian, a
+# point between two scores.
 #
 # With few scores the likelihood often peaks at the smallest or largest of them: one side is empty,
 # its scale 0, and the calibrated probability exactly 0 or 1 beyond the mode. With one score, or all
@@ -319,28 +293,18 @@ LEAST = 1e-300
 
 def automatic_floor(spread: float, n: float, factor: float = FLOOR_FACTOR) -> float:
     """
-    Return the floor under each side's scale, factor * spread / sqrt(n).
+    Return the floor under each side's scale, factor * spread / sqrt(n), in raw score units.
 
-    It falls with n, so that it stops acting: the fit with a floor is as consistent as the free one.
+    It falls with n, so that the fit remains consistent.
 
     Parameters
     ----------
     spread : float
-        The robust spread of scores (for calibration of both classes' pooled), in score units.
+        The robust spread of the scores (in calibration, of both classes pooled).
     n : float
-        Number of scores, or the sum of their weights, to which the density is fitted.
+        Number of the scores fitted, or the sum of their weights.
     factor : float
         Positive.
-
-    Returns
-    -------
-    float
-        In raw score units.
-
-    Examples
-    --------
-    >>> automatic_floor(2.0, 9.0)
-    1.0
     """
     return factor * spread / math.sqrt(n)
 
@@ -370,7 +334,7 @@ def _is_floor(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class SidesFit:
-    """The best mode and scales, in raw score units, and which scales fall below without a floor."""
+    """The best mode and scales, in raw score units; `below` marks scales that need the floor."""
 
     theta: float
     left: float
@@ -405,10 +369,10 @@ def _fit_symmetric(
         theta = median(x, weight)
         free = float(np.average(np.abs(x - theta), weights=weight))
     else:
-        # Around a score, so that the mean of equal scores is that score to the last bit.
+        # Relative to a score, so that the mean of equal scores is exact.
         theta = float(x[0] + np.average(x - x[0], weights=weight))
         deviation = np.abs(x - theta)
-        # Squares of tiny or huge scores would leave the doubles.
+        # Squares of tiny or huge scores would underflow or overflow.
         unit = float(deviation.max()) or 1.0
         free = unit * math.sqrt(np.average((deviation / unit) ** 2, weights=weight))
     scale = max(free, floor)
@@ -422,7 +386,7 @@ def _fit_sides(
 ) -> SidesFit:
     """Return the best of the candidates, each side with its own scale."""
     sums = deviation_sums(sort_scores(x, weight), powers)
-    # The floor acts where the optimum without it breaks the floor; elsewhere both are the same.
+    # The floor matters only if the free optimum is below it.
     free_floor = min(OFF_FRACTION * sums.scores.unit, floor)
     free = _best_fit(sums, candidates, free_floor)
     below = (free.left <= floor, free.right <= floor)
@@ -436,7 +400,7 @@ def _best_fit(sums: Sums, candidates: str, floor: float) -> SidesFit:
     best = best_score(profile)
     if candidates == "bennett":
         best = best_on_grid(profile, best)
-    elif 2 in sums.powers:  # between two exponential sides the best mode is a score
+    elif 2 in sums.powers:  # with two exponential sides the best mode is a score
         best = best_between(profile, best)
     left, right = profile.scales(np.asarray(best.left), np.asarray(best.right))
     theta = scores.x[best.index]

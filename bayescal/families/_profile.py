@@ -29,14 +29,13 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class SortedScores:
-    """Scores in order, with the weight up to and from each of them."""
+    """Sorted scores, with cumulative weights from both ends."""
 
     x: Floats  # (n,): scores of positive weight, ascending, in raw units
     gap: Floats  # (n - 1,): differences of neighbours, in units of `unit`
-    # A power of two near the range: squares of tiny or huge scores neither vanish nor overflow
-    unit: float
-    before: Floats  # (n,): weight at or before each score; weight at or after it
-    after: Floats
+    unit: float  # a power of two near the range, so that squares neither underflow nor overflow
+    before: Floats  # (n,): weight at or before each score
+    after: Floats  # (n,): weight at or after each score
 
     @property
     def total(self) -> float:
@@ -50,8 +49,8 @@ class SideSums:
 
     power: int  # 1 or 2
     at: Floats  # (n,): the sums
-    absolute: Floats  # (n,): those of power 1
-    weight: Floats  # (n,): those of power 0, with the score at theta itself
+    absolute: Floats  # (n,): the sums with power 1
+    weight: Floats  # (n,): the sums with power 0, including the score at theta itself
 
     def beyond(self, index: Indices, step: Floats) -> Floats:
         """Return the sums for modes a step farther away than score `index`."""
@@ -88,7 +87,7 @@ class Sums:
 
 
 def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
-    """Sort scores once, dropping those of weight 0."""
+    """Sort scores of positive weight."""
     if weight is None:
         ordered = np.sort(x)
         before = np.arange(1.0, ordered.size + 1.0)
@@ -98,7 +97,7 @@ def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
         order = order[weight[order] > 0.0]
         ordered, weight = x[order], weight[order]
         before = np.cumsum(weight)
-        # Summed from the far end: total - before would leave rounding where nothing remains.
+        # Summed from the far end, so that nothing remaining is exactly 0.
         after = np.cumsum(weight[::-1])[::-1]
     unit = _power_of_two(float(ordered[-1] - ordered[0]))
     gap = np.diff(ordered)
@@ -107,7 +106,7 @@ def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
 
 
 def deviation_sums(scores: SortedScores, powers: tuple[int, int]) -> Sums:
-    """Build the sums from score to score: those to the left rightward, the others leftward."""
+    """Build the sums from score to score: left sums rightward, right sums leftward."""
     left = _side_sums(powers[0], scores.gap, scores.before)
     right = _side_sums(powers[1], scores.gap[::-1], scores.after[::-1])
     turned = SideSums(right.power, right.at[::-1], right.absolute[::-1], right.weight[::-1])
@@ -143,16 +142,16 @@ def _power_of_two(width: float) -> float:
 
 C = HALF_WIDTH[2]
 
-# From 2.6 % above or below the root, the worst start, errors fall to 1e-3, 2e-6, 4e-12, 1e-23.
+# The worst start errs by 2.6 %; the errors then fall to 1e-3, 2e-6, 4e-12, 1e-23.
 NEWTON_STEPS = 4
 
-# A floor, in units of the range, whose square is still a double. Above it both scales are held.
+# Largest floor, in units of the range, with a finite square. Above it both scales are held.
 SQUARE_LIMIT = 1e150
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The likelihood of modes at their best scales, of which none is below the floor."""
+    """The likelihood of modes at their best scales, at least the floor."""
 
     sums: Sums
     floor: float
@@ -181,7 +180,7 @@ class Profile:
         return width
 
     def _held(self, s: Floats, t: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return the best scales from those without a floor, s and t."""
+        """Return the best scales with the floor from the free scales s and t."""
         (first, second), total, floor = self.sums.powers, self.total, self.floor
         ratio = HALF_WIDTH[second] / HALF_WIDTH[first]
         s_beside = BESIDE[first](left / total, floor * ratio)
@@ -248,8 +247,8 @@ FREE = {(1, 1): _two_exponentials, (2, 2): _two_gaussians, (2, 1): _gaussian_and
 
 def _root(alpha: Floats, beta: Floats) -> Floats:
     """Return the positive root of y^4 = alpha y + beta, by Newton's method; 0 for 0 and 0."""
-    # Exact where one coefficient is 0; above the point where 4 y^3 = alpha, so that the first
-    # step ends above the root and the others descend to it.
+    # Exact if one coefficient is 0; else above the point where 4 y^3 = alpha, so that Newton's
+    # steps descend to the root from the second on.
     y = np.sqrt(np.sqrt(alpha * np.cbrt(alpha) + beta))
     for _ in range(NEWTON_STEPS):
         cube = y * y * y
@@ -258,7 +257,7 @@ def _root(alpha: Floats, beta: Floats) -> Floats:
     return y
 
 
-# A scale beside one that is held at the floor f: s^(p+1) = D/N (s + f c_held/c)
+# The best scale if the other one is held at the floor f: s^(p+1) = D/N (s + f c_held/c)
 
 
 def _exponential_beside(mean: Floats, floor: float) -> Floats:
@@ -267,7 +266,7 @@ def _exponential_beside(mean: Floats, floor: float) -> Floats:
 
 
 def _gaussian_beside(mean: Floats, floor: float) -> Floats:
-    """Return the positive root of s^3 = mean (s + floor), or 0 where it is below the floor."""
+    """Return the positive root of s^3 = mean (s + floor), or 0 if it is below the floor."""
     above = mean > 0.5 * floor * floor if floor < SQUARE_LIMIT else np.zeros_like(mean, dtype=bool)
     p = np.where(above, mean, 0.0)
     half_q, third_p = 0.5 * p * min(floor, SQUARE_LIMIT), p / 3.0
@@ -287,16 +286,16 @@ BESIDE = {1: _exponential_beside, 2: _gaussian_beside}
 
 # Search for the mode of greatest likelihood: among the scores, on Bennett's grid, between scores.
 #
-# Where a side is Gaussian the optimum may lie between two scores; bounds certify that it is global.
+# If a side is Gaussian the optimum may lie between two scores; bounds certify that it is global.
 # In a cell [a, b] between two scores the sums left of theta rise with it, those right of it fall,
 # and the best scales rise with both sums. So the slope of the profile C = log width,
 #
 #     C' = (P_left - P_right)/N,    P = D/sigma^2 (Gaussian side) or W/length (exponential side),
 #
 # with W the weight and D the summed deviations of the side, lies between bounds m, M known from the
-# ends, and C is nowhere below the point where the lines of slope m from a and of slope M from b
-# meet. A cell that cannot have C' = 0, or cannot reach the best C so far, holds no optimum; the
-# others are split, and the last ones polished by secants.
+# ends, and C is at least the intersection of the lines of slope m from a and of slope M from b.
+# Cells where C' cannot be 0, or C cannot reach the best so far, are discarded; others are split,
+# and the last ones polished by secants.
 
 BLOCK = 1 << 15
 ROUNDING = 1e-14  # relative, of widths
@@ -307,7 +306,7 @@ PIECES = 16
 ROUNDS = 4
 # From cells of 16^-4 of a gap the secant's error falls as 2^-16, 2^-32, 2^-48, ...
 SECANTS = 4
-# Near the optimum widths are flat and differ by rounding only; the slope tells the mode better.
+# Near the optimum widths differ by rounding only, and the slope locates the mode better.
 SLACK = ROUNDING
 
 
@@ -323,7 +322,7 @@ class Candidate:
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """Cut range(n) into pieces whose temporary arrays stay in the processor's cache."""
+    """Cut range(n) into pieces that fit into the processor's cache."""
     for start in range(0, n, BLOCK):
         yield slice(start, min(start + BLOCK, n))
 
@@ -338,7 +337,7 @@ def narrowest(
     slack: float = 0.0,
 ) -> Candidate:
     """Return the narrowest of some modes if it is narrower than `best` (1 + slack)."""
-    # Of modes that are equally likely to rounding, as in symmetric data, the leftmost.
+    # The leftmost of modes that tie up to rounding, as in symmetric data.
     i = int(np.argmax(width <= width.min() * (1.0 + ROUNDING)))
     if not width[i] < best.width * (1.0 + slack):
         return best

@@ -1,4 +1,4 @@
-"""Posterior draws of one class's density, of one family or of several, on raw or warped scores."""
+"""Posterior draws of one class's density, from one or several families, on raw or warped scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayescal.support.validation import Floats
 @dataclass(frozen=True)
 class DensityDraws:
     """
-    Draws of one class's density, whatever their family.
+    Draws of one class's density, from any families.
 
         log p(s) = peak - z (linear + quadratic z) + log |dx/ds|,    z = |x - theta|/side,
 
@@ -27,10 +27,9 @@ class DensityDraws:
     # (8, draws): theta, inverses of the left and of the right side, peak, linear and quadratic on
     # the left and on the right
     coefficients: Floats
-    # Whether linear and quadratic are the same on the left and on the right of every draw
-    same_sides: bool
+    same_sides: bool  # whether linear and quadratic are equal left and right in every draw
     warp: NDArray[np.intp]  # (draws,): each draw's warp, a position in `asinh_scales`
-    asinh_scales: tuple[float, ...]  # bends of the warps; inf for none
+    asinh_scales: tuple[float, ...]  # c of the warps; inf for none
     centre: float  # of the warps
 
     @property
@@ -56,14 +55,14 @@ class DensityDraws:
         """Return log p(x | class) of every draw per unit of warped score at raw scores."""
         theta, left, right, peak, *shape = self.coefficients
         x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
-        # Draws lie side by side: there are thousands of them, and often few scores.
+        # Draws are contiguous in memory: there are thousands of them, and often few scores.
         deviation = self._of_each(np.stack(x, axis=1)) - theta
         linear, quadratic = shape[:2]
         if not self.same_sides:
             right_side = deviation > 0.0
             linear, quadratic = (np.where(right_side, shape[k + 2], shape[k]) for k in (0, 1))
         with np.errstate(over="ignore"):  # far out the log density is -infinity
-            # The larger of the two is the one whose side the score is on.
+            # The larger of the two belongs to the score's side.
             z = np.multiply(deviation, -left)
             deviation *= right
             np.maximum(z, deviation, out=z)
@@ -84,7 +83,7 @@ class DensityDraws:
         return values
 
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return so many raw scores of each draw's density, shape (draws, size)."""
+        """Return `size` raw scores of each draw's density, shape (draws, size)."""
         sides, shape = _Sides.of(self), (self.size, size)
         width, exponential = sides.width[:, :, None], sides.exponential[:, :, None]
         right = rng.random(shape) > sides.share[0, :, None]
@@ -100,7 +99,7 @@ class DensityDraws:
         return x
 
     def _of_each(self, values: Floats) -> Floats:
-        """Return each draw's own column of values (scores, warps), or one column for all."""
+        """Return each draw's column of values (scores, warps), or the only column."""
         return values if len(self.asinh_scales) == 1 else values.take(self.warp, axis=1)
 
 
@@ -128,23 +127,23 @@ def density_draws(
 
 # Mode and widths of draws of a density on the scale of raw scores.
 #
-# The parameters of a family do not say so of a warped density, and they mean different things in
-# different families. These three describe any density p(s) with distribution function F:
+# Parameters of warped densities, and of different families, are not comparable. These three numbers
+# describe any density p(s) with distribution function F:
 #
 #     mode         the score where p is largest
 #     left width   mode - F^-1(F(mode)/e)
 #     right width  F^-1(1 - (1 - F(mode))/e) - mode
 #
 # A share of 1/e, 37 %, of the scores on one side of the mode lie farther from it than the width of
-# that side: the mean distance, 1/rate, of an exponential side, and 0.90 sigma of a Gaussian one.
+# that side: 1/rate for an exponential side, and 0.90 sigma for a Gaussian one.
 #
 # With u = (x - m)/c for warped scores x, so that s = m + c sinh(u), the log density of raw scores
-# is that of u less log cosh(u) and a constant. It is strictly concave in u: there is one mode,
-# which lies between the mode of the warped scores and the centre m.
+# is the log density of u minus log cosh(u) and a constant. It is strictly concave in u: there is
+# one mode, which lies between the mode of the warped scores and the centre m.
 
 MOST_STEPS = 50  # Newton's method takes three to seven
 ROUNDING = 4.0 * np.finfo(float).eps
-# exp of it is 1e50. Longer ends than that of a prior's draws would overflow, or their squares.
+# exp(115) is 1e50: longer widths, of extreme prior draws, or their squares would overflow.
 FARTHEST = 115.0
 LOG_REST = np.log1p(-np.exp(-1.0))
 
@@ -161,7 +160,7 @@ def raw_shapes(density: DensityDraws) -> Floats:
     place = origin + moved
 
     def raw_length(length: Floats, middle: Floats) -> Floats:
-        # The difference of two values of sinh, which may be alike.
+        # A difference of two values of sinh, without cancellation.
         half, at = length / (2.0 * scale), np.minimum(np.abs(middle) / scale, 2.0 * FARTHEST)
         curved = 2.0 * scale * np.cosh(at) * np.sinh(np.clip(half, -FARTHEST, FARTHEST))
         return np.where(finite, curved, length)
@@ -177,11 +176,11 @@ def raw_shapes(density: DensityDraws) -> Floats:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Both sides of draws of a density of warped scores, first the left ones; arrays (2, draws)."""
+    """Left and right sides of draws of a density of warped scores; arrays (2, draws)."""
 
     width: Floats  # in units of warped scores
-    exponential: NDArray[np.bool_]  # or else Gaussian
-    share: Floats  # of the density's mass
+    exponential: NDArray[np.bool_]  # True for exponential sides, False for Gaussian ones
+    share: Floats  # share of the density's mass
 
     @classmethod
     def of(cls, density: DensityDraws) -> _Sides:
@@ -192,11 +191,11 @@ class _Sides:
 
     def mode(self, origin: Floats, scale: Floats) -> Floats:
         """
-        Return the distance between the modes of raw and of warped scores, in units of the latter.
+        Return the distance between the modes of raw and of warped scores, in warped units.
 
         With a = |origin|/scale, the distance from the centre, and w the width/scale of the side
-        that faces it, an exponential side ends where tanh(u) = 1/w, but not beyond a; a Gaussian
-        one has its mode where u + w^2 tanh(u) = a.
+        facing it, the mode on an exponential side is where tanh(u) = 1/w, at most a; on a Gaussian
+        side it solves u + w^2 tanh(u) = a.
         """
         right = origin < 0.0
         width = np.where(right, self.width[1], self.width[0]) / scale
@@ -211,10 +210,10 @@ class _Sides:
         return np.where(right, distance, -distance) * scale
 
     def ends(self, mode: Floats) -> tuple[Floats, Floats]:
-        """Return the scores where the widths of a mode end, all as deviations in warped units."""
+        """Return the ends of a mode's left and right width, as deviations in warped units."""
         z = np.maximum(np.stack([-mode, mode]), 0.0) / self.width
         outer = np.log(self.share) + self.log_beyond(z)
-        # Of the whole other side and what lies between the modes.
+        # The other side, and the mass between the modes.
         inner = np.log(self.share[::-1] + self.share * self._within(z))
         left = mode <= 0.0
         below, above = np.where(left, outer[0], inner[1]), np.where(left, inner[0], outer[1])
@@ -222,18 +221,18 @@ class _Sides:
         return lower, self._quantile(np.logaddexp(below, above + LOG_REST), above - 1.0)
 
     def _quantile(self, below: Floats, above: Floats) -> Floats:
-        """Return where so much of the mass is below and above, logarithms, as a deviation."""
+        """Return the quantile with given log masses below and above, as a deviation."""
         log_share = np.log(self.share)
         left = below <= log_share[0]
         beyond = np.minimum(np.where(left, below - log_share[0], above - log_share[1]), 0.0)
         exponential = np.where(left, self.exponential[0], self.exponential[1])
-        # Half of the mass of a whole Gaussian is on either side.
+        # A side has half the mass of a whole Gaussian.
         z = np.where(exponential, -beyond, -special.ndtri_exp(beyond - np.log(2.0)))
         deviation: Floats = np.where(left, -z * self.width[0], z * self.width[1])
         return deviation
 
     def log_beyond(self, z: Floats) -> Floats:
-        """Return the log of the share of a side that is farther than z widths."""
+        """Return the log share of a side beyond z widths."""
         return np.where(self.exponential, -z, special.log_ndtr(-z) + np.log(2.0))
 
     def _within(self, z: Floats) -> Floats:
@@ -254,12 +253,12 @@ def _gaussian_distance(away: Floats, width: Floats) -> Floats:
     return distance
 
 
-# When log-odds of two-sided densities never fall.
+# Monotonicity of log-odds of two-sided densities.
 #
-# The derivative of log p is linear in the score to each side of its mode: 1/left and -1/right for
-# exponential sides (power 1), -(x - theta)/side^2 for Gaussian ones (power 2). So is the
-# difference of two classes, on the three pieces between their modes; it is never negative if it is
-# not at the ends of the pieces, infinity included (for the asymmetric Laplace: beta_+ >= beta_- and
+# The derivative of log p is linear in the score on each side of its mode: 1/left and -1/right for
+# exponential sides (power 1), -(x - theta)/side^2 for Gaussian ones (power 2). So the difference of
+# two classes is linear on the three pieces between their modes, and nonnegative if it is so at the
+# ends of the pieces, infinity included (for the asymmetric Laplace: beta_+ >= beta_- and
 # gamma_- >= gamma_+, where theta_+ >= theta_-; for the hybrid never: on its outer side a Gaussian
 # falls below any exponential).
 
@@ -284,7 +283,7 @@ def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
 
 
 def _in_units(*classes: Sides) -> Iterator[Sides]:
-    """Yield the same sides in units of the widest: squares of raw scores' would overflow."""
+    """Yield the sides in units of the widest one, so that squares do not overflow."""
     exponent = np.frexp(np.max([side for _, _, *sides in classes for side in sides], axis=0))[1]
     for powers, *sides in classes:
         theta, left, right = (np.ldexp(each, -exponent) for each in sides)

@@ -1,4 +1,4 @@
-"""Scores of several exclusive classes: checked, and as natural log-probabilities."""
+"""Checked scores of several exclusive classes as natural log-probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayescal.support.validation import Floats, Integers
 
 AUTO, SCORES, PROBABILITIES = "auto", "scores", "probabilities"
 SCORES_ARE = (AUTO, SCORES, PROBABILITIES)
-SUM_TOLERANCE = 1e-2  # probabilities that are rounded to two digits still count as such
+SUM_TOLERANCE = 1e-2  # allows for probabilities rounded to two digits
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class ClassScores:
     """Documents with a log-probability for each class."""
 
     log_p: Floats  # (n, K): natural logarithms that sum to 1; -inf for excluded options
-    scores_are: str  # what the user's scores were: scores or probabilities
-    floor: float  # the probability that 0 stands for; 0 where there is none
-    names: list[Any] | None  # names of columns, of a table
+    scores_are: str  # meaning of the user's scores: scores or probabilities
+    floor: float  # the probability that replaces 0; 0 for none
+    names: list[Any] | None  # names of a table's columns
 
 
 def read_class_scores(
@@ -42,9 +42,9 @@ def read_class_scores(
     """
     Return checked scores; with `ragged`, nan pads documents with fewer options.
 
-    `columns`, `floor` and `classes` are those of the fit, where there was one: a table whose
-    columns are named as the classes is read in their order. With `wider`, there may be more
-    columns. `naming` gives messages the name of a row at a position.
+    `columns`, `floor` and `classes` come from an earlier fit, if any: a table whose columns are
+    named like the classes is read in their order, and `wider` allows more columns. `naming` turns a
+    row's position into its name in messages.
     """
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
@@ -167,13 +167,13 @@ def _as_logarithms(
     if floor > 0.0:
         kept = np.maximum(kept, floor)
     elif (kept[~excluded] == 0.0).any():
-        # No probability was 0 at the fit: the smallest number above 0 then stands for it.
+        # No fitted probability was 0: the smallest positive number replaces it.
         kept = np.where(kept == 0.0, validation.SMALLEST_PROBABILITY, kept)
     with np.errstate(divide="ignore"):
         return np.where(excluded, -np.inf, np.log(kept)), floor
 
 
-# Labels and the classes that columns stand for.
+# Labels and the classes of columns.
 
 
 def read_classes(
@@ -207,7 +207,7 @@ def read_classes(
 
 
 def positions(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") -> Integers:
-    """Return the column of each label; raise ValueError for a label that no column has."""
+    """Return the column of each label; raise ValueError for an unknown label."""
     if labels.dtype.kind in "US" and classes.dtype.kind not in "US":
         labels = labels.astype(object)
     order = np.argsort(classes, kind="stable")

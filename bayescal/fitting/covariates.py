@@ -1,4 +1,4 @@
-"""Further columns of documents beside their score, for model programs that take them."""
+"""Covariates: columns of documents beside their score, for model programs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class Covariates:
         return Covariates({name: each[index] for name, each in self.columns.items()}, self.levels)
 
     def dataset(self) -> xr.Dataset:
-        """Return the columns as the group of a tree."""
+        """Return the columns as a group of results."""
         variables = {name: ("document", each) for name, each in self.columns.items()}
         return xr.Dataset(variables, attrs={LEVELS: json.dumps(dict(self.levels))})
 
     @classmethod
     def of(cls, groups: Mapping[str, xr.Dataset]) -> Covariates | None:
-        """Return the columns that a tree holds, if it holds any."""
+        """Return the columns in a tree of results, if any."""
         group = groups.get(GROUP)
         if group is None:
             return None
@@ -86,7 +86,7 @@ class Covariates:
         return ", ".join(f"{name} {value}" for name, value in shown.items())
 
     def rows(self, size: int) -> Covariates:
-        """Return a row for each of so many documents; one document stands for all."""
+        """Return a row for each of `size` documents, repeating a single one."""
         if next(iter(self.columns.values())).size == size:
             return self
         return self.take(np.zeros(size, dtype=np.intp))

@@ -1,4 +1,4 @@
-"""Fit: what an estimator holds once fitted, and what a file holds: parameters, results, classes."""
+"""Fit: parameters, results and classes, which a fitted estimator and a file hold."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ Parameters = TypeVar("Parameters")
 
 
 class Fit(Generic[Parameters]):
-    """A fitted model. It does not change: an update returns another fit."""
+    """An immutable fitted model: an update returns another fit."""
 
-    estimator: ClassVar[str]  # the name of the estimator's class, as files have it
-    # The record of the estimator's parameters, from which the estimator inherits
-    parameter_type: ClassVar[type[Any]]
+    estimator: ClassVar[str]  # the name of the estimator's class, stored in files
+    parameter_type: ClassVar[type[Any]]  # the dataclass of parameters that the estimator inherits
 
     def __init__(self, parameters: Parameters, results: Results, classes: NDArray[Any]) -> None:
         self.parameters, self.results, self.classes = parameters, results, classes
 
     @classmethod
     def of_groups(cls, parameters: Parameters, groups: Groups, classes: NDArray[Any]) -> Self:
-        """Return the fit that has just produced groups, and describe where they come from."""
+        """Return the fit of new groups, with their provenance."""
         attrs = provenance.describe(cls.estimator, cls.saved_parameters(parameters), classes)
         return cls(parameters, Results(groups, attrs), classes)
 
@@ -40,7 +39,7 @@ class Fit(Generic[Parameters]):
 
     @classmethod
     def saved_parameters(cls, parameters: Parameters) -> dict[str, Any]:
-        """Return the parameters that the attributes of results hold, by name."""
+        """Return the parameters to store in the attributes of results, by name."""
         return dict(vars(parameters))
 
     @property
@@ -64,7 +63,7 @@ class Fit(Generic[Parameters]):
         return storage.write_tree(self.tree, path)
 
     def __getstate__(self) -> dict[str, Any]:
-        # All else is read from these, and would be kept twice.
+        # Everything else derives from these.
         return {name: getattr(self, name) for name in ("parameters", "results", "classes")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The fit of several exclusive classes: how it is made, stored and read."""
+"""The fit of several exclusive classes, with its storage."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ OBSERVED, SAMPLER = "observed_data", "sample_stats"
 GLOBALS = ("log_gain", "warp", "asymmetry")
 ROWS = ("bias", "slope", "certainty")
 RHAT_LIMIT = 1.05
-BLOCK_ELEMENTS = 1 << 18  # of draws x classes x documents that are evaluated at once
-# Elements of draws x classes x documents that shares are computed from; else few draws.
+BLOCK_ELEMENTS = 1 << 18  # draws x classes x documents of a block
+# Largest draws x classes x documents for shares; beyond it, the number of draws.
 SHARE_ELEMENTS, SHARE_DRAWS = 10_000_000, 8
-LEAST_WEIGHT = 1e-12  # of documents that are forgotten
+LEAST_WEIGHT = 1e-12  # documents of smaller weight are dropped
 
 
 @dataclass(eq=False, repr=False)
 class ClassParameters:
-    """The parameters of a `MulticlassCalibrator`, which inherits them and describes them."""
+    """The parameters of a `MulticlassCalibrator`; see its docstring."""
 
     scores_are: str = "auto"
     _: KW_ONLY
@@ -103,8 +103,8 @@ class BlockedMap:
         """
         Yield slices of documents and their P_k(class | scores), (draws, classes, documents).
 
-        `tilt` holds new over old shares of the classes, (classes,) or (draws, classes); a document
-        whose options all have the share 0 has no answer.
+        `tilt` holds new over old shares of the classes, (classes,) or (draws, classes); raise
+        ValueError if all options of a document have the share 0.
         """
         n, classes = log_p.shape
         which = np.arange(self.size) if draws is None else draws
@@ -162,7 +162,7 @@ def read_maps(groups: Groups) -> tuple[FeatureDesign, Maps]:
 def groups_of(
     drawn: MapDraws, data: ClassData, classes: NDArray[Any], share: Floats
 ) -> dict[str, xr.Dataset]:
-    """Return the groups that a fit is stored as."""
+    """Return the groups of a fit."""
     names = [str(each) for each in classes.tolist()]
 
     def by_chain(values: Floats) -> Floats:
@@ -243,7 +243,7 @@ class FittedClasses(Fit[ClassParameters]):
         return self.parameters.exchangeable and not self.parameters.position_bias
 
     def labels(self, options: int) -> NDArray[Any]:
-        """Return the classes of so many columns; options beyond those fitted have positions."""
+        """Return the classes of a number of columns; more than fitted are named by position."""
         if options == self.classes.size:
             return self.classes
         if self.classes.tolist() != list(range(self.classes.size)):

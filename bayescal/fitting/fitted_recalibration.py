@@ -1,4 +1,4 @@
-"""Probabilities that somebody else made, recalibrated: a fit that shrinks to leaving them as is."""
+"""The fit of recalibrated probabilities, shrunk towards no change."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 COMPLETE, PARTIAL = POOLINGS = ("complete", "partial")
 AUTO, ALWAYS, NEVER = REFITS = ("auto", "always", "never")
-# "Fit again" is compared from so many documents of the rarer class on, with these prior odds.
+# "Fit again" is compared with at least FEWEST documents of the rarer class, and these prior odds.
 FEWEST, PRIOR_ODDS, FOLDS = 20, 1.0 / 9.0, 5
-CROSS_DRAWS, CHAINS = 250, 4  # draws a chain of fits that are only compared; chains
+CROSS_DRAWS, CHAINS = 250, 4  # draws a chain in cross-validation; chains
 REFIT = "refit"  # the group that holds the fit of "fit again"
-WEIGHTS = "refit_weight"  # the group of its weight and of the average's
+WEIGHTS = "refit_weight"  # the group of the weights of the average and of "fit again"
 KEPT_PART, REFIT_PART = "change", "fit again"
 NEGLIGIBLE = 1e-3  # weight of "fit again" below which it is left out
 
 
 @dataclass(eq=False, repr=False)
 class RecalibrationParameters:
-    """The parameters of a `Recalibrator`, which inherits them and describes them."""
+    """The parameters of a `Recalibrator`; see its docstring."""
 
     pooling: str = COMPLETE
     _: KW_ONLY
@@ -163,7 +163,7 @@ def _documents(data: LabelledProbabilities) -> dict[str, xr.Dataset]:
 
 
 def _drawn(coefficient: Floats, prior: Floats, names: NDArray[Any] | None = None) -> xr.Dataset:
-    """Return draws of shift, slope, bend and P(+), (chain, draw), of sites too if there are any."""
+    """Return draws of shift, slope, bend and P(+), (chain, draw) or (site, chain, draw)."""
     dims = DRAWS if names is None else ("site", *DRAWS)
     linear = np.expand_dims(coefficient[..., : changes.LINEAR], -3)
     variables: dict[str, Any] = {
@@ -223,13 +223,13 @@ def _pooled_groups(
     }
 
 
-# A fifth model: calibrate the log-odds anew, as scores of unknown meaning.
+# A fifth model: calibrate the log-odds from scratch, as scores of unknown meaning.
 
 
 def _compare_refit(
     parameters: RecalibrationParameters, data: LabelledProbabilities, rng: np.random.Generator
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of weights and of a fit from scratch; none where it is not compared."""
+    """Return the groups of weights and of a fit from scratch; none without a comparison."""
     positives = float(data.weight[data.positive].sum())
     rarer = min(positives, float(data.weight.sum()) - positives)
     constant = np.ptp(data.log_odds) == 0.0
@@ -259,7 +259,7 @@ def _compare_refit(
 
 
 def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator) -> float:
-    """Return the log score of "fit again" over the average's for labels left out, in nats."""
+    """Return the cross-validated log score of "fit again" minus the average's, in nats."""
     fold = np.empty(data.positive.size, dtype=np.intp)
     for klass in (False, True):
         mine = np.flatnonzero(data.positive == klass)
@@ -281,13 +281,10 @@ def _fit_again(data: LabelledProbabilities, draws: int, rng: np.random.Generator
         scores_are="scores", prior_knowledge=VAGUE, draws=draws, chains=CHAINS, random_state=seed
     )
     weight = None if np.all(data.weight == 1.0) else data.weight
-    # What is wrong with it is one of the problems of the recalibration, if its weight matters.
+    # The recalibration reports problems of this fit itself, if its weight matters.
     with without_scores_warnings(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fit_scores(parameters, data.log_odds, data.positive.astype(int), weight)
-
-
-# What was fitted, read from its groups.
 
 
 class FittedRecalibration(Fit[RecalibrationParameters]):
@@ -436,7 +433,7 @@ class RecalibrationProblem(FittedProblem):
 
     @property
     def parts(self) -> pd.DataFrame | None:
-        """Return the weights of the change and of "fit again", where both were compared."""
+        """Return the weights of the change and of "fit again"; None without a comparison."""
         group = self.fitted.groups.get(WEIGHTS)
         return None if group is None else group[["weight"]].to_dataframe()
 

@@ -1,4 +1,4 @@
-"""The fit of one problem, which `ScoreCalibrator` and the command line share."""
+"""The fit of one problem, shared by `ScoreCalibrator` and the command line."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ class FittedScores(Fit[ScoreParameters]):
     def from_results(cls, results: Results) -> Self:
         """Return the fit that made results."""
         fitted = super().from_results(results)
-        # Of a population that was no path a file holds nothing but the population itself.
+        # A file keeps a population that was not given by its path.
         if fitted.parameters.prior_knowledge is None:
             fitted.parameters.prior_knowledge = kept_population(results.groups)
         return fitted
 
     @classmethod
     def saved_parameters(cls, parameters: ScoreParameters) -> dict[str, Any]:
-        """Return the parameters, without a population, whose groups are kept beside them."""
+        """Return the parameters without a population, which has its own groups."""
         saved, known = super().saved_parameters(parameters), parameters.prior_knowledge
         return saved if isinstance(known, str | Path) else saved | {"prior_knowledge": None}
 
@@ -159,14 +159,14 @@ class FittedScores(Fit[ScoreParameters]):
         return groups[paths[0]]
 
     def fitted_problems(self) -> Problems:
-        """Return the one problem, as plots and reports read it, under the empty name."""
+        """Return the one problem, under the empty name, for plots and reports."""
         return ResultsProblems(
             results=self.results,
             labels=self.classes,
             point=self.parameters.point_estimate,
             inference=self.inference,
             diagnostics=self.diagnostics_,
-            # Not lambdas: problems are sent to other processes and kept in files.
+            # Not lambdas: problems are pickled.
             score_problems=partial(getattr, self, "score_problems_"),
             describe=partial(describe_scores, self.parameters, self.results.groups),
             calibration=self.calibration,
@@ -174,14 +174,14 @@ class FittedScores(Fit[ScoreParameters]):
 
     @property
     def _scores_stated(self) -> bool:
-        """Return whether the user, or a population, stated what the scores are."""
+        """Return whether the user, or a population, stated the meaning of the scores."""
         parameters = self.parameters
         by_population = not names_priors_of_parts(parameters.prior_knowledge)
         return parameters.scores_are != AUTO or by_population
 
 
 def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
-    """Return the population that a problem is fitted around; None where parts have own priors."""
+    """Return the population to fit around; None if parts have their own priors."""
     if names_priors_of_parts(parameters.prior_knowledge):
         return None
     return prior_knowledge.read_population_of(parameters)
@@ -234,7 +234,7 @@ def fit_scores(
 def fit_groups(
     options: Options, data: BinaryScores, population: Population | None = None
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of one problem: maximum likelihood, and the posterior if one is wanted."""
+    """Return the groups of one problem: maximum likelihood and, unless "mle", the posterior."""
     if population is not None:
         return _fit_around(population, options, data)
     fits = fit_classes(
@@ -244,11 +244,7 @@ def fit_groups(
 
 
 def draw_prior(options: Options, groups: Groups, draws: int) -> tuple[xr.Dataset, Posterior]:
-    """
-    Return one chain of draws from the prior of a fitted model, of the variables of its posterior.
-
-    They are returned as curves too.
-    """
+    """Return one chain of prior draws of the posterior's variables, and the draws as curves."""
     population = kept_population(groups)
     if population is not None:
         return prior_knowledge.draw_of_population(population.results.groups, draws)
@@ -264,19 +260,17 @@ def draw_prior(options: Options, groups: Groups, draws: int) -> tuple[xr.Dataset
 def _fit_around(
     population: Population, options: Options, data: BinaryScores
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of one more topic of a population, without changing the population."""
+    """Return the groups of the problem as one more topic of a population."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))
     fits = fit_classes(
         families[0], data, candidates=options.candidates, scale_floor=options.scale_floor
     )
-    # The one topic is done here: to send it to another process would take longer.
+    # One topic is not worth another process.
     with workers(1), one_blas_thread():
         extended = extend_results(population.results, _as_topic(data), families, options.rng)
-    groups = prior_knowledge.groups_of_topic(extended.groups) | prior_knowledge.kept_groups(
-        population.results
-    )
-    return problem_groups(data, fits, groups)
+    topic = prior_knowledge.groups_of_topic(extended.groups)
+    return problem_groups(data, fits, topic | prior_knowledge.kept_groups(population.results))
 
 
 def _as_topic(data: BinaryScores) -> TopicScores:
@@ -296,8 +290,7 @@ def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
     if options.inference == "mle":
         return {}
     with one_blas_thread():
-        # Draws of densities that were kept because they never fall may not step down at an end; a
-        # program alone is all of the user's model.
+        # Monotone densities must not step down at an end, and a lone program is the whole model.
         program = bool(options.programs) and not options.combined
         tied = None if options.monotone or data.by_score or program else find_levels(data)
         if tied is None:
@@ -307,14 +300,13 @@ def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
         return groups | {GROUP: pack(levels, (options.chains, options.draws))}
 
 
-# More documents for a fitted calibrator, and how well they were predicted before they joined.
+# Updates: further documents, with the scores of their predictions before the update.
 
-PREQUENTIAL = "prequential"  # the group of how well documents were predicted before they joined
+PREQUENTIAL = "prequential"  # the group of these scores
 COLUMNS = ("documents", "log_loss", "brier", "forgetting")
-# Documents that weigh less than that have a negligible likelihood: a stream that forgets may let
-# them go, so that it does not grow without end.
+# Documents of smaller weight are dropped, so that a stream with forgetting stays bounded.
 LEAST_WEIGHT = 1e-12
-# A batch as small as that is not worth a table of the curve, which its update makes void.
+# Batches up to this size are evaluated directly: a table of the curve serves one batch only.
 MOST_DIRECT = 256
 
 
@@ -327,7 +319,7 @@ def read_new(
     ends: tuple[float, float],
     classes: NDArray[Any],
 ) -> BinaryScores:
-    """Return new documents of a calibrator that knows its classes; one of these may be missing."""
+    """Return new documents of known classes, one of which may be missing."""
     if y is None:
         raise ValueError("labels must hold the label of every score, got None.")
     values = validation.as_scores_of(scores, scores_are, ends=ends)
@@ -340,13 +332,13 @@ def read_new(
 
 
 def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinaryScores:
-    """Return the documents of today's posterior, in yesterday's units."""
+    """Return old and new documents together, in the old units."""
     assert old.weight is not None  # noqa: S101
     kept = old if forgetting == 1.0 else _faded(old, old.weight * forgetting)
     weight = np.ones(new.score.size) if new.weight is None else new.weight
     both = together([kept, replace(new, weight=weight)])
     assert both.weight is not None  # noqa: S101
-    # Weights of 1 are none, so that updates and one fit to all documents are the same to the bit.
+    # Without weights, updates and one fit to all documents agree to the bit.
     own = None if np.all(both.weight == 1.0) else weighting.bounded_weights(both.weight)
     return replace(
         both,
@@ -359,11 +351,11 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
 
 
 def _faded(old: BinaryScores, weight: Floats) -> BinaryScores:
-    """Return documents with other weights, without those that have next to none."""
+    """Return documents with new weights, without negligible ones."""
     kept = weight >= LEAST_WEIGHT
     for own in (old.positive, ~old.positive):
         if not kept[own].any():
-            # A class of which nothing is left would have no density.
+            # A class needs at least one document.
             kept |= own & (weight == weight[own].max())
     return replace(
         old,
@@ -388,7 +380,7 @@ def with_row(
 
 
 def prequential_table(groups: Groups) -> pd.DataFrame:
-    """Return that group as a table, a row for each update, none of a first fit."""
+    """Return the prequential scores as a table, a row for each update."""
     import pandas as pd
 
     group = groups.get(PREQUENTIAL)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from bayescal.support import weighting
 from bayescal.support.validation import Floats
 
-# Weights of neighbours that differ by less are those of a smooth function of the score.
+# Neighbouring weights within this factor count as a smooth function of the score.
 SMOOTH = 1.25
 
 
@@ -14,8 +14,8 @@ def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) 
     """
     Return whether inclusion probabilities are a function of the score.
 
-    Between the weights of the documents of the other class with the next lower and the next higher
-    score lie those of most documents of the rarer class, up to a factor of 1.25.
+    They are if the weights of most documents of the rarer class lie between the weights of their
+    neighbours in the other class (by score), up to a factor of 1.25.
     """
     rarer, other = sorted((np.flatnonzero(positive), np.flatnonzero(~positive)), key=len)
     other = other[np.argsort(score[other], kind="stable")]
@@ -23,7 +23,7 @@ def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) 
     around = weight[other][np.clip([above - 1, above], 0, other.size - 1)]
     own = weight[rarer]
     inside = (around.min(axis=0) / SMOOTH <= own) & (own <= around.max(axis=0) * SMOOTH)
-    # Beyond all scores of the other class there is a neighbour on one side alone.
+    # Documents beyond all scores of the other class have one neighbour only.
     inside |= (above == 0) | (above == other.size)
     return bool(inside.mean() > 0.8)
 
@@ -32,14 +32,14 @@ def sampled(
     weight: Floats, positive: NDArray[np.bool_], score: Floats, *, by_score: bool = False
 ) -> tuple[Floats, tuple[float, float]]:
     """
-    Return likelihood weights for w = 1 / inclusion, and the counts that P(+) is known from.
+    Return likelihood weights for w = 1 / inclusion, and effective counts that determine P(+).
 
-    Chosen by score, the documents of each class weigh as many as their effective sample size.
-    Otherwise the largest that a document of a class may have weighs one: with weights v of at most
-    1, sum v^2 I <= sum v I for the informations I of the documents, so that the posterior is never
-    narrower than the weighted estimate varies. The share of positives, p = sum w y / sum w, is
-    known from as many documents as a binomial share is whose variance is that of p,
-    sum w^2 (y - p)^2 / (sum w)^2; from Kish's effective sample size where all labels agree.
+    If documents were chosen by score, the weights of each class sum to its effective sample size.
+    Otherwise the largest weight of a class is one: with weights v of at most 1, sum v^2 I <= sum
+    v I for the informations I of the documents, so that the posterior is not narrower than the
+    sampling distribution of the weighted estimate. The counts are those of a binomial share with
+    the variance of p = sum w y / sum w, sum w^2 (y - p)^2 / (sum w)^2; Kish's effective sample size
+    if all labels agree.
     """
     out = weight / weight.max()
     share = float(out[positive].sum() / out.sum())

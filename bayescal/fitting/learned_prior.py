@@ -36,21 +36,21 @@ def write_populations(
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
     """
-    Write populations to a JSON file, and return its path.
+    Write populations to a JSON file, rounded to six digits, and return its path.
 
     Parameters
     ----------
     populations : sequence of LogOddsPopulation
-        Numbers are rounded to six digits.
+        The populations.
     path : str or Path
         The file.
     provenance : mapping, optional
-        Where they come from, as JSON has it.
+        Their provenance, in types that JSON supports.
 
     Raises
     ------
     OSError
-        If the file cannot be written; nothing stays then.
+        If the file cannot be written; no partial file stays.
     """
     content = {
         "format": FORMAT,
@@ -72,7 +72,7 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it holds something else, or is of another version.
+        If it has another format or version.
 
     Examples
     --------
@@ -149,22 +149,21 @@ def learn_population(
     r"""
     Return the population of the log-odds of one kind of scores over problems.
 
-    The log-odds at the reference r and the logarithms of the slopes there are from normal
-    distributions, a_t ~ Normal(mu, tau) and log b_t ~ Normal(nu, sigma), over problems t. Their
-    four parameters have a posterior, given all problems' labels; of a new problem they make the
-    prior
+    The log-odds at the reference r and the logarithms of the slopes there have normal
+    distributions, a_t ~ Normal(mu, tau) and log b_t ~ Normal(nu, sigma), over problems t. The
+    posterior of the four parameters, given all problems' labels, is the prior of a new problem:
 
         a ~ Normal(E mu, sqrt(E tau^2 + Var mu)),   log b ~ Normal(E nu, sqrt(E sigma^2 + Var nu)).
 
     Parameters
     ----------
     name : str
-        Of the population.
+        Name of the population.
     problems : sequence of (scores, labels)
-        At least five. Scores of documents that their classifier was not trained on, in its own
-        units; labels of two values each, the second in sorted order being the positive one.
+        At least five. Held-out scores of documents, in the classifier's own units; labels of two
+        values each, the second in sorted order being the positive one.
     scores_are : {"scores", "log_odds", "probabilities"}
-        What the scores are. A population of log-odds also serves for the log-odds of probabilities.
+        Meaning of the scores. A population of log-odds also serves for probabilities.
     random_state : int, numpy Generator, RandomState or None
         Seeds the draws.
 
@@ -186,8 +185,7 @@ def learn_population(
     >>> rng = np.random.default_rng(0)
     >>> labels = [rng.random(200) < 0.3 for _ in range(8)]
     >>> problems = [(rng.normal(3.0 * y), y) for y in labels]  # log-odds rise by 3 a unit
-    >>> found = learn_population("simulated", problems, random_state=0)
-    >>> found.prior.slope_scale < 0.7
+    >>> learn_population("simulated", problems, random_state=0).prior.slope_scale < 0.7
     True
     """
     check_choice("scores_are", scores_are, SCORES_ARE)

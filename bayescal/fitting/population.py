@@ -21,8 +21,8 @@ from bayescal.fitting.results.topics import at_topic, read_population, without_t
 from bayescal.fitting.results.tree import LIKELIHOOD, Results, read_scores_are
 from bayescal.fitting.settings import LEARNED, VAGUE, ScoreParameters
 
-HISTORY = "TopicCalibrator"  # what makes populations, as files name it
-# Parameters of a ScoreCalibrator that say what a population has decided already.
+HISTORY = "TopicCalibrator"  # the estimator of populations, by its name in files
+# Parameters of a ScoreCalibrator that a population decides.
 DECIDED = ("parts", "units", "lapse")
 MAY_BE = (
     f"prior_knowledge must be {VAGUE!r}, {LEARNED!r}, a {HISTORY} fitted with pooling='partial',"
@@ -35,26 +35,24 @@ class Population:
     """
     A prior for the next problem, learned from many calibrated ones.
 
-    It is a value, not an estimator: it has no parameters, is never changed, and is its own copy.
-    So it stays what it is in scikit-learn's clones and in the grids of a GridSearchCV, where a
-    fitted estimator would be replaced by an unfitted one.
+    It is an immutable value, not an estimator, and its own copy: unlike a fitted estimator it
+    survives scikit-learn's clones and the grids of a GridSearchCV.
 
     Parameters
     ----------
     history : TopicCalibrator, str or Path
-        Fitted with pooling="partial", or the path of a file that its `save` wrote. Of its topics
-        nothing is kept.
+        Fitted with pooling="partial", or the path of its saved file. Its topics are not kept.
 
     Attributes
     ----------
     families : tuple of str
         The families of its densities.
     scores_are : str
-        What the history's scores are; see `TopicCalibrator`.
+        Meaning of the history's scores; see `TopicCalibrator`.
     units : dict of str to float
-        Centre and spread of all scores of the history, in which the population is stated.
+        Centre and spread of all scores of the history, the units of the population.
     draws : tuple of int
-        Chains, and draws of each.
+        Numbers of chains, and of draws in each.
 
     Raises
     ------
@@ -96,7 +94,7 @@ class Population:
 
     @property
     def tree(self) -> xr.DataTree:
-        """Return the same as a tree."""
+        """Return the results as a tree."""
         return self._results.tree
 
     @property
@@ -106,7 +104,7 @@ class Population:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Return their names."""
+        """Return the names of the families."""
         return tuple(each.name for each in self.of_families)
 
     @property
@@ -128,7 +126,7 @@ class Population:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the TopicCalibrator that it is of."""
+        """Return the parameters of its TopicCalibrator."""
         return provenance.read(self._results.attrs)[0]
 
     def __copy__(self) -> Self:
@@ -146,7 +144,7 @@ class Population:
 
 
 def read_population_of(parameters: ScoreParameters) -> Population:
-    """Return the population that a parameter means, which the other parameters go with."""
+    """Return the population of `prior_knowledge`, checked against the other parameters."""
     knowledge = parameters.prior_knowledge
     population = knowledge if isinstance(knowledge, Population) else Population(knowledge)
     _check_left_to(population, parameters)
@@ -160,7 +158,7 @@ def kept_population(groups: Groups) -> Population | None:
 
 
 def _check_left_to(population: Population, parameters: ScoreParameters) -> None:
-    """Refuse parameters that say otherwise than the population."""
+    """Raise ValueError if a parameter contradicts the population."""
     defaults = {each.name: each.default for each in fields(parameters)}
     chains, draws = population.draws
     allowed = {name: (defaults[name],) for name in DECIDED} | {
@@ -207,34 +205,33 @@ def _population(results: Results, what: str) -> Results:
         raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
     if "base_rate" in results.groups[CONSTANTS]:
         raise ValueError(f"{MAY_BE}; {what} of documents fitted with inclusion.")
-    # A single topic is fitted by itself, whatever the pooling, and its base rate has one prior.
+    # A single topic is never pooled, and its base rate has one prior.
     draws = read_population(results.groups, all_paths(results.groups)[0])
     if np.all(np.ptp(draws.rate, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
     return without_topics(results)
 
 
-# Results of one problem that was fitted around a population: one more topic, whose groups are those
-# of the topic. The population's own groups are kept below prior_knowledge, so that a file of it can
-# be read, and learn from further documents, without any other file.
+# A problem fitted around a population has the groups of one more topic. The population's own groups
+# are kept below prior_knowledge, so that a file needs no other file for reading and updates.
 
 KEPT = "prior_knowledge"
 
 
 def families_in(groups: Groups) -> tuple[Family, ...]:
-    """Return the families of densities that results of topics hold, in their order."""
+    """Return the families of densities in results of topics, in their order."""
     kind = PooledDensities.name
     return tuple(FAMILIES[each.name] for each in all_paths(groups) if each.kind == kind)
 
 
 def kept_groups(population: Results) -> dict[str, xr.Dataset]:
-    """Return a population's results as groups of others, their provenance among them."""
+    """Return a population's results and provenance as groups below prior_knowledge."""
     groups = {f"{KEPT}/{path}": group for path, group in population.groups.items()}
     return {KEPT: xr.Dataset(attrs=dict(population.attrs)), **groups}
 
 
 def _read_kept(groups: Groups) -> Results | None:
-    """Return the results of the population that a problem was fitted around, if there was one."""
+    """Return the results of the population that a problem was fitted around, if any."""
     if KEPT not in groups:
         return None
     start = f"{KEPT}/"
@@ -245,9 +242,9 @@ def _read_kept(groups: Groups) -> Results | None:
 
 
 def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
-    """Return the only topic of results as one problem, whose draws people read in raw units."""
+    """Return the only topic of results as one problem, with draws in raw units to derive."""
     out = at_topic(groups, 0)
-    # The problem states these itself.
+    # The problem has its own.
     del out[CONSTANTS], out[LIKELIHOOD]
     for k, paths in enumerate(all_paths(groups)):
         own = paths_of(paths.name, paths.kind, first=k == 0)
@@ -257,7 +254,7 @@ def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
 
 
 def draw_of_population(population: Groups, draws: int) -> tuple[xr.Dataset, Posterior]:
-    """Return one chain of draws of a topic without documents, evenly chosen, and as curves."""
+    """Return one chain of evenly chosen draws of a topic without documents, and their curves."""
     unseen = unpack(DensitySides, population[of_unseen(POSTERIOR)])
     kept = np.linspace(0, unseen.prior.size - 1, draws).astype(np.intp)
     some = replace(unseen, **{name: getattr(unseen, name)[kept] for name in unseen.drawn})

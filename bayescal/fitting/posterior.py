@@ -30,14 +30,14 @@ class Posterior:
     """
     Posterior draws of log-odds as a function of the score.
 
-    Subclasses are frozen dataclasses. Those that datasets store name the axes of their arrays in
-    `axes`; of many topics all arrays of draws have one more axis, the first.
+    Subclasses are frozen dataclasses; stored ones name the axes of their arrays in `axes`. Arrays
+    of draws of many topics have topics as their first axis.
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     # Fields that `take` selects from: arrays with draws along the first axis, and other posteriors
     drawn: ClassVar[tuple[str, ...]] = ("prior", "shift")
-    shifted: ClassVar[str] = "shift"  # the field of log-odds that another prior moves
+    shifted: ClassVar[str] = "shift"  # the field of log-odds to which a new prior adds
 
     if TYPE_CHECKING:
 
@@ -53,7 +53,7 @@ class Posterior:
 
     @property
     def densities(self) -> Any:
-        """Return the draws of class densities, a `ClassDraws`; None where there are none."""
+        """Return the draws of class densities, a `ClassDraws`; None without densities."""
         return None
 
     def take(self, index: NDArray[np.intp]) -> Self:
@@ -75,14 +75,14 @@ class Posterior:
         return log_odds_of_mean(self.log_odds(scores))
 
     def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds of the documents fitted, as the part saw them; (draws, documents)."""
+        """Return log-odds of the documents fitted, from the part's input; (draws, documents)."""
         return self.log_odds(data.score)
 
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
         """
-        Return the log likelihood of each document under each draw's posterior.
+        Return each document's term in the log likelihood of each draw.
 
-        By default that of the labels given the scores; None of a curve that no label informed.
+        By default p(label | score); None for a curve without a likelihood.
         """
         return log_score
 
@@ -96,7 +96,7 @@ def _take(value: Any, index: NDArray[np.intp]) -> Any:
 
 
 def check_finite(whose: str, *values: Floats) -> None:
-    """Refuse draws that no curve can be read from."""
+    """Raise ValueError if draws are not finite."""
     if not all(np.isfinite(each).all() for each in values):
         raise ValueError(f"the draws of {whose} {NOT_FINITE}: fit again.")
 
@@ -112,7 +112,7 @@ def log_odds_of_mean(curves: Floats) -> Floats:
     # The difference cancels near one: average the complement directly.
     near_one = np.flatnonzero(negative < 0.1)
     negative[near_one] = probability(-curves[:, near_one]).mean(axis=0)
-    # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.
+    # Probabilities underflow beyond log-odds of 700: use logarithms there.
     far = np.flatnonzero(np.minimum(positive, negative) < 1e-290)
     with np.errstate(divide="ignore"):
         out: Floats = np.log(positive) - np.log(negative)
@@ -131,8 +131,8 @@ def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None
     """
     Return the fields of a dataclass as variables; axes of draws become chain and draw.
 
-    An array with one axis more than `axes` names is of many topics, whose names are given. Nested
-    dataclasses add their own fields; texts become attributes, and None is left out.
+    An array with one more axis than in `axes` has topics first. Nested dataclasses add their own
+    fields; texts become attributes, and None is left out.
     """
     axes = getattr(type(record), "axes", {})
     variables = dict(_variables(record, axes, shape))
@@ -182,7 +182,7 @@ def _values(kind: Any, axes: Mapping[str, tuple[str, ...]], dataset: xr.Dataset)
             out[name] = tuple(dataset.attrs[name].split())
         elif name not in dataset.variables:
             out[name] = None  # an optional field; others raise where they are used
-        # Variables, not arrays with coordinates: thousands of topics are read one by one.
+        # Variables are faster than arrays with coordinates, for thousands of topics.
         elif not (dims := axes.get(name, ())):
             out[name] = float(dataset.variables[name])
         else:

@@ -31,28 +31,25 @@ class BinaryScores:
     score: Floats  # (n,): raw scores, finite
     positive: NDArray[np.bool_]  # (n,): true for documents of the positive class
     weight: Floats | None = None  # (n,): non-negative weights; None for 1 each
-    # What they were to the user: scores, log-odds, or probabilities, of which `score` holds the
-    # log-odds
+    # Meaning of the user's scores; of "probabilities" `score` holds the log-odds
     scores_are: str = "scores"
-    name: str = "score"  # what the data call the scores, for labels
-    # The centre and the spread that priors are in units of; None for those of the scores. A prior
-    # must not look at documents that came after it was stated
+    name: str = "score"  # name of the scores, for labels
+    # Centre and spread as units of priors; None for those of the scores. They stay fixed in updates
     units: tuple[float, float] | None = None
-    ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
-    # Parameters of the beta of P(+) in the population that documents were sampled from with unequal
-    # probabilities; None where their own share tells
+    ends: tuple[float, float] = PROBABILITY_ENDS  # probabilities that replace 0 and 1
+    # Parameters of the beta of P(+) in a collection sampled with unequal probabilities; None if the
+    # documents' own share estimates P(+)
     base_rate: tuple[float, float] | None = None
-    # Whether the weights are of a design that chose documents by their scores alone
-    by_score: bool = False
+    by_score: bool = False  # whether inclusion probabilities depend on the scores alone
     covariates: Covariates | None = None  # further columns, for programs that take them
 
     @property
     def given_scores(self) -> BinaryScores:
         """
-        Return the data for models of labels given scores, which a design by score leaves alone.
+        Return the data for models of labels given scores: unweighted if sampled by score.
 
-        p(y_S, S | s, theta) = p(S | s) prod_{i in S} p(y_i | s_i, theta): the design says nothing
-        of theta (D. B. Rubin, "Inference and missing data", Biometrika 63, 1976).
+        p(y_S, S | s, theta) = p(S | s) prod_{i in S} p(y_i | s_i, theta): the design is ignorable
+        (D. B. Rubin, "Inference and missing data", Biometrika 63, 1976).
         """
         if not self.by_score:
             return self
@@ -61,7 +58,7 @@ class BinaryScores:
 
     @property
     def rate_counts(self) -> tuple[float, float]:
-        """Return the positives and negatives that P(+) of the collection is known from."""
+        """Return the effective numbers of positives and negatives that determine P(+)."""
         if self.by_score and self.base_rate is not None:
             return self.base_rate[0] - 1.0, self.base_rate[1] - 1.0
         return self.total(True), self.total(False)
@@ -79,7 +76,7 @@ class BinaryScores:
 
     @property
     def centre_and_spread(self) -> tuple[float, float]:
-        """Return the centre and the spread that priors are in units of."""
+        """Return the centre and the spread that are the units of priors."""
         return self.own_units if self.units is None else self.units
 
     @cached_property
@@ -100,7 +97,7 @@ class BinaryScores:
 
     def of_class(self, positive: bool) -> tuple[Floats, Floats | None]:
         """Return the scores and weights of one class."""
-        # Of many documents positions are picked three times as fast as by a mask.
+        # Indexing by positions is three times as fast as by a mask.
         mine = np.flatnonzero(self.positive == positive)
         return self.score[mine], None if self.weight is None else self.weight[mine]
 
@@ -137,7 +134,7 @@ def read_binary_scores(
     """
     Return the checked data of one problem, and its negative and positive class.
 
-    `by_part` says whether each part is fitted by itself, so that weights may be for some alone.
+    With `by_part`, each part is fitted by itself, so that weights may apply to some parts only.
     """
     if y is None:
         raise ValueError(
@@ -161,9 +158,9 @@ def read_binary_scores(
     return replace(data, score=score, ends=ends, base_rate=base_rate, by_score=by_score), classes
 
 
-# In spreads from the centre: Gaussian log-odds of farther scores have fourth powers that overflow.
+# In spreads from the centre: beyond, fourth powers in Gaussian log-odds would overflow.
 FARTHEST = 1e25
-# Scores between which slopes would overflow.
+# Slopes between smaller scores would overflow.
 SMALLEST = 1e-290
 
 
@@ -172,7 +169,7 @@ def within_reach(score: Floats, centre: float, spread: float) -> Floats:
     size = np.abs(score)
     if ((size < SMALLEST) & (size > 0.0)).any():
         score = np.where(size < SMALLEST, 0.0, score)
-    # Most scores are, and their array is not copied.
+    # Arrays within reach, the usual case, are not copied.
     reach = FARTHEST * min(spread, 1e150 / FARTHEST)
     low, high = centre - reach, centre + reach
     inside = low <= score.min() and score.max() <= high
@@ -182,20 +179,18 @@ def within_reach(score: Floats, centre: float, spread: float) -> Floats:
 # Scores of many topics: long arrays, tables with columns, documents x topics.
 
 COLUMNS = ("score", "label", "topic")
-# Of the topics' usual spread, beyond which that of all scores together is no unit for most topics.
+# Multiple of the topics' median spread beyond which the spread of all scores is not used as unit.
 MOST_SPREADS = 100.0
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Scores with their topics, one after the other, whatever form they came in."""
+    """Scores with their topics, in long form."""
 
     score: Floats  # (n,): raw scores
-    # (topics,): the topics in sorted order, as the user names them: all strings or all whole
-    # numbers
-    names: NDArray[Any]
+    names: NDArray[Any]  # (topics,): sorted, all strings or all whole numbers
     code: NDArray[np.intp]  # (n,): the topic of each score, a position in `names`
-    shape: tuple[int, ...]  # of the arrays that they came in: (n,), or (documents, topics)
+    shape: tuple[int, ...]  # shape of the user's arrays: (n,), or (documents, topics)
 
     @property
     def topic(self) -> NDArray[Any]:
@@ -203,7 +198,7 @@ class Cells:
         return np.asarray(self.names[self.code])
 
     def rows(self) -> list[NDArray[np.intp]]:
-        """Return where the scores of each topic are, in the order of `names`."""
+        """Return the positions of each topic's scores, in the order of `names`."""
         return rows_of(self.code, self.names.size)
 
 
@@ -216,10 +211,9 @@ class TopicScores:
     score: Floats  # (n,): raw scores
     positive: NDArray[np.bool_]  # (n,): their labels
     classes: NDArray[Any]  # (2,): the negative and the positive class
-    # (n,): how many documents each stands for, more than none; None for 1 each
-    weight: Floats | None = None
-    ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
-    # (topics, 2): the positives and negatives that P(+) is known from, where documents were sampled
+    weight: Floats | None = None  # (n,): positive weights; None for 1 each
+    ends: tuple[float, float] = PROBABILITY_ENDS  # probabilities that replace 0 and 1
+    # (topics, 2): effective positives and negatives that determine P(+), with inclusion
     rate_counts: Floats | None = None
 
     def as_sampled(self) -> TopicScores:
@@ -233,7 +227,7 @@ class TopicScores:
         return replace(self, weight=weight, rate_counts=counts)
 
     def rows(self) -> list[NDArray[np.intp]]:
-        """Return where each topic's documents are, negatives first, in the order of `names`."""
+        """Return the positions of each topic's documents, negatives first, ordered as `names`."""
         classes = rows_of(2 * self.code + self.positive, 2 * self.names.size)
         return [np.concatenate(pair) for pair in zip(classes[::2], classes[1::2], strict=True)]
 
@@ -245,7 +239,7 @@ class TopicScores:
         return np.asarray(several & same, dtype=np.bool_)
 
     def range(self) -> tuple[Floats, Floats]:
-        """Return each topic's smallest and largest score; nan where it has none."""
+        """Return each topic's smallest and largest score; nan without scores."""
         low, high = np.full(self.names.size, np.nan), np.full(self.names.size, np.nan)
         np.fmin.at(low, self.code, self.score)
         np.fmax.at(high, self.code, self.score)
@@ -267,12 +261,12 @@ class TopicScores:
 
     def units(self) -> tuple[float, float]:
         """
-        Return the centre and the spread that the scores of all topics are standardised by.
+        Return the centre and the spread that standardise the scores of all topics.
 
-        They are those of all scores together, see `robust.units_of`, unless that spread is more
-        than a hundred times the median of the topics' own. Then one topic with scores of -1e9, as
-        naive Bayes may give a rare class, would leave those of all others as one score, and the
-        medians of the topics' own centres and spreads are taken.
+        The default is the centre and spread of all scores together (`units_of`). If that spread is
+        more than a hundred times the topics' median spread, a topic with scores of, say, -1e9 would
+        shrink the scores of all others to a point, so that medians of the topics' centres and
+        spreads are used.
         """
         centre, spread = units_of(self.score, self.positive, self.weight)
         own = [
@@ -302,8 +296,8 @@ class TopicScores:
 
 
 def rows_of(code: NDArray[np.intp], topics: int) -> list[NDArray[np.intp]]:
-    """Return where each topic's code, from 0 to topics - 1, stands in an array of codes."""
-    # Of short integers numpy makes a radix sort.
+    """Return the positions of each code from 0 to topics - 1 in an array of codes."""
+    # numpy sorts short integers by radix.
     small = topics <= np.iinfo(np.uint16).max
     order = np.argsort(code.astype(np.uint16) if small else code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=topics))
@@ -328,7 +322,7 @@ def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
 
 
 def names_of_columns(scores: Any, topics: ArrayLike | None = None) -> NDArray[Any]:
-    """Return the topics of (documents, topics), each once."""
+    """Return the topics of the columns of wide scores."""
     columns = scores.shape[1] if hasattr(scores, "shape") else np.shape(scores)[1]
     if topics is None and hasattr(scores, "coords") and scores.dims[1] in scores.coords:
         topics = scores.coords[scores.dims[1]].values
@@ -386,10 +380,10 @@ def read_topics(
     score = validation.as_scores_of(raw, scores_are, ends=ends)
     data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight, ends)
     if weight is not None:
-        # Topics without any document that counts stay: the population answers for them.
+        # Topics without documents of positive weight remain, and get the population's curve.
         data = data.take(weight > 0.0)
         data = data if inverse is None else data.as_sampled()
-        # Weights that are all 1 are none, to the last bit.
+        # Unit weights give the same bits as no weights.
         data = replace(data, weight=None) if np.all(data.weight == 1.0) else data
     if not data.score.size:
         return data
@@ -397,7 +391,7 @@ def read_topics(
 
 
 def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Floats | None:
-    """Return the weight of each cell, one after the other; a document's is that of its cells."""
+    """Return the weight of each cell in long form; a document's weight applies to all its cells."""
     if len(shape) == 1 or weight is None:
         return weighting.as_weights(weight, math.prod(shape), name)
     documents, topics = shape
@@ -448,7 +442,7 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
         raise ValueError("topics must hold at least one topic, got none.")
     if isinstance(topics, np.ndarray) and topics.dtype.kind in "Uiu":
         return topics
-    # As they came: numpy makes text of numbers among text, and floats of some among missing ones.
+    # Check the original objects: numpy turns numbers among text into text.
     types = {type(value) for value in np.asarray(topics, dtype=object).tolist()}
     if all(issubclass(each, str) for each in types):
         return values if values.dtype.kind == "U" else values.astype(object).astype(str)
@@ -460,9 +454,9 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
 
 def check_alike(names: NDArray[Any], fitted: NDArray[Any]) -> None:
     """
-    Refuse names that can be none of those fitted, for they are of another type.
+    Raise ValueError for names of another type than the fitted ones.
 
-    Else the population would answer for topic "7" where 7 was fitted.
+    Otherwise topic "7" would get the population's curve although 7 was fitted.
     """
     wanted, got = _kind_of(fitted), _kind_of(names)
     if names.size and fitted.size and got != wanted:

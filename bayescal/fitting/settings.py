@@ -1,4 +1,4 @@
-"""The parameters of a `ScoreCalibrator`, their defaults, and what they mean once resolved."""
+"""The parameters of a `ScoreCalibrator`, their defaults, and their resolution to `Options`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -31,14 +31,13 @@ from bayescal.support.validation import check_choice, check_count, check_positiv
 
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
 SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
-# The families of "average"; all but the hybrid, whose log-odds fall far out on either side.
+# The families of "average": all but the hybrid, whose log-odds fall in both tails.
 AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 # The densities of the combination: with stacking and warps the other two add nothing.
 DENSITIES = ("gaussian", "asymmetric_laplace")
-# What maximum likelihood fits beside several families, and the programs' default.
+# The family of maximum likelihood for several families, and the programs' default.
 REFERENCE = "asymmetric_laplace"
-# Priors that `prior_knowledge` names: the package's own, which know the units of the scores alone;
-# with them what scores meant on other data; and the end of a file's path that holds the like.
+# Values of `prior_knowledge`: only units, shipped populations, or the suffix of a populations file.
 VAGUE, LEARNED, POPULATIONS = "vague", "learned", ".json"
 # One part, by its name or with options, or several.
 Parts = str | ConfiguredPart | Sequence[str | ConfiguredPart]
@@ -47,13 +46,13 @@ SAMPLED = ("nuts", "map")
 
 
 def part_names() -> tuple[str, ...]:
-    """Return the strings that `parts` may be, or hold; a family stands for its densities."""
+    """Return the legal strings of `parts`; a family stands for its densities."""
     return (AUTO, COMBINED, *PARTS, *FAMILIES, AVERAGE)
 
 
 @dataclass(eq=False, repr=False)
 class ScoreParameters:
-    """The parameters of a `ScoreCalibrator`, which inherits them and describes them."""
+    """The parameters of a `ScoreCalibrator`; see its docstring."""
 
     parts: Parts = AUTO
     inference: Inference = AUTO
@@ -156,9 +155,7 @@ def read_options(parameters: ScoreParameters) -> Options:
 
 
 def read_units(units: Any) -> tuple[float, float] | None:
-    """
-    Return the centre and the spread that priors are in units of; None to use the scores'.
-    """
+    """Return the centre and the spread as units of priors; None for those of the scores."""
     if units is None:
         return None
     if not isinstance(units, Mapping) or set(units) != {"centre", "spread"}:
@@ -174,30 +171,27 @@ def read_units(units: Any) -> tuple[float, float] | None:
 
 
 def names_priors_of_parts(prior_knowledge: Any) -> bool:
-    """Return whether a parameter names priors of parts, not a population of topics."""
+    """Return whether `prior_knowledge` names priors of parts, not a population of topics."""
     if not isinstance(prior_knowledge, str | Path):
         return False
     return prior_knowledge in (VAGUE, LEARNED) or Path(prior_knowledge).suffix == POPULATIONS
 
 
 def named_populations(prior_knowledge: Any) -> tuple[LogOddsPopulation, ...]:
-    """Return the populations of log-odds that a parameter names; none of the vague prior."""
+    """Return the populations of log-odds of `prior_knowledge`; none for the vague prior."""
     if prior_knowledge == VAGUE or not names_priors_of_parts(prior_knowledge):
         return ()
     from bayescal.fitting.learned_prior import read_populations, shipped_populations
 
-    return (
-        shipped_populations() if prior_knowledge == LEARNED else read_populations(prior_knowledge)
-    )
+    learned = prior_knowledge == LEARNED
+    return shipped_populations() if learned else read_populations(prior_knowledge)
 
 
 def _populations(prior_knowledge: Any, parts: tuple[str, ...]) -> tuple[LogOddsPopulation, ...]:
-    """
-    Return the populations of log-odds that a parameter names, if a part asked for is around them.
-    """
+    """Return the populations of log-odds if a part uses them."""
     if {COMBINED, LEARNED_PART.name} & set(parts):
         return named_populations(prior_knowledge)
-    # The default is for those parts that it says something of.
+    # The default is ignored by other parts; explicit populations raise.
     if prior_knowledge != LEARNED and named_populations(prior_knowledge):
         raise ValueError(
             f"prior_knowledge={str(prior_knowledge)!r} is what the part {LEARNED_PART.name!r}"
@@ -215,8 +209,8 @@ def inference_name(parameters: ScoreParameters) -> str:
     """
     Return the name of an inference.
 
-    "auto" is "nuts" for a program alone, else "exact". Beside other parts, which are drawn exactly,
-    a program is sampled whatever the name.
+    "auto" is "nuts" for a program alone, else "exact". A program beside other parts is always
+    sampled.
     """
     inference, (own, others) = parameters.inference, _programs(parameters.parts)
     if not isinstance(inference, NUTS):
@@ -247,7 +241,7 @@ def _programs(parts: Parts) -> tuple[list[OwnPart], list[str | ConfiguredPart]]:
 
 
 def read_inference(inference: Inference) -> NUTS:
-    """Return the settings of PyMC's sampler; the defaults if they are not given."""
+    """Return the settings of PyMC's sampler."""
     if not isinstance(inference, NUTS):
         return NUTS()
     inference.check_flags()
@@ -255,7 +249,7 @@ def read_inference(inference: Inference) -> NUTS:
 
 
 def read_lapse(lapse: Any) -> float | None:
-    """Return the lapse rate that a parameter fixes; None where labels are to tell it."""
+    """Return the fixed lapse rate; None to learn it from labels."""
     if isinstance(lapse, str) and lapse == AUTO:
         return None
     if (
@@ -275,10 +269,10 @@ def as_list(parts: Parts) -> list[str | ConfiguredPart]:
 
 def read_parts(parts: Parts, inference: str) -> dict[str, ConfiguredPart | None]:
     """
-    Return the parts of a model by name, with their options; None for parts that have none.
+    Return the parts of a model by name, with their options; None for parts without options.
 
     "auto" is the combination for inference "exact", else class densities. "combined" comes first,
-    and others beside it are its parts whose options are not the default.
+    followed by its parts with non-default options.
     """
     listed = as_list(parts)
     configured: dict[str, ConfiguredPart | None] = {}
@@ -314,7 +308,7 @@ def _read_part(each: str | ConfiguredPart) -> tuple[str, ConfiguredPart | None]:
 
 
 def _with_options(asked: Mapping[str, ConfiguredPart | None]) -> dict[str, ConfiguredPart]:
-    """Return the options of all parts, also of those that others only follow."""
+    """Return the options of all parts, also of parts fitted only for others."""
     return {name: asked.get(name) or made() for name, made in CONFIGURED_PARTS.items()}
 
 
@@ -324,12 +318,12 @@ def _families(family: str, inference: str, *, monotone: bool) -> tuple[Family, .
     if family == AUTO and inference != "exact":
         return (FAMILIES[REFERENCE],)
     several = [FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES)]
-    # Draws of others would all be rejected.
+    # Families that are never monotone would have all draws rejected.
     return tuple(each for each in several if not monotone or _why_never_monotone(each) is None)
 
 
 def _program_of(family: Family) -> ProgramRecord:
-    """Return the program that samples a family, which has its name and its parameters."""
+    """Return the program that samples a family, of the same name and parameters."""
     record = ProgramRecord(SHIPPED, family.name)
     program = record.program()
     if program.log_density is None or program.answer_parameters() != list(family.parameters):
@@ -341,7 +335,7 @@ def _program_of(family: Family) -> ProgramRecord:
 
 
 def _why_never_monotone(family: Family) -> str | None:
-    """Return why log-odds of a family's densities always fall somewhere; None if they need not."""
+    """Return why a family's log-odds always fall somewhere; None if they can be monotone."""
     if family.symmetric:
         return (
             "an asymmetric family: log-odds of two symmetric densities always fall somewhere unless"
@@ -356,14 +350,14 @@ def _why_never_monotone(family: Family) -> str | None:
 
 
 def _averaging(asked: str, parts: tuple[str, ...]) -> str:
-    """Return the averaging of families; other parts and warps already guard against wrong ones."""
+    """Return the averaging of families: "auto" is stacking for densities alone."""
     if asked != AUTO:
         return asked
     return "stacking" if parts == (Densities.name,) else "evidence"
 
 
 def _check_identity(parts: tuple[str, ...], scores_are: str) -> None:
-    """Refuse scores as log-odds where they are none, and where no other part brings draws."""
+    """Raise ValueError for the identity on raw scores, or as the only part."""
     if IDENTITY_PART.name not in parts:
         return
     if len(parts) == 1:
@@ -388,7 +382,7 @@ def _check_hyperparameters(part: ConfiguredPart) -> None:
 
 
 def _check_together(parameters: ScoreParameters, options: Options) -> None:
-    """Refuse options of one part that others, or their absence, make meaningless."""
+    """Raise ValueError for options that the other parts rule out."""
     if options.lapse and not options.combined:
         raise ValueError(
             f"lapse={parameters.lapse!r} needs several parts, as of parts='combined': one part"

@@ -1,4 +1,4 @@
-"""From scores of many topics to their results, and further topics added to these."""
+"""Fit scores of many topics, and add further topics to the results."""
 
 from dataclasses import dataclass
 
@@ -45,14 +45,13 @@ RATE_DRAWS = 4000
 class TopicOptions:
     """Settings of a fit of many topics."""
 
-    families: Families  # of the densities; with more than one their combination
+    families: Families  # families of densities; several make the combination
     pooling: str  # {"partial", "none", "complete"}: see `engines.pooled.engine.fit_topics`
-    hyperparameters: TopicHyperparameters  # those that are not the default
-    chains: int  # chains, and draws of each
-    draws: int
-    scores_are: str  # what users' scores are; of probabilities their log-odds are fitted
-    # Takes the place of the fast engine where topics are pooled around a population
-    sampler: Sampler | None
+    hyperparameters: TopicHyperparameters  # non-default hyperparameters
+    chains: int  # number of chains
+    draws: int  # draws of each
+    scores_are: str  # meaning of the scores; probabilities are fitted as log-odds
+    sampler: Sampler | None  # replaces the fast engine for partial pooling
     rng: np.random.Generator  # source of randomness
     lapse: float | None  # the lapse rate of a combination; None learns it
 
@@ -129,7 +128,7 @@ def _base_rates(
 def _drawn(
     family: Family, posterior: TopicPosterior | AddedTopics, rate_population: Floats
 ) -> DensitiesOfTopics:
-    """Return a family's draws as the combination takes them."""
+    """Return a family's draws and mean base rate, for the combination."""
     alpha, beta = rate_population.mean(axis=1).tolist()
     draws = sides_of(posterior.sides, posterior.rate, (family.name,))
     return DensitiesOfTopics(draws, (alpha, beta))
@@ -143,7 +142,7 @@ def _documents(
     scores_are: str,
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of documents, with maximum likelihood of the densities' own documents."""
+    """Return the groups of documents, with maximum likelihood of `shaped`."""
     unpooled = fit_unpooled(_by_topic(shaped), family.name)
     counts = np.stack([shaped.counts(False), shaped.counts(True)])
     return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
@@ -177,7 +176,7 @@ def _fit_family(
 def extend_results(
     results: Results, data: TopicScores, families: Families, rng: np.random.Generator
 ) -> Results:
-    """Return results with further topics around the population, each as if it were the only one."""
+    """Return results with further topics around the population, each fitted independently."""
     groups = results.groups
     of_levels = topic_groups.read_levels_of_population(groups)
     topics = _by_topic(data if of_levels is None else between(of_levels[0], data))
@@ -197,7 +196,7 @@ def extend_results(
     if len(families) > 1:
         base_weight, weight = topic_groups.weights_of_population(groups)
         along = topic_groups.read_recalibration(groups)
-        # Weights are learned from as many draws of the densities.
+        # Weights are learned from the same number of draws of the densities.
         along = along.take(np.arange(min(MOST_DRAWS, along.size)))
         direct, weights = extend_combination(
             topics,

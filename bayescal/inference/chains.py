@@ -58,15 +58,14 @@ def sample(
     """
     Return draws of chains from their starts, (chains, D).
 
-    Trajectories follow Normal(centre, root root^T) exactly; only what the density differs from it
-    is followed in steps (split HMC; Shahbaba et al., Statistics and Computing 2014). The step size
-    is adapted during the warm-up. After each trajectory `redraw` moves the points, in a way that
-    leaves their distribution unchanged.
+    Trajectories follow Normal(centre, root root^T) exactly; only the difference from it is
+    integrated in steps (split HMC; Shahbaba et al., Statistics and Computing 2014). The step size
+    is adapted during the warm-up. After each trajectory `redraw`, a Gibbs step, moves the points.
     """
     inverse = np.linalg.inv(root)
 
     def standard(at: Floats) -> tuple[Floats, Floats]:
-        # Trajectories may leave the range of numbers; they are rejected then.
+        # Trajectories that overflow are rejected.
         with np.errstate(over="ignore", invalid="ignore"):
             value, gradient = density(centre + at @ root.T)
             gradient = np.nan_to_num(gradient @ root)
@@ -119,9 +118,9 @@ def _trajectory(
 
 
 RHAT_LIMIT = 1.01
-RHAT_OF_ANOTHER = 1.5  # chains this far apart are seldom only too short
+RHAT_OF_ANOTHER = 1.5  # larger values rarely mean that chains are only too short
 ESS_LIMIT = 400.0
-INDEPENDENT = "independent"  # attribute of variables that no chain has drawn
+INDEPENDENT = "independent"  # attribute of variables drawn without a chain
 IMPROPER = (
     "; chains so far apart mean several modes, or an improper posterior: give every parameter a"
     " proper prior, and check that the data tell parameters apart"
@@ -129,7 +128,7 @@ IMPROPER = (
 
 
 class ChainChecks(NamedTuple):
-    """The worst numbers of any parameter, and what is wrong with them."""
+    """The worst diagnostics of any parameter, and problems in words."""
 
     rhat: float | None  # the largest rank-normalised; None for one chain
     ess_bulk: float  # the smallest effective sample sizes
@@ -139,7 +138,7 @@ class ChainChecks(NamedTuple):
 
 
 def check_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> ChainChecks:
-    """Check draws of NUTS, of any of their parameters (Vehtari et al., Bayesian Analysis 2021)."""
+    """Check draws of NUTS over all parameters (Vehtari et al., Bayesian Analysis 2021)."""
     import arviz_stats
 
     posterior = posterior[[n for n, v in posterior.items() if INDEPENDENT not in v.attrs]]
@@ -160,7 +159,7 @@ def check_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> ChainChecks:
 
 def _worst(dataset: xr.Dataset, *, largest: bool = False) -> tuple[float, str]:
     sign = -1.0 if largest else 1.0
-    # nan (a constant chain) is the worst of all.
+    # nan (a constant chain) counts as the worst value.
     values = {str(name): np.ravel(array.values) for name, array in dataset.items()}
     keyed = [
         (-np.inf if np.isnan(v) else sign * v, float(v), name)

@@ -14,10 +14,10 @@ from bayescal.support.validation import Floats
 Node = tuple[int, ...]
 Estimate = TypeVar("Estimate")
 
-# Neighbours of nodes below this share of the likeliest one's mass are not evaluated.
+# Neighbours of nodes below this share of the likeliest node's mass are not evaluated.
 SMALLEST_GRID_SHARE = 3e-3
 FIRST_STEP, FARTHEST = 1.0, 3.0
-# The trapezoidal rule errs by 3e-5 where a Gaussian's standard deviation is that many steps.
+# For a Gaussian with this standard deviation in steps the trapezoidal rule errs by 3e-5.
 LEAST_RESOLVED = 0.75
 MOST_HALVINGS = 8
 
@@ -36,9 +36,9 @@ def resolve(evaluate: Evaluate[Estimate], dimensions: int) -> list[GridPoint[Est
     """
     Return points on a grid that resolves the density in every dimension.
 
-    Nodes are found from the middle outwards: a full grid has many in several dimensions, of which
-    few matter (Rue, Martino and Chopin, Approximate Bayesian inference for latent Gaussian models,
-    JRSS B 2009, section 3.1). Where the density is narrower than the steps, these are halved.
+    The grid is explored from the middle outwards, since few nodes of a full grid matter in several
+    dimensions (Rue, Martino and Chopin, Approximate Bayesian inference for latent Gaussian models,
+    JRSS B 2009, section 3.1). Steps are halved if the density is narrower.
     """
     centre, step = np.zeros(dimensions), np.full(dimensions, FIRST_STEP)
     near: Estimate | None = None
@@ -61,10 +61,10 @@ def _explore(
     evaluate: Evaluate[Estimate], centre: Floats, step: Floats, near: Estimate | None
 ) -> dict[Node, GridPoint[Estimate]]:
     """
-    Return the nodes that matter.
+    Return the nodes with mass.
 
-    The likeliest node not yet expanded gives its neighbours, until its mass is negligible beside
-    the likeliest node's: uphill first, then around the top.
+    The likeliest node not yet expanded is expanded to its neighbours, until its mass is negligible:
+    uphill first, then around the top.
     """
     middle: Node = (0,) * centre.size
     known = {middle: evaluate(centre, near)}

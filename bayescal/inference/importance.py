@@ -20,7 +20,7 @@ from bayescal.support.validation import Floats
 PRIOR_WEIGHTS, PRIOR_SHAPE = 10, 0.5
 SHORTEST_TAIL = 5
 SMALLEST_QUARTILE = 1e-100
-# Ratios that are all at most this multiple of their mean need no smoothing.
+# Ratios below this multiple of their mean need no smoothing.
 EVEN = 5.0
 
 
@@ -42,11 +42,11 @@ def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
         order = np.argsort(values, axis=1)
         largest = np.take_along_axis(largest, order, axis=1)[:, 1:]
         values = np.take_along_axis(values, order, axis=1)
-        # Nothing below the smallest normal number: ratios of -inf have no logarithm to smooth.
+        # At least the smallest normal number: log ratios of -inf cannot be smoothed.
         threshold = np.exp(np.maximum(values[:, :1], math.log(np.finfo(float).tiny)))
         excess = np.maximum(np.exp(values[:, 1:]) - threshold, 0.0)
         fitted = excess[:, (tail + 2) // 4 - 1] > 0.0
-        # A few ratios next to which all others round to nothing: no tail is heavier.
+        # A few ratios dominate all others: an infinitely heavy tail.
         k[~fitted & (excess[:, -1] > 0.0)] = np.inf
         rows = np.flatnonzero(fitted)
         k[rows], scale = _fit(excess[rows])
@@ -62,8 +62,8 @@ def left_out(
     """
     Return log p(y_i | others) of documents, natural logarithm, from draws given all documents.
 
-    The mean of p over draws weighted by p^-power; with power 1, 1 / mean(1/p). Ratios that are even
-    are taken as they are, others smoothed.
+    The mean of p over draws weighted by p^-power; with power 1, 1 / mean(1/p). Uneven ratios are
+    smoothed.
     """
     power = np.ones(inverse.shape[0]) if power is None else power
     whole = bool((power == 1.0).all())
@@ -85,7 +85,7 @@ def _fit(x: Floats) -> tuple[Floats, Floats]:
     """Return shape and scale for rows of ascending excesses (Zhang and Stephens, 2009)."""
     n = x.shape[1]
     grid = 30 + math.isqrt(n)
-    # In units of the largest, and no quartile so small that its inverse would overflow.
+    # In units of the largest, with a quartile whose inverse does not overflow.
     largest = x[:, -1]
     x = x / largest[:, None]
     quartile = np.maximum(x[:, (n + 2) // 4 - 1, None], SMALLEST_QUARTILE)
@@ -104,7 +104,7 @@ def _fit(x: Floats) -> tuple[Floats, Floats]:
 
 def _quantiles(k: Floats, scale: Floats, n: int) -> Floats:
     log_survival = np.log1p(-(np.arange(n) + 0.5) / n)
-    # Tails of k in the hundreds reach infinity: their weights are cut at the largest one anyway.
+    # Quantiles may be infinite for k in the hundreds; weights are capped later.
     with np.errstate(over="ignore"):
         quantiles: Floats = scale * np.where(
             np.abs(k) < 1e-12,
@@ -126,9 +126,9 @@ FREEDOM = 5.0
 PILOT, PILOTS = 1000, 4
 GOOD_EFFICIENCY = 0.3
 FINALS = 4
-# Effective draws for each resampled draw, so that resampling adds little noise of its own.
+# Effective draws for each resampled draw, so that resampling adds little noise.
 EFFECTIVE = 1.25
-# Worse proposals get only as many draws as improve them.
+# The number of draws from less efficient proposals is limited.
 LEAST_EFFICIENCY = 0.4
 # Beyond these limits averages over weighted draws are unreliable; k is the Pareto shape.
 WORST_EFFICIENCY, WORST_K = 0.03, 0.7

@@ -14,16 +14,16 @@ from scipy.linalg import blas
 
 from bayescal.support.validation import Floats
 
-# Ridges that are tried, in units of the diagonal.
+# Ridges to try, in units of the diagonal.
 RIDGES = 10.0 ** np.arange(-15, -1)
 
 
 def lower_root(matrix: Floats, factorise: Callable[[Any], Any] = np.linalg.cholesky) -> Floats:
     """
-    Return the Cholesky factor of a curvature, or of several; shape (..., d, d).
+    Return the Cholesky factor of one or several curvatures; shape (..., d, d).
 
-    Where curvatures differ by so many orders of magnitude that rounding of the large ones hides the
-    sign of the small ones, the diagonal is raised by the smallest of RIDGES that is enough.
+    If rounding makes a badly scaled curvature indefinite, the diagonal is raised by the smallest of
+    RIDGES that suffices.
     """
     try:
         return np.asarray(factorise(matrix), dtype=np.float64)
@@ -51,7 +51,7 @@ def root_of_inverse(matrix: Floats) -> Floats:
 
 # Newton's method for maxima: with halved steps for vectors, within brackets for many scalars.
 
-# Brackets wider than WIDE are searched by steps of REACH, which find a far mode sooner than halves.
+# Brackets wider than WIDE are searched by steps of REACH, which is faster than bisection.
 WIDE, REACH = 100.0, 4.0
 
 
@@ -65,9 +65,7 @@ def climb(
     rise: float = 1e-4,
     smallest: float = 1e-8,
 ) -> Floats:
-    """
-    Return the maximum of a function by Newton's method, with steps halved until the function rises.
-    """
+    """Return the maximum of a function by Newton's method, with backtracking."""
     point, here = start, value(start)
     for _ in range(steps):
         step, decrement = newton(point)
@@ -98,7 +96,7 @@ def climb_within(
     """
     Return the modes of many functions of one variable, and their widths one step before.
 
-    Newton's steps shrink a bracket around each mode, and halve it where they would leave it.
+    Newton's steps shrink a bracket around each mode; steps out of the bracket become bisections.
     """
     at = start
     for _ in range(steps):
@@ -127,7 +125,7 @@ def laplace(
     Return the mode of a density without derivatives, and the root of its normal approximation.
 
     The density takes points of shape (m, d). The root R is lower triangular, R R^T the inverse of
-    the curvature, whose eigenvalues are taken to be at least `flattest`.
+    the curvature, with eigenvalues of at least `flattest`.
     """
     axes = np.eye(start.size)
 
@@ -149,9 +147,9 @@ def laplace(
     return mode, root
 
 
-GOOD_DECREMENT = 1e-12  # squared Newton decrement: twice how far from the best value
-ROUNDING = 1e-14  # of sums over documents, as a share of them
-STAY_INSIDE = 0.99  # share of the way to where the first weight would be zero
+GOOD_DECREMENT = 1e-12  # squared Newton decrement: twice the distance from the best value
+ROUNDING = 1e-14  # relative rounding of sums over documents
+STAY_INSIDE = 0.99  # largest step, as a share of the distance to the first zero weight
 
 
 def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> Floats:
@@ -164,18 +162,18 @@ def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> 
     density = np.exp(log_density - log_density.max(axis=0))
     members = density.shape[0]
     belief = np.broadcast_to(pseudo_count, members)
-    # The multiplier of sum w = 1, known because both sums are homogeneous: without the constraint
-    # the sums less total * sum w have their maximum there.
+    # The Lagrange multiplier of sum w = 1 is known, since both sums are homogeneous: without the
+    # constraint the sums minus total * sum w have the same maximum.
     total = weight.sum() + belief.sum()
 
     def value(w: Floats) -> float:
         return float(weight @ np.log(w @ density) + belief @ np.log(w) - total * w.sum())
 
     def newton(w: Floats) -> tuple[Floats, float]:
-        # Relative steps, so that the smallest weights do not spoil the Hessian.
+        # Relative steps, so that the Hessian is well conditioned with small weights.
         share = w[:, None] * density / (w @ density)
         gradient = share @ weight + belief - total * w
-        # Beside large weights, rounding would hide the beliefs that tell equal densities apart.
+        # A ridge, since rounding may hide beliefs, which separate equal densities.
         hessian = (share * weight) @ share.T + np.diag(belief + ROUNDING * total)
         step = np.linalg.solve(hessian, gradient)
         length = min(1.0, STAY_INSIDE / max(float(-step.min()), STAY_INSIDE))
@@ -188,7 +186,7 @@ def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> 
 
 
 def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Floats:
-    """Return log p(y) of documents, natural logarithm, by log-odds that broadcast against y."""
+    """Return log p(y) of documents, natural logarithm, from log-odds that broadcast against y."""
     scores: Floats = special.log_expit(np.where(positive, log_odds, -log_odds))
     return scores
 
@@ -211,10 +209,10 @@ BLOCK = 2_000_000  # draws times rows at once
 
 @dataclass(frozen=True)
 class LogisticLikelihood:
-    """log-odds = offset + columns @ coefficients, of rows that stand for labelled documents."""
+    """log-odds = offset + columns @ coefficients, for rows of labelled documents."""
 
     columns: Floats  # (n, d)
-    offset: float | Floats  # natural log-odds, (n,) if it is not the same for all
+    offset: float | Floats  # natural log-odds; a number or (n,)
     positive: NDArray[np.bool_] | Floats  # share of positives among a row's documents, (n,)
     weight: Floats  # number of documents that each row represents, (n,)
 
@@ -253,9 +251,9 @@ class LogisticLikelihood:
         """Return minus the second derivative of the log likelihood, shape (d, d)."""
         chance = special.expit(self.offset + self.columns @ point)
         root = np.sqrt(self.weight * chance * (1.0 - chance))
-        if not self.size:  # BLAS refuses it
+        if not self.size:  # BLAS raises for empty matrices
             return np.empty((0, 0))
-        # Half of the matrix, of which the other half is the mirror image: half the time of a fit.
+        # dsyrk computes one half of the symmetric matrix, in half the time.
         upper = blas.dsyrk(1.0, (self.columns * root[:, None]).T)
         return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
 
@@ -304,7 +302,7 @@ class NormalPosterior:
     @cached_property
     def root(self) -> Floats:
         """A triangular root of the covariance."""
-        # Large weights make precisions whose inverse is, rounded, no covariance.
+        # Inverses of large precisions may not be positive definite after rounding.
         return root_of_inverse(self.precision)
 
     @property

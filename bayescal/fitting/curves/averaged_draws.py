@@ -1,14 +1,13 @@
 r"""Draws of documents' log-odds, averaged to curves of one score.
 
-A model may know more of a document than its score. In draw k a document x has log-odds l_k(x);
-among all documents of score s the share of positives then is
+A model may use more of a document than its score. In draw k a document x has log-odds l_k(x), and
+the share of positives among documents of score s is
 
     P_k(+ | s) = E[ sigmoid(l_k(x)) | s(x) = s ]
 
-The expectation is over documents near s, by a Gaussian kernel whose width adapts so that it always
-includes as many of them. Where the score itself is log-odds, the curve is the score plus a
-deviation: that of the kernel's means of sigmoid(l_k) and of sigmoid(s), so that the width blurs the
-deviation alone.
+The expectation is over documents near s, by a Gaussian kernel with a fixed number of neighbours.
+The score itself is log-odds, and the curve is the score plus the deviation between the kernel means
+of sigmoid(l_k) and of sigmoid(s), so that the kernel blurs the deviation only.
 """
 
 from __future__ import annotations
@@ -34,15 +33,14 @@ class AveragedDraws(Posterior):
     """Curves that are a score, log-odds, plus a deviation in straight pieces."""
 
     knots: Floats  # (knots,): ascending scores
-    # (draws, knots): what each draw adds there; beyond the ends what it adds at them
-    deviation: Floats
-    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
-    shift: Floats  # (draws,): what another prior adds
+    deviation: Floats  # (draws, knots): each draw's deviation, constant beyond the ends
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
 
     drawn: ClassVar = ("deviation", "prior", "shift")
 
     def log_odds(self, scores: Floats) -> Floats:
-        """Return the scores and what each draw adds, shape (draws, scores)."""
+        """Return the scores plus each draw's deviation, shape (draws, scores)."""
         inside = np.clip(scores, self.knots[0], self.knots[-1])
         right = np.clip(np.searchsorted(self.knots, inside), 1, self.knots.size - 1)
         share = (inside - self.knots[right - 1]) / (self.knots[right] - self.knots[right - 1])
@@ -50,11 +48,11 @@ class AveragedDraws(Posterior):
         return np.asarray(scores + added + self.shift[:, None])
 
     def predictive(self, scores: Floats) -> Floats:
-        """Return the scores, moved by the mean of the shifts."""
+        """Return the scores plus the mean shift."""
         return np.asarray(scores + self.shift.mean())
 
     def seen(self, data: BinaryScores, log_score: Floats) -> None:
-        """Return None: what was fitted to labels is the model behind the score."""
+        """Return None: labels were fitted by the model behind the score."""
         return
 
 
@@ -64,7 +62,7 @@ def average(
     """Return the curves of documents' draws."""
     knots = _knots(score)
     kernel = _kernel(score, knots, np.ones(score.size) if weight is None else weight)
-    # Odds of the means, each side by itself: near 1 the other one would cancel.
+    # Both sides of the odds separately, since 1 - p would cancel.
     drawn = np.log(special.expit(log_odds) @ kernel) - np.log(special.expit(-log_odds) @ kernel)
     own = np.log(special.expit(score) @ kernel) - np.log(special.expit(-score) @ kernel)
     draws = len(log_odds)
@@ -75,7 +73,7 @@ def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
     """
     Return positions of documents, half at even ranks of the score and half at even distances.
 
-    They are chosen by the score alone: documents of one score remain a random sample.
+    The choice depends on scores only, so that documents of one score remain a random sample.
     """
     if score.size <= most:
         return np.arange(score.size)
@@ -88,7 +86,7 @@ def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
 
 def _knots(score: Floats) -> Floats:
     low, high = float(score.min()), float(score.max())
-    if low == high:  # one place, and a deviation that is the same everywhere
+    if low == high:  # a constant deviation
         return np.array([low - 0.5, low + 0.5])
     even = np.linspace(low, high, KNOTS - KNOTS // 2)
     placed = np.quantile(score, (np.arange(KNOTS // 2) + 0.5) / (KNOTS // 2))

@@ -43,7 +43,7 @@ class ClassDraws(Posterior):
         return self
 
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats:
-        """Return log p(s_i, y_i | k) of each document, for densities see scores and labels."""
+        """Return log p(s_i, y_i | k) of each document, the likelihood of densities."""
         negative, positive = self.log_densities(data.score)
         prior = special.logit(self.prior)[:, None]
         negative += special.log_expit(-prior)
@@ -60,7 +60,7 @@ class ClassDraws(Posterior):
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the calibrated log-odds, shape (draws, scores)."""
-        # Both densities of a draw are on the same warp: its Jacobian cancels.
+        # Both densities of a draw have the same warp, whose Jacobian cancels.
         negative, positive = (
             density.log_density_warped(scores) for density in (self.negative, self.positive)
         )

@@ -1,4 +1,4 @@
-"""Several parts as one curve: their combination, and levels of their own at ends of the scores."""
+"""Several parts as one curve: their combination, and separate levels at ends of the scores."""
 
 from __future__ import annotations
 
@@ -19,29 +19,24 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_odds_of_mixture
 from bayescal.support.validation import Floats
 
-# Log-odds at a time whose lapses stay in cache: of more, arrays cost more than arithmetic.
+# Number of log-odds per block of `_lapse`, to stay in the processor's cache.
 IN_CACHE = 1 << 14
-# Log-odds beyond which those with lapses no longer change, and odds would overflow.
+# Larger log-odds no longer change with lapses, and their odds would overflow.
 FARTHEST = 700.0
 
 
 @dataclass(frozen=True)
 class CombinedDraws(Posterior):
-    """Draws from several parts, as many of each as its weight asks for."""
+    """Draws from several parts, in proportion to their weights."""
 
     drawn: ClassVar = ("parts", "which", "lapse", "base")
 
     parts: tuple[Posterior, ...]  # each with all draws
     weight: Floats  # (parts,): their weights, which sum to one
-    which: NDArray[np.intp]  # (draws,): the part that each draw of the combination is of
-    # (draws,): share of documents whose label has nothing to do with their score; None for no
-    # lapses
-    lapse: Floats | None
-    # (draws,): p(+) of the population fitted, as the part has it that each draw is of: that of
-    # documents that lapse
-    base: Floats
-    # The smallest and the largest score fitted, beyond which log-odds do not turn back; None lets
-    # them
+    which: NDArray[np.intp]  # (draws,): the part of each draw
+    lapse: Floats | None  # (draws,): lapse rate; None for no lapses
+    base: Floats  # (draws,): P(+) of the documents fitted, by each draw's part; also of lapses
+    # Smallest and largest score fitted, beyond which log-odds do not turn back; None for no limits
     reach: tuple[float, float] | None = None
 
     @property
@@ -58,14 +53,14 @@ class CombinedDraws(Posterior):
         """
         Return the same parts for a class prior of shape (draws,).
 
-        Scores of a class, lapses among them, are spread as before: log-odds move by the difference
-        of the priors' as they do without lapses.
+        Score distributions of the classes, including lapses, stay the same: log-odds change by the
+        difference of the priors' log-odds.
         """
         parts = tuple(part.with_prior(prior) for part in self.parts)
         return replace(self, parts=parts)
 
     def log_odds(self, scores: Floats) -> Floats:
-        """Return the log-odds of each draw by the part it is of, shape (draws, scores)."""
+        """Return the log-odds of each draw, by its part; shape (draws, scores)."""
         return self._held(self._drawn, scores)
 
     def predictive(self, scores: Floats) -> Floats:
@@ -79,7 +74,7 @@ class CombinedDraws(Posterior):
 
     def _drawn(self, scores: Floats) -> Floats:
         """Return the log-odds of each draw, with its lapses; shape (draws, scores)."""
-        # Draws lie side by side: there are thousands of them, and often few scores.
+        # Draws are contiguous in memory: there are thousands of them, and often few scores.
         out = np.concatenate([part.log_odds(scores).T for part in self._own], axis=1)
         if self._back is not None:
             out = out.take(self._back, axis=1)
@@ -91,7 +86,7 @@ class CombinedDraws(Posterior):
 
     @cached_property
     def _own(self) -> list[Posterior]:
-        """The parts, each with the draws alone that are of it."""
+        """The parts, each with its draws in the combination."""
         rows = (np.flatnonzero(self.which == k) for k in range(len(self.parts)))
         return [part.take(own) for own, part in zip(rows, self.parts, strict=True)]
 
@@ -103,7 +98,7 @@ class CombinedDraws(Posterior):
         return np.argsort(np.argsort(self.which, kind="stable"))
 
     def by_part(self) -> CombinedDraws:
-        """Return the same draws in the order of their parts, in which they are evaluated."""
+        """Return the same draws sorted by part, the order of evaluation."""
         return self.take(np.argsort(self.which, kind="stable"))
 
     def _lapse(self, log_odds: Floats) -> None:
@@ -122,8 +117,8 @@ class CombinedDraws(Posterior):
         """
         Coefficients u, p, n, d of each draw's odds under lapses, (u o + p) / (n o + d) at odds o.
 
-        Those are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
-        population fitted; for another prior by whose odds o and the outcome are multiplied.
+        The odds are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
+        documents fitted; a new prior multiplies o and the result by the ratio of prior odds.
         """
         assert self.lapse is not None  # noqa: S101
         now = _own_prior(self.parts, self.which)
@@ -138,10 +133,9 @@ class CombinedDraws(Posterior):
 
     def _held(self, curves: Callable[[Floats], Floats], scores: Floats) -> Floats:
         """
-        Return rows of curves that do not turn back beyond the scores fitted.
+        Return rows of curves, monotone beyond the scores fitted.
 
-        Far out the density with the longer tail wins, on either side. No
-        document has such scores, and larger scores mean likelier positives.
+        Without data there, the density with the heavier tail would decide on either side.
         """
         if self.reach is None:
             return curves(scores)
@@ -157,7 +151,7 @@ class CombinedDraws(Posterior):
 
     @property
     def mean_lapse(self) -> tuple[float, float]:
-        """Return the mean of lambda, and that of pi weighted by lambda; 0 and 1/2 of no lapses."""
+        """Return the means of lambda and, weighted by lambda, of pi; 0 and 1/2 without lapses."""
         if self.lapse is None:
             return 0.0, 0.5
         return float(self.lapse.mean()), float(np.average(self.base, weights=self.lapse))
@@ -174,10 +168,10 @@ def combine(
     Return the combination of parts by their weights, with draws of lapses if there are any.
 
     The seed `order` assigns draws to parts: with one seed for all fits, their k-th draws would
-    always come from the same part. Beyond the reach, if it is given, log-odds do not turn back.
+    always come from the same part.
     """
     size = parts[0].size
-    # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
+    # Deterministic numbers of draws for each part, in random order.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)
     which = np.searchsorted(ends, np.arange(size), side="right")
     which = np.random.default_rng(order).permutation(np.minimum(which, weight.size - 1))
@@ -185,24 +179,24 @@ def combine(
 
 
 def _own_prior(parts: tuple[Posterior, ...], which: NDArray[np.intp]) -> Floats:
-    """Return P(+) of each draw as the part has it that the draw is of."""
+    """Return P(+) of each draw, by its part."""
     own: Floats = np.stack([part.prior for part in parts])[which, np.arange(which.size)]
     return own
 
 
-# Curves with levels of their own at ends of the scores.
+# Curves with separate levels at ends of the scores.
 
-# A probability that a level without its lapses may have at least.
+# Smallest probability of a level without its lapses.
 SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
 class LevelledCurves(Posterior):
-    """A part's curves between ends of the scores that have levels of their own."""
+    """A part's curves between ends of the scores with separate levels."""
 
     drawn: ClassVar = ("part", "level", "prior")
 
-    part: Posterior  # fitted to the documents that are at no such end
+    part: Posterior  # fitted to the documents between the ends
     ends: Ends
     level: Floats  # (draws, ends): log-odds there
     prior: Floats  # (draws,): P(+) of all documents
@@ -213,7 +207,7 @@ class LevelledCurves(Posterior):
         return self.part.densities
 
     def with_prior(self, prior: Floats) -> LevelledCurves:
-        """Return the same draws for a class prior: the part's own moves by as much as that."""
+        """Return the same draws for a class prior, with an equal shift of the part's prior."""
         moved = special.logit(prior) - special.logit(self.prior)
         part = self.part.with_prior(special.expit(special.logit(self.part.prior) + moved))
         return replace(self, part=part, level=self.level + moved[:, None], prior=prior)
@@ -228,7 +222,7 @@ class LevelledCurves(Posterior):
         return self._levelled(self.part.predictive(scores), scores, level)
 
     def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds of the documents fitted, as the part saw them; (draws, documents)."""
+        """Return log-odds of the documents fitted, from the part's input; (draws, documents)."""
         return self._levelled(self.part.label_log_odds(data), data.score, self.level)
 
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
@@ -250,16 +244,16 @@ class LevelledCurves(Posterior):
 def read_levels(
     groups: Mapping[str, xr.Dataset], curves: tuple[Posterior, ...], lapse: Floats | None
 ) -> tuple[Posterior, ...]:
-    """Return the parts' curves with the levels that a tree holds, if it holds any."""
+    """Return the parts' curves with the levels of a tree, if any."""
     if GROUP not in groups:
         return curves
-    found = unpack(EndLevels, groups[GROUP])
-    level, prior = found.level, found.prior
+    stored = unpack(EndLevels, groups[GROUP])
+    level, prior = stored.level, stored.prior
     check_finite("the levels", level, prior)
     if lapse is not None:
-        # Lapses are added to all documents' probabilities; the levels have them already. Their
-        # mean, since a draw of many lapses is no draw of a high level.
+        # Levels include lapses, which are added to all probabilities later: subtract them. The mean
+        # rate, since draws of lapses and of levels are independent.
         rate = float(lapse.mean())
         level = (level - rate * prior.mean()) / (1.0 - rate)
     log_odds = special.logit(np.clip(level, SMALLEST, 1.0 - SMALLEST))
-    return tuple(LevelledCurves(each, found.ends, log_odds, prior) for each in curves)
+    return tuple(LevelledCurves(each, stored.ends, log_odds, prior) for each in curves)

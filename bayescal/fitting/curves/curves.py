@@ -1,6 +1,6 @@
-"""From draws of a curve of log-odds to what users see: points and intervals.
+"""Point estimates and intervals from draws of a curve of log-odds.
 
-Scores are taken in blocks, so that memory never holds draws x scores for more than one block.
+Scores are processed in blocks, so that memory never holds draws x scores for more than one block.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from bayescal.fitting.posterior import Posterior, log_odds_of_mean
 from bayescal.support.validation import Floats, as_reals, check_fraction, unmasked
 
-# Another class prior at prediction time: a number, a distribution, or draws of one.
-
+# A class prior at prediction time: a number, a distribution, or draws.
 Prior = float | ArrayLike | Any
 SUM_TOLERANCE = 1e-6
 
@@ -35,7 +34,7 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
                 "prior must be a number between 0 and 1, draws of one, or a frozen scipy.stats"
                 f" distribution, got {prior!r}."
             )
-    # nan is neither smaller nor larger than anything.
+    # nan fails both checks.
     check_fraction(prior=float(values.min()))
     check_fraction(prior=float(values.max()))
     if not is_distribution and values.size > 1 and sum_to_one(values):
@@ -49,13 +48,13 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
 
 
 def sum_to_one(values: ArrayLike) -> bool:
-    """Return whether numbers sum to 1, as class priors do and draws of one do not."""
+    """Return whether numbers sum to 1, like shares of classes, unlike draws of a prior."""
     return bool(abs(np.sum(np.asarray(values, dtype=np.float64)) - 1.0) <= SUM_TOLERANCE)
 
 
-# Quantiles over draws, shortest intervals, and the level at which intervals hold a whole curve.
+# Quantiles over draws, shortest intervals, and levels of simultaneous bands.
 
-# So many draws are put in order by vectorised sorts sooner than the few that are wanted are picked.
+# Up to this number of draws, vectorised sorting is faster than partitioning.
 SORTED = 1000
 
 
@@ -72,7 +71,7 @@ def quantiles(values: Floats, levels: Floats) -> Floats:
         ordered.partition(np.union1d(low, high), axis=1)
     below, above = ordered[:, low], ordered[:, high]
     share, gap = position - low, above - below
-    # From the nearer end, as np.quantile does, so that the ends themselves are met.
+    # From the nearer end, as in np.quantile, so that the ends are exact.
     result: Floats = np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
     return result.T
 
@@ -88,7 +87,7 @@ def highest_density(values: Floats, level: float) -> Floats:
 
 
 def _ordered(values: Floats) -> Floats:
-    """Return the draws of each point in order, shape (n, draws): side by side what is sorted."""
+    """Return the sorted draws of each point, shape (n, draws), contiguous in memory."""
     ordered = np.array(values.T, order="C")
     ordered.sort(axis=1)
     return ordered
@@ -101,14 +100,14 @@ def simultaneous_tail(curves: Floats, level: float) -> float:
     The largest t such that at least `level` of the curves lie within their pointwise t and 1 - t
     quantiles at all points at once (Besag et al., Statistical Science 1995, section 6.3).
     """
-    # scipy.stats takes as long to import as a fit does, and pointwise bands have no use for it.
+    # A slow import, which pointwise bands do not need.
     from scipy import stats
 
     draws = curves.shape[0]
     rank = stats.rankdata(curves, axis=0, method="min") - 1
     reverse = draws - stats.rankdata(curves, axis=0, method="max")
     depth = np.minimum(rank, reverse).min(axis=1)
-    # So many curves must be at least as deep as the tail is.
+    # Number of curves that must be at least as deep as the tail.
     kept = int(np.ceil(level * draws))
     return float(np.sort(depth)[draws - kept] / (draws - 1)) if draws > 1 else 0.0
 
@@ -141,7 +140,7 @@ def quantiles_of_log_odds(draws: Posterior, scores: Floats, levels: Floats) -> F
 
 
 def blocks(draws: int, scores: int) -> Iterator[slice]:
-    """Yield slices of the scores, so few that draws x scores fit into a block of memory."""
+    """Yield slices of the scores, so that draws x scores fit into a block of memory."""
     width = max(1, BLOCK_ELEMENTS // draws)
     for start in range(0, scores, width):
         yield slice(start, min(start + width, scores))

@@ -1,4 +1,4 @@
-"""Log-odds along another score's: the score itself, recalibrated densities, changed log-odds."""
+"""Log-odds as functions of other log-odds: identity, recalibrated densities, changed log-odds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from bayescal.support.validation import Floats
 class IdentityDraws(Posterior):
     """Scores that are log-odds already, as every draw."""
 
-    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
-    shift: Floats  # (draws,): what another prior adds to the scores
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
 
     def log_odds(self, scores: Floats) -> Floats:
-        """Return the scores, moved by the prior's log-odds; shape (draws, scores)."""
+        """Return the scores plus the shifts; shape (draws, scores)."""
         moved: Floats = scores + self.shift[:, None]
         return moved
 
     def predictive(self, scores: Floats) -> Floats:
-        """Return the scores, moved by the mean of the shifts."""
+        """Return the scores plus the mean shift."""
         moved: Floats = scores + self.shift.mean()
         return moved
 
@@ -47,9 +47,9 @@ class ChangedDraws(Posterior):
     drawn: ClassVar = ("coefficient", "prior", "shift")
 
     frame: LogOddsFrame
-    coefficient: Floats  # (draws, 2): a and b - 1; or (draws, 12), those of the bend too
-    prior: Floats  # (draws,): p(+) of the documents fitted
-    shift: Floats  # (draws,): what another prior adds to the log-odds
+    coefficient: Floats  # (draws, 2): a and b - 1; or (draws, 12), with the bend's coefficients
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the changed log-odds of given ones, shape (draws, scores)."""
@@ -68,10 +68,8 @@ class RecalibratedDraws(Posterior):
 
     drawn: ClassVar = ("along",)
 
-    # Posterior draws of class densities, or of several combined: their predictive log-odds are the
-    # scores of `along`
-    base: Posterior
-    along: MonotoneDraws  # draws of the log-odds as a function of these
+    base: Posterior  # class densities, or their mixture: predictive log-odds are the input
+    along: MonotoneDraws  # draws of the log-odds as a function of the input
 
     @property
     def prior(self) -> Floats:
@@ -87,7 +85,7 @@ class RecalibratedDraws(Posterior):
         return self.along.log_odds(predictive_log_odds(self.base, scores))
 
     def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return log-odds along those that the densities give each document left out."""
+        """Return log-odds as a function of the densities' leave-one-out log-odds."""
         densities = self.base.densities
         assert densities is not None  # noqa: S101
         return self.along.log_odds(
@@ -97,13 +95,12 @@ class RecalibratedDraws(Posterior):
 
 @dataclass(frozen=True)
 class PopulationRecalibratedDraws(RecalibratedDraws):
-    """Draws of a population's curve along the log-odds of one topic's densities."""
+    """Draws of a population's curve as a function of one topic's densities."""
 
-    # Parameters of the beta that the population's base rates are from
-    base_rate: tuple[float, float]
+    base_rate: tuple[float, float]  # parameters of the beta of the population's base rates
 
     def label_log_odds(self, data: BinaryScores) -> Floats:
-        """Return leave-one-out log-odds along the log-odds of the densities' mixture."""
+        """Return log-odds as a function of the mixture's leave-one-out log-odds."""
         mixture = self.base
         assert isinstance(mixture, CombinedDraws)  # noqa: S101
         left_out = []
@@ -116,4 +113,4 @@ class PopulationRecalibratedDraws(RecalibratedDraws):
         return self.along.log_odds(log_odds_of_mixture(np.stack(left_out), mixture.weight))
 
     def seen(self, data: BinaryScores, log_score: Floats) -> None:
-        """Return None: the curve was fitted to the population's labels, not to these."""
+        """Return None: the curve was fitted to the population's labels only."""

@@ -24,12 +24,11 @@ REPLICATES = 2000
 
 @dataclass(frozen=True)
 class ProgramDraws:
-    """Posterior draws of a program's variables, and the documents' columns that it takes."""
+    """Posterior draws of a program's variables, with the documents' covariates."""
 
     functions: ProgramFunctions
     values: Mapping[str, NDArray[Any]]  # by variable, draws along the first axis
-    # Those of the documents asked for, or of one typical document
-    covariates: Covariates | None = None
+    covariates: Covariates | None = None  # of the documents, or of one typical document
 
     @property
     def size(self) -> int:
@@ -56,8 +55,8 @@ class ProgramLogOdds(Posterior):
     drawn: ClassVar = ("draws", "prior", "shift")
 
     draws: ProgramDraws
-    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
-    shift: Floats  # (draws,): what another prior adds
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
 
     def of(self, covariates: Covariates) -> ProgramLogOdds:
         """Return the same draws for documents with other columns."""
@@ -96,7 +95,7 @@ class ProgramDensity:
         return drawn.functions.log_density(self.klass, scores, drawn.values, drawn.columns(scores))
 
     def log_density_warped(self, scores: Floats) -> Floats:
-        """Return the same: a program has no warp."""
+        """Return `logpdf`: a program has no warp."""
         return self.logpdf(scores)
 
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
@@ -114,18 +113,13 @@ class ProgramDensity:
     def cdf(self, scores: Floats) -> Floats:
         """Return the share of many replicates up to each score, shape (draws, scores)."""
         replicates = np.sort(self.sample(REPLICATES, np.random.default_rng(0)), axis=1)
-        return np.stack([np.searchsorted(each, scores, side="right") for each in replicates]) / (
-            REPLICATES
-        )
+        counts = [np.searchsorted(each, scores, side="right") for each in replicates]
+        return np.stack(counts) / REPLICATES
 
 
 @dataclass(frozen=True)
 class ProgramClassDraws(ClassDraws):
-    """
-    Draws of both classes' densities by a program.
-
-    A score that neither class can have, as beyond a truncation, says nothing: P(+) stays.
-    """
+    """Draws of both classes' densities by a program; scores impossible for both give the prior."""
 
     draws: ProgramDraws = field(kw_only=True)
 
@@ -163,17 +157,14 @@ class ProgramClassDraws(ClassDraws):
 
 
 def _comparable(positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
-    """Return log densities, and 0 for both where both densities are 0."""
+    """Return log densities, with 0 for both where both densities are 0."""
     impossible = np.isneginf(negative) & np.isneginf(positive)
     return np.where(impossible, 0.0, positive), np.where(impossible, 0.0, negative)
 
 
-# Curves at documents that have columns beside their score.
-
-
 @dataclass(frozen=True)
 class DocumentCurves(Posterior):
-    """Curves as functions of a document's position, which stands in the place of a score."""
+    """Curves of documents with covariates, as functions of a document's position."""
 
     drawn: ClassVar = ("curves",)
 

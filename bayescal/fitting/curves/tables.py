@@ -1,10 +1,9 @@
-"""
-Tables of curves: evaluate a curve of log-odds at some hundred scores, interpolate between them.
+"""Tables of curves: evaluate a curve of log-odds at some hundred scores, and interpolate.
 
-Nodes lie closest around the centre of the scores fitted, ever farther apart on both sides of it.
-An interval is cut in three where a line between its ends misses the curve by more than an error in
-probability, and its neighbours with it: a quantile over draws bends wherever two draws change
-places, and probes of one interval may lie on the line by chance, but hardly those of five.
+Nodes are densest around the centre of the scores fitted. An interval is cut in three, and its
+neighbours with it, if a line between its ends misses the curve by more than an error in
+probability: a quantile over draws bends wherever two draws change places, and probes of one
+interval, unlike those of five, may lie on the line by chance.
 """
 
 from collections.abc import Callable, Hashable
@@ -21,23 +20,21 @@ Curve = Callable[[Floats], Floats]
 
 POINT = 1e-4  # error in probability of point estimates
 DIRECT = 32  # scores that are evaluated without a table
-# Where an interval is tried, as shares of it, the share of the error allowed there, and how many
-# intervals are cut on both sides. In the middle alone, a curve with a turning point may touch the
-# line.
+# Probed positions as shares of an interval (a curve may touch the line in the middle), the share of
+# the error allowed there, and the number of neighbours cut on both sides.
 PROBES, SAFETY, NEIGHBOURS = np.array([1.0, 2.0]) / 3.0, 0.35, 2
-MOST_NODES = 1 << 14  # a curve that is noise far out would be cut for ever
+MOST_NODES = 1 << 14  # limits the refinement of noisy curves
 # Errors in log-odds, relative to 1 + |log-odds|, where probabilities are 0 or 1, and elsewhere.
 SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
-# Units in the last place, the length of intervals that are not cut; none is so short that slopes
-# overflow.
+# Shortest intervals to cut, in units in the last place, and in scores, so that slopes are finite.
 ULPS, SHORTEST = 64.0, 1e-290
 MOST_TABLES = 32
-# Many scores are found by cells of equal width, so many spreads on both sides of the centre.
+# Many scores are located by cells of equal width, up to REACH spreads from the centre.
 MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 16, 1 << 15
 
 
 def band_error(draws: int) -> float:
-    """Return the error of quantiles: about a tenth of the Monte Carlo error of so many draws."""
+    """Return the error of quantiles: about a tenth of the Monte Carlo error of the draws."""
     return float(1e-3 * np.sqrt(max(1.0, 4000.0 / draws)))
 
 
@@ -45,8 +42,8 @@ class Tables:
     """
     Tables of one calibration's curves.
 
-    A table reaches a power of two of spreads from the centre, so that the same batch of scores has
-    the same answer, whatever was asked before.
+    A table reaches a power of two of spreads from the centre, so that results do not depend on
+    earlier batches of scores.
     """
 
     def __init__(self, centre: float, spread: float, jumps: Floats | None = None) -> None:
@@ -58,9 +55,7 @@ class Tables:
     def read(
         self, name: Hashable, curve: Curve, scores: Floats, error: float, direct: int = DIRECT
     ) -> Floats:
-        """
-        Return a curve's log-odds at scores; up to `direct` of them are evaluated without a table.
-        """
+        """Return a curve's log-odds at scores; up to `direct` scores need no table."""
         if scores.size <= direct:
             return curve(scores)
         farthest = max(float(scores.max()) - self._centre, self._centre - float(scores.min()))
@@ -81,7 +76,7 @@ class Tables:
 
 
 def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats:
-    """Return nodes from low to high: closest around the centre, ever farther apart."""
+    """Return nodes from low to high, densest around the centre."""
     farthest = max(high - centre, centre - low, spread)
     steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
     node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
@@ -92,16 +87,15 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
     """
     Return nodes (m,) and log-odds (..., m) there, between which lines follow a curve.
 
-    Lines miss it by `error` in probability at most, and by a share of 1 + |log-odds|, so that steep
-    curves are followed where probabilities are all 0 or 1. Nodes next to a jump are some roundings
-    apart. No more nodes than `MOST_NODES` are made.
+    The error is at most `error` in probability, and a share of 1 + |log-odds|, so that steep curves
+    are accurate also where probabilities are all 0 or 1. There are at most `MOST_NODES` nodes.
     """
     values = curve(node)
     left = np.arange(node.size - 1)
     while True:
         shortest = np.maximum(ULPS * np.spacing(np.abs(node[left + 1])), SHORTEST)
         left = left[np.diff(node)[left] > shortest]
-        # The narrowest ones first: they are next to a jump, or near the centre.
+        # The narrowest intervals first: they are next to a jump, or near the centre.
         narrowest = np.argsort(np.diff(node)[left], kind="stable")
         left = np.sort(left[narrowest[: max(MOST_NODES - node.size, 0) // PROBES.size]])
         if left.size == 0:
@@ -109,7 +103,7 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
         point = node[left, None] + PROBES * np.diff(node)[left, None]
         true = curve(point.ravel()).reshape(*values.shape[:-1], *point.shape)
         low, high = values[..., left, None], values[..., left + 1, None]
-        # An error in log-odds matters most where a probability between the ends is steepest: at 0.
+        # Errors in log-odds matter most at log-odds of 0, where the probability is steepest.
         nearest = np.minimum(np.minimum(np.abs(low), np.abs(high)), np.abs(true))
         p = probability(-np.where(np.sign(low) == np.sign(high), nearest, 0.0))
         relative = np.where(p < SATURATED, *RELATIVE)

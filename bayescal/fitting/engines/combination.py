@@ -1,37 +1,33 @@
 r"""The combination of parts: weights by stacking, a lapse rate, and levels at ends of the scores.
 
 Class densities and log-odds fits complement each other. With few positives the shapes of the
-classes tell more than the labels alone; with many a log-odds fit does not suffer from a wrong
-family; a straight line needs the fewest labels; and densities that are wrong in a detail are right
-again once labels have bent their log-odds.
+classes are informative; with many a log-odds fit avoids errors of a wrong family; a straight line
+needs the fewest labels; and recalibration corrects densities that are wrong in a detail.
 
-Lapses are documents whose label has nothing to do with their score: labels are sometimes wrong, and
-later documents differ from those fitted. With lambda their share, pi the base rate and P_0 the
-combination,
+Lapses are documents whose label is unrelated to their score, such as wrong labels. With lambda
+their share, pi the base rate and P_0 the combination,
 
-    P(+|s) = (1 - lambda) P_0(+|s) + lambda pi:
+    P(+|s) = (1 - lambda) P_0(+|s) + lambda pi,
 
-however far out a score is, the probability stays lambda pi away from 0 and lambda (1 - pi) away
-from 1. Left-out labels show how often this is needed:
+which stays lambda pi away from 0 and lambda (1 - pi) away from 1 at any score. Leave-one-out
+predictions inform lambda:
 
     p(lambda | labels) ~ Beta(lambda; a, b) prod_i [(1 - lambda) P_0(y_i | s_i, others)
                                                     + lambda pi(y_i)],
 
-in which the base rate is one more member of the mixture, with a prior of its own. The name is that
-of the same term in psychometric functions (F. A. Wichmann, N. J. Hill, "The psychometric function:
-I", Perception & Psychophysics 63, 2001, equation 1).
+in which the base rate is one more member of the mixture, with its own prior. The name comes from
+psychometric functions (F. A. Wichmann, N. J. Hill, "The psychometric function: I", Perception &
+Psychophysics 63, 2001, equation 1).
 
 Documents may tie at an end of the scores: fifteen of a hundred similarities may be exactly 100, and
-mean a match far more often than 98 does. A curve that is smooth, or has few pieces, then errs on
-both sides of the step. With A the documents at an end, k of them positive, and R all others, the
-evidence of a level of its own is
+mean a match far more often than 98 does; a smooth curve then errs on both sides of the step. With A
+the documents at an end, k of them positive, and R all others, the evidence of a separate level is
 
     p(y_R | s_R) B(1 + k, 1 + |A| - k),
 
-the first factor being that of monotone log-odds of the rest, and the other one that of labels with
-a uniform P(+). The end has its own level if that is larger than p(y | s) of all documents: before
-the labels both are as probable as one another. The level is then Beta(1 + k, 1 + |A| - k), and the
-curve is fitted to the rest.
+from monotone log-odds of the rest, and labels with a uniform P(+) at the end. The end has its own
+level if that exceeds p(y | s) of all documents, with equal prior probabilities. The level is then
+Beta(1 + k, 1 + |A| - k), and the curve is fitted to the rest.
 """
 
 from collections.abc import Iterator
@@ -49,25 +45,25 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.newton import compare, log_scores, stack
 from bayescal.support.validation import Floats
 
-# The most documents that inform the weights, half of them positive if there are enough.
+# The largest number of documents for the weights, half of them positive if possible.
 MOST_DOCUMENTS = 20_000
-TINY = np.finfo(float).tiny  # in place of no weight at all
-# The densities' log-odds need no standardising and are nearly right: slopes near 1.
+TINY = np.finfo(float).tiny  # replaces a total weight of 0
+# The densities' log-odds are nearly calibrated and not standardised: slopes near 1.
 RECALIBRATION = {"centre": 0.0, "spread": 1.0, "slope_scale": 0.4}
 
 
 @dataclass(frozen=True)
 class DocumentSample:
-    """The documents that weights are learnt from."""
+    """Documents that determine the parts' weights."""
 
-    index: NDArray[np.intp]  # their positions in the data, of int
+    index: NDArray[np.intp]  # their positions in the data
     weight: Floats  # the number of documents that each represents
 
 
 def pick_documents(
     data: BinaryScores, rng: np.random.Generator, most: int = MOST_DOCUMENTS
 ) -> DocumentSample:
-    """Return all documents, or a sample of each class that stands for all of it."""
+    """Return all documents, or a weighted sample of each class."""
     own = np.ones(data.score.size) if data.weight is None else data.weight
     picked, weight = [], []
     positives = int(np.count_nonzero(data.positive))
@@ -88,17 +84,16 @@ class PartWeights:
 
     axes: ClassVar = {"weight": ("part",), "elpd": ("part",), "se": ("part",)}
 
-    weight: Floats  # (parts,), or (topics, parts): they sum to one
-    # (parts,): sums over documents of log p(y_i | s_i, others), natural logarithm
-    elpd: Floats
-    se: Floats  # (parts,): standard errors of their differences to the best part's
+    weight: Floats  # (parts,), or (topics, parts), summing to one
+    elpd: Floats  # (parts,): sums over documents of log p(y_i | s_i, others), natural logarithm
+    se: Floats  # (parts,): standard errors of elpd differences to the best part
 
 
 def weigh(score: Floats, weight: Floats, belief: Floats | float) -> PartWeights:
     """
-    Return the weights of parts by their log scores of documents left out, (parts, documents).
+    Return the weights of parts by their leave-one-out log scores, (parts, documents).
 
-    A part whose belief, its prior weight in documents, is nan has the weight 0.
+    Beliefs are prior weights in documents; a part with a belief of nan gets the weight 0.
     """
     elpd, se = compare(score, weight)
     beliefs = np.broadcast_to(belief, len(score))
@@ -108,15 +103,15 @@ def weigh(score: Floats, weight: Floats, belief: Floats | float) -> PartWeights:
     return PartWeights(weights, elpd, se)
 
 
-# Most mass is near 0, little above some hundredths; chosen on data sets that were not used to judge
-# it (docs/defaults.md).
+# Most mass is near 0, little above some hundredths; chosen on data sets apart from the test data
+# (docs/defaults.md).
 LAPSE_PRIOR = (0.2, 13.0)
-# Cells of equal prior probability; within one the posterior is as good as the prior.
+# Cells of equal prior probability, with a constant likelihood in each.
 CELLS = 256
 LAST_HALVES = 32
-AT_ONCE = 1 << 20  # documents x cells
-ALIKE = 1e-3  # log scores of documents that are counted together
-SMALLEST = 1e-12  # no lapse: below what probabilities are rounded to
+AT_ONCE = 1 << 20  # documents x cells of a block
+ALIKE = 1e-3  # resolution of log scores
+SMALLEST = 1e-12  # lapse rates below it have no effect
 
 
 def lapse_of_mixture(
@@ -132,8 +127,8 @@ def lapse_of_mixture(
     """
     Return draws of the lapse rate given the mixture's leave-one-out predictions.
 
-    Weights of parts, (parts, 1) or (parts, documents), mix their log scores; documents that lapse
-    are positive with the base rate.
+    `part_weight` of shape (parts, 1) or (parts, documents) mixes the parts' log scores; lapsing
+    documents are positive with the base rate.
     """
     mixture = special.logsumexp(score, axis=0, b=part_weight)
     log_base = log_scores(special.logit(base), positive)
@@ -150,7 +145,7 @@ def draw_lapse(
     prior: tuple[float, float] = LAPSE_PRIOR,
     fixed: float | None = None,
 ) -> Floats | None:
-    """Return draws of lambda given labels left out, shape (draws,); None where it is fixed at 0."""
+    """Return draws of lambda given leave-one-out scores, shape (draws,); None if fixed at 0."""
     if fixed is not None:
         return np.full(draws, fixed) if fixed > 0.0 else None
     level, quantile = _quantiles(prior)
@@ -164,10 +159,9 @@ def draw_lapse(
 @cache
 def _quantiles(prior: tuple[float, float]) -> tuple[Floats, Floats]:
     """
-    Return levels and the beta's quantiles there, between which it is as good as uniform.
+    Return levels and the beta's quantiles there, for linear interpolation.
 
-    The first 2 CELLS are where cells begin and their middles; the last cell, which goes up to 1, is
-    halved towards it.
+    The first 2 CELLS levels are starts and middles of cells; the last cell is halved towards 1.
     """
     even = np.arange(2 * CELLS) / (2 * CELLS)
     level = np.r_[even, 1.0 - (1.0 - even[-1]) * 0.5 ** np.arange(1, LAST_HALVES), 1.0]
@@ -177,8 +171,7 @@ def _quantiles(prior: tuple[float, float]) -> tuple[Floats, Floats]:
 def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: Floats) -> Floats:
     """Return the sum over documents of weight log(1 - rate + rate base/score), shape of rate."""
     total = np.zeros(rate.size)
-    # A score that underflows is as far from the base rate as numbers go. Thousands of documents are
-    # as sure as others: alike to 1/1000 they are one.
+    # Bounded where a score underflows. Documents with nearly equal scores are counted together.
     ratio = np.round(np.minimum(log_base - log_score, 600.0) / ALIKE)
     distinct, code = np.unique(ratio, return_inverse=True)
     count = np.asarray(np.bincount(code, weight), dtype=np.float64)
@@ -192,7 +185,7 @@ def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -
     """Return the log-odds of (1 - lambda) P_0(+|s) + lambda pi."""
     small = np.exp(-np.abs(log_odds))
     up = log_odds >= 0.0
-    # Of thousands of draws new arrays cost more than their arithmetic.
+    # In place: for thousands of draws new arrays cost more than arithmetic.
     scaled = np.asarray(lapse * (1.0 + small))
     kept = 1.0 - lapse
     small = small * kept
@@ -206,15 +199,15 @@ def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -
 
 
 GROUP = "levels"  # of a tree
-# Documents (or their weight) that tie, of which fewer cannot show a step.
+# Smallest number (or weight) of tied documents.
 FEWEST = 10.0
-# Of the rest, of each class.
+# Smallest number of other documents of each class.
 FEWEST_OF_CLASS = 3
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Ends of the scores at and beyond which documents have levels of their own."""
+    """Ends of the scores at and beyond which documents have separate levels."""
 
     end: Floats  # (ends,): scores
     lowest: NDArray[np.bool_]  # (ends,): whether all other documents lie above it
@@ -229,7 +222,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class EndLevels:
-    """Draws of P(+) at each end, and of all documents; of many topics these come first."""
+    """Draws of P(+) at each end, and of all documents; many topics are the first axis."""
 
     axes: ClassVar = {
         "end": ("end",),
@@ -245,15 +238,15 @@ class EndLevels:
 
 @dataclass(frozen=True)
 class TiedDocuments:
-    """The documents at ends with levels of their own, and the rest."""
+    """The documents at ends with separate levels, and the rest."""
 
-    score: Floats  # the ends, ascending, (ends,)
-    positive: Floats  # the weight of positives at each, (ends,)
-    total: Floats  # the weight of documents at each, (ends,)
-    rest: BinaryScores  # all other documents, in the units of all
+    score: Floats  # (ends,): the ends, ascending
+    positive: Floats  # (ends,): the weight of positives at each
+    total: Floats  # (ends,): the weight of documents at each
+    rest: BinaryScores  # all other documents, in the units of all documents
 
     def ends(self, lowest: float) -> Ends:
-        """Return the ends, by the lowest of all scores."""
+        """Return the ends, given the lowest of all scores."""
         return Ends(self.score, self.score == lowest)
 
     def draw(self, data: BinaryScores, draws: int, rng: np.random.Generator) -> EndLevels:
@@ -265,7 +258,7 @@ class TiedDocuments:
 
 
 def find_levels(data: BinaryScores) -> TiedDocuments | None:
-    """Return the ends of the scores whose labels ask for levels of their own; None without any."""
+    """Return the ends of the scores where the evidence favours separate levels, or None."""
     none = np.empty(0)
     levels = TiedDocuments(none, none, none, data)
     best = None
@@ -294,7 +287,7 @@ def _ends(data: BinaryScores) -> Iterator[float]:
 
 
 def _apart(levels: TiedDocuments, end: float) -> TiedDocuments:
-    """Return the same with one end more."""
+    """Return the levels with one more end."""
     rest, units = levels.rest, levels.rest.centre_and_spread
     at = rest.score == end
     mine, others = np.flatnonzero(at), np.flatnonzero(~at)

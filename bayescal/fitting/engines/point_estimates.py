@@ -32,23 +32,12 @@ from bayescal.support.validation import Floats
 
 @dataclass(frozen=True)
 class ClassFits:
-    """
-    Maximum-likelihood fits of both classes.
-
-    Attributes
-    ----------
-    family : Family
-        The densities.
-    negative, positive : FamilyFit
-        The fit of each class's scores.
-    prior : float
-        Smoothed share of positives, (n_+ + 1)/(n + 2).
-    """
+    """Maximum-likelihood fits of both classes."""
 
     family: Family
     negative: FamilyFit
     positive: FamilyFit
-    prior: float
+    prior: float  # smoothed share of positives, (n_+ + 1)/(n + 2)
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return logit(prior) + log p(s|+) - log p(s|-) at raw scores."""
@@ -85,7 +74,7 @@ def fit_classes(
 
 
 def without_densities(data: BinaryScores) -> ClassFits:
-    """Return fits whose parameters are nan: of scores that no density was fitted to."""
+    """Return fits with parameters of nan, for scores without densities."""
     family = FAMILIES["laplace"]
     unknown = dict.fromkeys(family.parameters, math.nan)
     negative, positive = (
@@ -97,13 +86,13 @@ def without_densities(data: BinaryScores) -> ClassFits:
 
 # Values and gradients of an objective at points, (points, parameters).
 Objective = Callable[[Floats], tuple[Floats, Floats]]
-# A search, which yields a point and is sent the value and the gradient there.
+# A search: yields points, and receives the value and the gradient at each.
 Search = Generator[Floats, tuple[float, Floats], "Result"]
 Result = tuple[Floats, float, bool]
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.5
 LINE_STEPS = 60
-# A gain of less than this share of the value is lost in its rounding.
+# Smaller relative gains are rounding errors.
 ROUNDING = 1e-14
 SMALL_STEPS = 8  # steps in a row without progress that end the search
 
@@ -114,13 +103,13 @@ def minimise_from(
     """
     Return a local minimum of a function with kinks, its value and whether it converged, per start.
 
-    Searches go on side by side, so that the objective is asked for all their points at once.
+    Searches run in parallel: the objective evaluates all their points at once.
     """
     results: dict[int, Result] = {}
     searches = [_search(start, tolerance, iterations) for start in starts]
     points = {k: next(search) for k, search in enumerate(searches)}
-    # A likelihood without a maximum makes the Hessian overflow: the line search then finds nothing,
-    # and the search ends where it is.
+    # For a likelihood without maximum the Hessian overflows and the line search fails, which ends
+    # the search.
     with np.errstate(over="ignore", invalid="ignore"):
         while points:
             values, gradients = objective(np.stack(list(points.values())))
@@ -191,24 +180,23 @@ def _update(inverse_hessian: Floats, step: Floats, change: Floats, *, first: boo
 STARTS = 32
 # Starts spread over +-3 units of the unconstrained space: 20-fold in scales, 6 spreads in modes.
 START_WIDTH = 3.0
-# Each parameter in turn is scanned so finely for a way out of a local mode.
+# Grid for scanning each parameter in turn for a way out of a local mode.
 SCAN = np.linspace(-START_WIDTH, START_WIDTH, 101)
 SCAN_MINIMA = 4
 # Modes within this log density of the best one count as the same.
 SAME_MODE = 1e-6
-ROUGH = 1e-9  # tolerance of the searches, of which only the best one is finished
-AT_ONCE = 128  # points evaluated at a time
+ROUGH = 1e-9  # tolerance of the searches; only the best one is refined
+AT_ONCE = 128  # points of a block
 
 
 @dataclass(frozen=True)
 class Mode:
     """A posterior mode."""
 
-    # values of the program's free and deterministic variables there
-    values: dict[str, NDArray[Any]]
-    log_density: float  # log posterior density there, up to the evidence; no Jacobian of transforms
-    agreeing_starts: int  # starts, out of `starts`, that ended at this mode on their own
-    starts: int  # searches made
+    values: dict[str, NDArray[Any]]  # values of free and deterministic variables
+    log_density: float  # log posterior density, up to the evidence, without Jacobians of transforms
+    agreeing_starts: int  # number of starts that reached this mode
+    starts: int  # number of searches
     converged: bool  # whether the best search ended before its limit of steps
 
 
@@ -216,11 +204,10 @@ def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STA
     """
     Maximise a model's log posterior density over its parameters, as pm.find_MAP defines it.
 
-    pm.find_MAP from its default start sticks at the likelihood's kinks: here BFGS with a weak
-    Wolfe line search runs from starts scattered around the model's initial point. The modes
-    found are recombined class by class, since one search may find the better mode of one class
-    and another of the other, and the best one is left where a scan along a parameter shows a
-    better place to search from.
+    pm.find_MAP stops at the likelihood's kinks. BFGS with a weak Wolfe line search runs from starts
+    scattered around the model's initial point. The modes are recombined class by class, since
+    searches may find better modes of different classes, and scans along each parameter may start
+    further searches.
     """
     points = _starts(space, rng, starts)
     points = points[np.isfinite(space.objective(points)[0])]
@@ -228,8 +215,8 @@ def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STA
         raise ValueError(
             "the model's log density is not finite at any start; check its priors and initvals."
         )
-    found = minimise_from(space.objective, points, tolerance=ROUGH)
-    optima = sorted(found, key=lambda result: result[1])
+    searched = minimise_from(space.objective, points, tolerance=ROUGH)
+    optima = sorted(searched, key=lambda result: result[1])
     best, _, _ = _scan(space, _recombine(space, optima))
     ((point, value, converged),) = minimise_from(space.objective, best[None])
     agreeing = sum(result[1] <= value + SAME_MODE for result in optima)
@@ -247,13 +234,13 @@ def _starts(space: ParameterSpace, rng: np.random.Generator, starts: int) -> Flo
 
 
 def _scan(space: ParameterSpace, best: Result) -> Result:
-    """Search from wherever a parameter alone, moved away from the best point, has a minimum."""
+    """Search from minima along each parameter's axis through the best point."""
     while True:
         points = np.tile(best[0], (space.size, SCAN.size, 1))
         for j in range(space.size):
             points[j, :, j] = space.initial[j] + SCAN
         values = space.objective(points.reshape(-1, space.size))[0].reshape(space.size, SCAN.size)
-        # Where the scan falls back to the best point itself there is nothing to find.
+        # Starts include the best point itself.
         starts = [points[j, k] for j in range(space.size) for k in _lowest_minima(values[j])]
         found = min(minimise_from(space.objective, np.stack(starts)), key=lambda each: each[1])
         if not found[1] < best[1] - SAME_MODE:
@@ -286,7 +273,7 @@ class ParameterSpace:
     """
     The unconstrained space of a model as one vector, with its negative log density, compiled.
 
-    The density is that of the posterior, or for `flat` of the posterior with flat priors.
+    The density is the posterior; with `flat` the posterior under flat priors.
     """
 
     def __init__(self, model: Any, *, flat: bool = False) -> None:
@@ -317,9 +304,7 @@ class ParameterSpace:
         self._values = compiled(model.value_vars, model.replace_rvs_by_values(self._variables))
 
     def objective(self, points: Floats) -> tuple[Floats, Floats]:
-        """
-        Return minus the log density and its gradient, (points, parameters); else infinity.
-        """
+        """Return minus the log density, infinity if undefined, and its gradient."""
         values, gradients = np.empty(len(points)), np.empty(points.shape)
         for part in np.array_split(np.arange(len(points)), 1 + len(points) // AT_ONCE):
             with np.errstate(all="ignore"):  # far out densities underflow

@@ -35,15 +35,15 @@ from bayescal.support.validation import Floats, warn_user
 if TYPE_CHECKING:
     from bayescal.fitting.engines.point_estimates import Mode
 
-# PyMC takes seconds to import: only where it is used.
+# PyMC takes seconds to import: import it in functions.
 
 POSTERIOR, MODE, CHAINS = "posterior", "mode", "sample_stats"
-PRIOR = "prior"  # P(+): of log_density a variable of the program, of log_odds the package's
-# Names that results use for something else.
+PRIOR = "prior"  # P(+): a variable of a program with log_density, else added by the package
+# Names with another meaning in results.
 RESERVED = ("chain", "draw", "document", "weight")
-# Seconds until a program has its first draw, from when on NUTS shows how it gets on.
+# Largest number of seconds until the first draw.
 COMPILE_LIMIT = 600
-CHECKED = 100  # documents that a program is tried out on before it is fitted
+CHECKED = 100  # documents for trying out a program before the fit
 
 
 def record_of(program: str | Path) -> ProgramRecord:
@@ -56,7 +56,7 @@ def record_of(program: str | Path) -> ProgramRecord:
 
 @dataclass(frozen=True)
 class ProgramPosterior:
-    """Results of a run: the group posterior or mode, that of the chains, and the functions."""
+    """Results of a run: groups (posterior or mode, and chains), and the program's functions."""
 
     groups: Mapping[str, xr.Dataset]
     functions: ProgramFunctions
@@ -68,7 +68,7 @@ class ProgramInference:
 
     record: ProgramRecord
     hyperparameters: Mapping[str, Any]  # keyword arguments of the program
-    draws: int  # draws of each chain, and chains
+    draws: int  # draws of each chain
     chains: int
     sampler_options: Mapping[str, Any] | None = None  # further arguments of pm.sample
     progressbar: bool = False  # whether PyMC shows its progress
@@ -103,7 +103,7 @@ class ProgramInference:
         return ProgramPosterior(groups, functions)
 
     def maximum_likelihood(self, data: BinaryScores, rng: np.random.Generator) -> Mode:
-        """Return the mode of the program's posterior if its priors were flat."""
+        """Return the mode of the program's posterior under flat priors."""
         from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode
 
         program = self.record.program()
@@ -120,7 +120,7 @@ class ProgramInference:
         return draw_prior(model, posterior, draws, rng)
 
     def _model(self, program: ModelProgram, data: BinaryScores) -> tuple[Any, ProgramRecord]:
-        """Return the model, and the record of how it was called."""
+        """Return the model, and the record with its arguments."""
         units = data.centre_and_spread if program.standardised else (0.0, 1.0)
         arguments = resolve_hyperparameters(program, data, self.hyperparameters)
         record = replace(self.record, arguments=arguments, units=units)
@@ -131,7 +131,7 @@ class ProgramInference:
 
 @contextmanager
 def _deadline(program: ModelProgram) -> Iterator[Callable[[], None]]:
-    """Raise ValueError unless the program is left, or starts to draw, within COMPILE_LIMIT."""
+    """Raise ValueError unless the program ends, or starts to draw, within COMPILE_LIMIT."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
         yield lambda: None
         return
@@ -155,7 +155,7 @@ def _deadline(program: ModelProgram) -> Iterator[Callable[[], None]]:
 
 
 def check_model(program: ModelProgram, model: Any, arguments: Mapping[str, Any]) -> None:
-    """Refuse a model that curves cannot be read from, before it is sampled."""
+    """Raise ValueError for a model without a readable curve, before sampling."""
     observed = {variable.name for variable in model.observed_RVs}
     wanted = {"label"} if program.log_odds is not None else {"label", "score"}
     answer = program.answer
@@ -196,7 +196,7 @@ def check_model(program: ModelProgram, model: Any, arguments: Mapping[str, Any])
 def try_out(
     program: ModelProgram, record: ProgramRecord, model: Any, data: BinaryScores
 ) -> ProgramFunctions:
-    """Return the program's functions, once they have answered where the model starts."""
+    """Return the program's functions, after a check at the model's initial point."""
     import pytensor.tensor as pt
 
     names = program.answer_parameters()
@@ -219,14 +219,14 @@ def try_out(
         own = [] if first.covariates is None else list(first.covariates.columns.values())
         x = (first.score - record.units[0]) / record.units[1]
         with np.errstate(all="ignore"):
-            found = function(x, *own, *at)
-    _check_answers(program, found, x.size)
+            values = function(x, *own, *at)
+    _check_answers(program, values, x.size)
     return ProgramFunctions(record, given | arguments)
 
 
-def _check_answers(program: ModelProgram, found: list[NDArray[Any]], size: int) -> None:
+def _check_answers(program: ModelProgram, answers: list[NDArray[Any]], size: int) -> None:
     name = program.answer.__name__
-    for values in found:
+    for values in answers:
         if np.shape(values) != (size,):
             raise ValueError(
                 f"{program.label}: {name} must return an array of the shape of the scores,"
@@ -283,7 +283,7 @@ def _dims(model: Any, name: str, value: NDArray[Any]) -> tuple[str, ...]:
 def _with_base_rate(
     groups: Mapping[str, xr.Dataset], data: BinaryScores, rng: np.random.Generator
 ) -> dict[str, xr.Dataset]:
-    """Return the groups with P(+), of which a model of labels given scores says nothing."""
+    """Return the groups with P(+), which a model of labels given scores does not include."""
     positives, negatives = data.rate_counts
     if MODE in groups:
         mean = (1.0 + positives) / (2.0 + positives + negatives)
@@ -294,7 +294,7 @@ def _with_base_rate(
     return {**groups, POSTERIOR: posterior.assign({PRIOR: (DRAWS, drawn, {INDEPENDENT: 1})})}
 
 
-# One core: a process a chain costs more than small data take, and forking under threads
+# One core: processes for chains cost more than sampling small data, and forking under threads
 # (notebooks, joblib) is unsafe. Users with large data pass cores=.
 DRAWS = ("chain", "draw")
 OPTIONS: dict[str, Any] = {"tune": 1000, "cores": 1, "target_accept": 0.9}
@@ -325,7 +325,7 @@ def draw_posterior(
             chains=chains,
             random_seed=int(rng.integers(2**31)),
             progressbar=progressbar,
-            compute_convergence_checks=False,  # ours warn with what to do: results/diagnostics.py
+            compute_convergence_checks=False,  # results/diagnostics.py warns with advice
             **arguments,
         )
     return sample_groups(result, (POSTERIOR, CHAINS))
@@ -340,7 +340,7 @@ def draw_prior(
     names = [str(name) for name in posterior.data_vars if name in model.named_vars]
     values = pm.draw([model[name] for name in names], draws, random_seed=int(rng.integers(2**31)))
     variables = {
-        # pm.draw gives one draw no axis.
+        # pm.draw returns a single draw without an axis.
         name: (posterior[name].dims, np.reshape(value, (1, draws, *posterior[name].shape[2:])))
         for name, value in zip(names, values, strict=True)
     }
@@ -444,7 +444,7 @@ def _raise_likelihood(model: Any, weight: Floats) -> None:
         pm.Potential("weights of documents", sum(((weight - 1.0) * term).sum() for term in terms))
 
 
-# What draws of a program say of the documents fitted, and scores that they could have made.
+# Log likelihoods of fitted documents, and simulated scores, by draws of a program.
 
 
 def log_likelihood(record: ProgramRecord, data: BinaryScores, draws: Draws) -> Floats:
@@ -475,7 +475,7 @@ def simulate_scores(
     program, (centre, spread) = record.program(), record.units
     model = build_model(program, data, _given(program, record))
     one = {rv.name: rv.type(rv.name) for rv in model.free_RVs}
-    # The score's density may depend on the label's variable: it is the class, and not drawn anew.
+    # The score's density may depend on the label's variable, which is fixed at the class.
     label = model["label"]
     known = {label: label.type.filter_variable(model.rvs_to_values[label])}
     known |= {model[name]: one[name] for name in one}

@@ -16,12 +16,12 @@ from bayescal.distributions import programs
 from bayescal.distributions.programs import COVARIATES, ModelProgram, blamed_on_program
 from bayescal.support.validation import Floats
 
-# PyMC takes seconds to import: only where it is used.
+# PyMC takes seconds to import: import it in functions.
 
 Draws = Mapping[str, NDArray[Any]]  # by variable, draws along the first axis
 Columns = Mapping[str, NDArray[Any]]  # further columns of documents, by name
 SHIPPED, FILE, DENSITY = "shipped", "file", "density"
-# Draws x scores that are evaluated at a time, so that temporary arrays stay small.
+# Draws x scores of a block, to limit temporary arrays.
 AT_ONCE = 1 << 19
 RECORD = "program"  # the attribute of a part's constants that holds the record
 
@@ -34,12 +34,11 @@ class ProgramRecord:
     name: str
     path: str = ""  # of the user's file
     source: str = ""  # its text, or the JSON of a density record
-    # What `model` is called with beside documents
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # hyperparameters of `model`
     units: tuple[float, float] = (0.0, 1.0)  # centre and spread of standardised scores
 
     def program(self) -> ModelProgram:
-        """Return the program; raise ValueError if the user's file is not as it was."""
+        """Return the program; raise ValueError if the user's file has changed."""
         return _program(self.kind, self.name, self.path, self.source)
 
     def to_json(self) -> str:
@@ -48,7 +47,7 @@ class ProgramRecord:
 
     @classmethod
     def from_json(cls, text: str) -> ProgramRecord:
-        """Return the record of JSON that `to_json` made."""
+        """Return the record from JSON by `to_json`."""
         plain = json.loads(text)
         return cls(**plain | {"units": tuple(plain["units"])})
 
@@ -88,10 +87,10 @@ def _restore(path: str) -> str:
 
 @dataclass(frozen=True)
 class ProgramFunctions:
-    """A program's log_density or log_odds over draws; compiled when first asked for."""
+    """A program's log_density or log_odds over draws, compiled on first use."""
 
     record: ProgramRecord
-    constants: Draws  # what the functions take that is no variable with draws
+    constants: Draws  # arguments that are no variables with draws
 
     def log_odds(self, score: Floats, draws: Draws, columns: Columns | None) -> Floats:
         """Return the log-odds of a program of labels given scores; (draws, scores)."""
@@ -118,13 +117,13 @@ class ProgramFunctions:
         for start in range(0, x.size, width):
             part = slice(start, start + width)
             some = [] if columns is None else [each[part] for each in columns.values()]
-            with np.errstate(all="ignore"):  # far out a density underflows; its logarithm says so
+            with np.errstate(all="ignore"):  # densities may underflow far out
                 out[:, part] = function(x[part], *some, *own.values())
         return out
 
     @property
     def parameters(self) -> list[str]:
-        """Return the arguments of the function that are no documents."""
+        """Return the arguments of the function other than documents."""
         return self.record.program().answer_parameters()
 
     def _compiled(self, klass: int | None, own: Draws, columns: Columns | None) -> Any:
@@ -218,8 +217,8 @@ def compiled(inputs: list[Any], outputs: Any, *, checked: bool = True) -> Callab
     """
     Return a function that numpy evaluates, operation by operation.
 
-    Of thousands of draws arrays are long: a C compiler would take seconds and gain little. Without
-    PyMC's checks of parameters, one bad point of many is nan there, and no error for all of them.
+    For long arrays of draws a C compiler would take seconds and gain little. Without PyMC's checks
+    of parameters, one bad point of many becomes nan in place of an error for all.
     """
     import pytensor
     from pytensor.compile.mode import Mode
@@ -238,7 +237,7 @@ def compiled(inputs: list[Any], outputs: Any, *, checked: bool = True) -> Callab
     return function
 
 
-BEFORE_INPLACE = 49.9  # position of the last of PyTensor's rewrites that change what is computed
+BEFORE_INPLACE = 49.9  # position after PyTensor's last rewrites of operations
 
 
 @cache

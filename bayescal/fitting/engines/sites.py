@@ -3,7 +3,7 @@
 Site j has a shift a_j ~ Normal(mu_a, t^2) and a slope b_j with b_j - 1 ~ Normal(mu_b, u^2). The
 means have wide normal priors and the standard deviations half-normal ones; the latter are
 integrated on a grid. Each site's likelihood is approximated by a normal one around its mode given
-the population, so that a site with one class, or one document, counts for what it shows.
+the population, so that sites with one class, or one document, are handled too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayescal.support.validation import Floats
 MEAN_SD = np.array([1.5, 0.7])  # of the prior of mu_a, mu_b
 BETWEEN_SD = np.array([0.5, 0.25])  # of the half-normal priors of t, u
 GRID = np.geomspace(0.02, 3.2, 14)  # of t and u, in units of BETWEEN_SD
-ROUNDS = 3  # of approximating the sites' likelihoods around the population
+ROUNDS = 3  # updates of the sites' likelihoods around the population
 PROPER = 1e-9
 
 
@@ -77,7 +77,7 @@ def draw_sites(
 def _likelihoods(
     sites: Sequence[LogOddsCells], frame: LogOddsFrame, mean: Floats, covariance: Floats
 ) -> tuple[Floats, Floats]:
-    """Return information (sites, 2, 2) and pull (sites, 2) of likelihoods exp(h't - t'It/2)."""
+    """Return information I (sites, 2, 2) and pull h (sites, 2) of likelihoods exp(h't - t'It/2)."""
     prior = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
     information, pull = [], []
     for cells in sites:

@@ -1,4 +1,4 @@
-"""A model of several parts: fitted one after the other, and weighed by labels left out."""
+"""A model of several parts: fitted in turn, and weighed by leave-one-out predictions."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -44,16 +44,14 @@ from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import class_prior, log_sum_exp
 from bayescal.support.validation import Floats
 
-# The parts of a model: a file for each, with its fit, its storage and its description.
-
-# By name, in the order in which they are fitted and shown: a part may follow those before it.
+# The parts by name, in the order of fitting and display: a part may follow earlier ones.
 PARTS: dict[str, Part] = {
     part.name: part for part in (DENSITIES, MONOTONE, LOGISTIC, RECALIBRATED, IDENTITY, LEARNED)
 }
 
 
 def part_of(kind: str) -> Part:
-    """Return the part of a kind that results name."""
+    """Return the part of a kind named in results."""
     part = PARTS.get(kind) or POOLED.get(kind) or (READER if kind == PROGRAM else None)
     if part is None:
         raise ValueError(
@@ -67,32 +65,29 @@ def part_of(kind: str) -> Part:
 # vague prior's.
 
 GROUP = "populations"
-# Documents of the rarer class from which on labels decide: log-loss is the same (docs/prior.md).
+# With more documents of the rarer class, learned priors do not change log-loss (docs/prior.md).
 ENOUGH = 50.0
-# Prior odds that scores resemble no population. With smaller odds more is lost on
-# simulated scores, which are no classifier's (docs/defaults.md).
+# Prior odds that scores resemble no population. Smaller odds lose more on simulated scores
+# (docs/defaults.md).
 LIKE_NONE = 9.0
-# A part that is less probable would change nothing, and cost its time.
+# Less probable populations are skipped.
 NEGLIGIBLE = 0.02
-VAGUE = "vague"  # none of the populations: the prior that knows the units of the scores alone
+VAGUE = "vague"  # no population: the prior that depends on the units of the scores only
 
 
 @dataclass(frozen=True)
 class PopulationComparison:
     """The evidence of the labels for each population."""
 
-    # With the likeliest population alone and its probability; without populations if that is
-    # negligible
-    options: Options
-    # The priors compared, "vague" last; empty without populations
-    names: tuple[str, ...] = ()
+    options: Options  # with the likeliest population only, or none if it is negligible
+    names: tuple[str, ...] = ()  # the priors compared, "vague" last
     # (populations + 1,): natural log of p(labels | scores, population), by Laplace's approximation
     log_evidence: Floats = field(default_factory=lambda: np.empty(0))
-    probability: float = 0.0  # that scores resemble one of the populations, given the labels
+    probability: float = 0.0  # posterior probability that scores resemble one of the populations
 
     @property
     def groups(self) -> dict[str, xr.Dataset]:
-        """Return the group of a tree that keeps the comparison; none without one."""
+        """Return the group of the comparison; none without one."""
         if not self.names:
             return {}
         dataset = xr.Dataset(
@@ -138,14 +133,14 @@ def without_populations(options: Options) -> Options:
     return replace(options, populations=(), like_populations=0.0)
 
 
-# All parts that results hold: their diagnostics, and the curves that they make.
+# Diagnostics and curves of all parts in results.
 
 
 def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float | None:
     """
-    Return the worst known value of a number that says how well draws were made; None without any.
+    Return the worst known value of a diagnostic of the parts; None without any.
 
-    Of Pareto shapes those count that belong to importance weighted draws, where there are such.
+    Pareto k counts for importance weighted draws only, if there are such parts.
     """
     parts = all_paths(groups)
     if name == "pareto_k":
@@ -158,7 +153,7 @@ def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float |
 
 
 def findings(groups: Groups) -> list[Finding]:
-    """Return all that is wrong with the draws of all parts; groups that are absent say nothing."""
+    """Return the findings about the draws of all parts; absent groups are skipped."""
     out: list[Finding] = []
     for paths in all_paths(groups):
         kind = part_of(paths.kind)
@@ -175,7 +170,7 @@ LONG_NAME = "share of documents whose label has nothing to do with their score"
 
 
 def lapse_groups(drawn: Floats | None, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
-    """Return the group of draws of lambda, (chain, draw), of that shape; no group of no lapses."""
+    """Return the group of draws of lambda, of `shape` (chains, draws); none without lapses."""
     if drawn is None:
         return {}
     variable = (DRAWS, drawn.reshape(shape), {"long_name": LONG_NAME})
@@ -184,7 +179,7 @@ def lapse_groups(drawn: Floats | None, shape: tuple[int, int]) -> dict[str, xr.D
 
 
 def read_lapse(groups: Groups) -> Floats | None:
-    """Return the draws of lambda, (draws,); None where there are no lapses."""
+    """Return the draws of lambda, (draws,); None without lapses."""
     if LAPSE not in groups:
         return None
     drawn: Floats = groups[LAPSE][LAPSE].values.ravel()
@@ -197,14 +192,14 @@ ORDER = "order"  # of the combination's draws, see `combine`
 
 
 def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
-    """Return the parts of some names, in the order of PARTS; of "combined" all that join it."""
+    """Return the named parts in the order of PARTS; "combined" means all that join it."""
     if COMBINED in names:
         return [part for part in all_parts(options) if part.joins(data, options)]
     return [part for part in all_parts(options) if part.name in names]
 
 
 def all_parts(options: Options) -> list[Part]:
-    """Return the parts of the package, and then the programs of some options."""
+    """Return the parts of the package, then the programs of the options."""
     return [*PARTS.values(), *options.programs]
 
 
@@ -212,19 +207,15 @@ def compared_with_populations(
     names: Sequence[str], laplace_fits: LaplaceFits, options: Options
 ) -> PopulationComparison:
     """Return the evidence of the labels for learned priors, unless the user names the parts."""
-    return (
-        compare_populations(laplace_fits, options)
-        if COMBINED in names
-        else PopulationComparison(options)
-    )
+    if COMBINED not in names:
+        return PopulationComparison(options)
+    return compare_populations(laplace_fits, options)
 
 
 def fit_parts(
     names: Sequence[str], data: BinaryScores, options: Options, rng: np.random.Generator
 ) -> dict[str, xr.Dataset]:
-    """
-    Fit the parts of a model, and weigh them by leave-one-out predictive performance (stacking).
-    """
+    """Fit the parts of a model, and weigh them by leave-one-out predictions (stacking)."""
     given_scores = LaplaceFits(data.given_scores)
     given_classes = LaplaceFits(data) if data.by_score else given_scores
     compared = compared_with_populations(names, given_scores, options)
@@ -271,7 +262,7 @@ def fit_parts(
 
 
 def with_those_followed(parts: Iterable[Part], options: Options) -> list[Part]:
-    """Return parts with those that they follow, in the order of PARTS."""
+    """Return parts and their predecessors, in the order of PARTS."""
     wanted: set[str] = set()
     for part in parts:
         wanted |= {part.name, *part.follows}
@@ -279,7 +270,7 @@ def with_those_followed(parts: Iterable[Part], options: Options) -> list[Part]:
 
 
 def raw_groups(groups: Groups) -> dict[str, xr.Dataset]:
-    """Return the groups of draws in raw score units that results leave to be derived."""
+    """Return the groups of draws in raw score units that results do not store."""
     parts = all_paths(groups)
     wanted = [paths for paths in parts if paths.raw and paths.raw not in groups]
     if not wanted:
@@ -304,7 +295,7 @@ def read_curves(
 
 
 def read_stack(groups: Groups, reading: Reading) -> Posterior:
-    """Return the curve of a model, of its one part or of the mixture of all."""
+    """Return the curve of a model: of its only part, or of the mixture of all."""
     lapse = read_lapse(groups)
     curves = tuple(read_curves(groups, all_paths(groups), reading).values())
     curves = read_levels(groups, curves, lapse)
@@ -318,11 +309,11 @@ def read_stack(groups: Groups, reading: Reading) -> Posterior:
 
 def order_of(weight: Floats) -> int:
     """
-    Return the seed of the order of a topic's draws of parts, which its weights decide.
+    Return the seed of the order of a topic's draws of parts, a function of its weights.
 
-    With one order the k-th draws of all topics would belong to the same part. A topic has the same
-    draws independently of the other topics, and as a problem of its own.
+    With one order for all topics, their k-th draws would belong to the same part. A topic's draws
+    do not depend on the other topics.
     """
-    # Weights of one fit differ in their ninth digit from processor to processor: steps are far
-    # wider, and no simple fraction lies on the border of two.
+    # Weights differ between processors in their ninth digit: round to far wider steps, whose
+    # borders are no simple fractions.
     return crc32(np.rint(1234.5678 * weight).astype("<i8").tobytes())

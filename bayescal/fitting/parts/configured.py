@@ -21,7 +21,7 @@ from bayescal.support.validation import check_choice, check_flag, check_positive
 AUTO, AVERAGE = "auto", "average"
 PROGRAM = "program"
 AVERAGINGS = (AUTO, "stacking", "evidence")
-# From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
+# No warp, and warps down to the scores' own spread, in steps that the evidence distinguishes.
 ASINH_SCALES = (IDENTITY, 10.0, 3.0, 1.0)
 
 
@@ -50,7 +50,7 @@ class Configured:
         return self
 
     def check_flags(self) -> None:
-        """Raise ValueError unless every option that is True or False by default is one of them."""
+        """Raise ValueError unless all boolean options are True or False."""
         flags = [each.name for each in fields(self) if isinstance(each.default, bool)]
         check_flag(**{name: getattr(self, name) for name in flags})
 
@@ -71,14 +71,14 @@ class ConfiguredPart(Configured):
     name: ClassVar[str]  # a key of `bayescal.fitting.parts.combination.PARTS`
 
     def check(self, inference: str) -> None:
-        """Raise ValueError if an option is not legal, or not with an inference."""
+        """Raise ValueError if an option is invalid, or invalid with an inference."""
         with _named(self):
             self.check_flags()
             self.asinh_scales()
             self.given_hyperparameters()
 
     def asinh_scales(self) -> tuple[float, ...] | None:
-        """Return the warps to choose from or to average over; None leaves them to the part."""
+        """Return the warps to choose from or to average over; None for the part's default."""
         return _asinh_scales(self.get_params().get("warp", AUTO))
 
     def given_hyperparameters(self) -> dict[str, Any]:
@@ -95,29 +95,28 @@ class Densities(ConfiguredPart):
     ----------
     family : str
         The shape of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture
-        of all but the hybrid, with weights for each class; or "auto", which is a mixture of
-        Gaussian and asymmetric Laplace densities for inference "exact", else "asymmetric_laplace".
-        For another shape use `Density` in place of `Densities`.
+        of all but the hybrid, with weights for each class; or "auto", a mixture of Gaussian and
+        asymmetric Laplace densities for inference "exact", else "asymmetric_laplace". For another
+        shape use `Density`.
     warp : "auto", "none", "average" or float
-        Whether to transform the scores s to x = m + c asinh((s - m)/c), which shortens heavy tails
-        (m is their centre). "none" does not, "average" averages over c = inf, 10, 3 and 1 times
-        their spread, and a number is c in units of the spread. "auto" averages where densities of
-        several families are fitted, or several parts are combined. For inference "exact".
+        Transform of the scores s to x = m + c asinh((s - m)/c), which shortens heavy tails (m is
+        their centre): none, an average over c = inf, 10, 3 and 1 times their spread, or c in units
+        of the spread. "auto" averages with several families or parts. For inference "exact".
     averaging : {"auto", "stacking", "evidence"}
-        How families and warps are weighed: "stacking" by the leave-one-out predictive density of
-        their mixture, "evidence" by their posterior probabilities. "auto" is stacking, which
-        predicted real scores better, but evidence where densities are one part of several.
+        Weights of families and warps: "stacking" by the leave-one-out predictive density of their
+        mixture, "evidence" by their posterior probabilities. "auto" is stacking for densities
+        alone, which predicted real scores better, else evidence.
     monotone : bool
         Whether to keep only posterior draws whose log-odds never fall as scores rise; for
         inference "exact".
     candidates : {"exact", "bennett"}
-        Modes that maximum likelihood tries: all that can be best, or the grid of Bennett's paper.
+        Modes that maximum likelihood tries; see `bayescal.families.Family.fit`.
     scale_floor : "auto", float or None
         The floor under the widths of maximum likelihood, in score units; None means no floor, and
         "auto" 1.5 / sqrt(n) times the spread of the scores.
     prior_knowledge : dict, optional
-        Hyperparameters of the densities' priors that are not the default: theta_scale,
-        share_alpha, share_beta, width_shape, width_scale, prior_alpha, prior_beta; see models/.
+        Non-default hyperparameters: theta_scale, share_alpha, share_beta, width_shape, width_scale,
+        prior_alpha, prior_beta; see models/.
     """
 
     name: ClassVar[str] = "densities"
@@ -131,7 +130,7 @@ class Densities(ConfiguredPart):
     prior_knowledge: Mapping[str, float] | None = None
 
     def check(self, inference: str) -> None:
-        """Raise ValueError if an option is not legal, or not with an inference."""
+        """Raise ValueError if an option is invalid, or invalid with an inference."""
         super().check(inference)
         with _named(self):
             check_choice("family", self.family, family_names())
@@ -160,14 +159,13 @@ class Monotone(ConfiguredPart):
     Parameters
     ----------
     n_segments : int, optional
-        Number of straight pieces; by default there are 9 to 17, the more the larger the rarer
-        class is. Bennett proposed three as future work.
+        Number of straight pieces; by default 9 to 17, growing with the rarer class. Bennett
+        proposed three as future work.
     warp : "auto", "none", "average" or float
-        See `Densities`. The likeliest warp is chosen: "auto" chooses from none, one spread and,
-        where a quarter of the scores lie within a thousandth of a spread, the width of these.
+        See `Densities`. The likeliest warp is chosen: "auto" chooses from none, one spread and, if
+        a quarter of the scores lie within a thousandth of a spread, their width.
     prior_knowledge : dict, optional
-        Hyperparameters of the priors that are not the default, see
-        `bayescal.fitting.engines.monotone.density.Prior`.
+        Non-default hyperparameters, see `bayescal.fitting.engines.monotone.density.Prior`.
     """
 
     name: ClassVar[str] = "monotone"
@@ -192,8 +190,7 @@ class Logistic(ConfiguredPart):
     warp : "auto", "none", "average" or float
         See `Densities`; the likeliest warp is chosen, and "auto" is "none".
     prior_knowledge : dict, optional
-        Hyperparameters of the priors that are not the default, see
-        `bayescal.fitting.engines.monotone.density.Prior`.
+        See `Monotone`.
     """
 
     name: ClassVar[str] = "logistic"
@@ -228,9 +225,8 @@ class Program(ConfiguredPart):
     """
     A PyMC model program: one of models/, or your own.
 
-    Alone it is fitted by NUTS, or its posterior mode by inference "map"; beside other parts, by
-    NUTS, and it is weighed like them by its predictions of labels left out. A program is code:
-    naming a file runs it.
+    NUTS fits it, alone or beside other parts, with stacking weights; inference "map" finds the
+    posterior mode of a program alone. A program is code: naming a file runs it.
 
     Parameters
     ----------
@@ -265,8 +261,8 @@ class Density(ConfiguredPart):
     Class densities of any PyMC distribution, without writing a program.
 
     Scores of each class are (s - m)/S ~ distribution(parameters), with the robust centre m and
-    spread S of all scores, or the `units` of the calibrator: with {"centre": 0, "spread": 1},
-    scores as they are. P(+) ~ Beta(1, 1). It is fitted and weighed as a `Program`.
+    spread S of all scores, or the `units` of the calibrator, such as {"centre": 0, "spread": 1}.
+    P(+) ~ Beta(1, 1). It is fitted and weighed as a `Program`.
 
     Parameters
     ----------
@@ -274,10 +270,10 @@ class Density(ConfiguredPart):
         A univariate distribution of PyMC or of `bayescal.distributions`, or its name. For others,
         such as mixtures of several kinds, write a program.
     priors : dict, optional
-        The prior of each parameter that is free, the same in both classes, as a `Density` of fixed
-        parameters. Without one "mu" is Normal(0, 2) and "sigma" InverseGamma(2, 0.5).
+        The prior of each free parameter in both classes, as a `Density` of fixed parameters. By
+        default "mu" is Normal(0, 2) and "sigma" InverseGamma(2, 0.5).
     **parameters : float or pair of floats
-        Parameters that are fixed, in both classes or in the negative and in the positive one.
+        Fixed parameters, in both classes or in the negative and in the positive one.
 
     Examples
     --------
@@ -299,14 +295,14 @@ class Density(ConfiguredPart):
         return {"distribution": self.distribution, "priors": self.priors, **self.parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Change them, and return the object."""
+        """Change the parameters, and return the object."""
         given = self.get_params() | params
         self.distribution, self.priors = given.pop("distribution"), given.pop("priors")
         self.parameters = given
         return self
 
     def changed(self) -> dict[str, Any]:
-        """Return all as plain data, the distribution by its name."""
+        """Return the parameters as plain data, the distribution by its name."""
         priors = None if self.priors is None else dict(self.priors)
         given = {"distribution": _name_of(self.distribution), **self.parameters}
         return given if priors is None else given | {"priors": priors}
@@ -323,10 +319,10 @@ class Density(ConfiguredPart):
         return hash(_name_of(self.distribution))
 
     def check_flags(self) -> None:
-        """Do nothing: no option is True or False."""
+        """Do nothing: there are no boolean options."""
 
     def record(self) -> ProgramRecord:
-        """Return the identity of the program that it stands for."""
+        """Return the identity of its program."""
         from bayescal.distributions.density import check_density
 
         plain = self._plain()
@@ -383,7 +379,7 @@ OwnPart = Program | Density
 CONFIGURED_PARTS: dict[str, type[ConfiguredPart]] = {
     each.name: each for each in (Densities, Monotone, Logistic, Recalibrated, Identity, Learned)
 }
-# By the name of the class, as files have them.
+# By the name of the class, for files.
 CONFIGURED: dict[str, type[Configured]] = {
     each.__name__: each for each in (*CONFIGURED_PARTS.values(), Program, Density, NUTS)
 }
@@ -391,8 +387,8 @@ CONFIGURED: dict[str, type[Configured]] = {
 
 # Parameters of estimators as data for JSON. Objects become dicts of one item, by their class.
 
-UNKNOWN = "bayescal.unknown"  # stands for an object that JSON cannot hold
-# How objects become simpler ones, until only JSON's own types are left.
+UNKNOWN = "bayescal.unknown"  # key of an object that JSON cannot hold
+# Conversions of objects to simpler ones, applied until only JSON's own types remain.
 SIMPLER: dict[type[Any], Callable[[Any], Any]] = {
     Configured: lambda each: {type(each).__name__: each.changed()},
     tuple: list,
@@ -406,7 +402,7 @@ SIMPLER: dict[type[Any], Callable[[Any], Any]] = {
 
 
 def encode(value: Any) -> Any:
-    """Return a parameter as data for JSON; an object that JSON cannot hold is only named."""
+    """Return a parameter as data for JSON; other objects become their repr under `UNKNOWN`."""
     if isinstance(value, Mapping):
         return {str(key): encode(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -418,7 +414,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return the parameter that `encode` made data of."""
+    """Return the parameter encoded by `encode`."""
     if isinstance(value, list):
         return [decode(each) for each in value]
     if not isinstance(value, dict):
@@ -458,7 +454,7 @@ def first_unknown(value: Any) -> str | None:
     if isinstance(value, dict) and UNKNOWN in value:
         return str(value[UNKNOWN])
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for each in inner if (found := first_unknown(each))), None)
+    return next((text for each in inner if (text := first_unknown(each))), None)
 
 
 @contextmanager
@@ -482,7 +478,7 @@ def _as_dict(prior_knowledge: Any) -> dict[str, Any]:
 
 
 def _asinh_scales(warp: Any) -> tuple[float, ...] | None:
-    """Return the warps that an option means; None for "auto"."""
+    """Return the warps of an option; None for "auto"."""
     if isinstance(warp, str):
         check_choice("warp", warp, (AUTO, "none", AVERAGE))
         return {AUTO: None, "none": (IDENTITY,), AVERAGE: ASINH_SCALES}[warp]

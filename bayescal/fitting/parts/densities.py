@@ -1,4 +1,4 @@
-"""Class densities: Bayes' rule makes log-odds of p(s | class) and of the class prior."""
+"""Class densities: log-odds by Bayes' rule from p(s | class) and the class prior."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class DensitiesPart(Part):
     """Densities of both classes, of one family or of several, on raw or on warped scores."""
 
     name = "densities"
-    # With few documents of classes that overlap, two densities apart promise more than they hold.
+    # Densities are over-confident with few documents of overlapping classes.
     pseudo_documents = 0.5
-    importance_weighted = False  # accepted or rejected
+    importance_weighted = False  # rejection sampling
     models_scores = True
     hyperparameters = frozenset(field.name for field in fields(Hyperparameters)) - UNITS
     kind_of_draws = DensitySides
@@ -82,7 +82,7 @@ class DensitiesPart(Part):
         return ClassDraws.of_sides(self.unpacked(groups[paths.draws[0]], reading.whose(paths.name)))
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
-        """Return the family's parameters, or mode and widths of draws of several or warped."""
+        """Return the family's parameters; mode and widths for several families or warps."""
         return in_raw_units(unpack(DensitySides, draws), shape_of(draws))
 
     def rows(
@@ -92,7 +92,7 @@ class DensitiesPart(Part):
         return rows_of_classes(fits, posterior, labels, mixed=SHAPES[0] in posterior)
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
-        """Yield what is wrong with the grid and with the proposals."""
+        """Yield problems of the grid and of the proposals."""
         if not evidence["resolved"].all():
             yield Finding(
                 "the exact engine's grid did not resolve the posterior of {whose}",
@@ -118,7 +118,7 @@ class DensitiesPart(Part):
     ) -> tuple[xr.Dataset, ClassDraws]:
         """Return one chain of draws from the prior, of the variables of the posterior."""
         options = task.options
-        found = draw_prior(
+        sides = draw_prior(
             options.families,
             task.data,
             task.rng,
@@ -126,8 +126,7 @@ class DensitiesPart(Part):
             hyperparameters=self.hyperparameters_of(options),
             asinh_scales=asinh_scales_of(options),
             monotone=options.monotone,
-        )
-        sides = found.posterior
+        ).posterior
         return in_raw_units(sides, (1, options.draws)), ClassDraws.of_sides(sides)
 
 
@@ -145,7 +144,7 @@ def density_block(
 
 
 def asinh_scales_of(options: Options) -> tuple[float, ...]:
-    """Return the warps: those asked for, or all if families or parts are weighted anyway."""
+    """Return the warps of the options; by default all with several families or parts, else none."""
     asked = options.warps.get(DENSITIES.name)
     if asked is not None:
         return asked
@@ -153,7 +152,7 @@ def asinh_scales_of(options: Options) -> tuple[float, ...]:
 
 
 def in_raw_units(sides: DensitySides, shape: tuple[int, int]) -> xr.Dataset:
-    """Return draws as people read them: the parameters of one family, or mode and widths."""
+    """Return draws in raw score units: the parameters of one family, or mode and widths."""
     if not sides.plain:
         return shapes(sides, shape)
     both = []
@@ -212,7 +211,7 @@ def _parameters_of(fit: FamilyFit) -> dict[str, dict[str, Any]]:
 
 
 def _shape_of_fit(family: Family, fit: FamilyFit) -> dict[str, dict[str, Any]]:
-    """Return mode and widths of a fit, which draws of other families and warps have too."""
+    """Return mode and widths of a fit, to compare with draws of other families and warps."""
     sides = np.stack(family.sides(*map(np.atleast_1d, fit.parameters.values())))
     one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
     own = (family.parameters[k] for k in family.by_side)

@@ -1,4 +1,4 @@
-"""Scores that are log-odds already, taken at their word: do not calibrate."""
+"""Scores that are log-odds already, without calibration."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Log-odds fitted to labels given scores: monotone in straight pieces, or one straight line."""
+"""Log-odds fitted to labels given scores: piecewise linear and monotone, or one straight line."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from bayescal.inference.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.support.numerics import rounding
 from bayescal.support.validation import Floats, check_count
 
-# A quarter of the scores within so many spreads is next to one score on every other warp.
+# If a quarter of the scores lie within this number of spreads, other warps do not resolve them.
 TINY = 1e-3
-# Log-odds bend where they like: no warp and the strongest are enough.
+# Piecewise log-odds are flexible: no warp and the strongest one suffice.
 ENDS = (ASINH_SCALES[0], ASINH_SCALES[-1])
 OF_PRIOR = frozenset(field.name for field in fields(Prior))
 SEGMENTS = "n_segments"
@@ -84,7 +84,7 @@ class LogOddsPart(Part):
         return at_scores(curves, shape_of(draws), _nodes(curves, reading.score_range))
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
-        """Yield what is wrong with the importance weights and the likelihood."""
+        """Yield problems of the importance weights and the likelihood."""
         k, efficiency = float(evidence["pareto_k"]), float(evidence["efficiency"])
         if not (evidence["resolved"] and k <= WORST_K and efficiency >= WORST_EFFICIENCY):
             yield Finding(
@@ -130,10 +130,10 @@ class MonotonePart(LogOddsPart):
 
     def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
         """
-        Return none and one spread, and where scores lie much closer together, how wide that is.
+        Return no warp, one spread, and the width of a narrow bulk of the scores.
 
-        Naive Bayes may give half of the documents log-odds of -1e9, and others between -20 and 5:
-        in units of the spread, which is most of 1e9, these would be one score.
+        Naive Bayes may give half of the documents log-odds of -1e9, and others between -20 and 5,
+        which would coincide in units of the spread of about 1e9.
         """
         chosen = super().asinh_scales(options, data)
         if options.warps.get(self.name) is not None:
@@ -144,16 +144,12 @@ class MonotonePart(LogOddsPart):
 
 
 class LogisticPart(LogOddsPart):
-    """Log-odds along one straight line: in a combination that of the raw score, others warp."""
+    """Log-odds along one straight line, by default in the raw score."""
 
     name = "logistic"
 
     def belief(self, options: Options) -> float:
-        """
-        Return the prior weight in pseudo-documents, small if scores resemble a population.
-
-        What is known makes a better start than a straight line (docs/defaults.md).
-        """
+        """Return the prior weight in pseudo-documents, small if scores resemble a population."""
         return (1.0 - (options.like_populations or 0.0)) * self.pseudo_documents
 
     @property
@@ -177,19 +173,16 @@ MONOTONE = MonotonePart()
 LOGISTIC = LogisticPart()
 
 
-# Monotone log-odds around those that classifiers' scores were found to have on other data.
-
-
 class LearnedPart(LogOddsPart):
     """Monotone log-odds with a prior from other problems of the same kind."""
 
     name = "learned"
-    # As much as all parts of a combination without it.
+    # The total of all other parts of a combination.
     pseudo_documents = 2.75
     hyperparameters = frozenset()
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
-        """Return whether a population is known of such scores."""
+        """Return whether there is a population for this kind of scores."""
         return bool(options.populations_for(data))
 
     def belief(self, options: Options) -> float:

@@ -1,4 +1,4 @@
-"""The interface of a part: all that a model, its results, tables and reports ask of one."""
+"""The interface of a part, for models, results, tables and reports."""
 
 from __future__ import annotations
 
@@ -31,38 +31,27 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """
-    An estimator's parameters, resolved.
+    """An estimator's parameters, resolved."""
 
-    The fields of part names hold keys of `bayescal.fitting.parts.combination.PARTS`, "combined", or
-    names of programs.
-    """
-
-    parts: tuple[str, ...]  # names of the parts of the model
-    inference: str  # {"exact", "nuts", "map", "mle"}: how the posterior is found
-    reference: Family  # the family that maximum likelihood fits and programs are named after
+    # Keys of `bayescal.fitting.parts.combination.PARTS`, "combined", or names of programs
+    parts: tuple[str, ...]
+    inference: str  # {"exact", "nuts", "map", "mle"}
+    reference: Family  # the family of maximum likelihood, with the name of its program
     candidates: str  # modes that maximum likelihood tries
     scale_floor: ScaleFloorOption  # floor of its scales
     rng: np.random.Generator  # source of randomness
-    families: tuple[Family, ...]  # of class densities
-    # For each part, warps to choose from or to average over, by their asinh scales in spreads; None
-    # leaves them to the part
+    families: tuple[Family, ...]  # families of class densities
+    # For each part, asinh scales of its warps in spreads; None for the part's default
     warps: Mapping[str, tuple[float, ...] | None]
-    # {"stacking", "evidence"}: how several families and warps of densities are weighed
-    averaging: str
+    averaging: str  # {"stacking", "evidence"}: weights of several families and warps of densities
     monotone: bool  # whether densities are conditioned on log-odds that never fall
-    # For each part, the hyperparameters of its priors that are not the default
-    hyperparameters: Mapping[str, Mapping[str, float]]
-    # Whether several parts are weighed; otherwise one part, and the parts that it follows
-    combined: bool
-    draws: int  # draws of each chain, and chains
+    hyperparameters: Mapping[str, Mapping[str, float]]  # non-default ones, for each part
+    combined: bool  # whether several parts are weighed
+    draws: int  # draws of each chain
     chains: int
-    # Share of documents, of a combination, whose label has nothing to do with their score; None
-    # learns it from labels left out
-    lapse: float | None = 0.0
-    populations: tuple[LogOddsPopulation, ...] = ()  # what is known of log-odds from other problems
-    # Probability, given the labels, that scores are like those of one of them; None if the parts
-    # were named, so that nothing depends on it
+    lapse: float | None = 0.0  # fixed lapse rate of a combination; None learns it
+    populations: tuple[LogOddsPopulation, ...] = ()  # priors of log-odds from other problems
+    # Posterior probability that scores resemble a population; None if the user named the parts
     like_populations: float | None = None
     programs: tuple[Part, ...] = ()  # the model programs among the parts
 
@@ -71,7 +60,7 @@ class Options:
         return next((each for each in self.programs if each.name == name), None)
 
     def populations_for(self, data: BinaryScores) -> list[LogOddsPopulation]:
-        """Return the population of log-odds of such scores."""
+        """Return the populations of log-odds for this kind of scores."""
         return [each for each in self.populations if data.scores_are in each.scores_are]
 
 
@@ -91,8 +80,8 @@ class PartFit(Protocol):
 class Task:
     """The data that a part is fitted to."""
 
-    laplace_fits: LaplaceFits  # of the documents: what is known of their log-odds before any draws
-    options: Options  # how
+    laplace_fits: LaplaceFits  # the documents, with cached Laplace approximations
+    options: Options
     rng: np.random.Generator  # source of randomness
     before: Mapping[str, PartFit]  # the parts fitted before it, by name
 
@@ -102,30 +91,29 @@ class Task:
         return self.laplace_fits.data
 
 
-# A tree of results keeps each part in groups below parts/<name>, whose own attributes say where. It
-# is read as a flat mapping from the paths of its groups to their datasets.
+# A tree of results keeps each part in groups below parts/<name>, whose attributes hold their paths.
+# It is read as a flat mapping from the paths of its groups to their datasets.
 
 Groups = Mapping[str, xr.Dataset]
 
 FOLDER = "parts"
-POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
-MODE = "mode"  # the same of one posterior mode, without draws
+POSTERIOR = "posterior"  # draws of the first part in raw units, where ArviZ expects them
+MODE = "mode"  # a posterior mode in place of draws
 COMBINATION = "combination"  # the parts' weights
-CONSTANTS = "constant_data"  # centre, spread and range of the scores, and what they are
+CONSTANTS = "constant_data"  # centre, spread, range and meaning of the scores
 POPULATION = "population"  # above hyperparameters, and groups of a topic without documents
-LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do with their score
+LAPSE = "lapse"  # draws of the lapse rate
 
 
 @dataclass(frozen=True)
 class PartPaths:
     """The groups of a part."""
 
-    name: str  # of the part, as tables say it
-    # A key of `parts.combination.PARTS`, or of `parts.pooled.POOLED`: the part that reads it
-    kind: str
-    draws: tuple[str, ...]  # the engine's draws, which curves are read from; may be empty
-    # The same draws in raw score units, for people; empty if the engine's draws are in these, and
-    # for draws of many topics, which would take twice the memory
+    name: str  # name of the part in tables
+    kind: str  # the part that reads it: a key of `combination.PARTS` or `pooled.POOLED`
+    draws: tuple[str, ...]  # the engine's draws, from which curves are read; may be empty
+    # The draws in raw score units; empty if the engine's draws have these units, and for many
+    # topics, to save memory
     raw: str = ""
     evidence: str = ""  # diagnostics of the draws; the group may be absent
 
@@ -136,14 +124,14 @@ class PartPaths:
 
 
 def paths_of(name: str, kind: str, *, first: bool) -> PartPaths:
-    """Return the paths of a part whose engine draws in coordinates of its own."""
+    """Return the paths of a part whose engine draws in its own coordinates."""
     folder = f"{FOLDER}/{name}"
     raw = POSTERIOR if first else f"{folder}/draws"
     return PartPaths(name, kind, (f"{folder}/engine_draws",), raw, f"{folder}/evidence")
 
 
 def all_paths(groups: Groups) -> list[PartPaths]:
-    """Return the paths of all parts that a tree holds, in their order."""
+    """Return the paths of all parts in a tree, in their order."""
     stored = {}
     for path, group in groups.items():
         folder, _, name = path.partition("/")
@@ -164,7 +152,7 @@ def has_parameters(groups: Groups) -> bool:
 
 
 def model_name(groups: Groups) -> str:
-    """Return the names of a model's parts; of one family on raw scores the family's."""
+    """Return the names of a model's parts, or the name of its only family on raw scores."""
     names = [paths.name for paths in all_paths(groups)]
     if names and not (names == ["densities"] and has_parameters(groups)):
         return ", ".join(names)
@@ -182,9 +170,9 @@ def flat(tree: xr.DataTree) -> dict[str, xr.Dataset]:
 
 # Findings about the draws of a part, and their wording.
 
-# Discrete draws, which may be infinite: the choice among warps.
+# Discrete draws, which may be infinite: the chosen warps.
 CHOSEN = ("asinh_scale",)
-# Fewer draws may coincide by chance: topics' draws are picked from some hundreds.
+# Fewer draws may coincide by chance: topics' draws are resampled from some hundreds.
 FEWEST_DRAWS = 10
 MOST_NAMES = 5
 AGAIN = "fit again with another random_state"
@@ -192,16 +180,15 @@ AGAIN = "fit again with another random_state"
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong."""
+    """A problem of a part's draws."""
 
-    what: str  # in words, "{whose}" standing for the part and its topics
-    advice: str  # what to do
+    what: str  # the problem in words, "{whose}" standing for the part and its topics
+    advice: str
     part: str  # the part's name
-    # (topics,): the topics it is wrong with; None for the only problem, or for what topics share
-    topics: NDArray[np.bool_] | None = None
+    topics: NDArray[np.bool_] | None = None  # mask of the affected topics; None for all
 
     def text(self, names: NDArray[Any] | None = None) -> str:
-        """Return the finding with advice, and with the names of some topics if there are any."""
+        """Return the finding with advice, and with the names of affected topics."""
         whose = f"the part {self.part!r}"
         if names is not None and self.topics is not None:
             whose = f"{whose} for {_listed(names[self.topics].tolist())}"
@@ -209,9 +196,9 @@ class Finding:
 
 
 def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Iterator[Finding]:
-    """Find draws that are not numbers, and draws that are all the same number."""
+    """Yield findings about draws that are not finite, or all equal."""
     several = draws.sizes["chain"] * draws.sizes["draw"] >= FEWEST_DRAWS
-    # Variables, not arrays with coordinates: every fit pays for this.
+    # Variables are faster than arrays with coordinates, in every fit.
     drawn = {str(name): each for name, each in draws.variables.items() if _drawn(str(name), each)}
     for by_topic in (False, True):
         own = {name: each for name, each in drawn.items() if ("topic" in each.dims) == by_topic}
@@ -232,7 +219,7 @@ def _drawn(name: str, variable: xr.Variable) -> bool:
 
 
 def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
-    """Return the least and the largest draw of each element; topics first where there are any."""
+    """Return the smallest and the largest draw of each element, (topics or 1, elements)."""
     axes = tuple(variable.dims.index(name) for name in DRAWS)
     low, high = variable.values.min(axis=axes), variable.values.max(axis=axes)
     kept = [name for name in variable.dims if name not in DRAWS]
@@ -240,13 +227,13 @@ def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
         return low.reshape(1, -1), high.reshape(1, -1)
     where = kept.index("topic")
     topics = low.shape[where]
-    shape = topics, low.size // max(topics, 1)  # of a population without topics -1 is no number
+    shape = topics, low.size // max(topics, 1)  # -1 is ambiguous without topics
     low, high = (np.moveaxis(each, where, 0).reshape(shape) for each in (low, high))
     return low, high
 
 
 def any_of(wrong: xr.Variable) -> NDArray[np.bool_]:
-    """Return whether any value is wrong, topic by topic where there are topics."""
+    """Return whether any value is wrong, for each topic if there are topics."""
     axes = tuple(k for k, dim in enumerate(wrong.dims) if dim != "topic")
     return np.asarray(wrong.values.any(axis=axes))
 
@@ -266,7 +253,7 @@ def _listed(names: list[Any]) -> str:
 # Class and parameter, the maximum-likelihood columns, and the draws or the mode.
 Row = tuple[tuple[str, str], dict[str, Any], xr.DataArray | None]
 NODES = 9
-# Arguments of programs that state the units of the scores: `units` of the estimator, of no part.
+# Arguments of programs for the units of the scores: `units` of the estimator, not of a part.
 UNITS = frozenset({"centre", "spread"})
 
 
@@ -278,12 +265,11 @@ class Reading:
     spread: float
     score_range: tuple[float, float]  # the smallest and the largest score fitted
     topic: str = ""  # the topic, for messages; empty for a problem without topics
-    # The parts read before it, by name
-    before: Mapping[str, Posterior] = field(default_factory=dict)
+    before: Mapping[str, Posterior] = field(default_factory=dict)  # parts read earlier, by name
 
     @classmethod
     def of(cls, groups: Groups, topic: str = "") -> Self:
-        """Return the constants that the groups of one problem hold."""
+        """Return the constants in the groups of one problem."""
         values = groups[CONSTANTS].variables
         centre, spread, low, high = (
             float(values[name]) for name in ("centre", "spread", "lowest", "highest")
@@ -303,22 +289,19 @@ class Part(ABC):
     `bayescal.fitting.parts.combination.PARTS`.
     """
 
-    name: str  # as `parts=` of the estimators, tables and the tree of results say it
-    follows: tuple[str, ...] = ()  # parts that have to be fitted before it, for it starts from them
-    # Documents' worth of belief in it before any label speaks, in a combination; of parts that
-    # `belief` has less of at times, the most
+    name: str  # its name in `parts=`, tables and the tree of results
+    follows: tuple[str, ...] = ()  # parts that must be fitted before it
+    # Largest prior weight in stacking, in documents; see `belief`
     pseudo_documents: float = 1.0
     hyperparameters: frozenset[str] = frozenset()  # names of its prior's parameters
-    # Whether its draws are picked by importance weights, whose Pareto shape then matters
-    importance_weighted: bool = True
-    # Whether it models scores given the class, which depend on a design by score, unlike labels
-    # given the score
+    importance_weighted: bool = True  # whether importance weights (with Pareto k) select its draws
+    # Whether it models scores given the class, to which weights of a design by score apply
     models_scores: bool = False
-    constant_draws: tuple[str, ...] = ()  # variables whose draws may be all the same
+    constant_draws: tuple[str, ...] = ()  # variables whose draws may all be equal
     kind_of_draws: ClassVar[type[Any]]  # the dataclass of its draws, which `pack` stores
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
-        """Return whether it is part of the combination; False for those to be asked for by name."""
+        """Return whether it is part of the combination; False if it must be named explicitly."""
         return False
 
     def belief(self, options: Options) -> float:
@@ -326,7 +309,7 @@ class Part(ABC):
         return self.pseudo_documents
 
     def hyperparameters_of(self, options: Options) -> dict[str, float]:
-        """Return its hyperparameters that are not the default."""
+        """Return its non-default hyperparameters."""
         return dict(options.hyperparameters.get(self.name, {}))
 
     @abstractmethod
@@ -334,17 +317,17 @@ class Part(ABC):
         """Return its posterior."""
 
     def paths(self, fit: PartFit, *, first: bool) -> PartPaths:
-        """Return where a tree keeps it."""
+        """Return its paths in a tree."""
         return paths_of(self.name, self.name, first=first)
 
     def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
-        """Return the groups that keep its posterior of that many chains and draws."""
+        """Return the groups of its posterior, of `shape` (chains, draws)."""
         paths = self.paths(fit, first=first)
         draws = pack(fit.posterior, shape)
         return paths.note() | {paths.draws[0]: draws, paths.evidence: fit.evidence()}
 
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> Posterior:
-        """Return the draws that a tree keeps; raise ValueError if they are not finite."""
+        """Return the draws in a tree; raise ValueError if they are not finite."""
         drawn: Posterior = self.unpacked(groups[paths.draws[0]], reading.whose(paths.name))
         return drawn
 
@@ -355,7 +338,7 @@ class Part(ABC):
         return read
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
-        """Return the draws in raw score units, for people: by default log-odds at some scores."""
+        """Return the draws in raw score units: by default log-odds at some scores."""
         low, high = reading.score_range
         return at_scores(curves, shape_of(draws), np.linspace(low, high, NODES))
 
@@ -369,7 +352,7 @@ class Part(ABC):
             yield name, {"mle": float(mle), "guard": ""}, posterior["log_odds"].isel(score=k)
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
-        """Yield what is wrong with how the draws were made."""
+        """Yield problems of the sampling."""
         return unresolved(name, evidence)
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
@@ -380,7 +363,7 @@ class Part(ABC):
     def prior(
         self, task: Task, curves: Posterior, posterior: xr.Dataset
     ) -> tuple[xr.Dataset, Posterior]:
-        """Return one chain of draws from its prior, of the variables of `raw`, and as curves."""
+        """Return one chain of prior draws of the variables of `raw`, and the draws as curves."""
         raise ValueError(f"the part {self.name!r} does not draw from its prior.")
 
 

@@ -1,4 +1,4 @@
-"""Parts of topics that share a population: where results keep them, and how they are read."""
+"""Parts of topics that share a population: their storage in results and their reading."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,10 +37,10 @@ from bayescal.inference.importance import WORST_EFFICIENCY
 from bayescal.support.validation import Floats
 
 RATE_NAMES = ("rate_alpha", "rate_beta")
-# Without pooling there is no population: its hyperparameters may be all the same.
+# Without pooling, draws of the population's hyperparameters may all be equal.
 HYPERPARAMETERS = (*DENSITY_NAMES, *RATE_NAMES)
 OTHERS = "look for extreme outliers among the scores, or compare with another family or pooling"
-# The advice for a single problem, whose user chose the history that it is pooled with.
+# The advice for a single problem around a history.
 UNLIKE = "the history may be of other problems than this: compare with prior_knowledge='vague'"
 
 
@@ -59,7 +59,7 @@ class Pooled:
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield problems of the population's posterior and of each topic's draws."""
-        # Variables, not arrays with coordinates, which take longer for every topic added.
+        # Variables are faster than arrays with coordinates.
         numbers = evidence.variables
         advice = OTHERS if "topic" in evidence.dims else UNLIKE
         k = float(numbers["pareto_k"].values.max())
@@ -108,15 +108,15 @@ class PooledRecalibrated(RecalibratedPart):
         alpha, beta = draws["base"].values.tolist()
         densities = [_densities(reading.before[name]) for name in draws["density"].values]
         base = mixture(densities, draws["base_weight"].values)
-        # The topic's own P(+), not that of all topics, to whose labels the curve was fitted.
+        # The topic's own P(+) replaces that of all topics, to whose labels the curve was fitted.
         own = self.unpacked(draws, reading.whose(paths.name))
         along = replace(own, prior=densities[0].prior)
         return PopulationRecalibratedDraws(base, along, (alpha, beta))
 
 
 def mixture(densities: Sequence[ClassDraws], base_weight: Floats) -> CombinedDraws:
-    """Return the mixture of several families along whose log-odds a population's curve runs."""
-    # As many draws as the log-odds had that the curve was fitted to.
+    """Return the mixture of families whose log-odds are the input of a population's curve."""
+    # The number of draws with which the curve was fitted.
     kept = np.arange(min(MOST_DRAWS, densities[0].size))
     return combine(tuple(each.take(kept) for each in densities), base_weight)
 
@@ -127,7 +127,7 @@ def _densities(curves: Posterior) -> ClassDraws:
     return densities
 
 
-# Results name these kinds; users cannot, for a single problem has no population.
+# Kinds in results only: users cannot name them, since a single problem has no population.
 POOLED = {part.name: part for part in (PooledDensities(), PooledMonotone(), PooledRecalibrated())}
 
 
@@ -142,7 +142,7 @@ def hyperparameters_path(part: str) -> str:
 
 
 def densities_paths(family: Family, families: Sequence[Family]) -> PartPaths:
-    """Return where the densities of one of several families are."""
+    """Return the paths of the densities of one of several families."""
     folder = f"{FOLDER}/{family.name}"
     draws = POSTERIOR if family == families[0] else f"{folder}/{POSTERIOR}"
     return PartPaths(
@@ -156,7 +156,7 @@ def densities_paths(family: Family, families: Sequence[Family]) -> PartPaths:
 def _monotone_paths() -> PartPaths:
     paths = paths_of(MONOTONE.name, "pooled monotone", first=False)
     (draws,) = paths.draws
-    # Log-odds in raw score units would take twice the memory, of thousands of topics.
+    # Without log-odds in raw score units, which would double the memory of thousands of topics.
     own = draws, of_unseen(draws), hyperparameters_path(paths.name)
     return replace(paths, draws=own, raw="")
 
@@ -166,7 +166,7 @@ RECALIBRATED_PATHS = paths_of(RECALIBRATED.name, "pooled recalibrated", first=Fa
 
 
 def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:
-    """Return the group of the recalibrated curve in log-odds of the densities, for people."""
+    """Return the group of the recalibrated curve at some log-odds of the densities."""
     draws = groups[RECALIBRATED_PATHS.draws[0]]
     along = unpack(MonotoneDraws, draws)
     shown = at_scores(along, shape_of(draws), SHOWN_LOG_ODDS, "density_log_odds")

@@ -1,4 +1,4 @@
-"""A model program as a part: fitted by NUTS, or by its mode, and read through its own functions."""
+"""A model program as a part: fitted by NUTS or by its mode."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from bayescal.support.validation import Floats
 
 PARAMETERS = "answer_parameters"  # attribute of the draws: the variables that tables show
 PROBLEMS = "problems"  # attribute of the chains' group
-# Documents whose prediction without themselves may rest on few draws (Vehtari et al., 2017).
+# Largest Pareto k of reliable leave-one-out predictions (Vehtari et al., 2017).
 WORST_SHAPE = 0.7
 
 
@@ -53,9 +53,9 @@ class ProgramFit:
     """The posterior of a program, or its mode."""
 
     draws: xr.Dataset  # the group posterior or mode
-    chains: xr.Dataset | None  # that of the sampler; None for a mode
+    chains: xr.Dataset | None  # statistics of the sampler; None for a mode
     functions: ProgramFunctions
-    alone: bool  # whether the model is this part
+    alone: bool  # whether it is the only part
     data: BinaryScores
 
     @cached_property
@@ -64,7 +64,7 @@ class ProgramFit:
         return curves_of(self.functions, self.draws, None)
 
     def evidence(self) -> xr.Dataset:
-        """Return the statistics of the chains; beside other parts with what is wrong with them."""
+        """Return the statistics of the chains; beside other parts with their problems."""
         assert self.chains is not None  # noqa: S101
         if self.alone:
             return self.chains
@@ -111,7 +111,7 @@ class ProgramPart(Part):
         return self._run
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
-        """Return True: it was asked for."""
+        """Return True: the user named it."""
         return True
 
     def fit(self, task: Task) -> ProgramFit:
@@ -124,7 +124,7 @@ class ProgramPart(Part):
         )
 
     def paths(self, fit: Any, *, first: bool) -> PartPaths:
-        """Return where a tree keeps it: where people read it if it is the first."""
+        """Return its paths in a tree: the group posterior if it is the first part."""
         folder, mode = f"{FOLDER}/{self.name}", self.inference == "map"
         of_chains = CHAINS if fit.alone else f"{folder}/{CHAINS}"
         own = MODE if mode else POSTERIOR
@@ -156,13 +156,13 @@ class ProgramPart(Part):
         return curves_of(functions, draws, Covariates.of(groups))
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
-        """Return the draws, which are what people read."""
+        """Return the draws, which are in raw units already."""
         return draws
 
     def rows(
         self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
     ) -> Iterator[Row]:
-        """Yield the variables that its curve depends on, by class where they have one each."""
+        """Yield the variables of its curve, by class if they have the dimension klass."""
         names = posterior.attrs.get(PARAMETERS, "").split()
         names = [name for name in names if name != PRIOR]
         by_class = [n for n in names if "klass" in posterior[n].dims]
@@ -179,7 +179,7 @@ class ProgramPart(Part):
                     yield ("log-odds", f"{name}{at}"), {"mle": np.nan, "guard": ""}, each
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
-        """Yield what is wrong with the chains, and with predictions of documents left out."""
+        """Yield problems of the chains, and of leave-one-out predictions."""
         if problems := evidence.attrs.get(PROBLEMS):
             yield Finding("the chains of {whose} are not to be trusted", problems, name)
         if "pareto_k" in evidence:
@@ -193,7 +193,7 @@ class ProgramPart(Part):
                 )
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
-        """Return its formula where it is that of a family, else its summary and hyperparameters."""
+        """Return the formula of a family's program, else its summary and hyperparameters."""
         record = self.run.record
         given = dict(self.run.hyperparameters)
         if record.kind == SHIPPED and record.name in FAMILIES:
@@ -243,7 +243,7 @@ def _values(draws: xr.Dataset) -> Mapping[str, NDArray[Any]]:
 
 
 def _elements(values: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
-    """Yield the elements of a variable with their positions in words; one has none."""
+    """Yield the elements of a variable with their positions; a scalar has no position."""
     dims = [str(dim) for dim in values.dims if dim not in DRAWS]
     if not dims:
         yield "", values

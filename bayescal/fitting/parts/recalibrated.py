@@ -1,4 +1,4 @@
-"""Densities recalibrated: monotone log-odds along those that class densities give."""
+"""Recalibrated densities: monotone log-odds as a function of the densities' log-odds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bayescal.fitting.parts.part import (
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores
 
-# P(+) of .02, .12, .5, .88 and .98: where the curve is shown.
+# Log-odds at which the curve is tabulated, for P(+) of .02, .12, .5, .88 and .98.
 SHOWN_LOG_ODDS = np.array([-4.0, -2.0, 0.0, 2.0, 4.0])
 
 
@@ -43,7 +43,7 @@ class RecalibratedPart(LogOddsPart):
     hyperparameters = frozenset()
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
-        """Return whether densities are free to fall: else what follows their average may fall."""
+        """Return False with monotone densities, whose average the recalibrated curve may break."""
         return not options.monotone
 
     def fit(self, task: Task) -> LogOddsFit:
@@ -62,13 +62,13 @@ class RecalibratedPart(LogOddsPart):
     def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> RecalibratedDraws:
         """Return the draws as functions of the densities' log-odds."""
         densities = reading.before[DENSITIES.name]
-        # As many draws as the log-odds had that it was fitted to.
+        # The number of draws with which it was fitted.
         thinned = densities.take(np.arange(min(MOST_DRAWS, densities.size)))
         along = self.unpacked(groups[paths.draws[0]], reading.whose(paths.name))
         return RecalibratedDraws(thinned, along)
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
-        """Return log-odds where the densities say some log-odds."""
+        """Return log-odds at some values of the densities' log-odds."""
         assert isinstance(curves, RecalibratedDraws)  # noqa: S101
         return at_scores(curves.along, shape_of(draws), SHOWN_LOG_ODDS, "density_log_odds")
 
@@ -79,7 +79,7 @@ class RecalibratedPart(LogOddsPart):
     def prior(
         self, task: Task, curves: Posterior, posterior: xr.Dataset
     ) -> tuple[xr.Dataset, Posterior]:
-        """Raise ValueError: its scores are a posterior's."""
+        """Raise ValueError: its input has no prior draws."""
         return Part.prior(self, task, curves, posterior)
 
 

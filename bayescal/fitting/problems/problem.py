@@ -1,4 +1,4 @@
-"""One fitted problem, as plots, reports and tables read it."""
+"""One fitted problem, the input of plots, reports and tables."""
 
 from __future__ import annotations
 
@@ -27,17 +27,15 @@ if TYPE_CHECKING:
 
     from bayescal.fitting.parts.part import Block
 
-# Documents whose labels are known: those that were fitted, or others that were held out.
-
 
 @dataclass(frozen=True)
 class Documents:
-    """Scores of one problem with what they turned out to be."""
+    """Labelled documents of one problem, fitted or held out."""
 
-    score: Floats  # (n,): on the scale that the calibration works on: of probabilities the log-odds
+    score: Floats  # (n,): on the calibration's scale: log-odds of probabilities
     positive: NDArray[np.bool_]  # (n,): whether each document is positive
     weight: Floats  # (n,): how many documents each stands for
-    held_out: bool = False  # whether they are others than those fitted
+    held_out: bool = False
 
     @classmethod
     def of(
@@ -48,12 +46,12 @@ class Documents:
         *,
         held_out: bool = False,
     ) -> Documents:
-        """Return the documents, with weights of 1 where there are none."""
+        """Return the documents, by default with weights of 1."""
         return cls(score, positive, np.ones(score.size) if weight is None else weight, held_out)
 
     @classmethod
     def unknown(cls) -> Documents:
-        """Return no documents: of a fit that does not keep them."""
+        """Return no documents, for a fit that does not keep them."""
         return cls.of(np.empty(0), np.empty(0, dtype=bool))
 
     @property
@@ -84,14 +82,14 @@ class FittedProblem(ABC):
 
     name: str  # the topic; empty for a problem without topics
     labels: NDArray[Any]  # (2,): the negative and the positive class
-    tree: xr.DataTree  # the results that the problem is read from; of topics they hold all of them
+    tree: xr.DataTree  # its results, with all topics
     calibration: Calibration  # of scores on the internal scale
     point: str  # its point estimate, see `ScoreCalibrator`
-    documents: Documents  # those fitted, or held-out ones in their place
+    documents: Documents  # the fitted documents, or held-out ones
     counts: tuple[float, float]  # negatives and positives fitted
-    score_name: str  # what the user's scores are called, and what they are
-    scores_are: str
-    inference: str  # {"exact", "nuts", "map", "mle"}: how it was fitted
+    score_name: str  # name of the user's scores
+    scores_are: str  # meaning of the user's scores
+    inference: str  # {"exact", "nuts", "map", "mle"}
 
     @property
     @abstractmethod
@@ -106,7 +104,7 @@ class FittedProblem(ABC):
     @property
     @abstractmethod
     def diagnostics(self) -> dict[str, Any]:
-        """Return the numbers behind them."""
+        """Return the numbers behind the problems."""
 
     @property
     @abstractmethod
@@ -123,7 +121,7 @@ class FittedProblem(ABC):
 
     @property
     def prior_moved(self) -> float | None:
-        """Return P(+) of the point estimate, where another prior only moves its log-odds."""
+        """Return P(+) of the point estimate if a new prior only shifts its log-odds, else None."""
         return None
 
     def check_one_curve(self, what: str) -> None:
@@ -136,7 +134,7 @@ class FittedProblem(ABC):
             )
 
     def of_documents(self, scores: ArrayLike, covariates: Frame) -> FittedProblem:
-        """Return the problem as it answers for documents with further columns, in their order."""
+        """Return the problem with the curve of documents with covariates, in their order."""
         own = self.calibration.of_documents(scores, covariates)
         return replace(self, calibration=own)
 
@@ -182,7 +180,7 @@ class FittedProblem(ABC):
         return own | ({"topic": self.name} if self.name else {})
 
     def read(self, scores: ArrayLike, name: str = "scores") -> Floats:
-        """Return users' scores on the calibration's scale: of probabilities log-odds."""
+        """Return users' scores on the calibration's scale: probabilities as log-odds."""
         calibration = self.calibration
         guessed, ends = calibration.guessed, calibration.ends
         return read_scores(scores, self.scores_are, guessed=guessed, name=name, ends=ends)
@@ -192,13 +190,13 @@ class FittedProblem(ABC):
         return self.calibration.with_prior(prior).log_odds(scores, self.point)
 
     def grid(self, scores: ArrayLike | None = None, points: int = POINTS) -> Floats:
-        """Return where to evaluate curves: as given, or over all scores and a little beyond."""
+        """Return scores to evaluate curves at: as given, or over the scores' range with margins."""
         if scores is not None:
             return np.sort(self.read(scores, "grid"))
         fitted, score = self.calibration.score_range, self.documents.score
         low = min(fitted[0], score.min(initial=np.inf))
         high = max(fitted[1], score.max(initial=-np.inf))
-        # A margin at the ends, also where all scores are equal.
+        # A positive margin even if all scores are equal.
         margin = MARGIN * (high - low) or self.calibration.spread
         return np.linspace(low - margin, high + margin, points)
 
@@ -217,7 +215,7 @@ class FittedProblem(ABC):
 
 
 class Problems(Mapping[Any, FittedProblem]):
-    """The problems of a fitted calibrator by name, each read when it is asked for."""
+    """The problems of a fitted calibrator by name, each read on access."""
 
     def __init__(
         self,
@@ -231,11 +229,11 @@ class Problems(Mapping[Any, FittedProblem]):
         self._read_new = read_new
 
     def answers(self, name: Any) -> bool:
-        """Return whether a problem answers for a topic, fitted or not."""
+        """Return whether there is a curve for a topic, fitted or not."""
         return name in self._positions or self._read_new is not None
 
     def answering(self, name: Any) -> FittedProblem:
-        """Return a topic's problem, or the one that answers for topics that were not fitted."""
+        """Return a topic's problem, or the problem of topics that were not fitted."""
         if name in self._positions or self._read_new is None:
             return self[name]
         return self._read_new()
@@ -281,7 +279,7 @@ def problems_of(calibrator: Any) -> Problems:
 
 
 def check_named(calibrators: Any) -> None:
-    """Raise TypeError unless calibrators come by name."""
+    """Raise TypeError unless calibrators are a mapping by name."""
     if not isinstance(calibrators, Mapping):
         raise TypeError(
             "calibrators must be a dict of fitted calibrators by name, got an object of type"
@@ -290,7 +288,7 @@ def check_named(calibrators: Any) -> None:
 
 
 def summary_of(problems: Problems, level: float) -> pd.DataFrame:
-    """Return the parameters of all problems; of more than the unnamed one, by name first."""
+    """Return the parameters of all problems, by name first unless there is one unnamed problem."""
     import pandas as pd
 
     tables = {name: one.parameters(level) for name, one in problems.items()}
@@ -301,26 +299,23 @@ def summary_of(problems: Problems, level: float) -> pd.DataFrame:
 
 
 def numbers_of(diagnostics: Diagnostics | None) -> dict[str, Any]:
-    """Return the numbers of diagnostics that mean something for the draws they are of."""
+    """Return the numbers of diagnostics that apply to the kind of draws."""
     if diagnostics is None:
         return {}
     if diagnostics.efficiency is None:
         return {name: getattr(diagnostics, name) for name in OF_CHAINS}
-    # An effective sample size of independent draws is their number, estimated with noise.
+    # For independent draws an effective sample size is a noisy estimate of their number.
     return {
         "independent_draws": diagnostics.draws,
         **{name: getattr(diagnostics, name) for name in OF_PROPOSALS},
     }
 
 
-# The problems of several calibrators, one a topic, as one calibrator of all topics has them.
-
-
 def problems_of_each(calibrators: Mapping[Any, Calibrator]) -> Problems:
-    """Return the problems by topic, each calibrator being asked for when its problem is."""
+    """Return the problems of calibrators by topic; a calibrator is read on access."""
     names = list(calibrators)
 
-    @lru_cache(maxsize=1)  # who goes through all looks at the first one before
+    @lru_cache(maxsize=1)  # iterations access the first one twice
     def read(position: int) -> FittedProblem:
         (problem,) = problems_of(calibrators[names[position]]).values()
         return replace(problem, name=str(names[position]))

@@ -1,4 +1,4 @@
-"""The problems that results hold: the one of a ScoreCalibrator, or the topics of another."""
+"""The problems in results: the one of a ScoreCalibrator, or topics."""
 
 from __future__ import annotations
 
@@ -30,33 +30,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ResultsProblems:
-    """
-    All problems of some results.
-
-    What is read from all topics at once is kept for the next topic.
-    """
+    """All problems of results; numbers of all topics are cached."""
 
     results: Results
     labels: NDArray[Any]  # (2,): the negative and the positive class
     point: str  # the point estimate, see `ScoreCalibrator`
-    inference: str  # {"exact", "nuts", "map", "mle"}: how they were fitted
+    inference: str  # {"exact", "nuts", "map", "mle"}
     diagnostics: Diagnostics | None  # of the draws of all problems; None without draws
     score_problems: Callable[[], tuple[str, ...]]  # the problems of the scores, computed on request
-    # The model in words and formulas; whether several problems share it
-    describe: Callable[..., list[Block]]
-    # By topic, what is wrong with its documents
-    flagged: Mapping[Any, str] = field(default_factory=dict)
-    calibration: Calibration | None = None  # of the only problem, where it was read already
+    describe: Callable[..., list[Block]]  # the model in words and formulas
+    flagged: Mapping[Any, str] = field(default_factory=dict)  # problems of documents, by topic
+    calibration: Calibration | None = None  # of the only problem, if it was read already
 
     def problems(self, *, with_new: bool = False) -> Problems:
-        """Return the problems by name; `with_new` lets the population answer for new topics."""
+        """Return the problems by name; `with_new` includes new topics, by the population."""
         if not self.by_topic:
             return Problems([""], lambda _: self.read(None), by_topic=False)
         read_new = partial(self.read, None) if with_new else None
         return Problems(self.names, self.read, by_topic=True, read_new=read_new)
 
     def read(self, topic: int | None) -> ResultsProblem:
-        """Return the topic at a position; for None one without documents, or the only problem."""
+        """Return the topic at a position; None for a new topic or the only problem."""
         groups, own = self.results.groups, ""
         if self.by_topic:
             groups, own = at_topic(groups, topic), whose(groups, topic)
@@ -72,7 +66,7 @@ class ResultsProblems:
             name="" if topic is None else str(self.names[topic]),
             labels=self.labels,
             tree=self.results.tree,
-            # Plots and reports ask on the internal scale, which the results are on.
+            # Plots and reports use the internal scale of the results.
             calibration=replace(calibration, scores_are="scores"),
             point=self.point,
             documents=documents,
@@ -127,8 +121,7 @@ class ResultsProblem(FittedProblem):
 
     groups: Groups  # its own groups
     together: ResultsProblems  # all problems of the results
-    # Its position; None for a topic without documents and for a problem without topics
-    topic: int | None
+    topic: int | None  # its position; None without documents or without topics
 
     @property
     def model(self) -> str:
@@ -150,7 +143,7 @@ class ResultsProblem(FittedProblem):
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """Return the numbers of all draws, a topic's efficiency being its own."""
+        """Return the numbers of all draws, with a topic's own efficiency."""
         shared = numbers_of(self.together.diagnostics)
         if self.topic is None:
             return shared
@@ -177,7 +170,7 @@ class ResultsProblem(FittedProblem):
 
     @property
     def prior_moved(self) -> float | None:
-        """Return the mean of a topic's P(+): another prior only moves its log-odds."""
+        """Return the mean of a topic's P(+): a new prior only shifts its log-odds."""
         if not self.together.by_topic:
             return None
         assert self.densities is not None  # noqa: S101

@@ -1,4 +1,4 @@
-"""Groups that ArviZ's functions read beside the posterior, made when they are asked for."""
+"""Groups for ArviZ's functions beside the posterior, made on request."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -42,18 +42,17 @@ def log_score_draws(curves: Posterior, data: BinaryScores) -> Floats:
 
 def log_likelihood(curves: Posterior, data: BinaryScores) -> Floats:
     r"""
-    Return log likelihoods by which ArviZ's leave-one-out is that of the label, (draws, documents).
+    Return log likelihoods for ArviZ's leave-one-out prediction of labels, (draws, documents).
 
-    They are log P_k(y_i | s_i), also of class densities, whose draws have seen p(s_i, y_i | k): a
-    document then keeps its score and loses its label alone, and
+    They are log P_k(y_i | s_i), also for class densities, whose likelihood is p(s_i, y_i | k): a
+    document then keeps its score and loses its label only, and
 
         1 / mean_k 1/P_k(y_i | s_i) = P(y_i | s_i, all other documents)
 
-    exactly. Of a combination the draws are of several posteriors, which a document left out must
-    not weigh anew: with P_m(i) the left side of that for the draws of part m, and w_m its weight,
-    log (sum_m w_m P_m(i) / P_m(i)) is added to the values of part m, with the mixture above and
-    its own part below. The left side for all draws is then the mixture's probability. Lapses are
-    one more member of the mixture, the base rate, of weight lambda.
+    exactly. Draws of a combination come from several posteriors, whose weights must not depend on
+    the document left out: with P_m(i) the left side for the draws of part m, and w_m its weight,
+    log (sum_n w_n P_n(i) / P_m(i)) is added to the values of part m. The left side for all draws is
+    then the mixture's probability. Lapses are one more member, the base rate, of weight lambda.
     """
     if not isinstance(curves, CombinedDraws):
         return log_score_draws(curves, data)
@@ -74,9 +73,9 @@ def log_likelihood(curves: Posterior, data: BinaryScores) -> Floats:
     return out
 
 
-# ArviZ's smoothing fails where the draws' weights are alike to the last digit, as they are of
-# documents that every draw is sure of: so many nats tell them apart.
-TOLD_APART = 1e-9
+# ArviZ's smoothing fails for exactly equal weights, as in documents that all draws predict with
+# certainty: differences of this many nats avoid ties.
+TIE_BREAK = 1e-9
 GROUPS = ("log_likelihood", "prior", "posterior_predictive")
 PRIOR_PREDICTIVE = "prior_predictive"
 
@@ -88,9 +87,7 @@ def with_arviz_groups(
     rng: np.random.Generator,
     draw_prior: Callable[[int], tuple[xr.Dataset, Posterior]],
 ) -> xr.DataTree:
-    """
-    Return a tree of at most so many draws, with further groups; see `ScoreCalibrator.to_arviz`.
-    """
+    """Return a tree of at most `draws` draws, with further groups; see `to_arviz`."""
     chains, size = (tree["posterior"].sizes[name] for name in DRAWS)
     # The same positions of every chain, evenly spaced.
     kept = np.linspace(0, size - 1, min(size, max(draws // chains, 1))).astype(np.intp)
@@ -102,7 +99,7 @@ def with_arviz_groups(
     coords = {name: out["posterior"][name].variable for name in DRAWS}
     if "log_likelihood" in groups:
         pointwise = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
-        pointwise -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
+        pointwise -= TIE_BREAK * np.linspace(0.0, 1.0, index.size)[:, None]
         out["log_likelihood"] = _of_documents({"label": pointwise}, coords)
     observed = tree["observed_data"].to_dataset()
     if {"prior", PRIOR_PREDICTIVE} & set(groups):
@@ -122,7 +119,7 @@ def with_arviz_groups(
 
 
 def _check_parameters(groups: Groups) -> None:
-    """Refuse models whose prior is not one of parameters."""
+    """Raise ValueError unless the model's prior is a prior of parameters."""
     if not has_parameters(groups):
         names = ", ".join(repr(each.name) for each in all_paths(groups))
         raise ValueError(
@@ -147,7 +144,7 @@ def _of_documents(values: dict[str, NDArray[Any]], coords: dict[str, xr.Variable
 def _replicates(
     curves: Posterior, observed: xr.Dataset, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
-    """Return labels given the scores, and of densities scores given the labels, of every draw."""
+    """Return labels given the scores and, for densities, scores given the labels, by every draw."""
     score, positive = observed["score"].values, observed["label"].values == 1
     chance = probability(curves.log_odds(score))
     out: dict[str, NDArray[Any]] = {"label": (rng.random(chance.shape) < chance).astype(np.int64)}

@@ -39,43 +39,39 @@ from bayescal.support.numerics import log_probabilities, probabilities, probabil
 from bayescal.support.score_checks import read_scores
 from bayescal.support.validation import PROBABILITY_ENDS, Floats
 
-# Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
+# Number of spreads at which every curve has saturated; squares of larger numbers would overflow.
 FARTHEST = 1e100
 PREDICTIVE = "predictive"
 MEDIAN = "median"
 MEANS = {PREDICTIVE: curves.predictive_log_odds, "mean": curves.mean_log_odds}
 POINTS = (*MEANS, MEDIAN)
-# Intervals whose ends keep their meaning in any monotone function of the probability.
+# Intervals that are invariant under monotone functions of the probability.
 EQUAL_TAILED = ("pointwise", "simultaneous")
 KINDS = ("pointwise", "hdi", "simultaneous")
-# Scores whose quantiles over draws take as long as a table does.
+# Number of scores from which a table is faster than direct quantiles.
 DIRECT_QUANTILES = 768
-ATOM_SHARE = 0.05  # of documents with one score that may be a point mass of a program
-NODES = 256  # at which simultaneous bands are made sure of
+ATOM_SHARE = 0.05  # smallest share of documents with one score that counts as a point mass
+NODES = 256  # scores that determine the level of simultaneous bands
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The calibration that a tree of results holds."""
+    """The calibration of one problem."""
 
     fits: ClassFits  # maximum likelihood
-    # Posterior draws, or the one posterior mode; None for maximum likelihood alone
-    draws: Posterior | None
+    draws: Posterior | None  # draws, or the posterior mode; None for maximum likelihood alone
     centre: float  # of the scores fitted
     spread: float
     score_range: tuple[float, float]  # smallest and largest score fitted
-    scores_are: str  # what users' scores are; see `bayescal.support.validation.as_scores_of`
-    # Whether scores were taken for probabilities because all fitted scores lay in [0, 1]
-    guessed: bool = False
-    ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
-    # Scores at ends of the scores fitted that have levels of their own
-    jumps: Floats = field(default_factory=lambda: np.empty(0))
-    # Further columns of the fitted documents, for a program that takes them
-    covariates: Covariates | None = None
-    by_position: bool = False  # whether curves are of documents, by their position
+    scores_are: str  # meaning of users' scores; see `support.validation.as_scores_of`
+    guessed: bool = False  # whether "auto" resolved to probabilities
+    ends: tuple[float, float] = PROBABILITY_ENDS  # probabilities that replace 0 and 1
+    jumps: Floats = field(default_factory=lambda: np.empty(0))  # scores where curves may jump
+    covariates: Covariates | None = None  # covariates of the fitted documents, for a program
+    by_position: bool = False  # whether curves are functions of a document's position
 
     def of_documents(self, scores: ArrayLike, covariates: Frame) -> Calibration:
-        """Return the calibration of documents with further columns, if the model takes them."""
+        """Return the calibration of documents with covariates, if the model takes them."""
         if self.covariates is None:
             if covariates is not None:
                 raise ValueError(
@@ -166,7 +162,7 @@ class Calibration:
         return self.draws
 
     def read(self, scores: ArrayLike) -> Floats:
-        """Return users' scores as the calibration works on them: of probabilities log-odds."""
+        """Return users' scores on the calibration's scale: probabilities as log-odds."""
         if self.by_position:
             return np.arange(np.size(scores), dtype=np.float64)
         reach = FARTHEST * self.spread
@@ -181,7 +177,7 @@ class Calibration:
 
     @cached_property
     def _in_any_order(self) -> Posterior:
-        """The draws in the order in which they are evaluated fastest."""
+        """The draws in the order of fastest evaluation."""
         draws = self._posterior
         return draws.by_part() if isinstance(draws, CombinedDraws) else draws
 
@@ -194,8 +190,7 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
     """
     Return the calibration of one problem.
 
-    `stated` says whether the user stated what the scores are, and `topic` names the topic in
-    messages.
+    `stated` is False if the user left the meaning of the scores open; `topic` is for messages.
     """
     reading, scores_are = Reading.of(groups, topic), read_scores_are(groups)
     calibration = Calibration(
@@ -223,42 +218,35 @@ def _jumps(groups: Groups) -> Floats:
         return ends
     if all(paths.kind != PROGRAM for paths in all_paths(groups)):
         return np.empty(0)
-    # Densities of a program may have a point mass, which many documents then share.
+    # A program's density may have point masses: scores that many documents share.
     score, count = np.unique(groups["observed_data"]["score"].values, return_counts=True)
     atoms: Floats = score[count >= max(2.0, ATOM_SHARE * count.sum())]
     return atoms
 
 
-# Many topics: each is read as one problem.
-
-
 def topic_calibration(groups: Groups, topic: int | None) -> Calibration:
-    """Return the calibration of a topic by its position; for None of one without documents."""
+    """Return the calibration of the topic at a position; None for a topic without documents."""
     return read_calibration(at_topic(groups, topic), topic=whose(groups, topic))
 
 
 Reader = Callable[[Calibration, Floats], Floats]
-# One for all topics, or by topic; topics that are left out keep their own.
+# One class prior for all topics, or by topic; other topics keep their own.
 Priors = Prior | Mapping[Any, Prior]
 
 
 class Asked(TypedDict):
-    """How topics answer: whether one that was not fitted is an error, and another class prior."""
+    """Options of predictions: whether new topics are an error, and a class prior."""
 
     strict: bool
     prior: NotRequired[Priors | None]
 
 
-MOST_KEPT = 64  # topics whose draws and tables are kept, about a megabyte each
+MOST_KEPT = 64  # topics whose draws and tables are cached, about a megabyte each
 
 
 @dataclass(frozen=True)
 class TopicCurves:
-    """
-    The curves of all topics fitted, and of the population.
-
-    A topic's draws and tables are kept for the next batch of its scores.
-    """
+    """The curves of all topics fitted, and of the population, with a cache of recent topics."""
 
     results: Results  # of many topics
     point: str = PREDICTIVE  # the point estimate, see `ScoreCalibrator`
@@ -290,7 +278,7 @@ class TopicCurves:
     def sample(
         self, cells: Cells, index: NDArray[np.intp] | None = None, **how: Unpack[Asked]
     ) -> Floats:
-        """Return P_k(+|s) of draws k, all or those at some positions; draws first."""
+        """Return P_k(+|s) of draws k, all or at some positions; draws first."""
 
         def read(calibration: Calibration, scores: Floats) -> Floats:
             chosen = calibration if index is None else calibration.take(index)
@@ -306,7 +294,7 @@ class TopicCurves:
         return sizes["chain"] * sizes["draw"]
 
     def of(self, names: Sequence[Any]) -> TopicCurves:
-        """Return the curves of some topics alone; those that were not fitted are left out."""
+        """Return the curves of some topics only; topics that were not fitted are skipped."""
         positions = [self._known[name] for name in names if name in self._known]
         some = at_topics(self.results.groups, np.array(positions, dtype=np.intp))
         return replace(self, results=Results(some, self.results.attrs))
@@ -336,7 +324,7 @@ class TopicCurves:
         return out.reshape(*cells.shape, *more)
 
     def _read(self, position: int | None) -> Calibration:
-        # Once: other threads may clear what is kept.
+        # Looked up once: other threads may clear the cache.
         kept = self._kept.get(position)
         if kept is None:
             if len(self._kept) >= MOST_KEPT:

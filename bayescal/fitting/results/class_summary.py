@@ -1,4 +1,4 @@
-"""A calibration map of several classes: its parameters as a table, and what it finds in words."""
+"""Summaries of a calibration map of several classes: a table of parameters, and findings."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def class_findings(
     drawn: Floats, raw: Floats, weight: Floats, classes: NDArray[Any] | None, level: float
 ) -> tuple[str, ...]:
     """
-    Return sentences about documents: how confident scores are, and which classes are confused most.
+    Return sentences on the scores' confidence, and on the classes confused most.
 
-    `drawn` holds draws of their probabilities, (draws, n, K), and `raw` the probabilities that the
-    scores claim; classes that mean something else in every document are None.
+    `drawn` holds draws of the documents' probabilities, (draws, n, K), and `raw` the probabilities
+    of the raw scores; `classes` is None if their meaning differs by document.
     """
     share, at = weight / weight.sum(), np.arange(weight.size)
     top = raw.argmax(axis=1)
@@ -69,7 +69,7 @@ def class_findings(
     how = "as confident as they are right"
     if not lower <= claimed <= upper:
         how = "over-confident" if claimed > upper else "under-confident"
-    found = [
+    sentences = [
         f"The scores are {how}: they give their likeliest class the probability {claimed:.3g} on"
         f" average, and it is right with probability {value:.3g} ({lower:.3g} to {upper:.3g})."
     ]
@@ -82,12 +82,12 @@ def class_findings(
         mine = best == j
         value, lower, upper = _with_ends(drawn[:, mine, k] @ share[mine] / share[mine].sum(), level)
         taken, own = classes[j], classes[k]
-        found.append(
+        sentences.append(
             f"{own!s} is mistaken for {taken!s} most often: of documents whose likeliest class is"
             f" {taken!s}, {100 * value:.2g} % are {own!s} ({100 * lower:.2g} to"
             f" {100 * upper:.2g} %)."
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _with_ends(draws: Floats, level: float) -> tuple[float, float, float]:

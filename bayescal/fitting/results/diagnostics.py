@@ -34,12 +34,7 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """
-    Diagnostics of posterior draws, over all parameters.
-
-    `efficiency` and `pareto_k` are of the worst part, or of many topics of the worst topic's draws
-    once they are reweighted to the population, and of the populations' weights.
-    """
+    """Diagnostics of posterior draws, at worst over parameters, parts and topics."""
 
     rhat: float | None  # the largest rank-normalised; None for one chain and for exact draws
     ess_bulk: float  # the smallest effective sample sizes; the number of exact draws
@@ -48,7 +43,7 @@ class Diagnostics:
     draws: int  # over all chains
     efficiency: float | None  # effective sample size of exact draws' proposals, as a share
     pareto_k: float | None  # shape of their importance weights, reliable below 0.7
-    problems: tuple[str, ...]  # what is wrong and what to do; empty when nothing is
+    problems: tuple[str, ...]  # problems with advice
 
     @property
     def ok(self) -> bool:
@@ -61,8 +56,8 @@ def diagnose(groups: Groups) -> Diagnostics:
     Check posterior draws: chains by their agreement, exact draws part by part.
 
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
-    Analysis 2021), no divergences; of exact draws those of each part's `findings`. Topics that NUTS
-    sampled have both: their parts check single topics and the population.
+    Analysis 2021), no divergences; for exact draws each part's `findings`; for topics sampled by
+    NUTS both.
     """
     if CHAINS not in groups:
         return _of_exact_draws(groups)
@@ -98,7 +93,7 @@ def _of_exact_draws(groups: Groups) -> Diagnostics:
 
 
 def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
-    """Check draws of NUTS, of any of its parameters."""
+    """Check draws of NUTS."""
     checked = check_chains(sampled, posterior)
     return Diagnostics(
         rhat=checked.rhat,
@@ -117,7 +112,7 @@ def _count(posterior: xr.Dataset) -> int:
 
 
 def warn_of_problems(diagnostics: Diagnostics | None) -> None:
-    """Warn, once, of all that is wrong with the draws of a fit, and say what to do."""
+    """Warn, once, of all problems of the draws of a fit, with advice."""
     if diagnostics is not None and diagnostics.problems:
         message = "the posterior draws are not to be trusted yet: "
         warn_user(message + "; ".join(diagnostics.problems) + ".", ConvergenceWarning)
@@ -136,7 +131,7 @@ def log_evidence(evidence: xr.Dataset, classes: NDArray[Any]) -> dict[str, float
 
 
 def family_probability(evidence: xr.Dataset, classes: NDArray[Any]) -> pd.DataFrame:
-    """Return P(family | data) of each class, families and warps alike a priori."""
+    """Return P(family | data) of each class, with equal prior probabilities."""
     _check_families(evidence)
     values = evidence["log_evidence"].transpose("klass", "family", "asinh_scale")
     total = special.logsumexp(values.values, axis=2)
@@ -211,8 +206,8 @@ def _inferred(draws: xr.DataArray | None, level: float, *, sampled: bool) -> dic
 
 
 def _of_chains(draws: xr.DataArray) -> tuple[float, float]:
-    """Return R-hat, which a single chain has not, and the bulk effective sample size."""
-    # A third of a second to import, which independent draws do not need.
+    """Return R-hat (nan for a single chain) and the bulk effective sample size."""
+    # A slow import, which independent draws do not need.
     import arviz_stats
 
     dataset = draws.to_dataset(name="x")
@@ -241,7 +236,7 @@ def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataF
     parts = []
     for name in SIDES:
         draws = posterior[name].transpose(..., *DRAWS)
-        # All sizes are named: of a population without topics numpy cannot work them out.
+        # Explicit sizes: -1 is ambiguous without topics.
         every = draws.values.reshape(*draws.shape[:-2], draws.shape[-2] * draws.shape[-1])
         lower, upper = np.quantile(every, tails, axis=-1)
         columns = {

@@ -1,7 +1,6 @@
-"""Scores in dask arrays, also inside xarray: answers are as lazy as the scores.
+"""Lazy predictions for scores in dask arrays, also inside xarray.
 
-Nothing is computed here, and no block of scores needs another: what is asked for is computed block
-by block, wherever Dask's scheduler of the moment computes.
+Nothing is computed here: Dask's current scheduler computes block by block, independently.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Last = tuple[str, list[Any]]
 
 
 def is_lazy(*values: Any) -> bool:
-    """Return whether one of the values is a dask collection, or holds one."""
+    """Return whether one of the values is a dask collection, or contains one."""
     # Numpy-backed xarray has the method too, and returns None.
     graphs = (getattr(value, "__dask_graph__", None) for value in values)
     return any(graph is not None and graph() is not None for graph in graphs)
@@ -57,7 +56,7 @@ def map_blocks(
     out = own if last is None else (*own, len(own))
     pairs = [each for array in arrays for each in (array, own[len(own) - array.ndim :])]
     unknown = any(np.isnan(size) for array in arrays for sizes in array.chunks for size in sizes)
-    # A task of its own, not a value in the graph: values are copied into every block's task.
+    # A separate task, since values in the graph are copied into every block's task.
     return da.blockwise(
         partial(_call, function),
         out,
@@ -86,7 +85,7 @@ def _wide(
     ends = np.cumsum(scores.chunks[1])[:-1]
     blocks = np.split(names, ends)
     columns = np.split(np.arange(names.size), ends)
-    # Draws of the topics of its columns are all that a block needs.
+    # A block gets only the draws of its own topics.
     parts = [
         map_blocks(
             partial(_read_wide, read, names=own),

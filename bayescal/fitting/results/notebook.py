@@ -1,4 +1,4 @@
-"""Displays of fitted calibrators in notebooks: a table, and a picture with matplotlib."""
+"""Displays of fitted calibrators in notebooks: a table and a matplotlib picture."""
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -31,11 +31,11 @@ Draw = Callable[[Any], object]
 
 class FittedHTML:
     """
-    Shows `_fitted_html()` where there is one, else what scikit-learn's estimators show.
+    Mixin that shows `_fitted_html()` after a fit, else scikit-learn's display.
 
-    To stand before sklearn.base.BaseEstimator, whose hooks it overrides: `_repr_html_` is a
-    property there that follows `sklearn.set_config(display=...)` and returns
-    `_repr_html_inner`; Jupyter itself asks for `_repr_mimebundle_`.
+    It precedes sklearn.base.BaseEstimator among the bases and overrides its hooks: `_repr_html_`
+    follows `sklearn.set_config(display=...)` and returns `_repr_html_inner`; Jupyter calls
+    `_repr_mimebundle_`.
     """
 
     def _fitted_html(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Predictions of scores in Parquet files: read and written in pieces, in parallel."""
+"""Predictions for scores in Parquet files, read and written in pieces, in parallel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ADDED = ("probability", "lower", "upper", "log_odds")
-ROWS = 1 << 17  # that a worker holds at once
+ROWS = 1 << 17  # rows in a worker's memory
 CALIBRATOR = "calibrator.nc"
 
 
@@ -33,13 +33,13 @@ CALIBRATOR = "calibrator.nc"
 class Piece:
     """Rows of a Parquet file and where their predictions go."""
 
-    rows: Any  # which rows
+    rows: Any  # a row group
     schema: Any  # of the rows
     target: Path  # the file to write
-    calibrator: Path  # of the calibrator of the topics
+    calibrator: Path  # the file of the topics' calibrator
     point: str  # its point estimate
-    score: str  # columns of the rows
-    topic: str
+    score: str  # column of scores
+    topic: str  # column of topics
     level: float  # posterior probability of the band
     strict: bool  # whether a topic that was not fitted is an error
 
@@ -55,11 +55,7 @@ def predict_parquet(
     strict: bool,
     resume: bool,
 ) -> Path:
-    """
-    Write what the curves of topics say of the scores in Parquet files.
-
-    See `TopicCalibrator.predict_parquet`.
-    """
+    """Write predictions for the scores in Parquet files; see `TopicCalibrator.predict_parquet`."""
     target = Path(out)
     _check_target(target)
     dataset = _dataset(Path(source), (score, topic))
@@ -72,7 +68,7 @@ def predict_parquet(
         "strict": strict,
     }
     run_files.begin(folder, record, resume=resume)
-    # On disk once: a worker reads it once, whatever the number of pieces.
+    # Each worker reads this file once, for all of its pieces.
     calibrator = folder / CALIBRATOR
     if not calibrator.exists():
         storage.write_tree(curves.results.tree, calibrator)
@@ -113,7 +109,7 @@ def _write_piece(piece: Piece) -> None:
     beside = piece.target.with_name(f".{piece.target.name}.{os.getpid()}.part")
     try:
         with parquet.ParquetWriter(beside, schema) as writer:
-            # Nothing is read ahead: memory holds one batch, however large a row group is.
+            # Without reading ahead, memory holds one batch, even of large row groups.
             for batch in piece.rows.to_batches(
                 schema=piece.schema, batch_size=ROWS, batch_readahead=0, use_threads=False
             ):
@@ -143,7 +139,7 @@ def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.
 
 @lru_cache(maxsize=1)
 def _curves_at(path: Path, point: str, written: int) -> TopicCurves:
-    """Return the curves in a file; the time when it was written tells it from others."""
+    """Return the curves in a file; its modification time is part of the cache key."""
     return TopicCurves(Results.of_tree(storage.read_tree(path)), point)
 
 

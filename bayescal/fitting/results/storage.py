@@ -16,19 +16,19 @@ from bayescal.support.files import whole_file
 SCHEMA_VERSION = 1
 VERSION, CHECKSUM = "bayescal_schema", "bayescal_checksum"  # attributes of the root
 TOPIC = "bayescal_topic"  # the attribute that names the topic of a file in a folder of many
-# First bytes of pickles that are compressed by zlib, as joblib does, or are not.
+# First bytes of pickles, compressed by zlib (joblib) or not.
 PICKLED = (b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
-    """Write a tree to a netCDF file, whole or not at all."""
-    # The encoding of a loaded file would cut names of topics added later to the old length.
+    """Write a tree to a netCDF file, atomically."""
+    # The encoding of a loaded file would truncate names of topics added later.
     stamped = xr.DataTree.from_dict(
         {node.path: node.to_dataset(inherit=False).drop_encoding() for node in tree.subtree}
     )
     stamped.attrs[VERSION] = SCHEMA_VERSION
     stamped.attrs[CHECKSUM] = digest(stamped)
-    # In memory first: HDF5 ends the process where the disk is full.
+    # In memory first: HDF5 crashes the process if the disk is full.
     with _without_cluster():
         image = stamped.to_netcdf(engine="h5netcdf")
     assert image is not None  # noqa: S101
@@ -38,7 +38,7 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
 
 
 def _without_cluster() -> AbstractContextManager[Any]:
-    """Return a context without a Dask client, whose locks xarray asks for by a file's name."""
+    """Return a context without a Dask client, whose file locks xarray would request."""
     dask = sys.modules.get("dask")
     return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 

@@ -59,7 +59,7 @@ Shape = tuple[int, int]  # chains, and draws of each
 
 
 def at_topic(groups: Groups, topic: int | None) -> dict[str, xr.Dataset]:
-    """Return the groups of one topic, by its position; for None of one without documents."""
+    """Return the groups of the topic at a position; None for a topic without documents."""
     out = {}
     for path, group in groups.items():
         if path.split("/")[0] == POPULATION:
@@ -73,7 +73,7 @@ def at_topic(groups: Groups, topic: int | None) -> dict[str, xr.Dataset]:
 
 
 def at_topics(groups: Groups, positions: NDArray[np.intp] | slice) -> dict[str, xr.Dataset]:
-    """Return groups with the topics at some positions alone."""
+    """Return groups with the topics at some positions only."""
     return {
         path: group.isel(topic=positions) if "topic" in group.dims else group
         for path, group in groups.items()
@@ -92,25 +92,25 @@ def names_of(groups: Groups) -> NDArray[Any]:
 
 
 def whose(groups: Groups, topic: int | None) -> str:
-    """Return a topic in words, as messages about its draws end."""
+    """Return the end of messages about a topic's draws."""
     if topic is None:
         return " for topics without documents"
     return f" for topic {names_of(groups)[topic].item()!r}"
 
 
 def append_topics(groups: Groups, added: Groups) -> dict[str, xr.Dataset]:
-    """Return groups with further topics appended, as far as they depend on topics."""
+    """Return the groups that depend on topics, with further topics appended."""
     return {path: append_to(groups[path], group) for path, group in added.items()}
 
 
 def append_to(old: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
     """Return a group with further topics appended."""
     joined = {}
-    # Variables, not arrays with coordinates, which would be aligned one by one.
+    # Variables are not aligned, unlike arrays with coordinates.
     for name, variable in old.variables.items():
         if "topic" in variable.dims:
             further = new.variables[name].transpose(*variable.dims)
-            # The names of no topics have no type.
+            # Without topics, their names have no type.
             empty = isinstance(variable, xr.IndexVariable) and not variable.size
             variable = further if empty else xr.Variable.concat([variable, further], "topic")  # type: ignore[no-untyped-call]
         joined[name] = variable
@@ -132,8 +132,8 @@ def document_groups(
     """
     Return constants, and maximum likelihood (unpooled, (2, 3, topics)), of each topic.
 
-    A topic without documents has the range of all scores and no maximum likelihood; `others` are
-    the ends of the range of earlier topics.
+    A topic without documents has the range of all scores and no maximum likelihood; `others` is the
+    range of earlier topics.
     """
     centre, spread = scale
     low, high = data.range()
@@ -192,7 +192,7 @@ def join_documents(groups: Groups, added: Groups) -> dict[str, xr.Dataset]:
 def read_problems(
     groups: Groups, classes: NDArray[Any], *, stated: bool
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
-    """Return the problems of the scores of all topics, and of single ones."""
+    """Return the problems of the scores of all topics together, and of single topics."""
     group = groups[CONSTANTS]
     pairs = zip(group["auc"].values.tolist(), group["variance"].values.tolist(), strict=True)
     directions = [None if np.isnan(auc) else Direction(auc, variance) for auc, variance in pairs]
@@ -203,7 +203,7 @@ def read_problems(
     return (*problems, *([SAY_WHAT_THEY_ARE] if inside and not stated else [])), of_topics
 
 
-# Levels of their own at ends of the scores.
+# Separate levels at ends of the scores.
 
 OF_POPULATION = ("pareto_k", "population_efficiency")  # diagnostics of hyperparameters
 OF_LEVELS = of_unseen(f"{LEVELS}/hyperparameters")
@@ -221,7 +221,7 @@ def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict
 
 
 def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
-    """Return the ends with levels and the betas of these, (ends + 1, 2, draws); None without."""
+    """Return the ends with levels, and their betas (ends + 1, 2, draws); None without levels."""
     if OF_LEVELS not in groups:
         return None
     population = groups[OF_LEVELS]["beta"].transpose("of", "parameter", *DRAWS).values
@@ -323,10 +323,10 @@ def combination_groups(
     shape: Shape,
 ) -> dict[str, xr.Dataset]:
     """
-    Return the groups of a combination other than its densities, the first of which give P(+).
+    Return the groups of a combination other than its densities; the first densities give P(+).
 
-    They are the parts' weights, the curve of all topics along the densities' log-odds with what it
-    is along (base, parameters of the beta of base rates, too), and monotone log-odds.
+    They are the parts' weights, the recalibrated curve of all topics with the weights of its
+    densities and the beta of base rates (`base`), and monotone log-odds.
     """
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
     curve, paths = combination.recalibration, RECALIBRATED_PATHS

@@ -1,11 +1,10 @@
-"""The tree of a fit: an xarray.DataTree in ArviZ's schema, with the maximum-likelihood fit beside.
+"""The tree of a fit: an xarray.DataTree in ArviZ's schema, with maximum likelihood.
 
 Groups: posterior and sample_stats (chain, draw, klass), observed_data and constant_data
 (document), maximum_likelihood and, for inference "map", mode (klass). Each part of the model has a
-group parts/<name>, whose attributes name its kind and the groups that hold its draws: those of the
-first part are in the group posterior, in raw score units; those of others in parts/<name>/draws.
-Where an engine draws in coordinates of its own these are in parts/<name>/engine_draws; diagnostics
-are in parts/<name>/evidence.
+group parts/<name>, whose attributes name its kind and the groups of its draws: the group posterior
+for the first part, in raw score units, and parts/<name>/draws for others. Draws in an engine's own
+coordinates are in parts/<name>/engine_draws, diagnostics in parts/<name>/evidence.
 """
 
 import json
@@ -36,10 +35,10 @@ LIKELIHOOD = "maximum_likelihood"
 
 
 class PosteriorTree(xr.DataTree):  # type: ignore[no-untyped-call]
-    """A DataTree whose error says how ArviZ before 1.0, which knows no trees, reads it."""
+    """A DataTree with an error message for ArviZ before 1.0, which does not support trees."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        """Raise TypeError: a tree is no array, though ArviZ before 1.0 takes it for one."""
+        """Raise TypeError: ArviZ before 1.0 converts unknown objects to arrays."""
         raise TypeError(
             "cannot directly convert a DataTree into a numpy array, as ArviZ before 1.0 does: use"
             " arviz_stats.summary(posterior_), or arviz.summary(posterior_['posterior']"
@@ -49,24 +48,19 @@ class PosteriorTree(xr.DataTree):  # type: ignore[no-untyped-call]
 
 @dataclass(frozen=True)
 class Results:
-    """
-    The results of a fit.
-
-    All that reads a fit reads its groups: to make a tree of them, and to take one apart, takes
-    longer than to read most of them.
-    """
+    """The results of a fit, read by their groups: converting to and from trees is slow."""
 
     groups: Groups  # the groups of its tree by their paths
     attrs: Mapping[str, Any] = field(default_factory=dict)  # provenance: versions, seed, arguments
 
     @classmethod
     def of_tree(cls, tree: xr.DataTree) -> Self:
-        """Return the results that a tree holds."""
+        """Return the results of a tree."""
         return cls(flat(tree), {str(name): each for name, each in tree.attrs.items()})
 
     @cached_property
     def tree(self) -> xr.DataTree:
-        """The tree; made when it is asked for."""
+        """The tree, made on access."""
         tree = PosteriorTree.from_dict(self.shown)
         tree.attrs.update(self.attrs)
         return tree
@@ -82,7 +76,7 @@ class Results:
 
     @property
     def shown(self) -> dict[str, xr.Dataset]:
-        """Return the groups that the tree shows, with draws in raw score units."""
+        """Return the groups of the tree, with draws in raw score units."""
         return raw_groups(self.groups) | dict(self.groups)
 
     @property
@@ -154,18 +148,18 @@ def read_documents(groups: Groups) -> BinaryScores:
 
 
 def read_scores_are(groups: Groups) -> str:
-    """Return the kind of users' scores; results hold the log-odds of probabilities."""
+    """Return the meaning of users' scores; results hold the log-odds of probabilities."""
     return str(groups[CONSTANTS].attrs["scores_are"])
 
 
 def read_base_rate(groups: Groups) -> tuple[float, float] | None:
-    """Return the beta of P(+) in the population that documents were sampled from, if they were."""
+    """Return the beta of P(+) in the collection, for documents with inclusion probabilities."""
     base_rate = groups[CONSTANTS].get("base_rate")
     return None if base_rate is None else (float(base_rate[0]), float(base_rate[1]))
 
 
 def read_ends(groups: Groups) -> tuple[float, float]:
-    """Return the probabilities that stand for 0 and 1."""
+    """Return the probabilities that replace 0 and 1."""
     low, high = groups[CONSTANTS].attrs["probability_ends"]
     return float(low), float(high)
 
@@ -189,11 +183,11 @@ def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
 
 
 def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> FamilyFit:
-    # Variables, not arrays with coordinates: every fit pays for this.
+    # Variables are faster than arrays with coordinates, in every fit.
     values = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
     return FamilyFit(
         parameters={name: float(values[name]) for name in names},
-        # Results of topics keep neither this nor the floor.
+        # Results of topics store neither the log-likelihood nor the floor.
         log_likelihood=float(values.get("log_likelihood", np.nan)),
         weight=float(values["total_weight"]),
         scale_floor=ScaleFloor(
@@ -204,9 +198,9 @@ def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> FamilyFit:
     )
 
 
-# Provenance of a tree: versions, arguments and classes, enough to make the estimator again.
+# Provenance of a tree: versions, arguments and classes, which reconstruct the estimator.
 
-ESTIMATOR = "bayescal_estimator"  # the attribute that says what made a tree
+ESTIMATOR = "bayescal_estimator"  # the attribute of the estimator's name
 PARAMETERS = "bayescal_parameters"  # the attribute of the estimator's parameters
 PACKAGES = ("bayescal", "pymc", "numpy", "scipy", "xarray")
 
@@ -236,7 +230,7 @@ def describe(
 
 
 def check_made_by(estimator: str, tree: xr.DataTree, path: str | Path) -> None:
-    """Check that a file holds what an estimator made."""
+    """Raise ValueError unless a file was written by an estimator of this name."""
     if (other := tree.attrs[ESTIMATOR]) != estimator:
         raise ValueError(f"{path} holds a {other}: bayescal.load reads it.")
 

@@ -4,10 +4,10 @@
     mu | scales               Gaussian, by Laplace
     b, w, v, u | mu, scales   Gaussian proposals with Student t tails in b and w
 
-Proposals of a problem are weighed by its own likelihood over its Gaussian stand-in, and by what all
-others' likelihoods say of mu and the scales beyond Laplace (`corrections`), Pareto smoothed. With
-one problem the draws are from its posterior, up to Monte Carlo error; with several up to how smooth
-those corrections are taken to be.
+Proposals of a problem are weighed by the ratio of its likelihood to its Gaussian approximation, and
+by corrections for mu and the scales from all other problems (`corrections`), Pareto smoothed. With
+one problem the draws are exact up to Monte Carlo error, with several up to the smoothness of the
+corrections.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support.validation import Floats
 
 SMALLEST_DECREMENT, SMALLEST_RISE = 1e-6, 1e-4
-# Prior precision of a coefficient, in proposals: keeps those of constant columns at 0.
+# Prior precision of coefficients in proposals, which keeps constant columns at 0.
 RIDGE = 1.0
 
 
@@ -44,7 +44,7 @@ def features(x: Floats) -> Floats:
             z = (values - values.mean()) / values.std()
             square = z * z - 1.0
             columns.append(z)
-            # Of two values the square is the same for all.
+            # The square of two values is constant.
             if np.ptp(square) > 1e-9:
                 columns.append(square)
     return np.column_stack(columns)
@@ -54,10 +54,10 @@ def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
     """
     Return log E[exp(log_ratio) | columns] = f(x)' beta with f(x) = (1, x, x^2).
 
-    A proposal's importance ratio r is the likelihood of one problem over its Gaussian stand-in.
-    Given the population's weights and the scales, x, its mean E[r | x] is what the problem's exact
-    evidence is of Laplace's: a smooth function of x, fitted to all proposals at once. The score
-    equations sum f (r - exp(f' beta)) = 0 are those of a Poisson regression.
+    A proposal's importance ratio r is the likelihood of one problem over its Gaussian
+    approximation. Given the population's weights and the scales, x, its mean E[r | x] is the ratio
+    of exact to Laplace evidence: a smooth function of x, fitted to all proposals by Poisson
+    regression with the score equations sum f (r - exp(f' beta)) = 0.
     """
     top = log_ratio.max()
     ratio = np.exp(log_ratio - top)
@@ -80,8 +80,8 @@ def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
     return np.asarray(columns @ beta + top + np.log(level))
 
 
-# Wider than Laplace's approximation: where classes are separated the likelihood is flat on one side
-# of the mode, where the posterior is as wide as its prior.
+# Wider than Laplace's approximation: with separated classes the likelihood is flat on one side of
+# the mode, where the posterior is as wide as its prior.
 WIDER = 1.5
 
 
@@ -91,8 +91,8 @@ class Proposals:
 
     shared: Floats  # the population's weights, and the logarithms of the scales, (size, m + 3)
     points: list[Floats]  # coefficients of each problem, (size, d_k)
-    # log of the likelihood over its Gaussian stand-in and of Gaussian over Student t, by problem;
-    # the mean of the ratios is the problem's exact evidence over Laplace's, (size,)
+    # Logs of likelihood over Gaussian, plus Gaussian over Student t, by problem, (size,); their
+    # mean ratio is the problem's exact evidence over Laplace's
     log_ratios: list[Floats]
 
     @property
@@ -101,7 +101,7 @@ class Proposals:
         return len(self.shared)
 
     def joined(self, further: Proposals) -> Proposals:
-        """Return these and others."""
+        """Return these proposals joined with others."""
         return Proposals(
             np.concatenate([self.shared, further.shared]),
             _joined(self.points, further.points),
@@ -112,7 +112,7 @@ class Proposals:
 def propose(
     modes: Sequence[JointMode], share: Floats, size: int, rng: np.random.Generator
 ) -> Proposals:
-    """Return proposals from the Gaussians that touch joint modes."""
+    """Return proposals from the Gaussian approximations at joint modes."""
     sizes = rng.multinomial(size, share)
     drawn = [(mode, n) for mode, n in zip(modes, sizes, strict=True) if n]
     mus = [
@@ -143,7 +143,7 @@ def _of_problem(
     head = mu.shape[1] + 1
     # The first rows of a lower triangular root are the marginal of b and w.
     root = root_of_inverse(hessian)
-    # In many dimensions the mode of a skew density is far from nearly all of it.
+    # In many dimensions most mass of a skew density is far from its mode.
     shift = design.mean_from_mode(at, root @ root.T)
     z = rng.standard_normal((len(mu), at.size))
     stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
@@ -158,15 +158,15 @@ def _of_problem(
     log_ratio = design.log_likelihood(points) - expansion
     square = (z[:, :head] ** 2).sum(axis=1)
     log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / (FREEDOM * WIDER**2))
-    # The Gaussian is around the mode, and the proposals around the mean.
+    # The Gaussian is centred at the mode, the proposals at the mean.
     moved = np.linalg.solve(root, shift)
     log_ratio -= z @ moved + 0.5 * float(moved @ moved)
     return points, log_ratio - float(design.log_likelihood(at[None])[0])
 
 
-# Proposals for each draw; more of them, up to a limit, where their weights are uneven.
+# Proposals for each draw; more, up to a limit, if their weights are uneven.
 PROPOSALS, MOST_PROPOSALS = 2, 10
-# The least effective number of draws, as a share of their number.
+# Smallest effective number of draws, as a share of their number.
 LEAST_EFFECTIVE = 0.2
 # Nodes of the grid with a smaller share are not drawn from.
 SMALLEST_SHARE = 1e-4
@@ -259,11 +259,11 @@ def follow(
     """
     Return the shift of the mode of bias and weights for other evidence.
 
-    The labels and the prior stay; the coefficients of indicators and interactions stay too.
+    Labels, prior, and coefficients of indicators and interactions do not change.
     """
     head, tail = evidence.shape[1] + 1, design.size - design.weight_shifts
     precision, start = weights.precision[:head], weights.point[:head]
-    # The prior mean that the mode is the mode of: it is the same for the other evidence.
+    # The prior mean implied by the mode, also for the other evidence.
     mean = start - design.gradient(weights.point)[:head] / precision
     between = design.columns[:, tail:] if shifted is None else shifted
     offset = design.offset + design.columns[:, head:tail] @ weights.point[head:tail]
@@ -292,7 +292,7 @@ def _weigh(proposals: Proposals) -> list[Sample]:
 
 def _beyond_laplace(proposals: Proposals) -> Floats:
     """Return the log of each problem's exact evidence over Laplace's, shape (problems, draws)."""
-    if len(proposals.points) == 1:  # its own likelihood is all that there is
+    if len(proposals.points) == 1:  # there are no other problems
         return np.zeros((1, proposals.size))
     columns = features(proposals.shared)
     return np.array([log_mean(columns, log_ratio) for log_ratio in proposals.log_ratios])

@@ -7,14 +7,14 @@
     w_ki    ~ Normal(mu_i, tau)                        weight of classifier i in problem k
     b_k     ~ Normal(0, bias_scale)                    bias, in log-odds
     kappa   ~ LogNormal(log shift_scale, log_shift_sd) spread of the indicators' coefficients
-    v_kj    ~ Normal(0, kappa)                         what indicator j adds to the log-odds
+    v_kj    ~ Normal(0, kappa)                         effect of indicator j on the log-odds
     rho     ~ LogNormal(log weight_shift_scale, log_weight_shift_sd)  spread of weight shifts
-    u_kij   ~ Normal(0, rho)                           what moderator j adds to weight i
+    u_kij   ~ Normal(0, rho)                           effect of moderator j on weight i
 
-The scales stand on a grid, as in a nested Laplace approximation: sums over it are integrals. Given
-the scales the log posterior is concave. Its Hessian is an arrow: problems depend on each other
-through mu alone, so that Newton's step solves a small system for each problem and one for mu (the
-Schur complement); the same factors give the Gaussian approximation at the mode.
+The scales are integrated on a grid, as in a nested Laplace approximation. Given the scales the log
+posterior is concave. Its Hessian is an arrow: problems depend on each other only through mu, so
+that Newton's step solves a small system for each problem and one for mu (the Schur complement); the
+same factors give the Gaussian approximation at the mode.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ class Design(LogisticLikelihood):
     """
     log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq).
 
-    The columns are 1; the evidence of each classifier, its log-odds less those of the base rate;
+    The columns are 1; the evidence of each classifier, its log-odds minus the base rate's;
     indicators; `interactions` of evidence and moderators. The offset is the log-odds of the base
-    rate, or of all that is not in the columns.
+    rate, or of everything outside the columns.
     """
 
     weight_shifts: int = 0  # number of interactions, the last columns
 
     def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
         """
-        Return a posterior's mean less its mode, to the first order beyond Laplace.
+        Return a posterior's mean minus its mode, to the first order beyond Laplace.
 
         With c_i the third derivative of minus the log likelihood in the log-odds of document i, and
         S the covariance, -S sum_i x_i c_i (x_i' S x_i) / 2.
@@ -87,7 +87,7 @@ class WeightHyperparameters:
         check_positive(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     def scales(self, at: Floats) -> Scales:
-        """Return the scales at a place."""
+        """Return the scales at a point."""
         medians = (self.scale, self.shift_scale, self.weight_shift_scale)
         sds = (self.log_scale_sd, self.log_shift_sd, self.log_weight_shift_sd)
         z = np.zeros(3)
@@ -119,10 +119,9 @@ def centre_of_weights(
     """
     Return weights that sum to one, larger for classifiers that are probably the best.
 
-    The probability that each has the largest log score in a collection of which the documents are
-    a sample, softly: the mean of softmax over Bayesian bootstraps of the sum of log scores
-    (pseudo-BMA+). Combined log-odds with such weights have a log-loss of at most the weighted
-    mean of the classifiers' own (Hoelder's inequality), so that they are a safe centre.
+    They are means of softmax over Bayesian bootstraps of the sum of log scores (pseudo-BMA+), a
+    soft probability of the largest log score. Combined log-odds with such weights have a log-loss
+    of at most the weighted mean of the classifiers' (Hoelder's inequality), a safe centre.
     """
     total = np.zeros(len(log_scores))
     for _ in range(rounds):
@@ -134,7 +133,7 @@ def centre_of_weights(
     return np.asarray(total / total.sum())
 
 
-# The Newton decrement: the log density is off by about half of it.
+# Newton decrement: about twice the error of the log density.
 SMALLEST_DECREMENT = 1e-6
 LOG_TWO_PI = math.log(2.0 * math.pi)
 

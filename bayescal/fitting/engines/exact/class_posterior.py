@@ -25,7 +25,7 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
-# Regions this far (natural log) below the peak hold nothing that a draw could show.
+# Regions this far (natural log) below the peak have negligible mass.
 DEPTH = 40.0
 LARGEST_SHARE = 0.02
 LARGEST_BEND = 0.02
@@ -41,9 +41,9 @@ class ModeCells:
     """Neighbouring cells with the log density at their ends and middles."""
 
     edge: Floats  # their ends, (k + 1,)
-    log_edge: Floats  # log density there, (k + 1,), (k,)
-    log_middle: Floats
-    good: bool = False  # whether every cell that matters is fine enough
+    log_edge: Floats  # log density at the ends, (k + 1,)
+    log_middle: Floats  # log density at the middles, (k,)
+    good: bool = False  # whether every cell with mass is fine enough
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Return ends and middles in order, and the log density there."""
@@ -85,7 +85,7 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
 
 
 def _quantiles(cells: ModeCells) -> Floats:
-    """Return where cells that hold equal shares would end, as far as these can tell."""
+    """Return approximate ends of cells with equal mass."""
     log_mass = cells.log_mass
     share = np.cumsum(np.exp(log_mass - log_mass.max()))
     level = np.linspace(0.0, share[-1], FIRST_CELLS + 1)[1:-1]
@@ -107,7 +107,7 @@ def _trim(edge: Floats, log_edge: Floats, log_middle: Floats) -> tuple[Floats, F
     top = max(log_edge.max(), log_middle.max())
     high = np.maximum(np.maximum(log_edge[:-1], log_edge[1:]), log_middle) > top - DEPTH
     first, last = np.flatnonzero(high)[[0, -1]]
-    # One cell more on either side: the density may still rise into it.
+    # One more cell on either side, where the density may still rise.
     first, last = max(first - 1, 0), min(last + 1, high.size - 1)
     return edge[first : last + 2], log_edge[first : last + 2], log_middle[first : last + 1]
 
@@ -115,7 +115,7 @@ def _trim(edge: Floats, log_edge: Floats, log_middle: Floats) -> tuple[Floats, F
 def _too_coarse(cells: ModeCells) -> NDArray[np.bool_]:
     log_mass = cells.log_mass
     share = np.exp(log_mass - np.logaddexp.reduce(log_mass))
-    # How far the middle is off the straight line between the ends, in log density.
+    # Distance of the middle from the straight line between the ends, in log density.
     bend = np.abs(cells.log_middle - 0.5 * (cells.log_edge[:-1] + cells.log_edge[1:]))
     matters = share > NEGLIGIBLE
     coarse = matters & ((share > LARGEST_SHARE) | (bend * share > LARGEST_BEND * LARGEST_SHARE))
@@ -146,7 +146,7 @@ class LogLinearDensities:
     def __init__(self, node: Floats, log_density: Floats) -> None:
         self._node, self._log_density = node, log_density
         self._rise = np.diff(log_density, axis=1)
-        # Between scores that are neighbouring doubles a cell's middle is one of its ends: no mass.
+        # A cell between neighbouring doubles has no length.
         with np.errstate(divide="ignore"):
             log_length = np.log(np.diff(node))
         log_mass = log_density[:, :-1] + log_length + log_mean_exponential(self._rise)
@@ -181,7 +181,7 @@ def log_mean_exponential(rise: Floats) -> Floats:
 def _inverse(u: Floats, rise: Floats) -> Floats:
     small = np.abs(rise) < 1e-6
     steep = np.where(small, 1.0, np.abs(rise))
-    # From the higher end, so that nothing overflows; then turned around.
+    # From the higher end, so that nothing overflows; then reversed.
     from_high = -np.log1p(u * np.expm1(-steep)) / steep
     share = np.where(rise > 0.0, 1.0 - from_high, from_high)
     return np.clip(np.where(small, u, share), 0.0, 1.0)
@@ -190,18 +190,18 @@ def _inverse(u: Floats, rise: Floats) -> Floats:
 MOST_SCORES_AS_NODES = 64
 PRIOR_REACH = 12.0  # standard deviations of the prior that the first cells cover
 ROUNDS = 50
-LEAST_ACCEPTED, MOST_COPIES = 0.1, 10  # of all proposals; of one
-# A shorter side is a jump to any score; one that rounds to nothing would have no density.
+LEAST_ACCEPTED, MOST_COPIES = 0.1, 10  # share of accepted proposals; copies of a proposal
+# Smallest share of a side, which keeps the density finite.
 SMALLEST_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
 class ExactDraws:
-    """Independent draws of one class's parameters, in the units of the scores given."""
+    """Independent draws of one class's parameters, in the units of the given scores."""
 
-    theta: Floats  # mode, share of the left side, and width; see `families.side_units`, (draws,)
-    left_share: Floats
-    width: Floats
+    theta: Floats  # (draws,): mode
+    left_share: Floats  # (draws,): share of the left side
+    width: Floats  # (draws,): see `families.side_units`
     ratios: Floats  # importance weights of all proposals, as shares of the largest
     powers: tuple[int, int]  # of the two sides
 
@@ -253,9 +253,9 @@ def _accepted(
     """
     Return theta and v of the posterior, and all importance weights as shares of the largest.
 
-    Proposals are accepted or rejected. If ROUNDS accept too few, they are drawn in proportion to
-    their weights: with scores of such magnitudes that rounding matters few proposals are near the
-    posterior, and their efficiency, near 0, shows that these draws are unreliable.
+    Proposals are accepted or rejected. If ROUNDS accept too few, as with scores so large that
+    rounding matters, they are resampled by weight; an efficiency near 0 then marks the draws as
+    unreliable.
     """
     rounds: list[Floats] = []
     missing = draws
@@ -264,7 +264,7 @@ def _accepted(
         proposed = proposals.draw(rng, size)
         rounds.append(np.stack([*proposed, rng.random(size)]))
         theta, v, log_weight, uniform = np.concatenate(rounds, axis=1)
-        # One bound for all rounds: a larger weight found late counts for the early ones too.
+        # One bound for all rounds, updated by larger weights.
         ratios = np.exp(log_weight - log_weight.max())
         kept = np.repeat(np.arange(theta.size), _copies(ratios, uniform))[:draws]
         missing = draws - kept.size
@@ -278,10 +278,9 @@ def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
     """
     Return the number of copies of each proposal: ratio/bound on average.
 
-    The bound is the largest ratio, and no proposal is taken twice, unless that took fewer than
-    LEAST_ACCEPTED: one proposal in a corner, with a hundred times the others' weight, would leave
-    hardly any of them. It is then taken up to MOST_COPIES times; the bound stays if weights would
-    need more copies.
+    The bound is the largest ratio, and no proposal is taken twice, unless fewer than LEAST_ACCEPTED
+    would be accepted because of a few large weights. These proposals are then taken up to
+    MOST_COPIES times; the bound stays if they would need more copies.
     """
     taken = float(ratios.mean())
     uneven = LEAST_ACCEPTED / MOST_COPIES <= taken < LEAST_ACCEPTED
@@ -293,8 +292,8 @@ class _Proposals:
     """
     Proposals of (theta, v) near the posterior.
 
-    theta from the log-linear cover; then v = logit(share) = mode + step sinh(tau), where mode and
-    step are interpolated between theta's neighbouring nodes and tau comes from the nearer one's
+    theta comes from the log-linear cover; then v = logit(share) = mode + step sinh(tau), with mode
+    and step interpolated between theta's neighbouring nodes, and tau from the nearer node's
     conditional density.
     """
 
@@ -331,14 +330,14 @@ class Component:
 
     family: Family  # of both classes
     asinh_scale: float  # of the warp, in score units; inf for none
-    centre: float  # what the posteriors' standardised units stand for
+    centre: float  # centre and spread of the posteriors' standardised units
     spread: float
     classes: tuple[ClassPosterior, ClassPosterior]  # negative, positive
     log_evidence: Floats  # of each class, per unit of raw score, (2,)
 
     @property
     def resolved(self) -> bool:
-        """Return whether both posteriors are."""
+        """Return whether both posteriors are resolved."""
         return all(posterior.resolved for posterior in self.classes)
 
 

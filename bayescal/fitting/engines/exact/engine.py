@@ -1,7 +1,7 @@
 """The exact engine: the posterior of both classes and the class prior, without MCMC.
 
-The priors are those of the programs named like the families. The classes and the class prior are
-independent given the labels, so each is drawn on its own.
+The priors are the priors of the families' programs. The classes and the class prior are independent
+given the labels, so each is drawn separately.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from bayescal.inference.newton import stack
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
-# Proposals of a draw by rejection; rarer monotone draws are found by `splitting`.
+# Largest number of proposals for a draw; `splitting` draws rarer monotone densities.
 MOST_PROPOSED = 100
 
 
@@ -41,7 +41,7 @@ class MixtureWeights:
 
 def by_evidence(components: list[Component], families: int) -> MixtureWeights:
     """
-    Return the posterior probabilities: all warps, and all families, alike a priori.
+    Return the posterior probabilities of warps and families, equally probable a priori.
 
     p(warp | data) is proportional to the product over classes of sum over families of
     p(class's scores | family, warp).
@@ -56,13 +56,11 @@ def by_evidence(components: list[Component], families: int) -> MixtureWeights:
 class MixtureDraws:
     """Draws of both classes' densities."""
 
-    # position among the components, of each class; both on the same warp, (draws, 2) of int
-    component: NDArray[np.intp]
-    # mode, left and right side, in (warped) score units; see `Family.from_sides`, (3, draws, 2)
+    component: NDArray[np.intp]  # (draws, 2): position among the components; one warp for both
+    # (3, draws, 2): mode, left and right side, in (warped) score units; see `Family.from_sides`
     sides: Floats
-    # importance weights of the proposals, by component and class
-    ratios: dict[tuple[int, int], Floats]
-    monotone: float  # share of draws, before any condition, whose log-odds never fall
+    ratios: dict[tuple[int, int], Floats]  # importance weights of proposals, by component and class
+    monotone: float  # share of unconditional draws whose log-odds never fall
 
 
 def draw_mixture(
@@ -122,12 +120,12 @@ def _split(
     rng: np.random.Generator,
     ratios: dict[tuple[int, int], Floats],
 ) -> MixtureDraws:
-    """Return draws that are rarely monotone, of components in proportion to their evidence."""
+    """Return rare monotone draws, of components in proportion to their evidence."""
     both = (weights.warp[:, None] * weights.family.prod(axis=2)).ravel()
     by_source = {
         i: monotone_pairs(source.classes, draws, rng)
         for i, source in enumerate(components)
-        # Log-odds of classes of two families, or of symmetric ones, always fall somewhere.
+        # Log-odds of two different families, or of symmetric ones, always fall somewhere.
         if both[i] > 0.0 and not source.family.symmetric and not source.family.mirrored
     }
     log_share = np.array([np.log(both[i]) + each.log_share for i, each in by_source.items()])
@@ -158,8 +156,8 @@ def _joined(rounds: list[MixtureDraws], chosen: NDArray[np.bool_], monotone: flo
 
 
 DRAWS = 1000
-MOST_SCORES = 256  # of a class that weights are learnt from, evenly spaced in rank
-# Dirichlet(1 + PSEUDO_COUNT) on the weights: keeps families that a few scores cannot rule out.
+MOST_SCORES = 256  # largest number of scores of a class for the weights, evenly spaced in rank
+# Dirichlet(1 + PSEUDO_COUNT) on the weights: keeps families that few scores cannot rule out.
 PSEUDO_COUNT = 0.25
 
 
@@ -169,8 +167,9 @@ def by_stacking(
     """
     Return weights that maximise the leave-one-out log predictive density of the mixture.
 
-    For class c on a warp the weights w maximise sum_i log sum_f w_f p(x_i | x_-i, f) + 0.25 sum_f
-    log w_f; warps weigh as the exponential of the sum reached, over both classes.
+    For each class on a warp the weights w maximise sum_i log sum_f w_f p(x_i | x_-i, f) + 0.25
+    sum_f log w_f; weights of warps are proportional to the exponential of the maxima's sum over
+    both classes.
     """
     weights = np.empty((len(components) // families, families, 2))
     reached = np.zeros(len(components) // families)
@@ -221,7 +220,7 @@ SIDES = ("theta", "left", "right")
 
 @dataclass(frozen=True)
 class DensitySides:
-    """Draws of mode and sides of both classes' densities; of many topics these come first."""
+    """Draws of mode and sides of both classes' densities; many topics are the first axis."""
 
     axes: ClassVar = dict.fromkeys((*SIDES, "family"), (SAMPLE, "klass")) | {
         "prior": (SAMPLE,),
@@ -233,10 +232,10 @@ class DensitySides:
     theta: Floats  # (draws, 2): mode, of negatives and positives, in (warped) score units
     left: Floats  # (draws, 2): sides, see `Family.from_sides`
     right: Floats
-    prior: Floats  # (draws,): p(+)
-    # (draws, 2): positions among the families; None if all draws are of the first, on raw scores
+    prior: Floats  # (draws,): P(+)
+    # (draws, 2): positions among the families; None for one family on raw scores
     family: NDArray[np.int8] | None = None
-    asinh_scale: Floats | None = None  # (draws,): bends of the warps, inf for none
+    asinh_scale: Floats | None = None  # (draws,): c of the warps, inf for none
     centre: float | None = None  # of the warps
 
     @property
@@ -283,7 +282,7 @@ def _sides_of(
     )
 
 
-# The most scores of a class, and draws, at which leave-one-out densities are computed.
+# Largest numbers of scores of a class, and of draws, for leave-one-out densities.
 MOST_NODES, MOST_DRAWS = 128, 1000
 
 
@@ -303,19 +302,19 @@ def leave_one_out_of_densities(
     label, weight = data.positive, data.weight
     thinned = np.arange(min(MOST_DRAWS, negative.size))
     densities = negative.take(thinned), positive.take(thinned)
-    # Documents of a class without weight keep a 0; they have no weight either.
+    # Documents of a class without weight keep 0 and have no effect.
     log_density = np.zeros((2, label.size))
     for own in (False, True):
         mine = np.flatnonzero(label == own)
         score = data.score[mine]
         node = _nodes(score if weight is None else score[weight[mine] > 0.0])
         if node.size:
-            # Leave-one-out log densities are a smooth function of the score alone.
+            # Leave-one-out log densities are a smooth function of the score.
             for klass, draws in enumerate(densities):
                 at_node = _log_predictive(draws, node, leave_one_out=klass == own)
                 log_density[klass, mine] = np.interp(score, node, at_node)
     n_positive, n_negative = data.rate_counts
-    # No class is left with less than nothing.
+    # Weights below 1 must not make a count negative.
     prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])
     prior -= np.log(np.maximum(n_negative - ~label, 0.0) + base[1])
     log_odds: Floats = prior + log_density[1] - log_density[0]
@@ -323,25 +322,25 @@ def leave_one_out_of_densities(
 
 
 def _nodes(scores: Floats) -> Floats:
-    """Return the scores of a class, or as many quantiles as are enough, the ends among them."""
+    """Return the distinct scores of a class, or at most MOST_NODES quantiles with both ends."""
     own = np.unique(scores)
     levels = np.linspace(0.0, 1.0, MOST_NODES)
     return own if own.size <= levels.size else np.unique(np.quantile(own, levels))
 
 
 def _log_predictive(draws: DensityDraws, node: Floats, *, leave_one_out: bool) -> Floats:
-    """Return log p(s | class) at scores, the mean over draws, or each given its class's others."""
+    """Return log p(s | class) at scores: the posterior predictive, or leave-one-out."""
     log_p = draws.logpdf(node).T
     if not leave_one_out:
         mean: Floats = log_sum_exp(log_p, axis=1) - np.log(draws.size)
         return mean
-    # A density that underflows has no inverse: it is smoothed as a logarithm.
+    # Densities that underflow have infinite inverses, and are smoothed as logarithms.
     with np.errstate(over="ignore"):
         inverse = np.exp(-log_p)
     return left_out(inverse, lambda rows: log_p[rows])[0]
 
 
-EFFICIENCY_LIMIT = 0.9  # below it proposals are not those of the posterior
+EFFICIENCY_LIMIT = 0.9  # below it proposals differ too much from the posterior
 
 
 @dataclass(frozen=True)
@@ -352,7 +351,7 @@ class DensityFit:
     weights: MixtureWeights
     mixture: MixtureDraws
     posterior: DensitySides  # the draws
-    data: BinaryScores  # what they were fitted to
+    data: BinaryScores  # the documents fitted
 
     @cached_property
     def left_out(self) -> Floats:
@@ -433,8 +432,7 @@ def draw_prior(
     """
     Draw from the prior, which is the posterior of no documents; see `fit_densities`.
 
-    Families and warps have equal weights. The data only determine the units: the centre and the
-    spread of all scores.
+    Families and warps have equal weights. The data only determine the units.
     """
     return fit_densities(
         families,

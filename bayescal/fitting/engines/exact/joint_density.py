@@ -1,8 +1,8 @@
 """The joint density of mode and share, width integrated out, and its integral over the share.
 
-In v = logit(w), w the share of the mass left of the mode, the log density is strictly concave: so
-Newton finds its mode, and the trapezoid rule on a grid v = mode + h sinh(tau) integrates it,
-Gaussian near the mode, exponential tails.
+In v = logit(w), w the share of the mass left of the mode, the log density is strictly concave:
+Newton's method finds its mode, and the trapezoid rule on a grid v = mode + h sinh(tau) integrates
+it, with its Gaussian core and exponential tails.
 """
 
 import math
@@ -36,7 +36,7 @@ class DeviationSums:
             return np.zeros_like(theta), np.zeros_like(theta)
         inside = np.clip(theta, self.scores[0], self.scores[-1])
         left, right = self._inside(inside)
-        # Beyond the scores one side is empty and the other moves off as a whole.
+        # Beyond the scores one side is empty and the other one shifts as a whole.
         below, above = np.maximum(inside - theta, 0.0), np.maximum(theta - inside, 0.0)
         unit = self._sums.scores.unit
         return (
@@ -67,7 +67,7 @@ class DeviationSums:
         return left * unit ** self.powers[0], right * unit ** self.powers[1]
 
     def _moved(self, at_end: Floats, distance: Floats, power: int, moment: float) -> Floats:
-        """Return the sum after moving off by a distance, `moment` being that of power 1."""
+        """Return the sum after a shift by a distance, given the moment of power 1."""
         if power == 1:
             return at_end + self.total * distance
         moved: Floats = at_end + distance * (2.0 * moment + distance * self.total)
@@ -78,22 +78,22 @@ TAU = np.linspace(-3.5, 3.5, 21)
 LOG_COSH = np.log(np.cosh(TAU))
 NEWTON_STEPS = 12
 LONGEST_STEP = 2.0
-# Shares beyond it have no mass, and their inverses and squares must not overflow.
+# More extreme shares have no mass, and squares of their inverses would overflow.
 LARGEST_LOGIT = 200.0
 
 
 @dataclass(frozen=True)
 class DensityPrior:
-    """Prior of one class, in standardised units; the names are those of the programs."""
+    """Prior of one class, in standardised units, with the programs' names."""
 
     theta_scale: float = 2.0  # theta ~ Normal(0, theta_scale)
     share_alpha: float = 2.0  # w ~ Beta(share_alpha, share_beta)
     share_beta: float = 2.0
-    # s ~ InverseGamma(width_shape, width_scale), or s^2 ~ InverseGamma(width_shape,
-    # width_scale^2) where both sides are Gaussian
+    # s ~ InverseGamma(width_shape, width_scale); for two Gaussian sides
+    # s^2 ~ InverseGamma(width_shape, width_scale^2)
     width_shape: float = 2.0
     width_scale: float = 1.0
-    symmetric: bool = False  # whether w is 1/2 instead, as in the symmetric families
+    symmetric: bool = False  # whether w is fixed at 1/2
 
 
 class JointDensity(ABC):
@@ -112,7 +112,7 @@ class JointDensity(ABC):
 
     @abstractmethod
     def _first_share(self, left: Floats, right: Floats) -> Floats:
-        """Return where Newton starts: the likelihood's best v, kept from infinity by the prior."""
+        """Return the start of Newton's method: the likelihood's best v, bounded by the prior."""
 
     @abstractmethod
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
@@ -128,7 +128,7 @@ class JointDensity(ABC):
 
     def _of_share(self, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Return 1/w, 1/(1 - w), and minus the log of Beta's density of v up to a constant."""
-        # With e = exp(-|v|), the smaller share is e/(1 + e): one exponential serves all.
+        # With e = exp(-|v|), the smaller share is e/(1 + e): one exponential suffices.
         small = np.exp(-np.minimum(np.abs(v), LARGEST_LOGIT))
         whole = 1.0 + small
         rising, of_smaller = v > 0.0, whole / small
@@ -153,7 +153,7 @@ class JointDensity(ABC):
         """
         Return mode and step of the grid v = mode + step sinh(tau) at each theta, and log p there.
 
-        The log density is that of (theta, tau) less log(step), of shape (len(theta), len(TAU)).
+        It is log p(theta, tau) minus log(step), of shape (len(theta), len(TAU)).
         """
         left, right = self.sums(theta)
         mode, curvature = self._share_mode(left, right)
@@ -187,12 +187,11 @@ HALF_LOG_TWO_OVER_PI = 0.5 * math.log(2.0 / math.pi)
 
 class ConjugateDensity(JointDensity):
     """
-    log p(x, theta, w) of one class, both of whose sides are exponential or both Gaussian.
+    log p(x, theta, w) of one class, with two exponential or two Gaussian sides.
 
-    For one class, standardised scores, D_l(theta), D_r(theta) the summed deviations (power 1) or
-    squared deviations (power 2) left and right of theta, w the share of the left side and s the
-    width, the likelihood is proportional to s^-N exp(-A/s) (Laplace) or s^-N exp(-A/s^2)
-    (Gaussian),
+    For standardised scores, D_l(theta), D_r(theta) the summed deviations (power 1) or squared
+    deviations (power 2) left and right of theta, w the share of the left side and s the width, the
+    likelihood is proportional to s^-N exp(-A/s) (Laplace) or s^-N exp(-A/s^2) (Gaussian),
 
         A = D_l/w + D_r/(1 - w)    or    A = D_l/(2 w^2) + D_r/(2 (1 - w)^2),
 
@@ -233,7 +232,7 @@ class ConjugateDensity(JointDensity):
         """Return log p(x, theta, log left, log right) up to a constant: v and log s rotated."""
         log_width, v = np.logaddexp(log_left, log_right), log_left - log_right
         scale = self.scale + self.spread(v, *self.sums(theta))
-        # Beta's density of v; its exponents are those of w and 1 - w.
+        # Beta's density of v, with the exponents of w and 1 - w.
         of_share = self.prior.share_alpha * (log_left - log_width)
         of_share += self.prior.share_beta * (log_right - log_width)
         of_width = -self.power * self.shape * log_width - scale * np.exp(-self.power * log_width)
@@ -241,7 +240,7 @@ class ConjugateDensity(JointDensity):
         return log
 
     def draw_width(self, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:
-        """Return a draw of the width for each theta and v: its posterior is the prior's kind."""
+        """Return a draw of the width for each theta and v, from the conjugate posterior."""
         scale = self.scale + self.spread(v, *self.sums(theta))
         inverse_gamma = scale / rng.standard_gamma(self.shape, theta.size)
         width: Floats = inverse_gamma if self.power == 1 else np.sqrt(inverse_gamma)
@@ -250,7 +249,7 @@ class ConjugateDensity(JointDensity):
     def _spread(
         self, left: Floats, right: Floats, inverse_left: Floats, inverse_right: Floats
     ) -> Floats:
-        """Return the same from the inverses of the shares."""
+        """Return A from the inverses of the shares."""
         if self.power == 1:
             return left * inverse_left + right * inverse_right
         squares = left * inverse_left * inverse_left + right * inverse_right * inverse_right
@@ -276,7 +275,7 @@ class ConjugateDensity(JointDensity):
 
 DEGREE = 12
 WIDTH_TAU = np.linspace(-5.0, 5.0, 201)
-# e^2t stays finite; beyond it the integrand is 0.
+# The integrand is 0 beyond it, and e^2t finite up to it.
 LARGEST_LOG = 300.0
 
 
@@ -284,15 +283,15 @@ class WidthIntegral:
     """
     Integrals over a width s of s^-(M + 1) exp(-B/s - C/s^2) for one M, and draws of s.
 
-    With x = 1/s, in t = log x the density is exp(M t - B e^t - C e^2t), log-concave, of mode m
-    where B m + 2 C m^2 = M. Measured from there its integral depends on q = B m/M alone,
+    With x = 1/s, in t = log x the density is exp(M t - B e^t - C e^2t), log-concave, with its mode
+    m at B m + 2 C m^2 = M. Relative to the mode the integral depends on q = B m/M only,
 
         m^M exp(-M (1 + q)/2) J(q),
         J(q) = int exp(M (t - q (e^t - 1) - (1 - q) (e^2t - 1)/2)) dt,
 
-    and J, times the root of M (2 - q) of Laplace's method, is so smooth in q between 0 (C alone: a
-    gamma integral of x^2) and 1 (B alone: one of x) that a polynomial follows it within 2e-6 for
-    M >= 1, within 1e-8 for M >= 10.
+    and J, times Laplace's factor sqrt(M (2 - q)), is smooth in q between 0 (C only: a gamma
+    integral of x^2) and 1 (B only: one of x): a polynomial approximates it within 2e-6 for M >= 1,
+    within 1e-8 for M >= 10.
     """
 
     def __init__(self, shape: float) -> None:
@@ -318,8 +317,8 @@ class WidthIntegral:
         """
         Return a draw of s for each B and C.
 
-        1/s by rejection from Gamma(M, B + 2 C m): x^2 lies above its tangent at m, so the ratio of
-        the densities is exp(-C (x - m)^2), on average above 0.7.
+        1/s is drawn by rejection from Gamma(M, B + 2 C m): x^2 lies above its tangent at m, so the
+        acceptance probability is exp(-C (x - m)^2), on average above 0.7.
         """
         m = self.mode(b, c)
         rate = b + 2.0 * c * m
@@ -350,16 +349,15 @@ class HybridDensity(JointDensity):
     """
     log p(x, theta, w) of one class with a Gaussian side and an exponential one.
 
-    For one class, standardised scores, D_2(theta) the summed squared deviations of the Gaussian
-    side, D_1(theta) the summed deviations of the exponential one, g the Gaussian side's share of
-    the mass and s the width 1/rate + sqrt(pi/2) sigma, the prior InverseGamma(a0, b0) of s makes
+    For standardised scores, D_2(theta) the summed squared deviations of the Gaussian side,
+    D_1(theta) the summed deviations of the exponential one, g the Gaussian side's share of the mass
+    and s the width 1/rate + sqrt(pi/2) sigma, the prior InverseGamma(a0, b0) of s gives
 
         p(x, s | theta, g) = b0^a0/Gamma(a0) s^-(M + 1) exp(-B/s - C/s^2),
         M = a0 + N,    B = b0 + D_1/(1 - g),    C = pi/4 D_2/g^2.
 
-    `WidthIntegral` integrates s out. In (logit g, -log s) the log density is a linear function
-    minus exponentials of linear ones, so concave; its integral over s is concave in logit g too
-    (Prekopa).
+    `WidthIntegral` integrates s out. In (logit g, -log s) the log density is linear minus
+    exponentials of linear functions, so concave, and so is its integral over s (Prekopa).
     """
 
     def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
@@ -396,7 +394,7 @@ class HybridDensity(JointDensity):
     def _first_share(self, left: Floats, right: Floats) -> Floats:
         squares, deviations = (left, right) if self.gaussian_left else (right, left)
         unit, shape = self.prior.width_scale, self.integral.shape
-        # The ratio of each side's width were it alone: near enough for Newton.
+        # The ratio of the widths that each side would have alone, a start for Newton's method.
         sigma = np.sqrt((squares + unit * unit) / shape)
         first = np.log(max(side_units(self.sums.powers)) * sigma)
         first -= np.log((deviations + unit) / shape)
@@ -404,10 +402,10 @@ class HybridDensity(JointDensity):
 
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """
-        Return the first derivative in v and minus the second, of the likelihood's best log over s.
+        Return the first derivative in v and minus the second, of the log likelihood at the best s.
 
-        The integral's own derivatives differ by little, and the grid needs no more. With x = 1/s
-        at the best width, P = D_1 x/(1 - g), Q = C x^2 and u = logit(g): L_u = 2 (1 - g) Q - g P,
+        They approximate the integral's derivatives, which suffices for the grid. With x = 1/s at
+        the best width, P = D_1 x/(1 - g), Q = C x^2 and u = logit(g): L_u = 2 (1 - g) Q - g P,
         -L_uu = g P + 2 (1 - g) (2 - g) Q, L_ux x = 4 (1 - g) Q - g P, -L_xx x^2 = M + 2 Q.
         """
         w, rest = special.expit(v), special.expit(-v)
@@ -451,7 +449,7 @@ def resolve(
     centre_and_spread: tuple[float, float],
     hyperparameters: Mapping[str, float] | None,
 ) -> Hyperparameters:
-    """Return the hyperparameters that users gave, and the defaults of the others."""
+    """Return the users' hyperparameters, with defaults for the others."""
     known = [field.name for field in fields(Hyperparameters)]
     if all(family.symmetric for family in families):
         known = [name for name in known if not name.startswith("share")]

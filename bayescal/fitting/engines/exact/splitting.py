@@ -1,15 +1,15 @@
-r"""Rare events: pairs of class densities whose log-odds never fall, however few draws are such.
+r"""Rare events: pairs of class densities with monotone log-odds, of any small probability.
 
-If both sides of both densities are exponential, or all are Gaussian, the log-odds never fall if
-and only if
+If all sides of both densities are exponential, or all are Gaussian, the log-odds never fall if and
+only if
 
     theta_- <= theta_+,    left_- >= left_+,    right_- <= right_+:
 
-three margins in x = (theta, log left, log right) of both classes are not negative. Multilevel
-splitting (S.-K. Au, J. L. Beck, Probabilistic Engineering Mechanics 16, 2001) starts from draws of
-the posterior, keeps the half with the largest of the smallest margins, copies them, and moves all
-by Markov chains that stay above the level reached, until the level is 0. The product of the shares
-kept estimates P(monotone | data).
+three nonnegative margins in x = (theta, log left, log right) of both classes. Multilevel splitting
+(S.-K. Au, J. L. Beck, Probabilistic Engineering Mechanics 16, 2001) starts from draws of the
+posterior, keeps the half with the largest smallest margin, copies them, and moves all by Markov
+chains above that level, until the level is 0. The product of the shares kept estimates
+P(monotone | data).
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from bayescal.support.validation import Floats
 if TYPE_CHECKING:
     from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
 
-# Moves of all pairs at a level, and where the margins are met.
+# Moves of all pairs at a level, and at the last one.
 MOVES, LAST_MOVES = 10, 100
-# A differential evolution move x + F (x_a - x_b) of six numbers accepts a fifth (ter Braak 2006).
+# Differential evolution moves x + F (x_a - x_b) of six numbers, accepted by a fifth (ter Braak
+# 2006).
 STEP = 2.38 / math.sqrt(2.0 * 6.0)
-# One move in ten is a whole difference, and every move has a little noise of its own.
+# One move in ten is a whole difference, and every move has a little noise.
 WHOLE, NOISE = 0.1, 1e-3
-# Half of the pairs are kept at each level, so that P(monotone | data) may be 2^-3000.
+# Half of the pairs are kept at each level: P(monotone | data) may be 2^-3000.
 MOST_LEVELS = 3000
 
 
@@ -51,7 +52,7 @@ def monotone_pairs(
     drawn = [posterior.draw(draws, rng) for posterior in classes]
     x = np.stack([np.stack([each.theta, *np.log(each.sides)]) for each in drawn], axis=2)
     log_share, level = 0.0, -math.inf
-    # In units of the posterior, so that no margin hides behind another's unit.
+    # Posterior standard deviations make margins comparable.
     unit = np.maximum(x.std(axis=1).max(axis=1), np.finfo(float).tiny)
     for _ in range(MOST_LEVELS):
         smallest = _margins(x, unit)
@@ -86,7 +87,7 @@ def _moved(
     level: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return pairs after one Metropolis step each, by differences of two others."""
+    """Return pairs after one Metropolis step each, by differences of two other pairs."""
     size = x.shape[1]
     one, other = rng.integers(size, size=(2, size))
     factor = np.where(rng.random(size) < WHOLE, 1.0, STEP * rng.random(size))[None, :, None]

@@ -7,22 +7,20 @@ r"""Monotone piecewise-linear log-odds: their posterior density and its derivati
     eta_j  = level + walk_scale / sqrt(J - 1) sum of the steps between segment j and the reference's
     slope  b_j = exp(eta_j)
 
-with knots k_1 .. k_J-1, k_0 = -infinity and k_J = infinity. The walk's whole length has the same
-prior whatever J: knots may be added without changing it. A multivariate t is a Gaussian walk with
-an unknown scale, integrated out. Points are (a, u_0, ..., u_J-1) with
-level = slope_location + slope_scale u_0 and u_k the steps.
+with knots k_1 .. k_J-1, k_0 = -infinity and k_J = infinity. The prior of the walk's whole length
+does not depend on J. A multivariate t is a Gaussian walk with an unknown scale, integrated out.
+Points are (a, u_0, ..., u_J-1) with level = slope_location + slope_scale u_0 and u_k the steps.
 
-Many scores enter as few nodes: two-point Gauss rules in bins, with a bound on the error. A class
-adds softplus(f(x)) = log(1 + exp f(x)) of each score to minus the log likelihood, f changed in sign
-for positives. In a bin inside one segment, where f has slope b, that is a smooth function of x. Two
-nodes with the bin's weight, mean, variance and third moment integrate cubics exactly, and leave at
-most
+Many scores are compressed to few nodes: two-point Gauss rules in bins, with a bound on the error.
+Each score of a class adds softplus(f(x)) = log(1 + exp f(x)) to minus the log likelihood, with the
+sign of f changed for positives. In a bin inside one segment, where f has slope b, that is a smooth
+function of x. Two nodes with the bin's weight, mean, variance and third moment integrate cubics
+exactly, with an error of at most
 
     b^4 max |softplus''''| sum w ((x - x_1)(x - x_2))^2 / 24,
     |softplus''''(f)| <= min(1/8, exp(-|f|)).
 
-Nodes lie between the scores of their class: however steep f, what separates the scores separates
-the nodes.
+Nodes lie between the scores of their class, so that separated scores have separated nodes.
 """
 
 import math
@@ -58,7 +56,7 @@ class Pieces:
 
     @property
     def reference_segment(self) -> int:
-        """Return the segment that holds the reference; a knot belongs to the one on its right."""
+        """Return the reference's segment; a knot belongs to the segment on its right."""
         return int(np.searchsorted(self.knots, self.reference, side="right"))
 
     def basis(self, x: Floats) -> Floats:
@@ -74,12 +72,11 @@ class Pieces:
 
 def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segments: int) -> Pieces:
     """
-    Return knots and reference at quantiles of the two classes, each class weighing one half.
+    Return knots and reference at quantiles of the two classes, with equal total weights.
 
     The reference is the balanced median; knots are distinct scores inside the range, at levels
-    1/J, ..., (J - 1)/J: with few distinct scores there are fewer. In a wide gap without scores
-    labels do not tell what log-odds are: there are knots in it too, and a reference at its edge
-    moves to its middle.
+    1/J, ..., (J - 1)/J, or fewer. Labels do not determine log-odds in wide gaps between scores:
+    they get knots too, and a reference at the edge of a gap moves to its middle.
     """
     if n_segments < 1:
         raise ValueError(f"n_segments must be at least 1, got {n_segments}.")
@@ -89,7 +86,7 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     used = np.flatnonzero(share > 0.0)
     order = used[np.argsort(x[used], kind="stable")]
     ascending, level = x[order], np.cumsum(share[order])
-    # A running sum of n terms may miss a level that it should meet exactly.
+    # A running sum of n terms may miss an exact level by rounding.
     level = level / level[-1] + x.size * np.finfo(np.float64).eps
     wanted = np.arange(1, n_segments) / n_segments
     knots = np.unique(ascending[np.searchsorted(level, wanted)])
@@ -102,17 +99,17 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     return Pieces(knots, reference)
 
 
-GAP_NODES = 5  # of a gap, its ends among them
-FEWEST_SCORES = 6  # that differ: of fewer, as of votes, any two are far apart
-# A gap is wide if it is more than half of the range of all but TAIL of the weight on either side;
-# or has some documents on both sides, is more than CLEAR of that range, and is three times the
-# widest of as many uniform scores, of which it would be about log(n)/n.
+GAP_NODES = 5  # nodes in a gap, including its ends
+FEWEST_SCORES = 6  # smallest number of distinct scores for gaps
+# A gap is wide if it is more than half of the range without TAIL of the weight on either side; or
+# if it has EITHER_SIDE documents on both sides, is more than CLEAR of that range, and is three
+# times the widest gap of uniform scores, about log(n)/n.
 WIDE_GAP, TAIL = 0.5, 0.05
 CLEAR, EITHER_SIDE, WIDEST_OF_UNIFORM = 0.15, 5, 3.0
 
 
 def _wide_gaps(ascending: Floats, first: int, last: int) -> list[tuple[float, float]]:
-    """Return the ends of the wide gaps between scores from the first to the last of the bulk."""
+    """Return the ends of the wide gaps in the bulk, from the first to the last score."""
     gap = np.diff(ascending[first : last + 1])
     distinct = np.count_nonzero(gap) + 1
     if distinct < FEWEST_SCORES:
@@ -126,7 +123,7 @@ def _wide_gaps(ascending: Floats, first: int, last: int) -> list[tuple[float, fl
 
 
 LARGEST_FOURTH_DERIVATIVE = 0.125
-# In nats: too little to prefer one model to another.
+# Error of the log likelihood in nats, negligible for model comparison.
 TOLERANCE = 0.01
 MOST_ROUNDS = 60
 MOST_BINS = 4096
@@ -136,17 +133,16 @@ FIRST_BINS = 8
 
 @dataclass(frozen=True)
 class QuadratureNodes:
-    """Weighted nodes that stand for the scores of a class, and the bins that they came from."""
+    """Weighted nodes that represent the scores of a class, and their bins."""
 
-    x: Floats  # nodes and the weight of the documents that each stands for, (m,)
-    weight: Floats
-    low: Floats  # the first and the last score of each bin, (bins,)
-    high: Floats
-    segment: NDArray[np.intp]  # the piece that each bin lies in, (bins,) of int
-    total: Floats  # the weight in each bin, (bins,)
-    middle: Floats  # where the mean lies between low (0) and high (1), (bins,)
-    # sum w ((x - x_1)(x - x_2))^2 / 24 over the bin's scores, (bins,); 0 where nodes are exact
-    moment: Floats
+    x: Floats  # (m,): nodes
+    weight: Floats  # (m,): weight of the documents of each
+    low: Floats  # (bins,): the first score of each bin
+    high: Floats  # (bins,): the last score of each bin
+    segment: NDArray[np.intp]  # (bins,): the segment of each bin
+    total: Floats  # (bins,): the weight in each bin
+    middle: Floats  # (bins,): position of the mean between low (0) and high (1)
+    moment: Floats  # (bins,): sum w ((x - x_1)(x - x_2))^2 / 24; 0 for exact nodes
 
     def errors(self, pieces: Pieces, intercept: Floats, slopes: Floats) -> Floats:
         """Return bounds on each bin's error of the log likelihood; shape (curves, bins)."""
@@ -163,7 +159,7 @@ class QuadratureNodes:
 
 
 class ScoreSums:
-    """Scores of one class, ascending, ties merged, to be compressed as finely as curves ask for."""
+    """Scores of one class, ascending with ties merged, to be compressed for given curves."""
 
     def __init__(self, x: Floats, weight: Floats) -> None:
         order = np.argsort(x, kind="stable")
@@ -174,9 +170,9 @@ class ScoreSums:
 
     def compress(self, pieces: Pieces, intercept: Floats, slopes: Floats) -> QuadratureNodes:
         """
-        Return nodes that are within TOLERANCE of the log likelihood of each of some curves.
+        Return nodes whose log likelihood errs by at most TOLERANCE for each of some curves.
 
-        Bins that no knot crosses are halved until then, or until there are MOST_BINS.
+        Bins between knots are halved until then, or until there are MOST_BINS.
         """
         if self.x.size <= FEW_SCORES:
             start = np.arange(self.x.size)
@@ -189,7 +185,7 @@ class ScoreSums:
             errors = nodes.errors(pieces, intercept, slopes)
             if errors.sum(axis=1).max() <= TOLERANCE or start.size >= MOST_BINS:
                 break
-            # Equidistribution: halve every bin that takes more than its share.
+            # Equidistribution: halve every bin with more than its share of the error.
             coarse = errors.max(axis=0) > 0.5 * TOLERANCE / start.size
             start = _halve(self.x, start, coarse)
         return nodes
@@ -206,8 +202,8 @@ def _two_point_rules(
 ) -> QuadratureNodes:
     size = np.diff(start, append=x.size)
     total = np.add.reduceat(weight, start)
-    # Of many scores each new array costs more than its arithmetic: these are written over.
-    # Deviations from the bin's first score: one score is met exactly, and far bins do not cancel.
+    # In place: new arrays of many scores cost more than arithmetic. Deviations from the bin's first
+    # score are exact for single scores, and do not cancel in distant bins.
     deviation = x - np.repeat(x[start], size)
     power = weight * deviation
     shift = np.add.reduceat(power, start) / total
@@ -245,24 +241,22 @@ def _two_point_rules(
 
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-# A slope of exp(50) per spread is a step even to classes that meet in a billionth of the spread.
+# A slope of exp(50) per spread is effectively a step.
 LARGEST_ETA = 50.0
 TINY = np.finfo(np.float64).tiny
-AT_ONCE = 1 << 16  # points x nodes: half a megabyte, which caches hold
+AT_ONCE = 1 << 16  # points x nodes of a block: half a megabyte, for caches
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior of the intercept and the slopes, for standardised scores; the program's names."""
+    """Prior of the intercept and the slopes, for standardised scores, with the program's names."""
 
     intercept_location: float = 0.0  # mean and standard deviation of the log-odds at the reference
     intercept_scale: float = 5.0
     slope_location: float = 0.0  # mean and standard deviation of the log slope at the reference
     slope_scale: float = 1.0
-    # Scale of log slopes' whole change from the first segment to the last, and its degrees of
-    # freedom: few leave the scale to the data
-    walk_scale: float = 1.5
-    walk_freedom: float = 4.0
+    walk_scale: float = 1.5  # scale of log slopes' change from the first segment to the last
+    walk_freedom: float = 4.0  # its degrees of freedom
 
     def __post_init__(self) -> None:
         named = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -288,8 +282,7 @@ class Expansion:
     value: float
     gradient: Floats  # (d,)
     hessian: Floats  # minus the second derivative, (d, d)
-    # a positive definite stand-in: the same without the terms that may be negative, (d, d)
-    positive: Floats
+    positive: Floats  # (d, d): the Hessian without terms that may be negative
 
 
 class PosteriorDensity:
@@ -316,10 +309,10 @@ class PosteriorDensity:
 
     def start(self) -> Floats:
         """
-        Return a point from which to climb: each piece rises by about one between its scores.
+        Return a start for the search: each piece rises by about one between its scores.
 
-        From slopes that are too steep for the scores the way down is short, exp(eta) being steep
-        too; where slopes are too flat for them, nothing tells how much steeper they should be.
+        Too steep slopes are corrected in few steps, since exp(eta) is steep; too flat ones have
+        almost no gradient.
         """
         reach = np.abs(self._design[:, 1:]).max(axis=0)
         eta = np.minimum(-np.log(np.maximum(reach, TINY)), LARGEST_ETA)

@@ -30,28 +30,27 @@ from bayescal.inference.importance import WORST_K, left_out, smooth, weigh
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats, as_scores_of, probability_ends
 
-# The most distinct scores of each label that are computed one by one; more use a table.
+# Largest number of distinct scores of a label without a table.
 MOST_SCORES = 96
-# With so many draws of ratios the log score of all documents varies by 0.07 nats or so.
+# The log score of all documents then varies by about 0.07 nats.
 MOST_DRAWS = 1000
 ROWS_AT_ONCE = 64
-# The dearer ways are for this many documents at most, the most influential of them.
+# Largest number of influential documents for the more expensive methods.
 MOST_AGAIN = 10
-# Better methods cost milliseconds: importance sampling need not go to its limit of 0.7.
+# Limit for plain importance sampling, below 0.7 since better methods cost only milliseconds.
 GOOD_K = 0.5
 STEP_DRAWS = 2000
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Predictive probabilities of labels that were left out."""
+    """Leave-one-out predictive probabilities of labels."""
 
-    log_probability: Floats  # log p(y_i | s_i, all other documents), natural logarithm, (m,)
-    # Pareto shape of the importance ratios: above 0.7 the value is unreliable, (m,)
-    pareto_k: Floats
+    log_probability: Floats  # (m,): natural log of p(y_i | s_i, all other documents)
+    pareto_k: Floats  # (m,): Pareto shape of the importance ratios, reliable up to 0.7
 
     def log_odds(self, positive: NDArray[np.bool_]) -> Floats:
-        """Return the log-odds of + of each document, whose label is given."""
+        """Return the log-odds of + of each document, given the labels."""
         log_odds = _log_odds_of(self.log_probability)
         return np.where(positive, log_odds, -log_odds)
 
@@ -69,7 +68,7 @@ def leave_one_out(
     """
     Return the probability of labels, each given its score and all other documents.
 
-    Of a weight above 1, only 1 is left out.
+    Weights above 1 are reduced by 1.
     """
     index = np.arange(x.size) if index is None else index
     log_probability, k = np.empty(index.size), np.empty(index.size)
@@ -90,7 +89,7 @@ def leave_one_out(
         power = min(weights[i], 1.0)
         rest = weights.copy()
         rest[i] -= power
-        # Without the only document there is nothing to draw from again.
+        # The only document cannot be left out.
         if not rest.any():
             continue
         sign = 1.0 if positive[i] else -1.0
@@ -114,7 +113,7 @@ def _fit(
     rng: np.random.Generator,
     weight: Floats,
 ) -> MonotonePosterior:
-    """Return as many draws of the same pieces, given documents of other weights."""
+    """Return new draws for other weights of documents, with the same pieces and number."""
     draws = posterior.intercept.size
     return draw_monotone(x, positive, weight, prior, draws, rng, pieces=posterior.pieces)
 
@@ -127,7 +126,7 @@ def _by_proposal(
     power: float,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Return log p(y_i | s_i, rest) and k by weighted proposals, moved one step if need be."""
+    """Return log p(y_i | s_i, rest) and k by weighted proposals, adapted once if necessary."""
     density, sample = importance.density, importance.sample
 
     def log_p(points: Floats) -> Floats:
@@ -161,7 +160,7 @@ def _of_label(
 ) -> tuple[Floats, Floats]:
     sign = 1.0 if label else -1.0
     power = None if weight is None else np.minimum(weight, 1.0)
-    # Documents of weight 0 do not serve as nodes.
+    # Nodes are scores of positive weight.
     node = np.unique(x if weight is None else x[weight > 0.0])
     if node.size > MOST_SCORES:
         node = _nodes(node, posterior.pieces.knots)
@@ -169,7 +168,7 @@ def _of_label(
         values, k = _by_importance(posterior, node, np.full(node.size, common), sign)
         after = np.searchsorted(node, x).clip(max=node.size - 1)
         before = np.maximum(after - 1, 0)
-        # Between knots log-odds are nearly straight, which log probabilities are not.
+        # Between knots log-odds are nearly linear, unlike log probabilities.
         log_odds = np.interp(x, node, _log_odds_of(values))
         return special.log_expit(log_odds), np.maximum(k[before], k[after])
     both = np.stack([x, np.ones(x.size) if power is None else power])
@@ -179,7 +178,7 @@ def _of_label(
 
 
 def _nodes(x: Floats, knots: Floats) -> Floats:
-    """Return where a table has its entries: half at quantiles, half evenly, and at the knots."""
+    """Return the nodes of a table: quantiles, evenly spaced scores, and the knots."""
     quantiles = np.quantile(x, np.linspace(0.0, 1.0, MOST_SCORES // 2))
     even = np.linspace(x[0], x[-1], MOST_SCORES // 2)
     return np.unique(np.concatenate([quantiles, even, knots]))
@@ -188,12 +187,12 @@ def _nodes(x: Floats, knots: Floats) -> Floats:
 def _by_importance(
     posterior: MonotoneCurves, x: Floats, power: Floats, sign: float
 ) -> tuple[Floats, Floats]:
-    """Return log p(y_i | s_i, rest) and k, of shape (n,); k is -inf of ratios that are even."""
+    """Return log p(y_i | s_i, rest) and k, of shape (n,); k is -inf for even ratios."""
     values, k = np.empty(x.size), np.empty(x.size)
     for start in range(0, x.size, ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         log_odds_of_label = sign * posterior.log_odds(x[rows]).T
-        # Log-odds of -800 have no inverse probability: these are smoothed, as logarithms.
+        # Inverse probabilities overflow at log-odds of -800; these ratios are smoothed.
         with np.errstate(over="ignore"):
             inverse = 1.0 + np.exp(-log_odds_of_label)
 
@@ -206,7 +205,7 @@ def _by_importance(
 
 
 class LaplaceFits:
-    """Cached Laplace approximations of one problem; a fit draws from some of those compared."""
+    """Cached Laplace approximations of one problem."""
 
     def __init__(self, data: BinaryScores) -> None:
         self.data = data
@@ -222,8 +221,8 @@ class LaplaceFits:
         n_segments: int = 1,
         pieces: Pieces | None = None,
     ) -> LaplaceFit:
-        """Return the approximation of scores that are warped and standardised."""
-        # A kept fit keeps its pieces alive, so that no others get their identity.
+        """Return the approximation for warped and standardised scores."""
+        # The cached fit keeps its pieces alive, so that their id stays unique.
         key = (centre, spread, asinh_scale, prior, n_segments, pieces and id(pieces))
         if key not in self._known:
             x = standardise(self.data.score, centre, spread, asinh_scale)
@@ -233,8 +232,8 @@ class LaplaceFits:
         return self._known[key]
 
 
-# Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
-# the bias of pieces and the noise of slopes, up to 17.
+# Straight pieces: nine up to 100 documents of the rarer class, then proportional to the cube root,
+# which balances bias and variance, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
 
 
@@ -260,7 +259,7 @@ class LogOddsFit:
         return left_out.log_odds(data.positive[index])
 
     def evidence(self) -> xr.Dataset:
-        """Return the evidence of every warp, and how well the draws were made."""
+        """Return the evidence of every warp, and diagnostics of the draws."""
         source, chosen = self.source, self.asinh_scales == self.posterior.asinh_scale
         variables = {
             "log_evidence": ("asinh_scale", self.log_evidence),
@@ -275,7 +274,7 @@ class LogOddsFit:
 
 
 def number_of_segments(data: BinaryScores) -> int:
-    """Return the default number of straight pieces of monotone log-odds, at most."""
+    """Return the largest default number of straight pieces of monotone log-odds."""
     rarer = min(data.total(True), data.total(False))
     return int(np.clip(round(PER_ROOT * rarer ** (1 / 3)), FEWEST, MOST))
 
@@ -291,8 +290,8 @@ def draw_likeliest(
     """
     Return the position of the likeliest posterior, draws from it, and all log evidences.
 
-    Laplace's approximation decides, to hundredths of a nat, tenths at worst: posteriors that are
-    nearer than that are equally good. The other evidences are approximations too.
+    Laplace's approximation decides, with errors of hundredths of a nat, tenths at worst; the other
+    evidences are approximations too.
     """
     evidence = np.array([each.log_evidence for each in laplace_fits])
     best = int(evidence.argmax())
@@ -342,7 +341,7 @@ def fit_monotone(
     prior = Prior(**values)
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
     warps = spreads_of_warps(centre, spread, asinh_scales)
-    # As many pieces as importance sampling can serve.
+    # The largest number of pieces with reliable importance sampling.
     for segments in counts:
         of_warps = [laplace_fits.of(centre, *warp, prior, n_segments=segments) for warp in warps]
         best, posterior, evidence = draw_likeliest(of_warps, draws, rng)
@@ -361,7 +360,7 @@ def _in_raw_scores(
     spread: float,
     asinh_scale: float,
 ) -> MonotoneDraws:
-    """Return draws as functions of the raw score, with draws of P(+), uniform before the labels."""
+    """Return draws as functions of the raw score, with draws of P(+), from a uniform prior."""
     positives, negatives = data.rate_counts
     prior = rng.beta(1 + positives, 1 + negatives, source.intercept.size)
     return MonotoneDraws(
@@ -382,12 +381,12 @@ def draw_prior(
 
 
 PIECES = 9
-# No warp, and one that bends at the scores' own spread, as log-odds fits have them.
+# No warp, and one with the scores' own spread, as in log-odds fits.
 WARPS = (IDENTITY, 1.0)
-# Most scores between 0 and 1 are probabilities, and others lose little if treated as such: so many
-# nats of evidence have to speak against it (docs/defaults.md).
+# Nats of evidence required against probabilities, since most scores between 0 and 1 are
+# probabilities, and others lose little if treated as such (docs/defaults.md).
 BELIEF = 3.0
-# Scores in a tiny unit are no probabilities, of which the largest is not tiny.
+# The largest of the scores must exceed it to be probabilities.
 LEAST_LARGE = 1e-3
 
 
@@ -395,10 +394,9 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
     """
     Return the data, with log-odds in place of scores that appear to be probabilities.
 
-    That is if all lie in [0, 1], some between 0 and 1 and the largest above 0.001, unless the
-    labels are much likelier as a function of the scores than of their log-odds: by 3 nats of the
-    log evidence of monotone log-odds in straight pieces, of the better of two warps. A step from
-    0.001 to 0.01 means much in probabilities and nothing in other scores.
+    These are scores in [0, 1], some between 0 and 1 and the largest above 0.001, unless the labels
+    are much likelier as a function of the scores than of their log-odds: by 3 nats of the log
+    evidence of monotone log-odds, on the better of two warps.
     """
     low, high = data.score_range
     inside = (data.score > 0.0) & (data.score < 1.0)
@@ -419,31 +417,26 @@ class LogOddsPopulation:
     """
     The distribution over problems of the log-odds of one type of classifier's scores.
 
-    Unlike other priors it is stated in raw scores: it knows that the margin of an SVM is 1 away
-    from the hyperplane, or that a score is log-odds already.
+    Unlike other priors it is stated in raw scores, such as the margins of an SVM or log-odds.
     """
 
-    name: str  # of the type of classifier
-    # the types of scores it is for, as `ScoreCalibrator` names them; for probabilities it
-    # describes their log-odds
-    scores_are: tuple[str, ...]
+    name: str  # the type of classifier
+    scores_are: tuple[str, ...]  # kinds of scores; probabilities by their log-odds
     centre: float  # standardisation and warp, in score units
     spread: float
     asinh_scale: float
-    pieces: Pieces  # where slopes change, and the reference, in standardised warped scores
-    # of intercept and slopes; its locations and scales are the population's, the uncertainty
-    # about these included
-    prior: Prior
+    pieces: Pieces  # knots and reference, in standardised warped scores
+    prior: Prior  # of intercept and slopes, including the population's uncertainty
 
     @property
     def reference_score(self) -> float:
-        """Return the score where the intercept is the log-odds."""
+        """Return the reference in raw score units."""
         warped = self.centre + self.spread * self.pieces.reference
         return float(unwarp(np.array([warped]), self.centre, self.asinh_scale)[0])
 
     @property
     def usual_slope(self) -> float:
-        """Return the median of slopes there, in log-odds a unit of the score."""
+        """Return the median slope at the reference, in log-odds a unit of the score."""
         bent = math.hypot(1.0, (self.reference_score - self.centre) / self.asinh_scale)
         return math.exp(self.prior.slope_location) / self.spread / bent
 
@@ -451,11 +444,7 @@ class LogOddsPopulation:
 def log_evidence_around(
     laplace_fits: LaplaceFits, populations: Sequence[LogOddsPopulation]
 ) -> Floats:
-    """
-    Return the natural log of p(labels | scores, population), shape (populations,).
-
-    It is Laplace's approximation, see `LaplaceFit.log_evidence`.
-    """
+    """Return log p(labels | scores, population), (populations,); see `LaplaceFit.log_evidence`."""
     return np.array([_around(each, laplace_fits).log_evidence for each in populations])
 
 

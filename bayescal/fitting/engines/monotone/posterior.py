@@ -1,9 +1,9 @@
 """The posterior of monotone piecewise-linear log-odds: independent draws and the evidence.
 
 The proposal is a mixture over the scale of the walk's steps. A Student t of steps is a Gaussian of
-unknown scale tau, tau^2 ~ InverseGamma(nu/2, nu/2). Given tau the posterior is close to a Gaussian,
-so that a Student t with its mean and covariance follows it; over a grid of tau, weighted by prior
-and evidence, such components follow the whole posterior.
+unknown scale tau, tau^2 ~ InverseGamma(nu/2, nu/2). Given tau the posterior is nearly Gaussian and
+approximated by a Student t with its mean and covariance; such components over a grid of tau,
+weighted by prior and evidence, approximate the whole posterior.
 """
 
 import math
@@ -43,11 +43,11 @@ from bayescal.support.validation import Floats, as_scores, check_same_length
 from bayescal.support.weighting import as_weights
 
 MOST_STEPS = 100
-# The squared length of a Newton step in posterior standard deviations: the mode only centres a
-# proposal, whose weights then tell how good it was.
+# Squared length of the last Newton step in posterior standard deviations: the mode only centres a
+# proposal.
 SMALLEST_DECREMENT = 0.1
-# Relative to the positive part, which is never below the prior's curvature: flatter Hessians would
-# give steps, and proposals, far wider than the prior.
+# Relative to the positive part, at least the prior's curvature: flatter Hessians would give steps,
+# and proposals, far wider than the prior.
 SMALLEST_CURVATURE = 1e-3
 
 
@@ -67,18 +67,14 @@ class LaplaceMode:
 
 
 def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> LaplaceMode:
-    """
-    Return the mode given the scale of steps.
-
-    Where minus the Hessian is not positive definite, its positive part takes its place.
-    """
+    """Return the mode given the scale of steps; see `_root` for indefinite Hessians."""
     here: Expansion
     root: Floats
     log_density: float
 
     def value(point: Floats) -> float:
         nonlocal here
-        # Most steps rise at once, and the next one starts with the derivatives there.
+        # Derivatives at once, since most steps are accepted.
         here = density.expand(point, scale)
         return here.value
 
@@ -96,10 +92,10 @@ def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> Laplace
 
 def _root(here: Expansion) -> Floats:
     """
-    Return a root of the inverse of minus the Hessian, or else of its positive part.
+    Return a root of the inverse of minus the Hessian, or of its positive part if indefinite.
 
-    Where scores differ by orders of magnitude curvatures do. Relative to the positive part none is
-    above 1: rounding of the largest does not hide the sign of the smallest.
+    Relative to the positive part all curvatures are at most 1, so that rounding does not change the
+    sign of small ones when scores differ by orders of magnitude.
     """
     stand_in = root_of_inverse(here.positive)
     relative = stand_in.T @ here.hessian @ stand_in
@@ -109,27 +105,27 @@ def _root(here: Expansion) -> Floats:
 
 
 RATIO = 2.0
-# Wide enough for slopes to follow the labels before narrower scales tie them together.
+# A wide scale first, at which slopes follow the labels.
 FIRST_SCALE = RATIO**3
 MOST_STEPS_OUT = 15
-# Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
+# Scales with less than exp(-6) of the largest share are covered by their neighbours' tails.
 DEPTH = 6.0
 PILOT = 700
-# The second component of a proposal with a single scale is so much wider.
+# Width and share of the second component of a proposal with a single scale.
 WIDER, WIDE_SHARE = 2.0, 0.25
 
 
 @dataclass(frozen=True)
 class GivenScale:
-    """The posterior given the scale of the walk's steps, as Laplace approximates it."""
+    """Laplace's approximation of the posterior given the scale of the walk's steps."""
 
-    scale: float  # tau, one of a grid whose neighbours differ by a factor of RATIO
-    mode: LaplaceMode  # where the density given tau is largest
-    log_share: float  # natural log of this part's contribution to p(labels | scores)
+    scale: float  # tau, on a grid with ratio RATIO
+    mode: LaplaceMode  # the mode given tau
+    log_share: float  # natural log of this scale's contribution to p(labels | scores)
 
 
 def over_scales(density: PosteriorDensity) -> list[GivenScale]:
-    """Return the posterior over a grid of scales, outward from FIRST_SCALE until little is left."""
+    """Return the posterior over a grid of scales, outward from FIRST_SCALE to negligible shares."""
     if density.dimension == 2:  # of one piece, which has no steps
         mode = find_mode(density, density.start(), FIRST_SCALE)
         return [GivenScale(FIRST_SCALE, mode, mode.log_integral)]
@@ -147,7 +143,7 @@ def over_scales(density: PosteriorDensity) -> list[GivenScale]:
 def propose(
     density: PosteriorDensity, parts: Sequence[GivenScale], rng: np.random.Generator
 ) -> StudentTMixture:
-    """Return a mixture that follows a posterior."""
+    """Return a mixture that approximates a posterior."""
     top = max(part.log_share for part in parts)
     kept = [part for part in parts if part.log_share >= top - DEPTH]
     laplace = [StudentT(part.mode.point, part.mode.root) for part in kept]
@@ -164,7 +160,7 @@ def propose(
     log_priors = [_log_prior(part.scale, density.prior.walk_freedom) for part in kept]
     log_shares = log_priors + log_sum_exp(log_ratio.T, axis=0)
     if len(students) == 1:
-        # A straight line's posterior leans to one side, with a tail as long as the prior's there.
+        # A straight line's posterior is skew, with a tail as long as the prior's.
         (only,) = students
         students.append(StudentT(only.mean, WIDER * only.root))
         log_shares = log_shares + np.array([0.0, math.log(WIDE_SHARE)])
@@ -174,7 +170,7 @@ def propose(
 
 
 def at_modes(parts: Sequence[GivenScale]) -> StudentTMixture:
-    """Return the mixture of the modes alone: a rough proposal, which takes no pilot draws."""
+    """Return the mixture of Laplace approximations: a rough proposal without pilot draws."""
     log_share = np.array([part.log_share for part in parts])
     share = np.exp(np.maximum(log_share - log_share.max(), -DEPTH))
     students = tuple(StudentT(part.mode.point, part.mode.root) for part in parts)
@@ -188,7 +184,7 @@ def _given_scale(density: PosteriorDensity, scale: float, start: Floats) -> Give
 
 
 def _log_prior(scale: float, freedom: float) -> float:
-    """Return the log prior probability of a part: the density of log tau times log RATIO."""
+    """Return the log prior probability of a scale: the density of log tau times log RATIO."""
     half = 0.5 * freedom
     log_constant = math.log(2.0) + half * math.log(half) - math.lgamma(half)
     log_density = log_constant - freedom * (math.log(scale) + 0.5 / scale**2)
@@ -199,7 +195,7 @@ CURVES = 64
 ROUGH = 1000  # proposals of a sample around the modes
 COMPRESSIONS = 3
 FIRST_SLOPE = 3.0
-# Above the tolerance that the nodes aim at, below an error that results would show.
+# Largest error of the log likelihood: above the nodes' tolerance, without visible effect.
 WORST_ERROR = 0.1
 
 
@@ -219,7 +215,7 @@ class MonotoneCurves:
 
 @dataclass(frozen=True)
 class Importance:
-    """The weighted sample that draws were resampled from."""
+    """The weighted sample behind resampled draws."""
 
     density: PosteriorDensity
     proposal: StudentTMixture
@@ -228,16 +224,14 @@ class Importance:
 
 @dataclass(frozen=True)
 class MonotonePosterior(MonotoneCurves):
-    """Independent draws from the posterior of monotone log-odds, and how well they were made."""
+    """Independent draws from the posterior of monotone log-odds, with diagnostics."""
 
     log_evidence: float  # natural log of p(labels | scores)
-    pareto_k: float  # pareto shape and effective share of the importance weights behind the draws
-    efficiency: float
-    # bound on the error of the log likelihood from compressing many scores, the worst of some
-    # draws
-    likelihood_error: float
+    pareto_k: float  # Pareto shape of the importance weights
+    efficiency: float  # their effective share
+    likelihood_error: float  # bound on the error from compressing many scores
     problem: str  # why the draws are unreliable; empty if they are reliable
-    importance: Importance  # the weighted sample that draws were resampled from
+    importance: Importance  # the weighted sample behind the draws
 
 
 def draw_monotone(
@@ -270,8 +264,8 @@ class LaplaceFit:
         """
         Return Laplace's approximation of the natural log of p(labels | scores).
 
-        In samples of eighteen data sets it was 0.1 too small, and the differences between priors
-        and warps of one sample were right within .05 (standard deviations; .3 at most).
+        In samples of eighteen data sets it was 0.1 too small; differences between priors and warps
+        had errors of .05 (standard deviation; .3 at most).
         """
         return float(special.logsumexp([part.log_share for part in self.parts]))
 
@@ -285,7 +279,7 @@ def fit_laplace(
     n_segments: int,
     pieces: Pieces | None = None,
 ) -> LaplaceFit:
-    """Return Laplace approximations of a posterior, around which `draw_within` draws."""
+    """Return Laplace approximations of a posterior, for `draw_within`."""
     x, weight = as_scores(x), as_weights(weight, x.size)
     check_same_length("scores", x.size, "labels", positive.size)
     # Sort once: later sorts of sorted scores cost little.
@@ -328,7 +322,7 @@ def draw_within(laplace_fit: LaplaceFit, draws: int, rng: np.random.Generator) -
 
 
 def sample_roughly(laplace_fit: LaplaceFit, rng: np.random.Generator) -> Sample:
-    """Return weighted draws around the modes: roughly the posterior, in a third of the time."""
+    """Return weighted draws around the modes: less accurate, in a third of the time."""
     return weigh(laplace_fit.density.log_density, at_modes(laplace_fit.parts), ROUGH, rng)
 
 
@@ -400,7 +394,7 @@ class MonotoneDraws(Posterior):
     pieces: Pieces  # knots and reference, in standardised (warped) scores
     intercept: Floats  # (draws,): log-odds at the reference
     slope: Floats  # (draws, segments): in log-odds a standardised unit
-    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    prior: Floats  # (draws,): P(+) of the documents fitted
     centre: float  # of the standardisation, and of the warp in score units
     spread: float
     asinh_scale: float
@@ -409,7 +403,7 @@ class MonotoneDraws(Posterior):
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.asinh_scale)
-        # Draws lie side by side: there are thousands of them, and often few scores.
+        # Draws are contiguous in memory: there are thousands of them, and often few scores.
         product = _whole_blocks(self.pieces.basis(x)) @ _whole_blocks(self.slope).T
         curves: Floats = product[: x.size, : self.size] + self.intercept
         return curves.T
@@ -419,8 +413,8 @@ def _whole_blocks(rows: Floats) -> Floats:
     """
     Return rows padded with zeros to whole blocks.
 
-    Matrix products add the rest of a block in another order: a draw's last digit would depend on
-    the number of scores and draws in the same call.
+    Matrix products sum partial blocks in another order: a draw's last digit would depend on the
+    number of scores and draws in the same call.
     """
     size, columns = rows.shape
     if size % BLOCK == 0:

@@ -91,7 +91,7 @@ class ChunkedDocuments:
 
 
 def _moments(chunk: Likelihood, maps: Maps) -> Floats:
-    """Return weighted moments of the features of each class, as they are; (K, rows, rows)."""
+    """Return weighted moments of the raw features of each class; (K, rows, rows)."""
     features = chunk.features
     eta = linear_map(warp(chunk.scored, maps.globals_), features, chunk.raw(maps.theta))
     p = softmax(eta)
@@ -179,7 +179,7 @@ def fit_blocks(
 
 
 def _roots(curvature: Floats, scale: Floats, used: NDArray[np.bool_]) -> Floats:
-    """Return a root of each class's covariance; unused coefficients keep to themselves."""
+    """Return a root of each class's covariance; unused coefficients are uncorrelated."""
     precision = curvature.copy()
     diagonal = np.arange(len(scale))
     precision[:, diagonal, diagonal] += np.where(used.T, scale**-2.0, 1.0)

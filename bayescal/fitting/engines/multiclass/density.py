@@ -19,8 +19,8 @@ from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, MapHyperp
 from bayescal.support.validation import Floats, Integers
 
 GLOBALS = 3  # log G, lambda, c
-LEAST_ROOT = 1e-10  # of the odds of a lapse
-FLATTEST = -0.7  # c below which log(1 + c) is continued in a straight line
+LEAST_ROOT = 1e-10  # smallest root of the odds of a lapse
+FLATTEST = -0.7  # log(1 + c) is continued as a straight line below this c
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Maps:
 
 
 def linear_map(warped: Warped, features: Features, raw: Floats) -> Floats:
-    """Return eta, (C, K, n), from coefficients of the features as they are, (C, rows, K)."""
+    """Return eta, (C, K, n), from coefficients of the raw features, (C, rows, K)."""
     raw = raw.astype(warped.warped.dtype, copy=False)
     eta: Floats = warped.warped + raw[:, 0, :, None]
     if raw.shape[1] > 1:
@@ -66,7 +66,7 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The likelihood of labelled documents; `design` is None where maps have biases only."""
+    """The likelihood of labelled documents; `design` is None for maps with biases only."""
 
     features: Features
     label: Integers  # (n,)
@@ -88,7 +88,7 @@ class Likelihood:
         return replace(self, features=self.features.in_single_precision())
 
     def raw(self, theta: Floats) -> Floats:
-        """Return coefficients of the features as they are."""
+        """Return coefficients of the raw features."""
         return theta if self.design is None else self.design.coefficients(theta)
 
     def value(self, maps: Maps) -> Floats:
@@ -248,7 +248,7 @@ class MapPosterior:
         prior: MapHyperparameters,
         used: NDArray[np.bool_],
     ) -> Self:
-        """Return the posterior of documents, with the coefficients that exist."""
+        """Return the posterior of documents, with the used coefficients."""
         rows = np.minimum(np.arange(used.shape[0]), len(BLOCKS) - 1)
         positions = np.flatnonzero(used)
         of_row = np.repeat(rows, used.shape[1])[positions]
@@ -294,7 +294,7 @@ class MapPosterior:
         return np.asarray(np.exp(points[:, GLOBALS + 1 : self.first])[:, self.block])
 
     def folded(self, points: Floats) -> Floats:
-        """Return points whose root of the lapse odds is positive: its sign means nothing."""
+        """Return points with a positive root of the lapse odds, whose sign is arbitrary."""
         out = points.copy()
         out[..., GLOBALS] = np.abs(out[..., GLOBALS])
         return out

@@ -1,4 +1,4 @@
-"""From scores and labels of several classes to posterior draws of their calibration map."""
+"""Posterior draws of a calibration map from scores and labels of several classes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CURVATURE_COUNTS = 10  # draws for each coordinate
 
 @dataclass(frozen=True)
 class MapDraws:
-    """MapPosterior draws of a calibration map, chain by chain."""
+    """Posterior draws of a calibration map, chain by chain."""
 
     design: FeatureDesign
     maps: Maps  # all draws, chain after chain
@@ -170,7 +170,7 @@ def _normal_draws(
 
 @dataclass(frozen=True)
 class FirstFit:
-    """The first map of documents, and the features that it anchors."""
+    """The first map of documents, and the features around it."""
 
     first: FirstMap
     design: FeatureDesign

@@ -1,15 +1,15 @@
 r"""
-From scores to warped log-probabilities and features, by which coefficients are multiplied.
+Warped log-probabilities of scores, and the features of calibration maps.
 
-Arrays of documents are class by document, (K, n): sums over the classes are then fast.
+Arrays of documents are class by document, (K, n), for fast sums over classes.
 
 With u = log softmax(scores), g = -u and the typical gap r,
 
     e0 = -G expm1(lambda log(1 + g/r)) / expm1(lambda log 2)
     q  = -log(1 - softmax(e0)),   e = e0 + c q,   l = log softmax(e).
 
-At the typical gap e0 is -G whatever lambda is, so that scores need no unit. An excluded option has
-u = -inf, probability 0, and the features of an option that is out of the question.
+At the typical gap e0 is -G for every lambda, so that scores need no unit. An excluded option has
+u = -inf, probability 0, and the features of an impossible option.
 """
 
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ from bayescal.support.validation import Floats
 
 NARROWEST, WIDEST = 0.05, 1e6  # limits of the typical gap
 LEAST_REST = 1e-6  # q is at most -log of it
-DEEPEST = 30.0  # options less probable than exp(-30) are all alike as features
-FARTHEST = 1e30  # largest g, whose warps stay finite
-NO_WARP = 1e-6  # a smaller lambda is taken for it
+DEEPEST = 30.0  # options less probable than exp(-30) have equal features
+FARTHEST = 1e30  # largest g with finite warps
+NO_WARP = 1e-6  # smallest lambda
 EXCLUDED = -1e30
-NARROW_SPREAD = 0.3  # features are divided by the root of their spread, at least by that of this
-EVERYWHERE = 1e-3  # weight of all documents in centres of features, so that none has no document
+NARROW_SPREAD = 0.3  # smallest spread by whose root features are divided
+EVERYWHERE = 1e-3  # weight of all documents in centres of features, also of classes without any
 MOST_CLASSES = 20  # with more, confusions are with the first principal components of l
 COMPONENTS = 10
 
@@ -43,11 +43,11 @@ def typical_gap(log_p: Floats, weight: Floats | None = None) -> float:
 
 @dataclass(frozen=True)
 class ScoredOptions:
-    """Documents by the depth of their options, log(1 + g/r), and the options that are allowed."""
+    """Documents by the depth of their options, log(1 + g/r), with excluded options."""
 
     depth: Floats  # (K, n); 0 for excluded options
     excluded: NDArray[np.bool_] | None  # (K, n)
-    options: Floats  # how many options each document has, (n,)
+    options: Floats  # (n,): number of options of each document
 
     @classmethod
     def of(cls, log_p: Floats, unit: float) -> Self:
@@ -66,7 +66,7 @@ class ScoredOptions:
 
 @dataclass(frozen=True)
 class Warped:
-    """Warped log-probabilities of C maps, and what their derivatives need; arrays are (C, K, n)."""
+    """Warped log-probabilities of C maps, with terms of their derivatives; arrays are (C, K, n)."""
 
     plain: Floats  # e0
     certainty: Floats  # q
@@ -117,7 +117,7 @@ def softmax(eta: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Features:
-    """Documents with the features that coefficients are multiplied by."""
+    """Documents with the features of coefficients."""
 
     scored: ScoredOptions
     log_p: Floats  # l, (K, n)
@@ -125,7 +125,7 @@ class Features:
     shared: Floats  # of confusions: l of all classes, or principal components of it, (R, n)
 
     def in_single_precision(self) -> Self:
-        """Return the features in numbers that take half the memory and time."""
+        """Return the features in single precision, with half the memory and time."""
         scored = replace(self.scored, depth=_single(self.scored.depth))
         return type(self)(
             scored, _single(self.log_p), _single(self.certainty), _single(self.shared)
@@ -141,16 +141,16 @@ def _single(values: Floats) -> Floats:
 @dataclass(frozen=True)
 class FeatureDesign:
     """
-    How scores become features; made once, at the fit, and kept with it.
+    The computation of features from scores, fixed by the fit.
 
     Rows of coefficients are bias, slope (of l of the class itself), certainty (of q), and one for
-    each shared feature. Each is centred and divided class by class, so that biases keep the shares
-    of the classes and slopes turn around documents for which the class is in question.
+    each shared feature. Features are centred and scaled class by class, so that other coefficients
+    keep the shares of the classes, and slopes pivot around documents with an uncertain class.
     """
 
     unit: float  # r
-    anchor: Floats  # (log G, lambda, c) by which the features are computed, (3,)
-    used: NDArray[np.bool_]  # which coefficients exist, (rows, K)
+    anchor: Floats  # (3,): (log G, lambda, c) of the features
+    used: NDArray[np.bool_]  # (rows, K): mask of used coefficients
     centre: Floats  # (rows, K)
     size: Floats  # (rows, K)
     component_centre: Floats | None  # (K,)
@@ -171,7 +171,7 @@ class FeatureDesign:
         return raw
 
     def gradient(self, raw: Floats) -> Floats:
-        """Return the gradient by coefficients of centred features from that by raw ones."""
+        """Return the gradient by coefficients of centred features from the raw features' one."""
         out: Floats = (raw - raw[..., :1, :] * self.centre) / self.size
         return out
 

@@ -27,7 +27,7 @@ from bayescal.fitting.engines.multiclass.prior import BIAS, FREEDOM, MapHyperpar
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
-# Where searches for the first map start: log G relative to its prior mean, and lambda.
+# Starts of searches for the first map: log G relative to its prior mean, and lambda.
 SHIFTS, WARPS = (-1.0, 0.0, 1.0), (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 SEARCHES = 3
 FIRST_LAPSE = 0.08  # root of the odds
@@ -38,7 +38,7 @@ WARP_LIMITS, LAPSE_LIMITS = (-2.0, 4.0), (1e-4, 1.0)
 
 @dataclass(frozen=True)
 class FirstMap:
-    """The mode of maps that have biases as their only coefficients."""
+    """The mode of maps with biases as their only coefficients."""
 
     globals_: Floats  # (3,)
     lapse_logit: float
@@ -82,7 +82,7 @@ def first_map(
         return -value, -gradient
 
     def one(point: Floats) -> tuple[float, Floats]:
-        # The search tries steps that go far too far.
+        # The search may try extreme steps.
         with np.errstate(over="ignore", invalid="ignore"):
             value, gradient = loss(point[None])
         return float(value[0]), gradient[0]
@@ -123,12 +123,12 @@ class MapMode:
 
 
 OUTER, INNER, FIRST_INNER = 40, 1, 6
-# Scales at the start, in units of s0: from there the update finds the larger of two fixed points,
-# which has the higher density where both exist.
+# First scales, in units of s0: the update converges to the larger of two fixed points, which has
+# the higher density.
 WIDE = 12.0
 SETTLED = 0.02  # change of the log of a scale
 CONVERGED = 1e-3  # Newton decrement, in nats
-# Chains magnify rounding, in which this one differs from NumPy's.
+# SciPy's factorisation, since chains amplify differences of rounding.
 _CHOLESKY = partial(linalg.cholesky, lower=True)
 
 
@@ -136,9 +136,9 @@ def find_mode(posterior: MapPosterior, first: FirstMap) -> MapMode:
     """
     Return the mode of the maps given the scales, and the scales by MacKay's update.
 
-    Newton's steps on globals and coefficients with the expected curvature; lapse rates by expected
-    numbers of lapses. A scale becomes s^2 = (|theta|^2 + nu s0^2) / (gamma + nu), with gamma the
-    number of coefficients that the labels determine.
+    Newton's method with the expected curvature updates globals and coefficients, expected numbers
+    of lapses the lapse rate, and s^2 = (|theta|^2 + nu s0^2) / (gamma + nu) the scales, with gamma
+    the effective number of coefficients.
     """
     theta = np.zeros((1, *posterior.shape))
     if posterior.shape[0]:
@@ -216,8 +216,8 @@ def derivatives(posterior: MapPosterior, maps: Maps) -> tuple[Floats, Floats]:
     """
     Return minus the expected second derivatives of the log likelihood of a map, and its gradient.
 
-    The weight of a document is the probability that it is no lapse. With D the derivatives of eta
-    by globals and used coefficients, document by document, the sum of D^T (diag p - p p^T) D.
+    With D the derivatives of eta by globals and used coefficients, the former is the sum over
+    documents of D^T (diag p - p p^T) D, weighted by the probability that the document is no lapse.
     """
     likelihood = posterior.likelihood
     warped = warp(likelihood.scored, maps.globals_)

@@ -11,35 +11,23 @@ from bayescal.support.validation import Floats, as_reals, check_positive
 
 BIAS, SLOPE, CERTAINTY, CONFUSION = BLOCKS = ("bias", "slope", "certainty", "confusion")
 FREEDOM = 2.0  # degrees of freedom of the scaled inverse chi-squared priors of the scales
-LARGEST_GAP = 10.0  # wider typical gaps say no more about the gain
-FEW_CLASSES = 10  # with more classes each of their confusions is smaller a priori
+LARGEST_GAP = 10.0  # the gain does not depend on wider typical gaps
+FEW_CLASSES = 10  # with more classes the prior scale of confusions is smaller
 
 _SCALES = MappingProxyType({BIAS: 0.25, SLOPE: 0.12, CERTAINTY: 0.12, CONFUSION: 0.05})
 
 
 @dataclass(frozen=True)
 class MapHyperparameters:
-    """
-    The prior of a calibration map of several classes.
+    """The prior of a calibration map of several classes; see `MulticlassCalibrator`."""
 
-    Attributes
-    ----------
-    gain : tuple of float
-        Intercept and slope of the mean of log G on log min(r, 10), with r the typical gap between
-        the log-probabilities of the two likeliest classes, and the standard deviation of log G.
-    warp, asymmetry : tuple of float
-        Mean and standard deviation of lambda and of c.
-    lapse : tuple of float
-        Parameters of the Beta distribution of the lapse rate.
-    scales : mapping of str to float
-        s0 of each block of coefficients, which are Normal(0, s^2) with s^2 ~ scaled inverse
-        chi-squared(2, s0^2).
-    """
-
+    # Intercept and slope of the mean of log G on log min(r, 10), with r the typical gap between the
+    # two largest log-probabilities, and the standard deviation of log G
     gain: tuple[float, float, float] = (0.295, 0.751, 0.832)
-    warp: tuple[float, float] = (1.445, 1.447)
-    asymmetry: tuple[float, float] = (-0.133, 0.448)
-    lapse: tuple[float, float] = (0.5, 50.0)
+    warp: tuple[float, float] = (1.445, 1.447)  # mean and standard deviation of lambda
+    asymmetry: tuple[float, float] = (-0.133, 0.448)  # mean and standard deviation of c
+    lapse: tuple[float, float] = (0.5, 50.0)  # parameters of the Beta distribution
+    # s0 of each block: coefficients are Normal(0, s^2), s^2 ~ scaled inverse chi-squared(2, s0^2)
     scales: Mapping[str, float] = field(default_factory=lambda: _SCALES)
 
     def of_globals(self, unit: float) -> tuple[Floats, Floats]:
@@ -62,7 +50,7 @@ LEARNED = MapHyperparameters()
 
 
 def read_hyperparameters(stated: Any) -> MapHyperparameters:
-    """Return the learned prior with the hyperparameters that users state in its place."""
+    """Return the learned prior with the users' hyperparameters."""
     if stated is None:
         return LEARNED
     if not isinstance(stated, Mapping):
@@ -90,7 +78,7 @@ def read_hyperparameters(stated: Any) -> MapHyperparameters:
 
 
 def _numbers(name: str, value: Any, size: int) -> tuple[float, ...]:
-    """Return finite numbers, those that are standard deviations or of a Beta positive."""
+    """Return finite numbers; standard deviations and parameters of a Beta must be positive."""
     numbers = as_reals(value, f"prior_knowledge: {name}")
     if numbers.shape != (size,) or not np.isfinite(numbers).all():
         raise ValueError(f"prior_knowledge: {name} must hold {size} finite numbers, got {value!r}.")

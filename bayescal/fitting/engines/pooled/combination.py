@@ -1,9 +1,8 @@
 """The combination of many topics: densities around populations, recalibrated, and log-odds fits.
 
-One monotone curve recalibrates the densities' log-odds of all topics; monotone log-odds around a
-population of their own need no density at all. The documents of all topics together decide whether
-an end of the scores has levels of its own; the levels of all topics at one end are then draws from
-one beta, as their base rates are.
+One monotone curve recalibrates the densities' log-odds of all topics; monotone log-odds have their
+own population. The documents of all topics together decide whether an end of the scores has
+separate levels; the topics' levels at one end are draws from one beta, like their base rates.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from bayescal.support.numerics import class_prior, log_odds_of_mixture
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 
-# Mean and standard deviation of the logit of the levels' mean: as often above as below one half.
+# Mean and standard deviation of the logit of the levels' mean.
 HYPERPRIOR: Mapping[str, Normal] = {"logit_rate": (0.0, 2.0)}
 UNIFORM = (1.0, 1.0)  # the beta of levels before the labels
 
@@ -66,7 +65,7 @@ class TopicLevels:
 
 
 def find_ends(data: TopicScores) -> Ends | None:
-    """Return the ends at which the labels of all topics ask for levels; None without any."""
+    """Return the ends where the labels of all topics favour separate levels, or None."""
     tied = find_levels(BinaryScores(data.score, data.positive, data.weight))
     if tied is None:
         return None
@@ -75,13 +74,13 @@ def find_ends(data: TopicScores) -> Ends | None:
 
 
 def between(ends: Ends, data: TopicScores) -> TopicScores:
-    """Return the documents at no end, of the topics whose scores differ."""
+    """Return the documents between the ends, of topics whose scores differ."""
     others = data.take(ends.of(data.score) < 0)
     return others.without(others.constant())
 
 
 def _counts(ends: Ends, data: TopicScores) -> list[tuple[Floats, Floats]]:
-    """Return the weights of positives and negatives by topic, at each end and of all documents."""
+    """Return weights of positives and negatives by topic, at each end and for all documents."""
     at = ends.of(data.score)
     parts = [*(data.take(at == k) for k in range(ends.end.size)), data]
     return [
@@ -132,7 +131,7 @@ def add_levels(
 
 
 def _levels(ends: Ends, rates: Sequence[Floats]) -> EndLevels:
-    """Return levels by the draws of P(+) at each end and of all documents."""
+    """Return levels from draws of P(+) at each end and of all documents."""
     return EndLevels(ends, np.stack(rates[:-1], axis=-1), rates[-1])
 
 
@@ -147,18 +146,17 @@ BELIEF_IN_POPULATION = 10.0
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Documents left out, of all topics one after the other."""
+    """Leave-one-out log scores of documents of all topics."""
 
-    score: Floats  # each part's log score, (parts, n)
-    weight: Floats  # number of documents that each represents, (n,)
-    code: NDArray[np.intp]  # the topic of each, (n,) of int
-    # whether a topic has documents of both classes, (topics,): only these inform the weights
-    both: NDArray[np.bool_]
-    positive: NDArray[np.bool_]  # the labels, (n,)
+    score: Floats  # (parts, n): each part's log score
+    weight: Floats  # (n,): number of documents that each represents
+    code: NDArray[np.intp]  # (n,): the topic of each document
+    both: NDArray[np.bool_]  # (topics,): topics with both classes, which inform the weights
+    positive: NDArray[np.bool_]  # (n,): the labels
 
 
 def weigh_topics(left_out: LeftOut) -> tuple[PartWeights, PartWeights]:
-    """Return the weights of all topics together, and of each topic with these as its prior."""
+    """Return the weights of all topics together, and each topic's own with these as prior."""
     known = left_out.both[left_out.code]
     population = weigh(left_out.score[:, known], left_out.weight[known], BELIEF)
     own = own_weights(left_out, population.weight)
@@ -176,16 +174,16 @@ def own_weights(left_out: LeftOut, population: Floats) -> Floats:
     return out
 
 
-FEWEST_DOCUMENTS = 200  # the least limit on a topic's documents that inform the weights
-MOST_NODES = 256  # of the table of a curve that is evaluated at thousands of documents
+FEWEST_DOCUMENTS = 200  # smallest limit on a topic's documents for the weights
+MOST_NODES = 256  # nodes of the table of a curve that is evaluated at thousands of documents
 
 
 @dataclass(frozen=True)
 class DensitiesOfTopics:
-    """Draws of one family, of all topics."""
+    """Draws of one family for all topics."""
 
     draws: DensitySides  # topics first
-    base: tuple[float, float]  # mean parameters of the beta that rates are from
+    base: tuple[float, float]  # mean parameters of the rates' beta
 
     def of_topic(self, topic: int) -> DensitiesOfTopics:
         """Return as many draws of one topic as leave-one-out densities need."""
@@ -195,15 +193,14 @@ class DensitiesOfTopics:
 
 @dataclass(frozen=True)
 class TopicCombination:
-    """The parts and weights that make one curve for every topic."""
+    """The parts and weights of every topic's curve."""
 
-    recalibration: LogOddsFit  # of all topics, along the log-odds of the densities' mixture
-    base_weight: Floats  # of the families in that mixture, (densities,)
+    recalibration: LogOddsFit  # of all topics, as a function of the mixture's log-odds
+    base_weight: Floats  # (densities,): weights of the families in that mixture
     direct: LogOddsOfTopics  # monotone log-odds of the score
     population: PartWeights  # of all topics
     weights: PartWeights  # of each topic
-    # draws of the lapse rate, the same for all topics; None for no lapses, (draws,)
-    lapse: Floats | None
+    lapse: Floats | None  # (draws,): lapse rate of all topics; None for no lapses
 
 
 def combine_topics(
@@ -216,7 +213,7 @@ def combine_topics(
     hyperparameters: TopicHyperparameters | None = None,
     lapse: float | None = None,
 ) -> TopicCombination:
-    """Fit what the densities leave to fit, and weigh the parts by documents left out."""
+    """Fit the parts other than densities, and weigh all by leave-one-out log scores."""
     documents = _Documents(topics, rng)
     direct = fit_log_odds(topics, scale, rng, draws=draws, hyperparameters=hyperparameters)
     of_densities = _left_out_by_densities(topics, densities)
@@ -267,7 +264,7 @@ def extend_combination(
 
 
 def _at_many(curve: Callable[[Floats], Floats], x: Floats) -> Floats:
-    """Return a smooth curve at points of any number, read off a table where they are many."""
+    """Return a smooth curve at points, interpolated in a table if there are many."""
     if x.size <= MOST_NODES:
         return curve(x)
     node = np.unique(np.quantile(x, np.linspace(0.0, 1.0, MOST_NODES)))
@@ -275,7 +272,7 @@ def _at_many(curve: Callable[[Floats], Floats], x: Floats) -> Floats:
 
 
 class _Documents:
-    """All topics' documents one after the other, and those that weights are learnt from."""
+    """All topics' documents in long form, and the selection that determines the weights."""
 
     def __init__(self, topics: Sequence[BinaryScores], rng: np.random.Generator) -> None:
         most = max(MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
@@ -295,7 +292,7 @@ class _Documents:
         direct: LogOddsOfTopics,
         rng: np.random.Generator,
     ) -> LeftOut:
-        """Return log scores of all parts, and compute the log-odds of the last one."""
+        """Return log scores of all parts, computing the monotone log-odds."""
         own = leave_out(self.topics, direct, [each.index for each in self.picked], rng)
         log_odds = np.vstack([of_densities, recalibrated, np.concatenate(own)])
         score = log_scores(log_odds, self.all.positive[self.index])
@@ -306,7 +303,7 @@ class _Documents:
 def _left_out_by_densities(
     topics: Sequence[BinaryScores], densities: Sequence[DensitiesOfTopics]
 ) -> Floats:
-    """Return log-odds of all documents left out, one topic after the other; (densities, n)."""
+    """Return leave-one-out log-odds of all documents in long form; (densities, n)."""
     tasks = [(data, [each.of_topic(t) for each in densities]) for t, data in enumerate(topics)]
     return np.concatenate(list(in_parallel(_leave_out, tasks)), axis=1)
 

@@ -27,32 +27,28 @@ class Drawn(NamedTuple):
     """Draws of one topic under one population: of its posterior, or of the prior."""
 
     log_evidence: float  # natural log of the density of the topic's data
-    resolved: bool  # whether the posterior was computed as finely as intended
-    # effective share of the proposals behind the draws, and Pareto shape of their weights; -inf
-    # where proposals are accepted or rejected instead
-    efficiency: float
-    pareto_k: float
-    of_prior: bool
-    # Natural log of the likelihood, (draws,). Zeros serve where all draws of a topic are from the
-    # posterior: the evidence has what they need.
-    log_likelihood: Floats
+    resolved: bool  # whether the posterior was computed with the intended accuracy
+    efficiency: float  # effective share of the proposals
+    pareto_k: float  # Pareto shape of their weights; -inf for rejection sampling
+    of_prior: bool  # whether the draws are from the prior
+    log_likelihood: Floats  # (draws,): natural log; zeros if all draws are from the posterior
     values: Floats  # (values, draws)
 
 
-# A module's function, or a partial of one, to be sent to workers: data, base and rng to draws.
+# A picklable function from data, base and rng to draws.
 DrawOne = Callable[[Data, Floats, np.random.Generator], Drawn]
 
 
 class Health(NamedTuple):
-    """Quality of each topic's draws, at worst over the populations they were drawn under."""
+    """Quality of each topic's draws, at worst over populations; fields as in `Drawn`."""
 
     resolved: NDArray[np.bool_]  # (..., topics)
-    efficiency: Floats  # the same of the proposals behind the draws as in `Drawn`, (..., topics)
+    efficiency: Floats
     pareto_k: Floats
 
     @classmethod
     def without_proposals(cls, shape: tuple[int, ...]) -> Health:
-        """Return the health of draws that need no weighted proposals."""
+        """Return the health of draws without weighted proposals."""
         return cls(np.full(shape, True), np.ones(shape), np.full(shape, -np.inf))
 
     @classmethod
@@ -88,9 +84,8 @@ def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] 
     """
     Return some of many topics, enough to locate their population; None if there are few.
 
-    Where the population is changes a topic's posterior by less than the topic's own documents do:
-    the mean of forty topics is known to a sixth of how far these differ. Draws under such a base
-    stand for those under the mode of all.
+    Forty topics determine their mean to a sixth of their standard deviation, accurate enough for a
+    base whose draws are reweighted to the population of all topics.
     """
     if len(topics) <= SEARCHED:
         return None
@@ -98,10 +93,10 @@ def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] 
 
 
 class DrawnTopics(NamedTuple):
-    """Draws of topics under populations, the bases, as many under each."""
+    """Draws of topics under populations, the bases, in equal numbers; fields as in `Drawn`."""
 
-    log_evidence: Floats  # natural log of the density of each topic's data, (topics, bases)
-    of_prior: NDArray[np.bool_]  # the same of `Drawn`, (topics, bases)
+    log_evidence: Floats  # (topics, bases)
+    of_prior: NDArray[np.bool_]  # (topics, bases)
     health: Health  # (topics,)
     values: Floats  # (values, topics, draws)
     log_likelihood: Floats  # (topics, draws)
@@ -126,7 +121,7 @@ def draw_under_bases(
     topics_a_task: int,
 ) -> DrawnTopics:
     """Return draws of every topic under a few populations."""
-    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
+    # A seed for each topic: its draws do not depend on other topics or workers.
     seeds = rng.integers(1 << 63, size=len(topics))
     tasks = [
         _Task(draw_one, list(topics[part]), bases, seeds[part])
@@ -142,7 +137,7 @@ def draw_under_bases(
 
 @dataclass(frozen=True)
 class _Task(Generic[Data]):
-    """Some topics and what drawing them takes."""
+    """Arguments for drawing some topics."""
 
     draw_one: DrawOne[Data]
     topics: list[Data]
@@ -154,8 +149,8 @@ def _draw_task(task: _Task[Data]) -> tuple[Any, ...]:
     """
     Return the fields of `Drawn` of some topics.
 
-    Numbers are of shape (topics, bases); the last two are log likelihoods, (topics, draws) from all
-    bases, and values, (topics, values, draws).
+    Numbers have the shape (topics, bases), log likelihoods (topics, draws from all bases), values
+    (topics, values, draws).
     """
     topics = []
     for data, seed in zip(task.topics, task.seeds, strict=True):
@@ -174,10 +169,10 @@ Coefficients = Callable[[Floats], tuple[Floats, Floats]]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# A worker's tenths of a second: elements of topics x draws x populations, and topics picked.
+# Tasks of tenths of a second: elements of topics x draws x populations, and topics picked.
 ELEMENTS_A_TASK, PICKED_A_TASK = 1 << 26, 50
-DIFFERENCE = 0.003  # of factors by hyperparameters, which are logarithms or in units of the scores
-MOST_POPULATIONS = 100  # that efficiencies are means over
+DIFFERENCE = 0.003  # step of numerical derivatives by hyperparameters
+MOST_POPULATIONS = 100  # largest number of populations for mean efficiencies
 
 
 class EvidenceExpansion(NamedTuple):
@@ -186,25 +181,23 @@ class EvidenceExpansion(NamedTuple):
     value: float
     gradient: Floats  # (hyperparameters,)
     hessian: Floats  # (hyperparameters, hyperparameters)
-    # effective share of a topic's draws for that population, the smallest of all topics
-    efficiency: float
+    efficiency: float  # smallest effective share of a topic's draws for that population
 
 
 @dataclass(frozen=True)
 class TopicDraws:
     """
-    Draws of every topic's parameters under a few populations, the bases, as many under each.
+    Draws of every topic's parameters under a few populations, the bases, in equal numbers.
 
-    Under another population, eta and A its coefficients, and with L the likelihood, a topic's
+    Under another population with coefficients eta and A, and with L the likelihood, a topic's
     evidence is
 
         Z(eta) = mean_m L_m exp(eta . T_m - A(eta)) / q_m
         q_m    = mean_b exp(eta_b . T_m - A(eta_b)) L_m / Z(b)
 
-    over the draws from all bases, and the terms are their weights (the balance heuristic). Where
-    the draws of a base are from its prior, 1 stands for L_m / Z(b). No weight is larger than that
-    of the best base times their number: where one base is too narrow for a population another may
-    be wide enough.
+    over the draws from all bases, and the terms are their weights (the balance heuristic). For
+    draws from a base's prior, 1 replaces L_m / Z(b). Weights are at most the best base's weights
+    times the number of bases, so that one wide enough base suffices.
     """
 
     coefficients: Coefficients  # from populations to eta and A(eta)
@@ -248,9 +241,8 @@ class TopicDraws:
         """
         Return the sum over topics of log Z at one population, with its derivatives.
 
-        With F the factors of the population, the derivatives of a topic's log Z by F are the mean
-        and the covariance of its terms, draws weighed for the population. Those of F are taken by
-        differences, which need no draw.
+        The derivatives of a topic's log Z by the population's factors F are the mean and the
+        covariance of its weighted terms. Derivatives of F are numerical.
         """
         factors = partial(_factors, coefficients=self.coefficients)
         value, mean, covariance, efficiency = self._moments(factors(point[None])[:, 0])
@@ -303,11 +295,11 @@ class Weighed:
         """
         Return a draw of every topic under some populations, (values, topics, positions).
 
-        Draws of a topic given a population are its draws in proportion to their weights.
+        A topic's draws given a population are resampled by their weights.
         """
         factors = _factors(self.points[positions], self.topics.coefficients)
         terms = self.topics.terms
-        # A seed a topic: neither blocks nor workers change a bit.
+        # A seed for each topic: results do not depend on blocks or workers.
         seeds = rng.integers(1 << 63, size=len(terms))
         tasks = [
             (terms[part], factors, self.sums[part][:, positions], seeds[part])
@@ -363,27 +355,25 @@ def _factors(points: Floats, coefficients: Coefficients) -> Floats:
     return np.column_stack([eta, normaliser, np.ones_like(normaliser)]).T
 
 
-# Update draws of a population by the documents D of one topic that it was not fitted to. With H the
-# topics that it was fitted to,
+# Update draws of a population by the documents D of a new topic. With H the topics fitted,
 #
 #     p(topic, eta | D, H) = p(topic | D, eta) p(eta | D, H),
 #     p(eta | D, H)        ~ p(D | eta) p(eta | H):
 #
 # populations are weighed by the topic's evidence p(D | eta) before the topic is drawn around them.
 
-# Populations that a topic's draws are averaged over, of more; and its draws under each base,
-# most of which such averages leave effective.
+# Largest number of populations to average over, and a topic's draws under each base.
 POPULATIONS, TOPIC_DRAWS = 1000, 500
 
 
 def weigh(log_evidence: Floats) -> tuple[Floats, float]:
-    """Return populations' weights by a topic's log evidence, which sum to one, and how even."""
+    """Return populations' weights by a topic's log evidence, and their effective share."""
     weight = np.exp(smooth(log_evidence[None])[0][0])
     return weight, _effective(weight)
 
 
 def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], float]:
-    """Return positions of populations in proportion to a topic's evidence, as many as there are."""
+    """Resample positions of populations in proportion to a topic's evidence."""
     weight, efficiency = weigh(log_evidence)
     return systematic(weight, log_evidence.size, rng), efficiency
 
@@ -392,9 +382,9 @@ def pick_updated(
     topics: TopicDraws, points: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """
-    Return draws of every topic around populations, each topic as if it were the only one.
+    Return draws of every topic around populations, each topic independently.
 
-    The draws of a topic are averaged over populations eta with weights p(eta | D, H):
+    A topic's draws are averaged over populations eta with weights p(eta | D, H):
 
         p(topic | D, H) = sum over eta of p(topic | D, eta) p(eta | D, H)
     """

@@ -53,23 +53,18 @@ ALL_TOPIC_DRAWS = 100_000
 class TopicPosterior:
     """Draws of every topic's class densities and base rate, and of a topic without documents."""
 
-    # of negatives and positives: mode, left and right side, in raw score units, (2, 3, topics,
-    # draws)
+    # (2, 3, topics, draws): mode, left and right side of negatives and positives, raw score units
     sides: Floats
-    rate: Floats  # P(+) of each topic, (topics, draws)
-    new_sides: Floats  # the same of a topic that the population makes, (2, 3, draws)
-    new_rate: Floats  # (draws,)
-    rate_population: Floats  # parameters of the beta that rates are from, (2, draws)
-    population: Floats  # unbounded hyperparameters of each class; see `population`, (2, draws, 6)
-    # of the hyperparameters' importance weights the Pareto shape, -inf where there are none, and
-    # the effective share of the proposals, (2,)
-    pareto_k: Floats
-    population_efficiency: Floats
-    # share of a topic's draws that its reweighting to populations leaves effective, (2, topics)
-    efficiency: Floats
-    # how well each topic was drawn under those that are reweighted; of shape (2, topics)
-    health: Health
-    sample_stats: xr.Dataset | None = None  # of NUTS, where it made the draws
+    rate: Floats  # (topics, draws): P(+) of each topic
+    new_sides: Floats  # (2, 3, draws): sides of a new topic
+    new_rate: Floats  # (draws,): P(+) of a new topic
+    rate_population: Floats  # (2, draws): parameters of the rates' beta
+    population: Floats  # (2, draws, 6): unbounded hyperparameters; see `pooled.population`
+    pareto_k: Floats  # (2,): Pareto shape of the hyperparameters' weights; -inf without weights
+    population_efficiency: Floats  # (2,): effective share of their proposals
+    efficiency: Floats  # (2, topics): effective share of a topic's draws after reweighting
+    health: Health  # (2, topics): quality of the draws before reweighting
+    sample_stats: xr.Dataset | None = None  # statistics of NUTS, if it made the draws
 
 
 def fit_topics(
@@ -125,7 +120,7 @@ def fit_topics(
 
 
 def totals(topics: Sequence[BinaryScores]) -> tuple[Floats, Floats]:
-    """Return the number, or the weight, of negatives and of positives of each topic."""
+    """Return the number (or weight) of negatives and of positives of each topic."""
     negatives, positives = (
         np.array([data.total(positive) for data in topics]) for positive in (False, True)
     )
@@ -133,14 +128,14 @@ def totals(topics: Sequence[BinaryScores]) -> tuple[Floats, Floats]:
 
 
 def sides_of(sides: Floats, rate: Floats, families: tuple[str, ...]) -> DensitySides:
-    """Return draws of one family by modes and sides, (2, 3, topics, draws), and P(+)."""
+    """Return draws of one family from modes and sides, (2, 3, topics, draws), and P(+)."""
     theta, left, right = np.moveaxis(sides, 0, -1)
     return DensitySides(families, theta, left, right, rate)
 
 
 @dataclass(frozen=True)
 class _Class:
-    """Standardised draws of one class, as `TopicPosterior` has them of both."""
+    """Standardised draws of one class; fields as in `TopicPosterior`."""
 
     sides: Floats
     new_sides: Floats
@@ -169,7 +164,7 @@ def _partial(
     *,
     hyperpriors: Mapping[str, Normal],
 ) -> _Class:
-    # Topics without a score of the class do not inform the population, and are drawn from it.
+    # Topics without scores of the class are drawn from the population, without informing it.
     some = np.flatnonzero([scores.size > 0 for scores, _ in topics])
     some = some if some.size else np.arange(len(topics))
     posterior = draw_population(
@@ -293,7 +288,7 @@ def add_topics(
     )
 
 
-FITTED_A_TASK = 100  # tenths of a second of a worker's time
+FITTED_A_TASK = 100  # topics of a task, for tenths of a second
 
 _Task = tuple[str, list[BinaryScores]]
 
@@ -320,7 +315,7 @@ def _fit_task(task: _Task) -> Floats:
 
 
 Scores = tuple[Floats, Floats | None]
-DRAWN_A_TASK = 25  # drawn; tenths of a second of a worker's time
+DRAWN_A_TASK = 25  # topics of a task, for tenths of a second
 
 
 def draw_population(
@@ -359,7 +354,7 @@ def draw_topics(
 
 @lru_cache(maxsize=16)
 def _without_scores(base: tuple[float, ...], family: Family) -> tuple[float, ClassPosterior]:
-    """Return location and posterior of topics without a score of the class: one for all of them."""
+    """Return location and posterior of all topics without scores of the class."""
     location, prior = prior_of(np.array(base), family)
     return location, ClassPosterior(DeviationSums(np.empty(0), None, family.powers), prior)
 

@@ -1,4 +1,4 @@
-"""Hyperparameters of populations: what users set, and their posterior, topics integrated out."""
+"""Hyperparameters of populations: users' values, and their posterior, topics integrated out."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from bayescal.inference.importance import smooth, systematic
 from bayescal.support.validation import Floats, as_reals, check_count, check_positive
 
 UNITS, SEGMENTS = ("centre", "spread"), "n_segments"
-# Exponentials of numbers so far from 0 are still distinct from 0, 1 and infinity.
+# Largest absolute logarithm of hyperparameters.
 FURTHEST = 35.0
 
 
@@ -36,18 +36,17 @@ FURTHEST = 35.0
 class TopicHyperparameters:
     """Hyperparameters that differ from the defaults."""
 
-    # of the normal priors of populations' hyperparameters, by name
+    # Normal priors of populations' hyperparameters, by name
     populations: Mapping[str, Normal] = field(default_factory=dict)
-    # keyword arguments of the families' programs: centre, spread, and of topics without a
-    # population the prior of each; see `engines.exact.joint_density`
+    # Units, and priors of unpooled topics: fields of `exact.joint_density.Hyperparameters`
     own: Mapping[str, float] = field(default_factory=dict)
-    n_segments: int | None = None  # pieces of monotone log-odds, at most
+    n_segments: int | None = None  # largest number of pieces of monotone log-odds
 
 
 def read_hyperparameters(
     stated: Mapping[str, Any] | None, pooling: str, families: Sequence[Family]
 ) -> TopicHyperparameters:
-    """Return the hyperparameters that users gave."""
+    """Return the users' hyperparameters."""
     values = dict(stated or {})
     known = known_names(pooling, families)
     if unknown := sorted(set(values) - set(known)):
@@ -68,7 +67,7 @@ def read_hyperparameters(
 
 
 def known_names(pooling: str, families: Sequence[Family]) -> list[str]:
-    """Return the names of all hyperparameters that there are."""
+    """Return the names of all hyperparameters."""
     symmetric = all(family.symmetric for family in families)
     if pooling == "partial":
         shares = [DENSITY_NAMES[k] for k in OF_SHARE] if symmetric else []
@@ -108,12 +107,12 @@ def _normal(name: str, value: Any) -> Normal:
 
 LONGEST_STEP = 1.0  # in the hyperprior's standard deviations
 LENGTHS = (0.5, 0.25, 0.1, 0.01)  # of a step that does not rise, or that goes far
-SMALLEST_GAIN = 1e-3  # in log density: what is left matters to no proposal
-# Least effective share of a topic's draws with which the search for the mode goes on.
+SMALLEST_GAIN = 1e-3  # in log density
+# Smallest effective share of a topic's draws for continuing the search for the mode.
 CARRIES = 0.1
 MOVES, NEWTON_STEPS = 12, 20
 FIRST_DRAWS = 500
-# As many for a draw, but neither fewer nor more than these.
+# Proposals for each draw, and limits of their total number.
 PROPOSALS_A_DRAW, FEWEST_PROPOSALS, MOST_PROPOSALS = 4, 1000, 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
@@ -123,7 +122,7 @@ class Draw(Protocol):
     """Draws all topics, or some of them, under populations in rows."""
 
     def __call__(self, bases: Floats, draws: int, rng: np.random.Generator) -> TopicDraws:
-        """Return as many draws of each topic under each population."""
+        """Return `draws` draws of each topic under each population."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ class Hyperposterior:
         return self.weighed.topics
 
     def pick(self, rng: np.random.Generator) -> Floats:
-        """Return a draw of every topic under each of these, (values, topics, draws)."""
+        """Return a draw of every topic for each point, (values, topics, draws)."""
         return self.weighed.pick(self.positions, rng)
 
 
@@ -162,10 +161,10 @@ def draw_hyperposterior(
     """
     Return draws of the hyperparameters.
 
-    Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever their
-    draws no longer carry it; some topics search first, if there are many. In the end half of all
-    topics' draws are made under a base wider than the mode, and half under the mode. Student t
-    proposals around it are weighted and resampled.
+    Newton's method on the reweighted evidence finds the mode; topics are drawn again where too few
+    of their draws are effective. If there are many topics, some of them search first. In the end
+    half of the topics' draws are under a base wider than the mode, and half under the mode. Student
+    t proposals around it are weighted and resampled.
     """
     mode, deviation = _search(search or draw, hyperprior, rng)
     for _ in range(1 if search is None else MOVES):
@@ -174,7 +173,7 @@ def draw_hyperposterior(
         mode = mode if search is None else _mode(wide, hyperprior, mode)[0]
         topics = wide.joined(half(hyperprior.base(mode, deviation, 0.0)[None]))
         centre, covariance = _mode(topics, hyperprior, mode)
-        # A few topics may mislead the search: all of them draw again where they lead to.
+        # The mode of some topics may be far from the mode of all: draw again there.
         if topics.expand(centre).efficiency > CARRIES:
             break
         mode, deviation = centre, _deviation(covariance, hyperprior)
@@ -199,7 +198,7 @@ def draw_hyperposterior(
 def _search(
     draw: Draw, hyperprior: GaussianHyperprior, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the mode, by topics drawn anew until they carry it, and posterior deviations there."""
+    """Return the mode and posterior deviations, drawing topics again until they are effective."""
     base = np.array(hyperprior.mean)
     for _ in range(MOVES):
         topics = draw(base[None], FIRST_DRAWS, rng)
@@ -212,7 +211,7 @@ def _search(
 
 
 def _deviation(covariance: Floats, hyperprior: GaussianHyperprior) -> Floats:
-    """Return posterior deviations, which the hyperprior bounds: few topics have no curvature."""
+    """Return posterior deviations, bounded by the hyperprior's for lack of curvature."""
     deviation: Floats = np.minimum(np.sqrt(np.diag(covariance)), np.array(hyperprior.scale))
     return deviation
 
@@ -220,7 +219,7 @@ def _deviation(covariance: Floats, hyperprior: GaussianHyperprior) -> Floats:
 def _mode(
     topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
 ) -> tuple[Floats, Floats]:
-    """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
+    """Return a mode, or the last effective point on the way, and minus the inverse Hessian."""
     mean, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
     prior_precision = np.diag(scale**-2.0)
 
@@ -240,7 +239,7 @@ def _mode(
         if best[0] <= before:
             break
         value, point, here = best
-        # A new base serves what lies beyond.
+        # Beyond this point a new base is needed.
         if value - before < SMALLEST_GAIN or here.efficiency <= CARRIES:
             break
     inverse = np.linalg.inv(_positive(prior_precision - here.hessian, prior_precision))
@@ -257,10 +256,9 @@ def _positive(precision: Floats, floor: Floats) -> Floats:
 
 def adapted(covariance: Floats, points: Floats, weight: Floats) -> Floats:
     """
-    Return the covariance of weighted points, shrunk to their proposal's where few have weight.
+    Return the covariance of weighted points, shrunk to their proposal's if few have weight.
 
-    The posterior is no ellipse around its mode: one around its mean comes nearer. A handful of
-    points has no covariance in all directions, and a single one has none at all.
+    An ellipse around the mean fits the posterior better than one around the mode.
     """
     own = np.cov(points.T, aweights=weight, ddof=0)
     count, directions = 1.0 / (weight**2).sum(), len(covariance)

@@ -1,6 +1,6 @@
-"""Monotone log-odds of all topics around their population: exact given it, and left out.
+"""Monotone log-odds of all topics around their population, and their leave-one-out predictions.
 
-For topic t, with knots and reference the same for all topics, in standardised scores,
+For topic t, with common knots and reference, in standardised scores,
 
     a_t     ~ Normal(mu, tau)            log-odds at the reference
     level_t ~ Normal(nu, sigma)          log slope in its segment
@@ -52,34 +52,30 @@ from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 
 SEGMENTS = 9
-BEND = 1.0  # in spreads of the scores: in tails straight pieces would have to be many
-# Topics of so few documents are drawn from the prior where the likelihood leaves such a share of
-# its draws effective: for 200 topics of one document, of 2, 3, 5, 8 and 12, the population's log
-# density then had sampling errors of .32, .24, .38, .44, .30 and .50, exact draws .61, .65, .56,
-# .44, .53 and .56, in three to ten times the time.
+BEND = 1.0  # asinh scale of the warp in spreads, which saves pieces in the tails
+# Topics with at most FEW_DOCUMENTS are drawn from the prior if the likelihood leaves at least
+# LEAST_EVEN of the draws effective. For 200 topics of 1, 2, 3, 5, 8 and 12 documents, sampling
+# errors of the population's log density were .32, .24, .38, .44, .30 and .50; exact draws had .61,
+# .65, .56, .44, .53 and .56, in three to ten times the time.
 FEW_DOCUMENTS, LEAST_EVEN = 8, 0.3
-TOPICS_A_TASK = 8  # drawn; tenths of a second of a worker's time
+TOPICS_A_TASK = 8  # for tenths of a second
 
 
 @dataclass(frozen=True)
 class LogOddsOfTopics:
     """Draws of the log-odds of all topics, and of a topic without documents."""
 
-    pieces: Pieces  # knots and reference, of all topics, in standardised warped scores
-    centre: float  # of the standardisation, and of the warp in score units
+    pieces: Pieces  # knots and reference of all topics, in standardised warped scores
+    centre: float  # of the standardisation and of the warp, in score units
     spread: float
     asinh_scale: float
-    population: Floats  # unbounded hyperparameters, (draws, 4)
-    values: Floats  # intercept and slopes, (1 + J, topics, draws)
-    new_values: Floats  # the same of a topic that the population makes, (1 + J, draws)
-    # of the hyperparameters' importance weights the Pareto shape, and the effective share of the
-    # proposals
-    pareto_k: float
-    population_efficiency: float
-    # share of a topic's draws that its reweighting to populations leaves effective, (topics,)
-    efficiency: Floats
-    # how well each topic was drawn under those that are reweighted; of shape (topics,)
-    health: Health
+    population: Floats  # (draws, 4): unbounded hyperparameters
+    values: Floats  # (1 + J, topics, draws): intercept and slopes
+    new_values: Floats  # (1 + J, draws): intercept and slopes of a new topic
+    pareto_k: float  # Pareto shape of the hyperparameters' weights
+    population_efficiency: float  # effective share of their proposals
+    efficiency: Floats  # (topics,): effective share of a topic's draws after reweighting
+    health: Health  # (topics,): quality of the draws before reweighting
 
     def curves(self, values: Floats, prior: Floats) -> MonotoneDraws:
         """Return the curves of intercepts and slopes, (1 + J, topics, draws), and of P(+)."""
@@ -88,7 +84,7 @@ class LogOddsOfTopics:
         return MonotoneDraws(self.pieces, values[0], slope, prior, *units)
 
     def standardised(self, data: BinaryScores) -> BinaryScores:
-        """Return a topic's data with the scores that the pieces are of."""
+        """Return a topic's data with standardised warped scores."""
         return _standardised(data, self.centre, self.spread, self.asinh_scale)
 
 
@@ -134,7 +130,7 @@ def fit_log_odds(
 def add_log_odds(
     topics: Sequence[BinaryScores], fitted: LogOddsOfTopics, rng: np.random.Generator
 ) -> LogOddsOfTopics:
-    """Return the same of topics that the population was not fitted to; see `fit_log_odds`."""
+    """Return the posterior of new topics around the fitted population; see `fit_log_odds`."""
     standardised = [fitted.standardised(data) for data in topics]
     bases = HYPERPRIOR.bases_of(fitted.population)
     drawn = draw_log_odds(standardised, fitted.pieces, bases, TOPIC_DRAWS, rng)
@@ -151,7 +147,7 @@ def leave_out(
     """Return the log-odds of + of some documents of every topic, each given all others."""
     prior = prior_of(posterior.population.mean(axis=0))
     seeds = rng.integers(1 << 63, size=len(topics)).tolist()
-    # Leave-one-out reads no more draws; posteriors that it draws again have as many.
+    # Leave-one-out uses at most this number of draws.
     values = posterior.values[..., :MOST_DRAWS]
     tasks = [
         (
@@ -171,7 +167,7 @@ def _leave_out(task: tuple[BinaryScores, MonotoneCurves, Prior, NDArray[np.intp]
     if not data.score.size:
         return np.empty(0)
     rng = np.random.default_rng(seed)
-    # Documents that sway much are fitted without again, around the population's mean.
+    # Influential documents are left out by refitting, around the population's mean.
     left_out = leave_one_out(curves, data.score, data.positive, data.weight, prior, rng)
     return left_out.log_odds(data.positive)[picked]
 
@@ -225,19 +221,19 @@ def _draw_one(
         n_segments=pieces.segments,
         pieces=pieces,
     )
-    found: Sample | MonotonePosterior
+    source: Sample | MonotonePosterior
     if rough:
-        found = sample_roughly(laplace_fit, rng)
-        points, resolved = found.resample(draws, rng), found.trusted
+        source = sample_roughly(laplace_fit, rng)
+        points, resolved = source.resample(draws, rng), source.trusted
         values = np.vstack([points[:, 0], laplace_fit.density.slopes(points).T])
     else:
-        found = draw_within(laplace_fit, draws, rng)
-        values, resolved = np.vstack([found.intercept, found.slopes.T]), not found.problem
+        source = draw_within(laplace_fit, draws, rng)
+        values, resolved = np.vstack([source.intercept, source.slopes.T]), not source.problem
     return Drawn(
-        log_evidence=found.log_evidence,
+        log_evidence=source.log_evidence,
         resolved=resolved,
-        efficiency=found.efficiency,
-        pareto_k=found.pareto_k,
+        efficiency=source.efficiency,
+        pareto_k=source.pareto_k,
         of_prior=False,
         # Draws under another population may be from the prior.
         log_likelihood=_log_likelihood(values, data, pieces) if few else np.zeros(draws),
@@ -248,7 +244,7 @@ def _draw_one(
 def _draw_prior(
     data: BinaryScores, base: Floats, rng: np.random.Generator, *, pieces: Pieces, draws: int
 ) -> Drawn:
-    """Return draws of the prior, intercepts and levels on a lattice, with their likelihood."""
+    """Return prior draws with their likelihood; intercepts and levels are on a lattice."""
     normals = _lattice_normals(draws, rng)
     values = _draw_curves(np.tile(base, (draws, 1)), normals, pieces, rng)
     log_likelihood = _log_likelihood(values, data, pieces)
@@ -276,14 +272,14 @@ def _lattice_normals(size: int, rng: np.random.Generator) -> Floats:
     """
     Return pairs of standard normals, (2, size), spread evenly over the plane.
 
-    They are the quantiles of k (1/size, golden ratio), shifted at random, modulo 1: an integral of
-    a smooth function has a fraction of the variance that independent pairs leave.
+    They are the quantiles of k (1/size, golden ratio), shifted at random, modulo 1. Integrals of
+    smooth functions have a fraction of the variance with independent pairs.
     """
     steps = np.array([[1.0 / size], [0.5 * (math.sqrt(5.0) - 1.0)]])
     return special.ndtri((steps * np.arange(size) + rng.random((2, 1))) % 1.0)
 
 
-# Together as wide as the prior of an unpooled topic: log-odds of 0 +- 5, log slopes of 0 +- 1.
+# With the total width of an unpooled topic's prior: log-odds of 0 +- 5, log slopes of 0 +- 1.
 HYPERPRIOR = GaussianHyperprior(
     mean=(0.0, math.log(2.0), 0.0, -math.log(2.0)),
     scale=(4.0, 1.0, 1.0, 1.0),
@@ -324,14 +320,14 @@ def statistics(intercept: Floats, level: Floats) -> Floats:
 
 
 def draw_unseen(points: Floats, pieces: Pieces, rng: np.random.Generator) -> Floats:
-    """Return intercept and slopes of a topic of each population, of shape (1 + J, k)."""
+    """Return intercept and slopes of a new topic of each population, (1 + J, k)."""
     return _draw_curves(points, rng.normal(size=(2, len(points))), pieces, rng)
 
 
 def _draw_curves(
     points: Floats, normals: Floats, pieces: Pieces, rng: np.random.Generator
 ) -> Floats:
-    """Return intercept and slopes of a topic of each population, by normals of the first two."""
+    """Return intercept and slopes of a new topic of each population, given two normals each."""
     mu, log_tau, slope, log_sigma = points.T
     freedom, size = Prior.walk_freedom, points.shape[0]
     # Steps of a multivariate t share one scale.

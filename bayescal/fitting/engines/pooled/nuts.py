@@ -1,4 +1,4 @@
-"""All topics pooled partially by NUTS: draws of the program `topics`, as the fast engine's are."""
+"""Partial pooling of all topics by NUTS on the program `topics`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class Sampler:
             progressbar=self.progressbar,
             options=self.options,
         )
-        # The program has no topic without documents.
+        # The program requires documents of every topic.
         return _posterior(groups, family, len(topics), np.flatnonzero(sizes), rng, scale)
 
 
@@ -122,7 +122,7 @@ def _populations(posterior: xr.Dataset, family: Family, rng: np.random.Generator
 
 
 def _open(sides: Floats) -> Floats:
-    """Return mode and sides, no side so small that it rounds to nothing."""
+    """Return mode and sides, with positive shares of both sides."""
     theta, left, right = sides
     total = left + right
     share = np.clip(left / total, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)

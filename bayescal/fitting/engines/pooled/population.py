@@ -6,8 +6,8 @@ For topic t, with mode theta_t, share of the left side w_t, width s_t (standardi
     w_t     ~ Beta(kappa omega, kappa (1 - omega))
     s_t^p   ~ InverseGamma(a, a m^p)
 
-which are the priors of the exact engine, so that given a population every topic is exact. Its
-log density is eta . T(theta, w, s) - A(eta) with the statistics
+These are the priors of the exact engine, so that given a population every topic is exact. The log
+density is eta . T(theta, w, s) - A(eta) with the statistics
 
     T = theta, theta^2, log w, log(1 - w), log s^p, s^-p.
 
@@ -15,13 +15,12 @@ The hyperprior is Gaussian in the unbounded hyperparameters
 
     mu, log tau, logit omega, log kappa, log a, log m
 
-and keeps tau and 1/kappa away from zero: pooling never becomes complete, nor its geometry a
-funnel.
+and keeps tau and 1/kappa away from zero, which avoids complete pooling and funnels.
 
 Base rates have a beta-binomial model, integrated on a grid:
 
     logit r ~ Normal(-2, 2)        rate of the population
-    log c   ~ Normal(log 10, 1)    documents that the population is worth to a topic
+    log c   ~ Normal(log 10, 1)    weight of the population in documents
     rate_t  ~ Beta(c r, c (1 - r))
 """
 
@@ -43,9 +42,9 @@ from bayescal.support.validation import Floats
 
 Normal = tuple[float, float]  # mean and standard deviation
 
-# Topics are drawn under a base at the mode and under a wide one. Weights from wide to narrow are
-# bounded, and most draws of the other one lie where they count. The width in posterior standard
-# deviations, while searching the mode by a single base and in the end:
+# Topics are drawn under a wide base, from which weights are bounded, and under a base at the mode,
+# for efficiency. The wide base's width in posterior standard deviations, while searching the mode
+# by a single base, and in the end:
 SEARCHING, WIDE = 1.0, 2.0
 
 
@@ -55,12 +54,11 @@ class GaussianHyperprior:
 
     mean: tuple[float, ...]  # of each hyperparameter
     scale: tuple[float, ...]
-    # in which direction, if any, each makes the population wider: 1, -1 or 0
-    wide: tuple[float, ...]
-    lowest: tuple[float, ...]  # how far down bases may go
+    wide: tuple[float, ...]  # direction in which each makes the population wider: 1, -1 or 0
+    lowest: tuple[float, ...]  # lower bounds of bases
 
     def with_values(self, names: Sequence[str], values: Mapping[str, Normal]) -> Self:
-        """Return the same with other means and standard deviations of some hyperparameters."""
+        """Return a copy with other means and standard deviations of some hyperparameters."""
         usual = zip(names, self.mean, self.scale, strict=True)
         mean, scale = zip(*(values.get(name, (m, s)) for name, m, s in usual), strict=True)
         return replace(self, mean=mean, scale=scale)
@@ -84,7 +82,7 @@ class GaussianHyperprior:
         return base
 
     def bases_of(self, points: Floats) -> Floats:
-        """Return the populations to draw topics under whose draws all points can reweight."""
+        """Return populations to draw topics under, suitable for reweighting to all points."""
         centre, deviation = points.mean(axis=0), points.std(axis=0)
         return np.stack([self.base(centre, deviation, width) for width in (0.0, WIDE)])
 
@@ -107,13 +105,13 @@ class Hyperprior(GaussianHyperprior):
     """
     The hyperprior of densities, in standardised units of the scores, in the order of NAMES.
 
-    The means are the priors of an unpooled topic: modes within two spreads or so, sides alike,
-    widths of half a spread. Larger tau, smaller kappa and a make populations wider.
+    The means are the priors of an unpooled topic: modes within about two spreads, equal sides,
+    widths of half a spread. Larger tau, and smaller kappa and a, make populations wider.
     """
 
     scale: tuple[float, ...] = (2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     wide: tuple[float, ...] = (0.0, 1.0, 0.0, -1.0, -1.0, 0.0)
-    # No wider than kappa = 1/2 and a = 1/4: of a beta far below that most draws are at 0 or 1.
+    # At least kappa = 1/2 and a = 1/4: betas of much smaller kappa draw mostly 0 and 1.
     lowest: tuple[float, ...] = (*3 * (-math.inf,), math.log(0.5), math.log(0.25), -math.inf)
 
     @classmethod
@@ -138,7 +136,7 @@ def prior_of(point: Floats, family: Family) -> tuple[float, DensityPrior]:
 
 
 def fixed_population(family: Family, own: Hyperparameters) -> Floats:
-    """Return the population that is the prior of an unpooled topic, the program's of the family."""
+    """Return the population equal to the prior of an unpooled topic, from the family's program."""
     alpha, beta, shape = own.share_alpha, own.share_beta, own.width_shape
     share = math.log(alpha) - math.log(beta), math.log(alpha + beta)
     # The programs' InverseGamma(a, scale^p) is InverseGamma(a, a m^p).
@@ -147,7 +145,7 @@ def fixed_population(family: Family, own: Hyperparameters) -> Floats:
 
 
 def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Floats:
-    """Return mode and sides of a topic of each population, standardised; shape (3, k)."""
+    """Return standardised mode and sides of a new topic of each population; shape (3, k)."""
     mu, tau, omega, kappa, shape, width = _natural_units(points)
     power = family.powers[0]
     share = np.full(mu.shape, 0.5)
@@ -156,7 +154,7 @@ def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Flo
         share = np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
     # A gamma of small shape rounds to 0.
     gamma = np.maximum(rng.standard_gamma(shape), np.finfo(np.float64).tiny)
-    # A population that hardly constrains widths may draw one that overflows.
+    # Wide populations may draw widths that overflow.
     log_total = np.log(width) + (np.log(shape) - np.log(gamma)) / power
     total = np.exp(np.minimum(log_total, math.log(WIDEST)))
     return np.stack([mu + tau * rng.normal(size=mu.shape), share * total, (1.0 - share) * total])
@@ -198,7 +196,7 @@ def _natural_units(points: Floats) -> tuple[Floats, ...]:
 
 LOGIT_RATE, LOG_CONCENTRATION = (-2.0, 2.0), (math.log(10.0), 1.0)
 OF_RATES = ("logit_rate", "log_documents")
-GRID = 81  # points of each axis, more of a prior that is wider than these
+GRID = 81  # points of each axis, more for wider priors
 REACH = 5.0  # standard deviations of the prior
 
 
@@ -216,9 +214,7 @@ def draw_base_rates(
     rng: np.random.Generator,
     hyperpriors: Mapping[str, Normal] | None = None,
 ) -> tuple[Floats, Floats]:
-    """
-    Return draws of every topic's rate, (topics, draws), and of the population's beta, (2, draws).
-    """
+    """Return draws of the topics' rates, (topics, draws), and of their beta, (2, draws)."""
     of_r, of_c = hyperpriors_of_rates(hyperpriors)
     axes = _axis(of_r[1] / LOGIT_RATE[1]), _axis(of_c[1] / LOG_CONCENTRATION[1])
     rate, of_rate = (each.ravel() for each in np.meshgrid(*axes, indexing="ij"))
@@ -244,7 +240,7 @@ def beta_like(rate: Floats) -> Floats:
 def added_rates(
     population: Floats, positives: Floats, negatives: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return draws of the rates of topics that the population was not fitted to; see `updating`."""
+    """Return draws of new topics' rates, and effective shares of the populations."""
     alpha, beta = population
     rate, efficiency = np.empty((positives.size, alpha.size)), np.empty(positives.size)
     for k in range(positives.size):
@@ -256,7 +252,7 @@ def added_rates(
 
 
 def _log_evidence(alpha: Floats, beta: Floats, positives: float, negatives: float) -> Floats:
-    """Return the log of P(labels) of a topic whose rate is of Beta(alpha, beta)."""
+    """Return log P(labels) of a topic with a rate from Beta(alpha, beta)."""
     with_labels = special.betaln(alpha + positives, beta + negatives)
     log: Floats = with_labels - special.betaln(alpha, beta)
     return log

@@ -1,8 +1,8 @@
 """Weights of topics' draws for thousands of populations, and draws picked by them.
 
-Log weights are products of draws' terms with populations' factors, and their exponentials take
-the time. They are computed once; for each topic and population the sums over runs of draws are
-kept: the topics' evidence is made of them, and draws are picked by them.
+Log weights are products of draws' terms with populations' factors. Their exponentials, the costly
+part, are computed once; sums over runs of draws are kept for each topic and population, for the
+topics' evidence and for picking draws.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from bayescal.support.validation import Floats
 Singles = NDArray[np.float32]
 AnyFloats = Floats | Singles
 
-# Draws in a run: of fewer there would be more sums to keep, of more, more draws to weigh again.
+# Draws in a run: a compromise between the sums to keep and the draws to weigh again.
 RUN = 64
-BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own cache holds
-# In log Z, of single precision: populations that may have more are weighed in double.
+BLOCK = 1 << 16  # elements of draws x populations of a block, for a core's cache
+# Largest error of log Z in single precision; other populations are weighed in double precision.
 MOST_ERROR = 1e-3
-# Sums of exponentials that single precision represents with all digits.
+# Range of sums of exponentials with all digits in single precision.
 SMALLEST_SUM, LARGEST_SUM = 1e-30, 1e30
 
 
@@ -44,7 +44,7 @@ def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
     single = _single(differing, far)
     rows = max(1, BLOCK // draws)
     ratio = np.empty((rows, draws + -draws % runs), dtype=np.float32)
-    # Exponents are not centred here: they may overflow or all underflow.
+    # Exponents are not centred and may overflow or underflow.
     with np.errstate(over="ignore", under="ignore"):
         for of_topic, out in zip(around, sums, strict=True):
             columns = in_runs(of_topic, runs).astype(np.float32)
@@ -66,9 +66,7 @@ def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
 
 
 def weigh_draws(terms: Floats, factors: Floats) -> Iterator[DrawWeights]:
-    """
-    Yield the weights of each topic's draws for populations, which take the memory of one topic.
-    """
+    """Yield the weights of each topic's draws for populations, in the memory of one topic."""
     common, around, differing, far = split(terms, factors)
     single, rows = _single(differing, far), max(1, BLOCK // terms.shape[1])
     for log_evidence, of_topic in zip(common, around, strict=True):
@@ -98,7 +96,7 @@ def _is_sound(total: Floats) -> NDArray[np.bool_]:
 
 
 def in_runs(of_topic: Floats, runs: int) -> Floats:
-    """Return draws in columns, after a few of no weight, by which runs become of one length."""
+    """Return draws in columns, padded in front with draws of weight 0 to runs of equal length."""
     draws, terms = of_topic.shape
     more = -draws % runs
     columns = np.zeros((terms, more + draws))
@@ -124,11 +122,10 @@ def split(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArr
     """
     Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k.
 
-    What draws have in common, and what populations have, is in the first. The second, how both
-    differ, can be left to single precision, which takes half the time: the error in log Z is a
-    millionth of how far a population is from the median one. Of those without spread, a thousand
-    times as far as all others, log Z would be wrong by hundreds. For the median population the
-    largest log weight of a topic is 0: exponentials of others' seldom are too large, or nothing.
+    The first holds the means over draws and over populations. The second holds the differences, for
+    which single precision suffices in half the time: the error in log Z is a millionth of a
+    population's distance from the median one. `far` marks populations too distant for it. For the
+    median population a topic's largest log weight is 0, so that exponentials rarely overflow.
     """
     middle, median = terms.mean(axis=1), np.median(factors, axis=1)
     around = terms - middle[:, None]
@@ -147,14 +144,15 @@ def pick_positions(
     """
     Return the position of one draw of a topic for each population.
 
-    It is of a run in proportion to the runs' sums, in which all are weighed again.
+    A run is picked in proportion to the runs' sums, then one of its draws after weighing them
+    again.
     """
     populations, runs = sums.shape
-    # Numbers of each population's own: which draw of a run it is does not depend on how a processor
-    # rounds the sums, nor does it change with another population.
+    # Separate random numbers for each population, and for draws within runs, keep the choice
+    # independent of other populations and of the rounding of sums.
     of_run, within = rng.random((2, populations))
     run = _in_proportion(np.ascontiguousarray(sums.T), of_run)
-    # Populations of the same run one after the other.
+    # Group populations by run.
     order = np.argsort(run, kind="stable")
     ends = np.cumsum(np.bincount(run, minlength=runs)).tolist()
     draws, columns = in_runs(terms, runs), factors[:, order]
@@ -174,7 +172,7 @@ def pick_positions(
 def _in_proportion(weight: AnyFloats, uniform: Floats) -> NDArray[np.intp]:
     """Return a position in each column, in proportion to its weights, by a uniform number."""
     target = uniform * weight.sum(axis=0, dtype=np.float64)
-    # Row by row, in all columns at once: running sums in memory would take four times as long.
+    # Row by row in all columns at once, four times as fast as cumulative sums in memory.
     position, below = np.zeros(target.shape, dtype=np.intp), np.zeros_like(target)
     for row in weight[:-1]:
         below += row
