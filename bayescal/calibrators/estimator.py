@@ -182,7 +182,7 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         return estimator
 
     def _parameters(self) -> Any:
-        """Return a copy of the parameters as they are now."""
+        """Return a copy of the current parameters."""
         names = [each.name for each in fields(self._fit_type.parameter_type)]
         return self._fit_type.parameter_type(**{name: getattr(self, name) for name in names})
 

@@ -256,10 +256,8 @@ class MulticlassCalibrator(
         ----------
         scores, prior
             See `predict_proba`.
-        level : float
-            Posterior probability of each interval.
-        kind : {"pointwise", "hdi"}
-            Equal tails, or the shortest.
+        level, kind
+            See `ScoreCalibrator.predict_interval`; "pointwise" or "hdi".
         """
         check_fraction(level=level)
         check_choice("kind", kind, INTERVALS)

@@ -370,7 +370,7 @@ def best_on_grid(profile: Profile, best: Candidate) -> Candidate:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Sums of deviations at modes, left and right of them, and those of one power less."""
+    """Sums of deviations left and right of modes, with their power and with one power less."""
 
     left: Floats
     right: Floats
@@ -394,7 +394,7 @@ def _best_between(profile: Profile, best: Candidate) -> Candidate:
     sums, gap = profile.sums, profile.sums.scores.gap
     for part in blocks(gap.size):
         after = slice(part.start + 1, part.stop + 1)
-        # Both sums at their least: no mode inside is narrower.
+        # Both sums at their smallest bound the widths inside from below.
         wide = _width(profile, sums.left.at[part], sums.right.at[after]) > best.width * (
             1.0 + SLACK
         )
@@ -487,7 +487,7 @@ def _pulls(profile: Profile, nodes: Nodes, left: Floats, right: Floats) -> tuple
 
 
 def _pull(lower: Floats, scale: Floats, power: int) -> Floats:
-    # Twice divided: the squares of tiny scales would underflow.
+    # Two divisions, since squares of tiny scales underflow.
     return lower / scale if power == 1 else lower / scale / scale
 
 

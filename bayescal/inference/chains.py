@@ -14,11 +14,11 @@ from bayescal.support.validation import Floats
 
 Density = Callable[[Floats], tuple[Floats, Floats]]
 Redraw = Callable[[Floats, np.random.Generator], Floats]
-TARGET = 0.8  # mean acceptance probability that step sizes aim at
+TARGET = 0.8  # target of the mean acceptance probability
 LENGTH = 3.0  # of the longest trajectories, for directions wider than the normal distribution
-SHORTEST = 0.3  # the shortest trajectory as a share of LENGTH: one length would come back
+SHORTEST = 0.3  # the shortest trajectory as a share of LENGTH; a fixed length would be periodic
 MOST_STEPS = 20
-LONGEST_STEP = 1.5  # a step of pi would only reflect
+LONGEST_STEP = 1.5  # a step of pi would be a reflection
 FARTHEST = 50.0  # standard deviations that one step may move, so that numbers stay finite
 
 

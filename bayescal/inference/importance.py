@@ -157,12 +157,12 @@ class StudentT:
         """
         Return the Student t with the mean and covariance of weighted points.
 
-        Few points span too little: this density counts as d more of them, so that the update is the
-        posterior mean of a normal inverse-Wishart prior around it.
+        This density counts as d further points, so that the update is the posterior mean of a
+        normal inverse-Wishart prior around it.
         """
         share = weight / weight.sum()
         known, own = 1.0 / float(share @ share), self.mean.size
-        # In units of this density, in which no direction is much wider than another.
+        # In units of this density, for numerical stability.
         standard = _standardised(self.mean, self.root, points)
         shift = share @ standard
         deviation = standard - shift
@@ -280,7 +280,7 @@ def improve(
     rng: np.random.Generator,
     size: int = PILOT,
 ) -> tuple[StudentTMixture, Sample]:
-    """Return a proposal improved by pilot draws until their weights are even, and the last ones."""
+    """Return a proposal improved by pilot draws until their weights are even, and its draws."""
     pilot = weigh(log_density, proposal, size, rng)
     for _ in range(PILOTS):
         if pilot.efficiency > GOOD_EFFICIENCY:

@@ -122,7 +122,7 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class _Table:
-    """Nodes and values, and where the cells for many scores begin and end."""
+    """Nodes and values, and the range of the cells for many scores."""
 
     node: Floats
     values: Floats
@@ -146,12 +146,12 @@ class _Table:
         return out.reshape(*self.values.shape[:-1], scores.size)
 
     def _read_cells(self, scores: Floats, out: Floats) -> None:
-        """Write the values on the lines across cells, nan in cells that hold a node."""
+        """Write the values on the lines across cells, nan in cells with a node."""
         at = (scores - self.low) * (CELLS / (self.high - self.low))
         np.clip(at, 0.0, CELLS - 1.0, out=at)
         cell = at.astype(np.intp)
         for row, (start, slope) in zip(out, self._cells, strict=True):
-            # Other modes copy what they take.
+            # Other modes of `take` copy.
             slope.take(cell, out=row, mode="clip")
             row *= at
             row += start.take(cell, mode="clip")
@@ -162,7 +162,7 @@ class _Table:
         edge = np.linspace(self.low, self.high, CELLS + 1)
         first = np.searchsorted(self.node, edge, side="right")
         bent = np.searchsorted(self.node, edge[1:]) > first[:-1]
-        bent[[0, -1]] = True  # the scores beyond are in these
+        bent[[0, -1]] = True  # the end cells include scores beyond
         lines = []
         for row in self.values.reshape(-1, self.node.size):
             value = np.interp(edge, self.node, row)

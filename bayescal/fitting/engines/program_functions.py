@@ -155,7 +155,7 @@ class ProgramFunctions:
 
     @classmethod
     def of(cls, dataset: xr.Dataset) -> ProgramFunctions:
-        """Return the functions that `dataset` stored."""
+        """Return the functions from a group by `dataset`."""
         constants = {str(name): each.values for name, each in dataset.data_vars.items()}
         return cls(ProgramRecord.from_json(dataset.attrs[RECORD]), constants)
 

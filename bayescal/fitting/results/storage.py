@@ -94,7 +94,7 @@ def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:
 
 
 def digest(tree: xr.DataTree) -> str:
-    """Return a checksum of all values, dimensions and attributes, but for the checksum itself."""
+    """Return a checksum of all values, dimensions and attributes except the checksum itself."""
     return run_files.digest(part for node in tree.subtree for part in _parts(node))
 
 
@@ -106,7 +106,7 @@ def _parts(node: xr.DataTree) -> Iterator[bytes]:
         variable = dataset.variables[name]
         values = np.ascontiguousarray(variable.values)
         yield _as_json([name, list(variable.dims), dict(variable.attrs)])
-        # Fixed-length texts come back as objects, or with another length.
+        # Fixed-length texts are read back as objects, or with another length.
         yield values.tobytes() if values.dtype.kind in "biuf" else _as_json(values.tolist())
 
 
@@ -117,7 +117,7 @@ def _as_json(value: Any) -> bytes:
 
 
 def _check_links(source: Path) -> None:
-    """Refuse links out of the file, and groups that hold themselves, which readers would follow."""
+    """Raise ValueError for links out of the file and for cyclic groups."""
     import h5py
 
     with h5py.File(source) as file:

@@ -1,9 +1,9 @@
 """
 Maps of many classes or of many documents: a normal approximation, class by class.
 
-Documents go through in chunks, so that memory is that of the scores and of a few chunks. The mode
-of all coefficients and of log G, lambda and c is exact. Their posterior is taken to be normal, with
-the coefficients of different classes independent.
+Documents are processed in chunks, to limit memory. The mode of all coefficients and of log G,
+lambda and c is exact; the posterior is approximated as normal, with independent coefficients of
+different classes.
 """
 
 from collections.abc import Iterable, Iterator

@@ -171,8 +171,7 @@ class Likelihood:
         """
         Return the Fisher information of one map on w, the root of the lapse odds.
 
-        That is (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes:
-        a label is evidence for a lapse only as far as the map makes it improbable.
+        It is (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes.
         """
         p = self.without_lapses(maps)[0]
         lapse, share = special.expit(maps.lapse_logit[0]), 1.0 / self.scored.options
@@ -188,8 +187,8 @@ def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats
     """
     Return the log density of a lapse rate by w, the root of its odds, and the derivative.
 
-    Beta(1/2, b) has the density (1 + w^2)^-(b + 1/2), which is about normal: chains move in w, of
-    either sign, because its logarithm would have a long tail towards a rate of 0.
+    Beta(1/2, b) has the density (1 + w^2)^-(b + 1/2) of w, which is nearly normal, unlike its
+    logarithm, with a long tail towards a rate of 0.
     """
     a, b = prior.lapse
     inner = np.maximum(np.abs(root), LEAST_ROOT)
@@ -199,16 +198,16 @@ def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats
 
 def steepness(asymmetry: Floats) -> Floats:
     """
-    Return the log of how much steeper c makes log-odds near certainty.
+    Return the log of the factor by which c steepens log-odds near certainty.
 
-    That is log(1 + c), continued in a straight line below FLATTEST, where few maps are.
+    It is log(1 + c), continued as a straight line below FLATTEST.
     """
     inside = np.maximum(asymmetry, FLATTEST)
     return np.asarray(np.log1p(inside) + (asymmetry - inside) / (1.0 + inside))
 
 
 def asymmetry_of(steep: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return c from `steepness`, its derivative, and the derivative of the log of that."""
+    """Return c from `steepness`, its derivative, and the derivative of the latter's log."""
     edge = np.log1p(FLATTEST)
     inside = steep > edge
     slope = np.exp(np.maximum(steep, edge))
@@ -223,7 +222,7 @@ def lapse_logit(root: Floats) -> Floats:
 @dataclass(frozen=True)
 class MapPosterior:
     """
-    The posterior density in coordinates that a sampler moves in.
+    The posterior density in a sampler's coordinates.
 
     A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each block,
     standard coefficients): a coefficient is its block's scale times its standard coefficient,

@@ -91,10 +91,10 @@ def fit_map(
     mode = find_mode(posterior, start_at.first)
     drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
-    found = posterior.likelihood.design
-    assert found is not None  # noqa: S101
+    fitted_design = posterior.likelihood.design
+    assert fitted_design is not None  # noqa: S101
     return MapDraws(
-        design=found,
+        design=fitted_design,
         maps=posterior.maps(points),
         scale=np.exp(points[:, GLOBALS + 1 : posterior.first]),
         blocks=posterior.names,
@@ -115,9 +115,9 @@ def draw_chains(
     """
     Return draws of chains that start around a mode, and the largest R-hat of a coordinate.
 
-    While the chains disagree, they go on for as many draws again, in `rounds` rounds at most; of
-    two or four times as many draws every second or fourth is kept. R-hat is that of all draws: of
-    few, chance alone brings that of the block scales above the limit.
+    While the chains disagree, they double their draws, in at most `rounds` rounds, and are thinned
+    in the end. R-hat is computed from all draws: with few, R-hat of block scales exceeds the limit
+    by chance.
     """
     from arviz_stats.base import array_stats
 
@@ -199,7 +199,7 @@ def first_fit(
     """
     Return the first map, of at most MOST_FOR_FIRST documents, and the features.
 
-    `unit` is the typical gap that priors are in units of, by default that of the documents.
+    `unit` is the typical gap, the unit of priors, by default from the documents.
     """
     unit = typical_gap(log_p, weight) if unit is None else unit
     mean, sd = prior.of_globals(unit)
@@ -247,10 +247,10 @@ def precision(posterior: MapPosterior, point: Floats) -> Floats:
 
 def root_of_covariance(posterior: MapPosterior, chains: Floats) -> Floats:
     """
-    Return R with R R^T the covariance that trajectories assume, (D, D).
+    Return R with R R^T the covariance of the normal approximation for trajectories, (D, D).
 
-    It is that of the draws so far, (chains, draws, D), and of CURVATURE_COUNTS further ones for
-    each coordinate, whose covariance is the inverse curvature at the ends of the chains.
+    It averages the covariance of the draws so far, (chains, draws, D), and the inverse curvature at
+    the ends of the chains, which counts as CURVATURE_COUNTS draws for each coordinate.
     """
     mean = np.mean([precision(posterior, point) for point in chains[:, -1]], axis=0)
     root = linalg.solve_triangular(lower_root(mean), np.eye(len(mean)), lower=True).T

@@ -238,19 +238,18 @@ def raw_sides(sides: Floats, centre: Floats | float, spread: Floats | float) -> 
 class PopulationDraws:
     """Draws of the hyperparameters."""
 
-    classes: Floats  # of negatives and positives, unbounded; see `population`, (2, draws, 6)
-    rate: Floats  # parameters of the beta that rates are from, (2, draws)
+    classes: Floats  # (2, draws, 6): unbounded, of negatives and positives; see `population`
+    rate: Floats  # (2, draws): parameters of the rates' beta
 
 
 @dataclass(frozen=True)
 class AddedTopics:
-    """Draws of topics that the population was not fitted to, as `TopicPosterior` has them."""
+    """Draws of new topics around a fitted population; fields as in `TopicPosterior`."""
 
-    sides: Floats  # mode and sides in raw score units, (2, 3, topics, draws)
+    sides: Floats  # (2, 3, topics, draws)
     rate: Floats  # (topics, draws)
-    # also of what each topic's documents leave of the population's draws, (2, topics)
-    efficiency: Floats
-    health: Health  # of shape (2, topics)
+    efficiency: Floats  # (2, topics): at worst of the topic's and of the population's draws
+    health: Health  # (2, topics)
 
 
 def add_topics(
@@ -261,10 +260,10 @@ def add_topics(
     scale: tuple[float, float],
 ) -> AddedTopics:
     """
-    Return draws of topics that the population was not fitted to.
+    Return draws of new topics around a fitted population.
 
-    The posterior of each is that of a fit to the population's topics and this one: its documents
-    inform its own parameters and the population, and no other new topic.
+    Each posterior equals the one from a joint fit to the population's topics and this topic,
+    without other new topics.
     """
     centre, spread = scale
     sides, efficiency, health = [], [], []
