@@ -1,9 +1,11 @@
 """Decisions from posterior draws of probabilities.
 
-Draws have shape (draws, documents) for P(+), as `ScoreCalibrator.sample_proba` gives them, or
-(draws, documents, classes); of topics, those of one topic. Costs have shape (decisions, classes),
-or (documents, decisions, classes) where they vary. Every function raises a ValueError if an
-argument is not as described.
+Draws have shape (draws, documents) for P(+), as from `ScoreCalibrator.sample_proba`, or (draws,
+documents, classes). Costs have shape (decisions, classes) or (documents, decisions, classes):
+costs[d, c] is the cost of decision d if the class is c. The first decisions are the classes, in
+their order, and no wrong one costs less than the right one. Parameters `level` are probabilities of
+intervals, and `rng` is an int, Generator, RandomState or None that seeds drawn labels. Every
+function raises a ValueError if an argument is not as described.
 """
 
 from bayescal.decisions.by_topic import rates_by_topic as rates_by_topic

@@ -22,15 +22,13 @@ from bayescal.support.validation import Floats, generator
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of so many documents, and of those with the largest scores, every threshold is tried; beyond them
-# thresholds that take at least this share more.
+# Every threshold is tried that takes at most so many documents, then each with this share more.
 ALL_TRIED, STEP = 1000, 1e-3
-# Of more documents, those between neighbouring thresholds are counted together.
-COUNTED_ALONE = 10_000
+COUNTED_ALONE = 10_000  # above it documents between neighbouring thresholds are counted together
 
 
 def scores_for(calibrator: Any, documents: Any) -> NDArray[Any]:
-    """Return raw scores: those a classifier gives documents, (n, problems), or the ones given."""
+    """Return raw scores: the argument itself, or a classifier's of documents, (n, problems)."""
     if are_scores(documents) or not hasattr(calibrator, "problem_scores"):
         return validation.as_array(documents, "scores")
     return np.asarray(calibrator.problem_scores(documents))
@@ -45,23 +43,21 @@ def are_scores(documents: Any) -> bool:
 
 @dataclass(frozen=True)
 class Collection:
-    """The documents of one topic, and how to draw their probabilities from its calibrator."""
+    """The documents of one topic, with functions of its calibrator."""
 
-    topic: Any  # its name; empty without topics
-    score: Floats  # (documents,): as the user gave them
-    # Natural log-odds of the point estimate, shape (documents,), when it is called
-    log_odds: Callable[[], Floats]
-    # From positions of documents to posterior draws of their P(+), shape (draws, k)
-    sample: Callable[[NDArray[np.intp]], Floats]
-    draws: int  # how many draws there are
+    topic: Any  # name; empty without topics
+    score: Floats  # (documents,): in the user's units
+    log_odds: Callable[[], Floats]  # of the point estimate, (documents,)
+    sample: Callable[[NDArray[np.intp]], Floats]  # positions -> draws of P(+), (draws, k)
+    draws: int  # number of draws
 
     def cuts(self, values: Floats, rng: Any) -> Cuts:
-        """Return the thresholds that are tried on values of the documents, and what they take."""
+        """Return the thresholds to try on values of the documents."""
         order, ends = ranked(values)
         tried = _tried(ends)
         if values.size <= COUNTED_ALONE:
             return cuts_at(values, order, tried, self.sample, self.draws, "documents", rng)
-        # Within equal values too the documents stand in the order of their scores.
+        # Documents with equal values are ordered by score.
         order = np.lexsort((-self.score, -values))
         cells = np.union1d(tried, _tried(np.arange(1, values.size + 1)))
         counts = self._positives(order, cells, rng)
@@ -102,48 +98,40 @@ def rates_by_topic(
     """
     Return precision and recall at a threshold, and the positives it misses; a row for each topic.
 
-    Of documents taken, T, and posterior draws k of P(+): labels y_ik ~ Bernoulli(P_k(+|s_i)),
+    For documents taken, T, and posterior draws k of P(+): labels y_ik ~ Bernoulli(P_k(+|s_i)),
     found_k = sum_T y_ik, missed_k = sum of y_ik beyond T, precision_k = found_k / |T|, recall_k =
-    found_k / (found_k + missed_k). Their intervals hold both uncertainties, which curve is right
-    and which labels fall out.
+    found_k / (found_k + missed_k). Intervals hold the uncertainty of the curve and of the labels.
 
     Parameters
     ----------
-    calibrator : ScoreCalibrator, TopicCalibrator, what `bayescal.load` returns, or another
-        Fitted with a posterior. A CalibratedClassifier is read as the calibrators of its
-        classifier's scores, those of its `fitted_problems`, so that there has to be one for each
-        class (`ensemble=False`); of any other pass `sample_proba` to `recall_at`.
+    calibrator : fitted calibrator
+        With a posterior and one curve a problem, as from `bayescal.load`. A CalibratedClassifier
+        needs `ensemble=False`; for any other classifier pass `sample_proba` to `recall_at`.
     scores : array-like of shape (n,)
-        Raw scores of the documents to take from, whose labels need not be known; of a classifier
-        the documents themselves, X as for `predict_proba`, or raw scores in one dimension.
+        Raw scores of the documents to choose from; for a classifier also the documents, X as for
+        `predict_proba`.
     topics : array-like of shape (n,), optional
-        The topic of each, where the calibrator has topics. A classifier's documents without any
-        are asked about for every class or label.
+        Topics of the documents, if the calibrator has topics. By default a classifier's documents
+        are in every class or label.
     probability : float, optional
         Take documents whose P(+), by the point estimate, is this or more; or
     threshold : float, optional
-        those whose score is this or more, in score units.
+        documents whose score is this or more, in score units.
     level : float
-        Of the intervals, equal-tailed.
+        Probability of the equal-tailed intervals.
     prior : float, distribution or draws, optional
-        P(+) of these documents, if it is not that of the ones fitted.
+        P(+) of these documents, if it differs from the fitted documents'.
     draws : int
-        At most so many posterior draws of each topic, chosen at random.
+        Largest number of posterior draws of a topic, chosen at random.
     random_state : int, Generator, RandomState or None
-        Chooses draws and draws labels; of an int each topic's row is the same whatever the others.
+        Seeds draws and labels; with an int a topic's row does not depend on other topics.
 
     Returns
     -------
     pandas.DataFrame
-        Index topic, the one that misses most positives first. Columns documents, selected, score
-        (the smallest one taken, nan if none is), precision, recall, found and missed (posterior
-        means), and each of these four with _lower and _upper. Of no document precision is nan.
-
-    Raises
-    ------
-    ValueError
-        If not one of `probability` and `threshold` is given, topics are missing or were not
-        fitted, there is no posterior, or an argument is not as described.
+        Index topic, most missed positives first. Columns documents, selected, score (the smallest
+        one taken, nan without), precision, recall, found and missed (posterior means), and each of
+        these four with _lower and _upper. Precision is nan if no document is taken.
 
     Examples
     --------
@@ -181,30 +169,26 @@ def thresholds_by_topic(
     random_state: Any = None,
 ) -> pd.DataFrame:
     """
-    Return the highest threshold with the recall that is wanted; a row for each topic.
+    Return the highest threshold with the wanted recall, as `threshold_for_recall`, for each topic.
 
-    As `threshold_for_recall`, of each topic. Of more than a thousand documents thresholds are
-    tried that take a thousandth more each time, so that a row's threshold takes up to that many
-    documents more than need be, never fewer. Of more than ten thousand documents those between
-    neighbouring thresholds are counted together: positives among them are binomial with the mean
-    of their P(+).
+    With more than a thousand documents thresholds are tried that take a thousandth more each time,
+    so that a row's threshold takes up to that many documents more than necessary, never fewer. With
+    more than ten thousand, documents between neighbouring thresholds are counted together:
+    positives among them are binomial with the mean of their P(+).
 
     Parameters
     ----------
     calibrator, scores, topics, level, prior, draws, random_state
-        See `rates_by_topic`.
-    recall : float
-        Share of the positives among these documents that is to be taken.
-    assurance : float, optional
-        Ask that recall is reached with this posterior probability. By default its posterior mean
-        is to reach it.
+        As in `rates_by_topic`.
+    recall, assurance
+        As in `threshold_for_recall`.
 
     Returns
     -------
     pandas.DataFrame
-        Index topic, the one with most documents to read first. Columns documents, selected (to be
-        read), threshold, threshold_lower and threshold_upper in score units (the interval is of the
-        threshold that would do if the truth were known), probability (P(+) at the threshold),
+        Index topic, most documents to read first. Columns documents, selected (to be read),
+        threshold, threshold_lower and threshold_upper in score units (the interval is of the
+        threshold that would suffice if the truth were known), probability (P(+) at the threshold),
         recall, found and missed (posterior means, each with _lower and _upper), and assurance, the
         posterior probability that recall is at least the wanted one.
 
@@ -233,7 +217,7 @@ def _rates(
         taken = one.log_odds() >= math.log(probability) - math.log1p(-probability)
     else:
         taken = one.score >= np.float64(threshold)
-    # Of two values there are two thresholds: 1 takes those that are taken, and 0 all.
+    # The two thresholds are 1, for the documents taken, and 0, for all.
     cuts = one.cuts(taken.astype(np.float64), rng)
     selected = int(taken.sum())
     return {
@@ -280,13 +264,13 @@ def _with_interval(name: str, interval: Interval) -> dict[str, float]:
 
 
 def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the thresholds to try, by how many documents they take: the last is all of them."""
+    """Return the numbers of documents taken by the thresholds to try; the last is all."""
     n = int(ends[-1])
     if n <= ALL_TRIED:
         return ends
     steps = math.ceil(math.log(n / ALL_TRIED) / math.log1p(STEP))
     wanted = np.r_[np.arange(1, ALL_TRIED), np.geomspace(ALL_TRIED, n, steps + 1)]
-    # Those that take as many or, where documents tie, more.
+    # With ties a threshold may take more than wanted.
     return ends[np.unique(np.searchsorted(ends, np.minimum(wanted, n)))]
 
 
@@ -371,7 +355,7 @@ def _collection(
             "intervals need a posterior and the calibrator has none: fit with inference='exact', or"
             " 'nuts' for a program."
         )
-    # From here on on the scale that the calibration works on; the user's stays for thresholds.
+    # `score` is on the calibration's scale, `own` in the user's units for thresholds.
     score, own = problem.read(scores), np.asarray(scores, dtype=np.float64)
     calibration = problem.calibration.with_prior(prior)
     size = calibration.draws.size

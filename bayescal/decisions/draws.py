@@ -23,7 +23,7 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
             f"{name} must have shape (draws, documents) or (draws, documents, classes), got"
             f" {p.shape}."
         )
-    # Written so that nan fails too.
+    # nan must fail too.
     if not (p.min() >= 0.0 and p.max() <= 1.0):
         raise ValueError(f"{name} must hold probabilities from 0 to 1, got others.")
     if p.shape[1:] == (2,) and len(p) > FEW and _off_one(p) <= SUM_TOLERANCE:
@@ -40,7 +40,7 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
 
 
 def _off_one(p: Floats) -> float:
-    """Return by how much sums over the last axis are off 1, at most."""
+    """Return the largest distance from 1 of sums over the last axis."""
     return float(np.abs(p.sum(axis=-1) - 1.0).max())
 
 
@@ -66,20 +66,17 @@ def of_all_classes(draws: Floats) -> Floats:
 
 
 def blocks(draws: Floats) -> Iterator[slice]:
-    """Yield slices of the documents, so few that a copy of their draws stays small."""
+    """Yield slices of documents with at most BLOCK_ELEMENTS numbers in their draws."""
     width = max(1, BLOCK_ELEMENTS // (draws.shape[0] * number_of_classes(draws)))
     for start in range(0, draws.shape[1], width):
         yield slice(start, min(start + width, draws.shape[1]))
 
 
-# How many documents of a set are positive.
-
 METHODS = ("auto", "exact", "drawn")
-# Draws x documents up to which the distribution is worked out: some seconds.
-MOST_EXACT = 2_000_000
+MOST_EXACT = 2_000_000  # draws x documents up to which "auto" is "exact": some seconds
 COUNT_BLOCK_ELEMENTS = 1 << 21
-NO_MASS = 1e-17  # less than the rounding of a Fourier transform leaves everywhere
-SHORT = 32  # distributions of so many numbers are convolved faster without a Fourier transform
+NO_MASS = 1e-17  # below the rounding of a Fourier transform
+SHORT = 32  # shorter distributions are convolved faster without a Fourier transform
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,10 +87,10 @@ class PositiveCount(Interval):
     Attributes
     ----------
     value, lower, upper, level
-        Posterior mean and equal-tailed credible interval, whose ends are whole numbers and which
-        holds the number with probability `level` or more.
+        Posterior mean and equal-tailed credible interval of probability `level` or more, whose ends
+        are whole numbers.
     method : str
-        How it was computed: "exact", or "drawn", which draws one number for each draw.
+        "exact", or "drawn" with one number for each draw.
     sd : float
         Posterior standard deviation.
     pmf : array of shape (documents + 1,)
@@ -110,8 +107,8 @@ def count_positives(
     """
     Return the posterior of the number of positives in a set.
 
-    Two uncertainties add: which probabilities are right, over which the draws are averaged, and,
-    given those, which labels fall out, a sum of independent Bernoulli variables (Poisson-binomial).
+    It averages over draws of the probabilities the distribution of a sum of independent Bernoulli
+    variables (Poisson-binomial).
 
     Parameters
     ----------
@@ -120,10 +117,10 @@ def count_positives(
     level : float
         Probability of the interval.
     method : {"auto", "exact", "drawn"}
-        "exact" is the mean over draws of the Poisson-binomial probabilities; "drawn" draws the
-        labels once for each draw; "auto" is "exact" where draws x documents is at most two million.
+        "exact" computes Poisson-binomial probabilities; "drawn" draws the labels once for each
+        draw; "auto" is "exact" if draws x documents is at most two million.
     rng : int, Generator, RandomState or None
-        Seeds the drawing of labels.
+        Seeds drawn labels.
 
     Examples
     --------
@@ -139,7 +136,7 @@ def count_positives(
     pmf = _mean_poisson_binomial(p) if method == "exact" else _drawn(p, generator(rng))
     number = np.arange(pmf.size)
     mean = float(pmf @ number)
-    # Rounding of a sum must not push a quantile off a probability it meets exactly.
+    # A tolerance for rounding, where the sum meets a probability exactly.
     cumulative = np.cumsum(pmf) + pmf.size * np.finfo(float).eps
     lower, upper = np.searchsorted(cumulative, tails(level)).tolist()
     sd = float(np.sqrt(pmf @ (number - mean) ** 2))
@@ -154,14 +151,14 @@ def _mean_poisson_binomial(p: Floats) -> Floats:
     for start in range(0, size, width):
         some = p[start : start + width].T
         pmf = np.stack([1.0 - some, some])
-        # Sums of halves have the convolutions of their distributions.
+        # Convolve distributions of sums in pairs.
         while pmf.shape[1] > 1:
             if pmf.shape[1] % 2:
                 nothing = np.zeros((len(pmf), 1, pmf.shape[2]))
                 nothing[0] = 1.0
                 pmf = np.concatenate([pmf, nothing], axis=1)
             pmf = _convolved(pmf[:, ::2], pmf[:, 1::2])
-            # Rare positives leave the longer half of every distribution empty.
+            # With rare positives most of each distribution is empty.
             pmf = pmf[: np.flatnonzero(pmf.max(axis=(1, 2)) > NO_MASS)[-1] + 1]
         pmf = pmf[: documents + 1, 0]
         total[: len(pmf)] += pmf.sum(axis=1)
@@ -174,8 +171,7 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     """Return convolutions over the first dimension, of arrays of one shape."""
     length = len(first)
     if length > SHORT:
-        # 0.3 s to import: only where it is used.
-        from scipy import signal
+        from scipy import signal  # takes 0.3 s to import
 
         return np.asarray(signal.fftconvolve(first, second, axes=0))
     sums = np.zeros((2 * length - 1, *first.shape[1:]))

@@ -46,19 +46,14 @@ def _check_right_decisions(square: Floats) -> None:
 
 def with_abstention(costs: ArrayLike, abstain_cost: ArrayLike) -> Floats:
     """
-    Return costs with one more decision that costs the same whatever the class.
+    Return costs with one more decision, which costs the same whatever the class.
 
     Parameters
     ----------
     costs : array-like of shape (decisions, classes) or (documents, decisions, classes)
-        See `as_costs`.
+        See `bayescal.decisions`.
     abstain_cost : float or array-like of shape (documents,)
-        The cost of not deciding, such as that of asking a person.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or the cost of abstaining is negative or not finite.
+        The cost of not deciding, such as of asking a person; not negative.
 
     Examples
     --------
@@ -94,19 +89,16 @@ class Decisions:
     Attributes
     ----------
     decision : integer array of shape (documents,)
-        The row of the costs: the position of a class, or of another decision; ABSTAIN = -1 where
-        abstaining is cheaper.
+        Row of the costs, such as the position of a class; ABSTAIN = -1 for no decision.
     expected_cost : array of shape (documents,)
         Posterior expected cost of the decision.
     cost_interval : array of shape (documents, 2)
-        Equal-tailed posterior interval of the decision's expected cost, were the probabilities
-        known.
+        Equal-tailed posterior interval of the decision's expected cost given the probabilities.
     probability_optimal : array of shape (documents,)
-        Posterior probability that no other decision has a lower expected cost, were the
-        probabilities known.
+        Posterior probability that no other decision has a lower expected cost.
     expected_regret : array of shape (documents,)
-        What knowing the probabilities, but not the label, would save: the most that labels of
-        other documents can be worth to this one.
+        Saving from known probabilities without the label: an upper bound on the value of other
+        documents' labels for this decision.
     """
 
     decision: NDArray[np.intp]
@@ -118,21 +110,14 @@ class Decisions:
 
 def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
     """
-    Return the posterior expected cost of every decision, shape (documents, decisions).
-
-    sum_c costs[d, c] mean_k P_k(c).
+    Return posterior expected costs sum_c costs[d, c] mean_k P_k(c), shape (documents, decisions).
 
     Parameters
     ----------
     draws : array-like of shape (draws, documents) or (draws, documents, classes)
         See `bayescal.decisions`.
     costs : array-like of shape (decisions, classes) or (documents, decisions, classes)
-        costs[d, c] is the cost of decision d where the class is c.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described; see `as_costs`.
+        See `bayescal.decisions`.
 
     Examples
     --------
@@ -149,24 +134,16 @@ def decide(
     draws: ArrayLike, costs: ArrayLike, *, abstain_cost: ArrayLike | None = None, level: float = 0.9
 ) -> Decisions:
     """
-    Return the decision of the least posterior expected cost for each document.
+    Return the decision with the least posterior expected cost for each document.
 
     Parameters
     ----------
-    draws : array-like of shape (draws, documents) or (draws, documents, classes)
-        See `bayescal.decisions`.
-    costs : array-like of shape (decisions, classes) or (documents, decisions, classes)
-        costs[d, c] is the cost of decision d where the class is c. The first rows are the classes,
-        in their order. Of equally cheap decisions the first is taken.
+    draws, costs
+        As in `expected_costs`. Of equally cheap decisions the first is taken.
     abstain_cost : float or array-like of shape (documents,), optional
-        The cost of not deciding, if that is one of the decisions.
+        The cost of not deciding, if that is allowed.
     level : float
         Posterior probability of `cost_interval`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described; see `as_costs`.
 
     References
     ----------
@@ -201,11 +178,9 @@ def decide(
     cost = np.take_along_axis(expected, decision[:, None], axis=1)[:, 0]
     if abstain_cost is not None:
         decision[decision == prices.shape[1] - 1] = ABSTAIN
-    # Means of sums and sums of means differ by rounding: regret is not negative.
+    # Rounding may make the difference negative.
     return Decisions(decision, cost, interval, optimal, np.maximum(cost - least, 0.0))
 
-
-# Which documents to label next: what one more label is worth.
 
 BLOCK_ELEMENTS = 1 << 22
 
@@ -216,42 +191,31 @@ def value_of_label(
     """
     Return the expected saving in all decisions from each document's label; shape (documents,).
 
-    With L(j, d, c) the costs and E the mean over draws, documents decided at the least expected
-    cost cost sum_j min_d E[sum_c L(j, d, c) P(c|j)]. The label y of document i weighs the draws by
-    P_k(y|i) and shifts the probabilities of all documents; the expected value of sample information
-    is
+    The label y of document i weighs the draws by P_k(y|i) and shifts the probabilities of all
+    documents. With costs L(j, d, c) and E the mean over draws, the expected value of sample
+    information is
 
         V(i) = sum_j min_d E[sum_c L(j, d, c) P(c|j)]
                - sum_y sum_j min_d E[P(y|i) sum_c L(j, d, c) P(c|j)],
 
     where for j = i, whose class is then known to be y, the last term is min_d L(i, d, y) E[P(y|i)].
-    It is never negative, and exact for the draws: nothing is refitted or simulated.
+    It is never negative, and exact for the draws. Values of several labels do not add up, as
+    documents with similar scores are alike: label a few, fit again.
 
     Parameters
     ----------
-    draws : array-like of shape (draws, documents) or (draws, documents, classes)
-        Draws for the documents to decide on; see `bayescal.decisions`. A few hundred suffice.
-    costs : array-like of shape (decisions, classes) or (documents, decisions, classes)
-        costs[d, c] is the cost of decision d where the class is c; `with_abstention` adds one.
+    draws, costs
+        As in `expected_costs`. A few hundred draws suffice; time is in proportion to draws x
+        documents x candidates.
     candidates : array-like of shape (draws, others) or (draws, others, classes), optional
-        The same draws at other documents that could be labelled, whose own decision does not
-        matter. By default the documents themselves.
+        The same draws at other documents that could be labelled, without decisions of their own.
+        By default the documents themselves.
 
     Returns
     -------
     array of shape (documents,) or (others,)
-        The saving, in units of the costs, before what labelling costs. It pays to label while the
-        largest value is above the cost of a label.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described; see `as_costs`.
-
-    Notes
-    -----
-    Values of several labels do not add up: documents of like scores tell the same. Label a few,
-    fit again. Time grows with draws x documents x candidates.
+        The saving, in units of the costs. Labelling pays while the largest value is above the cost
+        of a label.
 
     References
     ----------
@@ -283,7 +247,7 @@ def value_of_label(
                 known = prices[own if prices.shape[0] > 1 else 0, :, label].min(axis=-1)
                 least[own - part.start, own] = known * asked[:, part, label].mean(axis=0)
             after[part] += least.sum(axis=1)
-    # Below rounding of the sums there is nothing to gain.
+    # Rounding may make the difference negative.
     return np.asarray(np.maximum(now - after, 0.0))
 
 
@@ -308,11 +272,6 @@ def information_gain(draws: ArrayLike) -> Floats:
     ----------
     draws : array-like of shape (draws, documents) or (draws, documents, classes)
         See `bayescal.decisions`.
-
-    Raises
-    ------
-    ValueError
-        If `draws` is not as described.
 
     References
     ----------

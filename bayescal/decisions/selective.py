@@ -1,4 +1,4 @@
-"""Several classes: answering the surest documents only, and answering with sets of classes."""
+"""Several classes: abstaining on uncertain documents, and answering with sets of classes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,14 +28,11 @@ class RiskCoverage:
     Attributes
     ----------
     coverage : array of shape (points,)
-        Share of documents answered, those of the largest probabilities first.
+        Share of documents answered, largest probabilities first.
     probability : array of shape (points,)
-        The smallest probability of a class among these documents.
-    risk : array of shape (points,)
-        Expected share of errors among them.
-    lower, upper : array of shape (points,)
-        Interval in which the share of errors among these documents lies with probability `level`;
-        neither the map nor the labels are known.
+        Smallest probability of the answer among these documents.
+    risk, lower, upper : array of shape (points,)
+        Expected share of errors among them, with its posterior interval.
     observed : array of shape (points,) or None
         Share of errors by the labels.
     level : float
@@ -60,12 +57,12 @@ def risk_coverage(
     rng: Any = 0,
 ) -> RiskCoverage:
     """
-    Return the share of wrong answers by coverage, with the least sure documents unanswered.
+    Return the share of wrong answers by coverage, with the least certain documents unanswered.
 
     Parameters
     ----------
     draws : array-like of shape (draws, documents, classes)
-        Posterior draws of the probabilities; see `bayescal.decisions`.
+        See `bayescal.decisions`.
     y_true : array-like of shape (documents,), optional
         Positions of the true classes among the columns.
     points : int
@@ -73,7 +70,7 @@ def risk_coverage(
     level : float
         Probability of the intervals.
     rng : int, Generator, RandomState or None
-        Seeds the labels that intervals are computed with.
+        Seeds drawn labels.
 
     References
     ----------
@@ -98,7 +95,7 @@ def risk_coverage(
     answered = np.unique(np.ceil(n * (np.arange(points) + 1.0) / points).astype(np.intp))
     wrong = np.cumsum(1.0 - own, axis=1)[:, answered - 1]
     variance = np.cumsum(own * (1.0 - own), axis=1)[:, answered - 1]
-    # Sums of many independent labels, of the draw and then of chance.
+    # Normal approximations of sums of labels, given each draw.
     repeats = max(1, -(-1000 // len(own)))
     noise = generator(rng).standard_normal((repeats, len(own), 1))
     drawn = (wrong + np.sqrt(variance) * noise).reshape(-1, answered.size) / answered
@@ -131,15 +128,12 @@ def _positions(y_true: ArrayLike, n: int, name: str, classes: int) -> NDArray[np
     return label.astype(np.intp)
 
 
-# Sets of classes.
-
-
 def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
     """
-    Return sets of classes whose expected coverage of these documents is as asked, shape (n, K).
+    Return sets of classes with a wanted expected coverage of these documents, shape (n, K).
 
     A set holds the likeliest class, and all classes whose probability reaches a threshold, the
-    largest at which the mean probability of the sets is at least `coverage`. No labels are needed.
+    largest at which the mean probability of the sets is at least `coverage`.
 
     Parameters
     ----------
@@ -170,11 +164,10 @@ def conformal_sets(
     y_prob: ArrayLike, y_true: ArrayLike, new_prob: ArrayLike, coverage: float = 0.9
 ) -> NDArray[np.bool_]:
     """
-    Return split conformal sets of new documents, shape (n, K): the classes of 1 - p <= q.
+    Return split conformal sets of new documents, the classes with 1 - p <= q; shape (n, K).
 
     q is the ceil((m + 1) coverage)-th smallest 1 - p(true class) of m labelled documents. The sets
-    cover with probability `coverage` or more if documents are exchangeable, whatever the
-    probabilities are; they may be empty.
+    cover with probability `coverage` or more if documents are exchangeable; they may be empty.
 
     Parameters
     ----------
@@ -212,7 +205,7 @@ def _probabilities(values: ArrayLike, name: str) -> Floats:
     p = as_reals(values, name)
     if p.ndim != 2 or p.size == 0:
         raise ValueError(f"{name} must have shape (n, classes), got {p.shape}.")
-    # nan is neither smaller nor larger than anything.
+    # nan must fail too.
     wrong = ~((p >= 0.0) & (p <= 1.0))
     if wrong.any():
         raise ValueError(f"{name} must hold probabilities from 0 to 1, got {p[wrong][0]:g}.")
@@ -241,8 +234,8 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
 
     Parameters
     ----------
-    sets : array-like of shape (n, K)
-        Which classes each set holds.
+    sets : array-like of bool, shape (n, K)
+        Sets of classes.
     y_true : array-like of shape (n,)
         Positions of the true classes among the columns.
     level : float

@@ -1,4 +1,4 @@
-"""The threshold on the score for a wanted precision or recall, and what it will give."""
+"""The threshold on the score for a wanted precision or recall, and what it achieves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +12,15 @@ from bayescal.support import validation
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, generator
 
-# Documents in the order of their scores, cut at every threshold.
-
 OF = ("documents", "population")
-# From positions of documents to posterior draws of their P(+).
-Sample = Callable[[NDArray[np.intp]], Floats]
+Sample = Callable[[NDArray[np.intp]], Floats]  # positions of documents -> draws of P(+)
 
 
 @dataclass(frozen=True)
 class Cuts:
     """Thresholds from the highest on: documents taken, and positives among them by draw."""
 
-    # (cuts,): the thresholds, each a score; documents of that score and above are taken
-    score: Floats
+    score: Floats  # (cuts,): thresholds, at or above which documents are taken
     selected: NDArray[np.intp]  # (cuts,): documents taken
     positives: Floats  # (draws, cuts): positives among them
 
@@ -40,7 +36,7 @@ class Cuts:
 
 
 def cuts_of(scores: ArrayLike, draws: ArrayLike, of: str, rng: Any) -> Cuts:
-    """Return all thresholds that differ in what they take."""
+    """Return all thresholds that take different documents."""
     validation.check_choice("of", of, OF)
     values, p = validation.as_scores(scores), as_binary_draws(draws)
     validation.check_same_length("scores", values.size, "documents of draws", p.shape[1])
@@ -64,7 +60,7 @@ def cuts_at(
     of: str,
     rng: Any,
 ) -> Cuts:
-    """Return some thresholds, with so few draws in memory at a time that many documents fit."""
+    """Return some thresholds, with at most BLOCK_ELEMENTS draws in memory at a time."""
     random = generator(rng)
     group = np.searchsorted(ends, np.arange(order.size), side="right")
     positives = np.zeros((draws, ends.size))
@@ -89,12 +85,12 @@ class Threshold(Interval):
     Attributes
     ----------
     value, lower, upper, level
-        The threshold, and the credible interval of the threshold that would do if the truth were
-        known; infinite where none would.
+        The threshold, and the credible interval of the threshold that would suffice if the truth
+        were known; infinite if none would.
     achieved : Interval
         Precision or recall at the threshold.
     probability : float
-        Posterior probability that it is at least the wanted one.
+        Posterior probability that the wanted precision or recall is reached.
     selected : int
         Number of documents taken.
     """
@@ -120,31 +116,30 @@ def threshold_for_precision(
     rng: Any = None,
 ) -> Threshold:
     """
-    Return the lowest threshold at which precision is as wanted.
+    Return the lowest threshold with a wanted precision.
 
     Parameters
     ----------
     scores : array-like of shape (documents,)
         Raw scores, larger for likelier positives.
     draws : array-like of shape (draws, documents)
-        Posterior draws of their P(+).
+        Posterior draws of P(+), such as `ScoreCalibrator.sample_proba` returns.
     precision : float
-        Share of positives wanted among the documents taken.
+        Wanted share of positives among the documents taken.
     assurance : float, optional
-        With which posterior probability the precision is to be reached. By default its posterior
-        mean is to reach it.
+        Posterior probability of reaching it. By default its posterior mean must reach it.
     of : {"documents", "population"}
-        "documents" is the precision among these documents, whose labels are drawn as well;
-        "population" that of a population of which they are a large sample.
+        Precision among these documents, whose labels are drawn as well, or in a population of which
+        they are a large sample.
     level : float
         Probability of the intervals.
     rng : int, Generator, RandomState or None
-        Seeds the drawing of labels.
+        Seeds drawn labels.
 
     Raises
     ------
     ValueError
-        If an argument is not as described, or no threshold will do; the message says the best.
+        If an argument is not as described, or no threshold suffices; the message has the best.
 
     Examples
     --------
@@ -170,21 +165,18 @@ def threshold_for_recall(
     rng: Any = None,
 ) -> Threshold:
     """
-    Return the highest threshold at which recall is as wanted.
+    Return the highest threshold with a wanted recall.
+
+    It assumes that P(positive | score) is as the calibrator models it, so that no positives hide
+    among low scores, and draws the labels of all documents, also of labelled ones. For recall from
+    a random sample see `bayescal.sampling.estimate_recall`.
 
     Parameters
     ----------
     scores, draws, assurance, of, level, rng
-        See `threshold_for_precision`.
+        As in `threshold_for_precision`.
     recall : float
-        Share of the positives that is to be taken; 1 where a draw has none.
-
-    Notes
-    -----
-    This is a statement of one posterior, not of a design. It assumes that P(positive | score) is
-    as the calibrator models it, so that no positives hide among low scores, and draws the labels of
-    all documents, also of those whose labels are known. A statement of recall that rests on a
-    random sample is `bayescal.sampling.estimate_recall`.
+        Wanted share of the positives; it is 1 where a draw has none.
 
     Examples
     --------
@@ -199,7 +191,7 @@ def threshold_for_recall(
 def threshold_of_recall(
     cuts: Cuts, recall: float, assurance: float | None, level: float
 ) -> Threshold:
-    """Return the highest of some thresholds at which recall is as wanted."""
+    """Return the highest of some thresholds with a wanted recall."""
     validation.check_fraction(recall=recall)
     return _choose(cuts, cuts.recall, "recall", recall, assurance, level)
 
@@ -208,7 +200,7 @@ def _choose(
     cuts: Cuts, measure: Floats, name: str, wanted: float, assurance: float | None, level: float
 ) -> Threshold:
     validation.check_fraction(level=level)
-    # Sums of probabilities meet a round number only up to rounding.
+    # Sums of probabilities are rounded.
     reached = measure >= wanted - ROUNDING
     criterion, bar = measure.mean(axis=0), wanted
     if assurance is not None:
@@ -222,15 +214,13 @@ def _choose(
             f"no threshold reaches {what}: the best is {criterion[best]:.3g}, at"
             f" {cuts.score[best]:.6g}."
         )
-    # Precision wants as many documents as it can have, recall as few.
+    # The lowest threshold for precision, the highest for recall.
     take_last = name == "precision"
     at = int(good[-1] if take_last else good[0])
     some = reached.any(axis=1)
-    of_draw = (
-        (reached.shape[1] - 1 - reached[:, ::-1].argmax(axis=1))
-        if take_last
-        else (reached.argmax(axis=1))
-    )
+    of_draw = reached.argmax(axis=1)
+    if take_last:
+        of_draw = reached.shape[1] - 1 - reached[:, ::-1].argmax(axis=1)
     thresholds = np.where(some, cuts.score[of_draw], np.inf)
     lower, upper = np.quantile(thresholds, tails(level), method="nearest")
     return Threshold(
@@ -244,9 +234,6 @@ def _choose(
     )
 
 
-# Precision and recall at a given threshold.
-
-
 @dataclass(frozen=True, kw_only=True)
 class AtThreshold(Interval):
     """
@@ -255,10 +242,9 @@ class AtThreshold(Interval):
     Attributes
     ----------
     value, lower, upper, level
-        Posterior mean and equal-tailed credible interval; nan for the precision where no document
-        is taken.
+        Posterior mean and equal-tailed credible interval; nan for the precision of no document.
     selected : int
-        Number of documents taken, which have this score or a larger one.
+        Number of documents taken.
     """
 
     selected: int
@@ -274,26 +260,14 @@ def precision_at(
     rng: Any = None,
 ) -> AtThreshold:
     """
-    Return the share of positives among documents of a score and above, with its interval.
+    Return the share of positives among documents at or above a threshold, with its interval.
 
     Parameters
     ----------
     threshold : float
         The threshold, in score units.
-    scores : array-like of shape (documents,)
-        Raw scores, larger for likelier positives; their labels need not be known.
-    draws : array-like of shape (draws, documents)
-        Posterior draws of their P(+), such as `ScoreCalibrator.sample_proba` returns.
-    of : {"documents", "population"}
-        See `threshold_for_precision`.
-    level : float
-        Probability of the interval.
-    rng : int, Generator, RandomState or None
-        Seeds the drawing of labels.
-
-    Notes
-    -----
-    See `threshold_for_recall` for what this assumes.
+    scores, draws, of, level, rng
+        As in `threshold_for_precision`.
 
     Examples
     --------
@@ -303,8 +277,7 @@ def precision_at(
     >>> round(found.value, 2), found.selected
     (0.7, 2)
     """
-    cuts = cuts_of(scores, draws, of, rng)
-    return precision_of_cut(threshold, cuts, level)
+    return precision_of_cut(threshold, cuts_of(scores, draws, of, rng), level)
 
 
 def recall_at(
@@ -317,16 +290,12 @@ def recall_at(
     rng: Any = None,
 ) -> AtThreshold:
     """
-    Return the share of all positives that have a score or a larger one, with its interval.
+    Return the share of all positives at or above a threshold, with its interval.
 
     Parameters
     ----------
     threshold, scores, draws, of, level, rng
-        See `precision_at`. A draw without any positive has recall 1.
-
-    Notes
-    -----
-    See `threshold_for_recall` for what this assumes.
+        As in `precision_at`; `threshold_for_recall` has the assumptions.
 
     Examples
     --------
@@ -335,8 +304,7 @@ def recall_at(
     >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").value, 2)
     0.93
     """
-    cuts = cuts_of(scores, draws, of, rng)
-    return recall_of_cut(threshold, cuts, level)
+    return recall_of_cut(threshold, cuts_of(scores, draws, of, rng), level)
 
 
 def precision_of_cut(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
@@ -358,7 +326,7 @@ def check_threshold(threshold: float | None) -> None:
 def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
     validation.check_fraction(level=level)
     check_threshold(threshold)
-    # Scores of cuts fall: so many of them are taken.
+    # Scores of cuts are in falling order.
     taken = int(np.count_nonzero(cuts.score >= threshold))
     if not taken:
         return AtThreshold(of_none, of_none, of_none, level, selected=0)
@@ -366,18 +334,11 @@ def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: fl
     return AtThreshold.of_draws(measure[:, taken - 1], level, selected=selected)
 
 
-# Recall by rank: how far down a ranking to read, from draws of the positives along it.
-
-# Shares are quotients of whole numbers: 0.8 of 5 documents is 4 of them.
-SHARE_ROUNDING = 1e-9
+SHARE_ROUNDING = 1e-9  # in quotients of whole numbers: 0.8 of 5 documents is 4
 
 
 def recall_by_rank(positives: ArrayLike) -> Floats:
-    """
-    Return the share of positives up to each step down a ranking, 1 where a draw has none.
-
-    `positives`, (draws, steps), are the positives of each step: of one document, or of several.
-    """
+    """Return the share of positives up to each step down a ranking; both (draws, steps)."""
     return share_so_far(np.cumsum(np.asarray(positives), axis=1))
 
 
@@ -388,7 +349,7 @@ def share_so_far(hits: Floats) -> Floats:
 
 
 def enough_read(recall: Floats, wanted: float) -> NDArray[np.bool_]:
-    """Return where a recall is the wanted one or more, up to rounding of its quotient."""
+    """Return the mask of recalls at or above the wanted one, up to rounding."""
     reached: NDArray[np.bool_] = recall >= wanted - SHARE_ROUNDING
     return reached
 
