@@ -10,8 +10,6 @@ from bayescal.decisions.draws import as_draws, blocks, number_of_classes, of_all
 from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
-# Matrices of costs: what each decision costs where each class is the true one.
-
 
 def as_costs(costs: ArrayLike, documents: int, classes: int) -> Floats:
     """Return costs as a float64 array of shape (1 or documents, decisions, classes)."""

@@ -178,7 +178,7 @@ def conformal_sets(
     new_prob : array-like of shape (n, K)
         Probabilities of new documents.
     coverage : float
-        Between 0 and 1.
+        Wanted coverage, between 0 and 1.
 
     References
     ----------

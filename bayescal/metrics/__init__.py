@@ -1,8 +1,9 @@
 """Metrics of probabilities: scores and their decompositions, calibration, tests, intervals.
 
-Every metric takes ``(y_true, y_prob, *, sample_weight)`` as scikit-learn's do; a weight of 2 equals
-repeating the document. Of documents sampled with unequal probabilities pass these: `inclusion`.
-Every function raises a ValueError if an argument is not as described.
+Every metric takes ``(y_true, y_prob, *, sample_weight)`` as in scikit-learn; a weight of 2 equals
+repeating the document. For documents sampled with unequal probabilities pass `inclusion` instead.
+Parameters `level` are probabilities of intervals. Every function raises a ValueError if an argument
+is not as described.
 """
 
 from bayescal.metrics.calibration_error import calibration_error as calibration_error

@@ -34,32 +34,22 @@ def calibration_error(
     Parameters
     ----------
     y_true, y_prob : array-like of shape (n,)
-        See `log_loss`. Of several classes see `top_label`.
+        As in `log_loss`. For several classes see `top_label`.
     n_bins : int
-        Number of bins; for "sweep", the largest number that it tries.
+        Number of bins; for "sweep", the largest number tried.
     strategy : {"quantile", "uniform", "sweep"}
-        Bins with equal numbers of documents; bins of equal width; or, for "sweep", as many bins
-        with equal numbers of documents as leave the shares of positives rising.
+        Bins with equal numbers of documents; bins of equal width; or, for "sweep", the most bins
+        with equal numbers of documents and rising shares of positives.
     norm : {"l1", "l2", "max"}
-        How bins are put together: see above.
+        See above. No norm is a proper score: constant probabilities may have error 0.
     debias : bool
-        Subtract what chance alone contributes: for "l2" the variance of each bin's share, in bins
-        that hold one document both vanish; for "l1" the bias of |d_b| were the observed errors the
-        true ones. Either way never below 0.
+        Whether to subtract the contribution of chance, down to 0: for "l2" the variance of each
+        bin's share in bins of more than one document, for "l1" the bias of |d_b| if the observed
+        errors were the true ones. Not for "max".
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for; `debias` takes their sums for numbers of documents.
+        How many documents each counts for, in `debias` too.
     inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled; `debias` takes effective sample sizes.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described; if `debias` is asked of "max"; or if weights sum to 1
-        or less in every bin.
-
-    Notes
-    -----
-    This is no proper score: if all probabilities are the base rate, the error is 0.
+        The probability that the document was labelled; `debias` uses effective sample sizes.
 
     References
     ----------
@@ -113,7 +103,7 @@ def _mean_of_folded_normal(mean: Floats, sd: Floats) -> Floats:
 
 
 def _sweep(outcomes: Forecasts, most: int) -> Bins:
-    """Return the most bins up to which shares of positives have always risen."""
+    """Return the most bins with rising shares of positives, found by increasing their number."""
     best = bin_outcomes(outcomes, 1, "quantile")
     for n_bins in range(2, most + 1):
         bins = bin_outcomes(outcomes, n_bins, "quantile")
@@ -123,10 +113,7 @@ def _sweep(outcomes: Forecasts, most: int) -> Bins:
     return best
 
 
-# How far probabilities are from frequencies, without bins: the smooth calibration error.
-
-# Cells of [0, 1]; the result is off by less than the width of one.
-CELLS = 8192
+CELLS = 8192  # of [0, 1]; the smooth error is accurate to the width of one
 
 
 def smooth_calibration_error(
@@ -142,24 +129,21 @@ def smooth_calibration_error(
     Bins are replaced by a Gaussian kernel K of width sigma on [0, 1], reflected at 0 and 1. The
     error at that width is the integral over t of abs(sum_i w_i (y_i - p_i) K(p_i, t)), with weights
     w_i that sum to 1. It falls as sigma grows; the smooth calibration error is the one sigma that
-    equals the error at its own width. So there is nothing to choose, and a small change of the
-    probabilities changes the result a little only.
+    equals the error at its own width, a continuous function of the probabilities.
+
+    Chance alone makes it positive: for n documents with right probabilities spread over [0, 1] it
+    is about 0.3 n ** (-1/3). It is no proper score: it is small if all probabilities are the base
+    rate.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
-        See `log_loss`. Of several classes see `top_label`.
+        As in `log_loss`. For several classes see `top_label`.
 
     Returns
     -------
     float
         Between 0 and 1; within 2e-4 of the exact value.
-
-    Notes
-    -----
-    Chance alone makes it positive: of n documents whose probabilities are right and spread over
-    [0, 1] it is about 0.3 n ** (-1/3). It is no proper score: it is small if all probabilities are
-    the base rate.
 
     References
     ----------
@@ -179,8 +163,7 @@ def smooth_calibration_error(
 
 def smooth_error(outcomes: Forecasts) -> float:
     """Return the smooth calibration error of checked outcomes."""
-    # Other metrics need none of it, and it takes as long to import as a fit.
-    from scipy import optimize
+    from scipy import optimize  # takes as long to import as a fit
 
     waves = fft.dct(_residuals(outcomes), type=2)
     # A Gaussian that is reflected at both ends damps the k-th cosine by exp(-(pi k sigma)^2/2).
@@ -192,7 +175,7 @@ def smooth_error(outcomes: Forecasts) -> float:
 
     if excess(0.0) <= 0.0:
         return 0.0
-    # Probabilities of 0 whose labels are all 1 are off by 1, but for rounding.
+    # Probabilities of 0 with labels of 1 have an error of 1, up to rounding.
     if excess(1.0) >= 0.0:
         return 1.0
     return float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-7))

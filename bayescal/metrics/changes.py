@@ -1,13 +1,13 @@
-"""Changes of given log-odds: shift, slope and bend, with priors, weighed by their evidence.
+"""Changes of stated log-odds: shift, slope and bend, with priors, weighed by their evidence.
 
-With l the given log-odds, the changed ones are
+With l the stated log-odds, the changed ones are
 
     f(l) = l + a + (b - 1) (l - m) + g(z),    z = (l - mean) / sd,
 
-with a shift a, a slope b around the pivot m, and a bend g. Four kinds of change differ in what is
-free: nothing ("as is"), a ("shift"), a and b ("slope"), all three ("full"). Each kind has several
-scales of its normal priors, so that there are 17 logistic regressions with the offset l. Each has a
-mode by Newton's method, a normal posterior and Laplace's approximation of its evidence.
+with a shift a, a slope b around the pivot m, and a bend g. Four kinds of change have free
+parameters none ("as is"), a ("shift"), a and b ("slope"), all three ("full"). Each kind has several
+scales of its normal priors: 17 logistic regressions with the offset l, each with a mode by Newton's
+method, a normal posterior and Laplace's approximation of its evidence.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ SLOPE_SCALES = {0.1: 0.4, 0.3: 0.4, 1.0: 0.2}  # sd of b - 1
 FULL_SCALES = {(0.5, 0.3): 0.6, (1.5, 1.0): 0.4}  # sd of a and of b - 1
 BEND_SCALES = {0.3: 0.5, 1.0: 0.5}  # sd of g
 
-# Log-odds beyond these count as these: one wrong label there costs 29 bits.
-FARTHEST = 20.0
+FARTHEST = 20.0  # log-odds are clipped: one wrong label there costs 29 bits
 LEAST_PROBABILITY = float(special.expit(-FARTHEST))
 # The Gaussian process g: squared exponential of this length, on centres; both in units of z.
 LENGTH, CENTRES, REACH = 0.8, np.linspace(-2.5, 2.5, 10), 3.0
@@ -49,7 +48,7 @@ class Regression:
 
     kind: str
     prior: float
-    sd: tuple[float, ...]  # (coefficients that are free,)
+    sd: tuple[float, ...]  # of the free coefficients
 
 
 def _regressions() -> tuple[Regression, ...]:
@@ -67,7 +66,7 @@ REGRESSIONS = _regressions()
 
 
 def clipped_log_odds(p: ArrayLike) -> Floats:
-    """Return the log-odds of probabilities, none farther from 0 than 20."""
+    """Return the log-odds of probabilities, clipped to -20 and 20."""
     with np.errstate(divide="ignore"):
         return np.clip(special.logit(np.asarray(p, dtype=np.float64)), -FARTHEST, FARTHEST)
 
@@ -88,10 +87,10 @@ WHITENING = _whitening()
 
 @dataclass(frozen=True)
 class LogOddsFrame:
-    """Where changes turn and bend: constants of the documents that they are fitted to."""
+    """Constants of changes: pivot, and mean and standard deviation of the fitted log-odds."""
 
-    pivot: float  # m, natural log-odds
-    mean: float  # of the log-odds
+    pivot: float  # m
+    mean: float
     sd: float
 
     @classmethod
@@ -99,8 +98,8 @@ class LogOddsFrame:
         """
         Return the frame of weighted documents.
 
-        The pivot is the mean of the log-odds with weights p (1 - p), which makes shift and slope
-        nearly independent.
+        The pivot is the mean log-odds with weights p (1 - p): shift and slope are nearly
+        independent.
         """
         p = special.expit(log_odds)
         share = weight / weight.sum()
@@ -125,9 +124,7 @@ class LogOddsFrame:
         return bends
 
 
-# Documents of nearly equal log-odds share a cell: sums over documents become sums over cells.
-
-MOST_CELLS = 4000
+MOST_CELLS = 4000  # with more documents, similar log-odds share a cell
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ class LogOddsCells:
     def of(
         cls, log_odds: Floats, positive: ArrayLike, weight: Floats | None = None
     ) -> LogOddsCells:
-        """Return documents in cells: equal log-odds together, of many documents alike ones too."""
+        """Return documents in cells of equal, or with many documents similar, log-odds."""
         weight = np.ones(log_odds.size) if weight is None else weight
         key = log_odds
         if log_odds.size > MOST_CELLS:
@@ -218,11 +215,8 @@ class ChangePosterior:
         return replace(self, fits=tuple(fit for fit in self.fits if fit[0].kind == kind))
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
-        """
-        Return draws of all coefficients, those that are not free being 0; (draws, 12).
-
-        Whole numbers of draws come from each regression, so that shares do not depend on chance.
-        """
+        """Return draws of all coefficients, (draws, 12); fixed coefficients are 0."""
+        # Numbers of draws from each regression are not random.
         ends = np.round(np.cumsum(self.weight) * draws).astype(int)
         out, start = np.zeros((draws, COEFFICIENTS)), 0
         for end, (each, fit) in zip(ends, self.fits, strict=True):
@@ -250,7 +244,7 @@ class ChangePosterior:
 def fit_changes(
     cells: LogOddsCells, frame: LogOddsFrame | None = None, kinds: tuple[str, ...] = KINDS
 ) -> ChangePosterior:
-    """Return the posterior of the change of labelled documents' log-odds, of some kinds or all."""
+    """Return the posterior of the change of log-odds, by default over all kinds."""
     frame = cells.frame if frame is None else frame
     features, fits = frame.features(cells.log_odds), []
     for each in REGRESSIONS:

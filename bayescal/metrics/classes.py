@@ -22,8 +22,8 @@ SAMPLES, FEWEST_SAMPLES = 999, 199
 MOST_REPEATED = 10_000_000  # documents, if weights repeat them
 MOST_ELEMENTS = 400_000_000  # of samples x documents x classes that are drawn
 BLOCK_ELEMENTS = 1 << 21
-LEAST_LOG = -700.0  # log-probabilities below are taken for it
-FLATTEST, STEEPEST = 0.02, 50.0  # slopes that are tried
+LEAST_LOG = -700.0  # smallest log-probability
+FLATTEST, STEEPEST = 0.02, 50.0  # range of slopes
 
 
 @dataclass(frozen=True)
@@ -40,33 +40,26 @@ class ClassVerdict(Verdict):
     observed, expected : array of shape (K,)
         Documents of each class, and the sums of its probabilities.
     lower, upper : array of shape (K,)
-        Interval that holds the number of each class with probability `level` if the probabilities
-        are right; with `draws`, if the posterior is.
+        Interval of the number of each class, with probability `level`, if the probabilities are
+        right; with `draws`, if the posterior is.
     confusion, confusion_expected, confusion_lower, confusion_upper : array of shape (K, K)
-        Documents by their likeliest class (row) and their own class (column); expected numbers, and
-        the intervals in which they lie.
+        Documents by their likeliest class (row) and their own class (column), their expected
+        numbers and intervals.
     log_loss, brier : float
         Mean of -log P(class), in nats, and of the squared distance of probabilities from labels,
         summed over the classes.
-    error : float
-        Smooth calibration error of the likeliest class; see `smooth_calibration_error`.
-    class_errors : array of shape (K,)
-        Smooth calibration error of each class.
-    pvalue, pvalue_of_point : float
-        p-values of the test with `draws`, and of the test that takes probabilities for certain.
-    level : float
-        One minus the probability of rejecting right probabilities.
+    error, class_errors : float, array of shape (K,)
+        Smooth calibration errors of the likeliest class and of each class.
+    pvalue, pvalue_of_point, level, with_bands
+        As in `CalibrationVerdict`.
     slope : float
         The likeliest power s of the probabilities, P proportional to p^s: below 1 they are
         over-confident.
     cause : {"none", "shares", "slope", "impossible"}
-        What is wrong: nothing; the shares of classes; over- or under-confidence; or a class of
-        probability 0 that occurred.
+        The error: none; the shares of classes; over- or under-confidence; or a class of probability
+        0 that occurred.
     detectable : float
-        The factor by which all log-odds would have to be off for the test to find it with
-        probability .8.
-    with_bands : bool
-        Whether the test had posterior draws.
+        Smallest error of all log-odds, as a factor, that the test finds with probability .8.
     """
 
     classes: NDArray[np.object_]
@@ -170,14 +163,14 @@ def class_verdict(
     inclusion: ArrayLike | None = None,
 ) -> ClassVerdict:
     r"""
-    Say whether the probabilities of several exclusive classes are right, as far as labels can tell.
+    Test whether the probabilities of several exclusive classes are right.
 
     Rao's score test of intercepts 0 and slope 1 in P(k) proportional to exp(a_k) p_k^s. With
     f(k) = (one-hot k, log p_k), U = sum_i f_i(y_i) - sum_k p_ik f_i(k), and I the covariance of U
     if p is right, the statistic is U' I^- U. Its p-value is the share of 999 samples of labels
-    drawn from p that reach it, with a fixed seed; with `draws`, each sample is drawn from one
-    posterior draw, and U is compared with its posterior predictive mean and covariance by the
-    other draws.
+    drawn from p that reach it, with a fixed seed (fewer, at least 199, with more than 400,000
+    documents times classes). With `draws`, each sample is from one posterior draw, and U is
+    compared with its posterior predictive mean and covariance by the other draws.
 
     Parameters
     ----------
@@ -190,18 +183,14 @@ def class_verdict(
     draws : array-like of shape (draws, n, K), optional
         Posterior draws of the same probabilities, as from `MulticlassCalibrator.sample_proba`.
     level : float
-        See `ClassVerdict`; also the probability of its intervals.
+        One minus the size of the test; also the probability of intervals.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for, in whole numbers: a weight of 2 equals repeating it.
+        How many documents each counts for, in whole numbers.
     inclusion : array-like of shape (n,), optional
         The probability that each document was labelled, which may depend on its scores and its
         class. Counts, losses and errors have weights w_i = 1 / inclusion. The test has U = sum_i
         w_i (f_i(y_i) - sum_k p_ik f_i(k)) and labels of P(k | labelled) proportional to p_ik /
         w_ik, where w_ik / w_i is the ratio of the weights of the classes k and y_i.
-
-    Notes
-    -----
-    With more than 400,000 documents times classes, fewer samples are drawn, at least 199.
 
     References
     ----------
@@ -215,8 +204,6 @@ def class_verdict(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet(np.ones(3), size=500)
     >>> y = (p.cumsum(axis=1) < rng.random((500, 1))).sum(axis=1)
-    >>> class_verdict(y, p).outcome
-    'right'
     >>> sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = class_verdict(y, sharp)
     >>> result.outcome, result.cause, round(result.slope, 1)
@@ -289,7 +276,7 @@ def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
         raise ValueError(
             f"draws must have shape (draws, {shape[0]}, {shape[1]}), got {values.shape}."
         )
-    # nan is neither smaller nor larger than anything.
+    # nan must fail too.
     if not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
     off = float(np.abs(values.sum(axis=2) - 1.0).max())
@@ -319,11 +306,7 @@ def _repetitions(weight: Floats) -> NDArray[np.intp]:
 
 
 def _ratios(weight: Floats, label: NDArray[np.intp], p: Floats) -> Floats:
-    """
-    Return the weight of each class over that of a document's own class, (n, K).
-
-    Each class is compared with the most frequent one, by `ratio_of_weights`; 1 for equal weights.
-    """
+    """Return the weight of each class relative to the document's own class, (n, K)."""
     ratio = np.ones(p.shape[1])
     if (weight != weight[0]).any():
         frequent = int(np.bincount(label).argmax())
@@ -337,7 +320,7 @@ def _ratios(weight: Floats, label: NDArray[np.intp], p: Floats) -> Floats:
 
 
 def _ends(expected: Floats, excess: Floats, level: float) -> Floats:
-    """Return the interval of numbers whose samples exceed the expected ones by so much."""
+    """Return intervals of numbers, from expected ones and samples' excesses over them."""
     ends = expected + np.quantile(excess, tails(level), axis=0, method="inverted_cdf")
     return np.maximum(np.round(ends, 9), 0.0)
 
@@ -452,16 +435,14 @@ class _ClassTest:
         """
         Return the statistics of the samples, each by the posterior draws without its own.
 
-        The labels to be tested are of none of the draws. Centre and covariance of few draws fit
-        these draws better than anything else: without its own draw a sample is as far from them as
-        right labels are.
+        Centre and covariance of few draws overfit these draws, but not the labels to be tested.
         """
         away, draws = self.samples - self.centre, len(self.apart)
         if draws < 2:
             return self._statistic(away)
         own = self.apart[self.drawn_from]
         away += own / (draws - 1.0)
-        # The draw leaves the covariance with a matrix of rank one (Sherman and Morrison).
+        # Leaving a draw out is an update of rank one (Sherman and Morrison).
         share, turned = draws / (draws - 1.0) ** 2, own @ self.inverse
         left = np.maximum(1.0 - share * (turned * own).sum(axis=1), 1e-9)
         more = share * (turned * away).sum(axis=1) ** 2 / left
@@ -470,7 +451,7 @@ class _ClassTest:
     @cached_property
     def pvalue_of_slope(self) -> float:
         """Return the p-value of slope 1 whatever the shares of the classes, chi-squared."""
-        # The score of the slope, less what other shares explain of it.
+        # The score of the slope without its projection on the shares.
         shares = np.linalg.pinv(self.gain[:-1, :-1], hermitian=True)
         by = np.append(-self.gain[-1, :-1] @ shares, 1.0)
         variance = float(by @ self.covariance @ by)

@@ -30,7 +30,7 @@ class LinearChange(LogisticLikelihood):
 
     @classmethod
     def of(cls, outcomes: Forecasts) -> Self:
-        """Return it; probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15."""
+        """Return the likelihood; probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15."""
         log_odds = as_scores_of(outcomes.p, "probabilities")
         columns = np.column_stack([np.ones(log_odds.size), log_odds])
         return cls(columns, 0.0, outcomes.truth, outcomes.effective)
@@ -43,7 +43,7 @@ class LinearChange(LogisticLikelihood):
     def unit_information(self) -> Floats:
         """Return the mean information of a document if the probabilities are right; (2, 2)."""
         unit = self.information(UNCHANGED) / self.total
-        # Equal probabilities do not inform a direction: there the prior is worth a little instead.
+        # Equal probabilities do not inform the slope: the prior must not be flat.
         unit += np.eye(2) * 1e-6 * max(float(np.trace(unit)), 1e-12)
         return unit
 
@@ -53,8 +53,6 @@ class LinearChange(LogisticLikelihood):
         return self.mode(UNCHANGED, precision, UNCHANGED, tolerance=tolerance)
 
 
-# The paired micro sign test between two methods.
-
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
@@ -62,8 +60,8 @@ def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> fl
     """
     Return the p-value of the exact sign test on paired decisions.
 
-    Of the n = a_wins + b_wins decisions on which two methods differ, A wins Binomial(n, 1/2) many
-    if neither is better; decisions on which they tie are left out.
+    Of the n = a_wins + b_wins decisions on which two methods differ, A wins Binomial(n, 1/2) if
+    neither is better; ties are left out.
     """
     check_choice("alternative", alternative, ALTERNATIVES)
     for name, wins in (("a_wins", a_wins), ("b_wins", b_wins)):
@@ -76,18 +74,16 @@ def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> fl
     n = int(a_wins + b_wins)
     if alternative == "two-sided":
         return float(binomtest(int(a_wins), n).pvalue)
-    # From the side that should win less: then the methods' names do not matter to the last digit.
+    # The lower tail of the other method has the same digits if the methods are exchanged.
     fewer = b_wins if alternative == "greater" else a_wins
     return float(binomtest(int(fewer), n, alternative="less").pvalue)
 
-
-# Tests of calibration: Spiegelhalter's, and the evidence for a change of log-odds.
 
 AVERAGE, BIC = METHODS = ("average", "bic")
 
 
 class SpiegelhalterTest(NamedTuple):
-    """Spiegelhalter's z, standard normal for calibrated probabilities, and the p-value of it."""
+    """Spiegelhalter's z, standard normal for calibrated probabilities, and its p-value."""
 
     statistic: float
     pvalue: float
@@ -103,25 +99,19 @@ def spiegelhalter_test(
     """
     Test that probabilities are calibrated, two-sided.
 
-    z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p)): the Brier score, less what it is
-    expected to be of calibrated probabilities, in standard deviations.
+    z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p)): the Brier score less its expectation
+    for calibrated probabilities, in standard deviations.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
-        See `log_loss`.
+        As in `log_loss`; not all probabilities may be 0, 1/2 or 1.
 
     Returns
     -------
     SpiegelhalterTest
         statistic above 0: probabilities too extreme; below: not extreme enough. Infinite, with a
         p-value of 0, if a document's class had probability 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or every probability is 0, 1/2 or 1, so that the
-        statistic has no variance.
 
     References
     ----------
@@ -155,20 +145,17 @@ class CalibrationEvidence:
     Attributes
     ----------
     probability : float
-        Posterior probability that the probabilities are calibrated as they are.
+        Posterior probability that the probabilities are calibrated; 0 if a document's class had
+        probability 0.
     log_bayes_factor : float
-        Natural log of the evidence for calibrated over that for a change of log-odds.
+        Natural log evidence for calibration minus log evidence for a change; -inf in that case.
     model_probability : dict of str to float
         Posterior probabilities of "as is", "shift", "slope" and "full"; for "bic" of "as is" and
         "slope".
     intercept, slope : float
-        The likeliest linear change, intercept + slope log-odds; 0 and 1 where none is needed.
+        The likeliest linear change, intercept + slope log-odds.
     method : str
-        How the evidence was worked out.
-
-    Notes
-    -----
-    If a document's class had probability 0, `probability` is 0 and `log_bayes_factor` -inf.
+        "average" or "bic".
     """
 
     probability: float
@@ -191,20 +178,19 @@ def calibration_evidence(
     """
     Weigh "the probabilities are calibrated" against "their log-odds need a change".
 
-    "Do not calibrate" is an answer: where `probability` is high, changing them would add noise.
+    If `probability` is high, a change would only add noise.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
-        See `log_loss`. Log-odds of probabilities count as no farther from 0 than 20.
+        As in `log_loss`. Log-odds are clipped to -20 and 20.
     method : {"average", "bic"}
-        "average" compares four models of a change, nothing, a shift, shift and slope, and these
-        with a bend, under normal priors of several scales, by Laplace's approximation; see
-        `bayescal.monitoring.Recalibrator`. "bic" compares nothing with intercept and slope by BIC,
-        as Guthrie and Franck do, which needs documents in the hundreds.
+        "average" compares no change, a shift, shift and slope, and these with a bend, under normal
+        priors of several scales, by Laplace's approximation; see
+        `bayescal.monitoring.Recalibrator`. "bic" compares no change with intercept and slope by
+        BIC, as Guthrie and Franck, for hundreds of documents.
     prior : float
-        Probability, before the outcomes, that they are calibrated. The other models share the rest
-        in the ratio 3 : 2 : 1.
+        Prior probability of calibration. The other models share the rest in the ratio 3 : 2 : 1.
 
     References
     ----------
@@ -216,9 +202,7 @@ def calibration_evidence(
     >>> import numpy as np
     >>> p = np.linspace(0.02, 0.98, 500)
     >>> y = np.random.default_rng(0).random(500) < p
-    >>> calibration_evidence(y, p).probability > 0.7
-    True
-    >>> calibration_evidence(y, p**3).probability < 0.01
+    >>> calibration_evidence(y, p).probability > 0.7 > calibration_evidence(y, p**3).probability
     True
     """
     check_choice("method", method, METHODS)
@@ -241,7 +225,7 @@ def calibration_evidence(
 
 
 def _average(outcomes: Forecasts) -> tuple[dict[str, float], float]:
-    """Return probabilities of the models with a change, and the log Bayes factor against these."""
+    """Return probabilities of the models with a change, and the log Bayes factor against them."""
     cells = LogOddsCells.of(clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
     posterior = fit_changes(cells, kinds=tuple(kind for kind in KINDS if kind != AS_IS))
     changed = posterior.log_evidence - math.log(1.0 - PRIOR[AS_IS])

@@ -18,8 +18,7 @@ from bayescal.support.validation import (
     first_of,
 )
 
-# How many documents with an impossible outcome a message names.
-MOST_NAMED = 5
+MOST_NAMED = 5  # documents with an impossible outcome in a message
 SUM_TOLERANCE = 1e-3  # of the sum of probabilities over classes
 
 
@@ -29,23 +28,23 @@ def by_position(position: int) -> str:
 
 
 class Forecasts(NamedTuple):
-    """Checked input: labels, P(+), weights or None, and whether those are 1 / inclusion."""
+    """Checked input: labels, P(+) and weights."""
 
     truth: NDArray[np.bool_]
     p: Floats
     weight: Floats | None
-    sampled: bool = False
-    position: NDArray[np.intp] | None = None  # among the documents given; None if all are here
-    naming: Callable[[int], str] = by_position  # from a position among these, for messages
+    sampled: bool = False  # whether weights are 1 / inclusion
+    position: NDArray[np.intp] | None = None  # in the user's arrays; None if all are here
+    naming: Callable[[int], str] = by_position  # from this position, for messages
 
     @property
     def counts(self) -> Floats:
-        """Return the weights as given, 1 each if there are none."""
+        """Return the weights; 1 each without."""
         return np.ones(self.truth.size) if self.weight is None else self.weight
 
     @property
     def odds(self) -> float:
-        """Return the weight of a positive over that of a negative of the same probability."""
+        """Return the ratio of weights of positives and negatives with the same probability."""
         return weighting.ratio_of_weights(self.counts, self.truth, self.p) if self.sampled else 1.0
 
     @property
@@ -58,16 +57,16 @@ class Forecasts(NamedTuple):
     def variance(self) -> Floats:
         """Return the variance of each document's weight (y - p) if the probabilities are right."""
         one, other = self.by_class
-        # A positive document adds (1 - p) / P(included), a negative one takes off p / P(included).
+        # A positive document adds (1 - p) / P(included), a negative one subtracts p / P(included).
         return (one * other if self.sampled else one) * self.p * (1.0 - self.p)
 
     @property
     def effective(self) -> Floats:
         """
-        Return the weights scaled to the size of a simple random sample that is as informative.
+        Return sampling weights scaled to the size of an equally informative simple random sample.
 
-        Counts stay as they are. If inclusion depends on neither class nor probability, the sum is
-        Kish's effective sample size (Rao and Scott's first-order correction).
+        If inclusion depends on neither class nor probability, the sum is Kish's effective sample
+        size (Rao and Scott's first-order correction).
         """
         variance = float(self.variance.sum())
         if not self.sampled or variance == 0.0:
@@ -89,7 +88,7 @@ class Forecasts(NamedTuple):
         )
 
     def counted(self) -> Forecasts:
-        """Return the documents that count: a weight of 0 leaves one out."""
+        """Return the documents with positive weights."""
         return self if self.weight is None else self.take(np.flatnonzero(self.weight > 0.0))
 
 
@@ -101,7 +100,7 @@ def read_outcomes(
     *,
     as_evidence: bool = False,
 ) -> Forecasts:
-    """Return checked outcomes; evidence needs to know how many documents weights stand for."""
+    """Return checked outcomes; as evidence, weights must count documents."""
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
@@ -117,7 +116,7 @@ def read_rows(
     *,
     as_evidence: bool = False,
 ) -> Forecasts:
-    """Return labels and rows of probabilities as given, for a metric that checks them."""
+    """Return unchecked labels and rows of probabilities, for a metric that checks them."""
     p, truth = as_reals(y_prob, "y_prob"), as_array(y_true, "y_true")
     check_same_length("y_true", len(truth), "y_prob", len(p))
     weight = weighting.either_weights(sample_weight, inclusion, len(p), as_evidence=as_evidence)
@@ -125,7 +124,7 @@ def read_rows(
 
 
 def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
-    """Return P(positive | included) where inclusion probabilities of the two classes differ."""
+    """Return P(positive | included) if inclusion probabilities of the two classes differ."""
     positive = p * other
     total = positive + (1.0 - p) * one
     return np.divide(positive, total, out=np.zeros_like(p), where=total > 0.0)
@@ -133,9 +132,9 @@ def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
 
 def name_impossible(outcomes: Forecasts) -> str:
     """Return a sentence that names the documents whose class had probability 0."""
-    rows, given = outcomes.impossible, outcomes.position
+    rows, position = outcomes.impossible, outcomes.position
     named = [
-        f"{outcomes.naming(row if given is None else int(given[row]))} is"
+        f"{outcomes.naming(row if position is None else int(position[row]))} is"
         f" {'positive' if outcomes.truth[row] else 'negative'}"
         f" and had probability {outcomes.p[row]:g}"
         for row in rows[:MOST_NAMED].tolist()
@@ -149,7 +148,6 @@ def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
     values = as_array(y_true, name)
     if values.dtype.kind not in "biu":
-        # pandas.NA is neither equal to anything nor unequal.
         values = validation.as_labels(values, name)
     if values.ndim != 1:
         raise ValueError(
@@ -184,24 +182,24 @@ def as_draws(draws: ArrayLike, n: int) -> Floats:
         values = validation.as_reals(draws, "draws")
     if values.ndim != 2 or values.shape[1] != n or not values.shape[0]:
         raise ValueError(f"draws must have shape (draws, {n}), got {values.shape}.")
-    # nan is neither smaller nor larger than anything.
+    # nan must fail too.
     if n and not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
     return values
 
 
 def has_classes(y_prob: ArrayLike) -> bool:
-    """Return whether probabilities come in rows, one of each class."""
+    """Return whether probabilities have two dimensions."""
     return as_reals(y_prob, "y_prob").ndim == 2
 
 
 def as_rows(y_prob: ArrayLike) -> Floats:
     """Return numbers from 0 to 1 of shape (n, K), for K of 2 or more."""
-    # Sums are rounded in the order of memory, which is not the same for a DataFrame.
+    # Rounding of sums depends on the order in memory, which differs for a DataFrame.
     p = np.ascontiguousarray(as_reals(y_prob, "y_prob"))
     if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
         raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
-    # Written so that nan fails too.
+    # nan must fail too.
     if not (p.min() >= 0.0 and p.max() <= 1.0):
         raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
     return p

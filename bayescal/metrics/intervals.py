@@ -32,19 +32,18 @@ def bootstrap_interval(
     Parameters
     ----------
     metric : callable
-        Called as ``metric(y_true, y_prob, *, sample_weight)``: any function of this module, or of
-        scikit-learn.
+        Called as ``metric(y_true, y_prob, *, sample_weight)``, as metrics here and in scikit-learn.
     y_true, y_prob : array-like of shape (n,), or y_prob of shape (n, K)
-        See `log_loss`. The metric reads labels of several classes as they are given.
+        As in `log_loss`. The metric reads labels of several classes.
     level : float
         Between 0 and 1.
     resamples : int
-        How often as many documents as there are are drawn with replacement.
+        Number of resamples with replacement.
     kind : {"percentile", "basic"}
-        Quantiles q of the resamples; or 2 value - q, which takes off the bias of metrics that are
-        never negative, such as `calibration_error`: resampling adds to them what it adds to data.
+        Quantiles q of the resamples; or 2 value - q, which corrects the bias of metrics that are
+        never negative, such as `calibration_error`.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for. Their sum, rounded, is drawn, as if each were repeated.
+        How many documents each counts for, in resamples too.
     inclusion : array-like of shape (n,), optional
         The probability that the document was labelled. Documents are drawn with their weights.
     rng : int, Generator, RandomState or None
@@ -68,7 +67,7 @@ def bootstrap_interval(
     outcomes = read(y_true, y_prob, sample_weight, inclusion, as_evidence=True).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
     rng, counts = validation.generator(rng), outcomes.counts
-    # A weight below 1/2 in all would leave nothing to draw.
+    # At least one document is drawn even if all weights sum to less than 1/2.
     size = counts.size if outcomes.sampled else max(round(counts.sum()), 1)
     chance = np.ones(counts.size) if outcomes.sampled else counts
     draws = np.empty(resamples)
@@ -98,25 +97,16 @@ def posterior_interval(
 
     Parameters
     ----------
-    metric : callable
-        Called as ``metric(y_true, y_prob, *, sample_weight)``.
-    y_true : array-like of shape (n,)
-        See `log_loss`. The metric reads labels of several classes as they are given.
+    metric, y_true, level, sample_weight, inclusion
+        As in `bootstrap_interval`.
     draws : array-like of shape (draws, n) or (draws, n, K)
-        Posterior draws of P(+), such as `ScoreCalibrator.sample_proba` gives, or of the
-        probabilities of several classes.
-    level : float
-        Between 0 and 1.
+        Posterior draws of P(+), as from `ScoreCalibrator.sample_proba`, or of the probabilities of
+        several classes.
     resample : bool
-        Whether each draw also weighs the documents anew, by a flat Dirichlet (the Bayesian
-        bootstrap): then the interval covers both which curve and which test documents. Without it
-        the documents are taken as given.
-    sample_weight : array-like of shape (n,), optional
-        How many documents each counts for; with `resample`, as if each were repeated.
-    inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled.
+        Whether each draw also weighs the documents by a flat Dirichlet (the Bayesian bootstrap), so
+        that the interval also covers other possible test documents.
     rng : int, Generator, RandomState or None
-        Seeds the weights of the documents.
+        Seeds these weights.
 
     References
     ----------
@@ -135,7 +125,7 @@ def posterior_interval(
     truth = validation.as_array(y_true, "y_true") if several else as_truth(y_true)
     probabilities = validation.as_reals(draws, "draws") if several else as_draws(draws, truth.size)
     weight = weighting.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
-    # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
+    # Normalised gamma variables have a Dirichlet distribution.
     shape, scale = (weight, 1.0) if inclusion is None else (None, weight)
     shape = np.ones(truth.size) if shape is None else shape
     rng = validation.generator(rng)

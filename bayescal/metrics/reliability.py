@@ -15,8 +15,6 @@ from bayescal.metrics.scores import Metric, brier_score
 from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
-# Documents in bins of their probability.
-
 STRATEGIES = ("uniform", "quantile")
 
 
@@ -30,12 +28,12 @@ class Bins(NamedTuple):
 
 
 def bin_outcomes(outcomes: Forecasts, n_bins: int, strategy: str) -> Bins:
-    """Return documents in bins, as scikit-learn's `calibration_curve` makes them."""
+    """Return documents in bins, as in scikit-learn's `calibration_curve`."""
     return summarise(outcomes, bin_index(outcomes, n_bins, strategy))
 
 
 def summarise(outcomes: Forecasts, index: NDArray[np.intp]) -> Bins:
-    """Return documents in the bins that an index names."""
+    """Return summaries of documents by the index of their bins."""
     counts = outcomes.counts
     weight, p, positive = (
         _sums(index, each) for each in (counts, counts * outcomes.p, counts * outcomes.truth)
@@ -56,7 +54,7 @@ def bin_index(outcomes: Forecasts, n_bins: int, strategy: str) -> NDArray[np.int
 
 
 def quantiles(outcomes: Forecasts, levels: Floats) -> Floats:
-    """Return quantiles of the probabilities; a document that counts w times is repeated w times."""
+    """Return quantiles of the probabilities; a document of weight w counts as w documents."""
     values, weight = outcomes.p, outcomes.weight
     if weight is None:
         return np.asarray(np.quantile(values, levels))
@@ -64,7 +62,7 @@ def quantiles(outcomes: Forecasts, levels: Floats) -> Floats:
     values, weight = values[order], weight[order]
     ends = np.cumsum(weight)
     if outcomes.sampled:
-        # Only ratios of sampling weights mean anything, so no document counts as one.
+        # Only ratios of sampling weights matter.
         middle = ends - 0.5 * weight
         middle -= middle[0]
         return np.asarray(np.interp(levels * middle[-1], middle, values))
@@ -78,21 +76,13 @@ def quantiles(outcomes: Forecasts, levels: Floats) -> Floats:
     return np.asarray(pair[0] + (position - below) * (pair[1] - pair[0]))
 
 
-# The best monotone recalibration of probabilities, by scikit-learn's isotonic regression.
-
-
 class Levels(NamedTuple):
-    """
-    The distinct probabilities of a set of documents.
+    """The distinct probabilities of a set of documents."""
 
-    `p` ascending, the `weight` of the documents at each, their weighted share of positives `y`,
-    and which level each document is `of`.
-    """
-
-    p: Floats
-    weight: Floats
-    y: Floats
-    of: NDArray[np.intp]
+    p: Floats  # (levels,): ascending
+    weight: Floats  # (levels,): of the documents
+    y: Floats  # (levels,): weighted share of positives
+    of: NDArray[np.intp]  # (documents,): level of each
 
     def sums(self, values: Floats) -> Floats:
         """Return sums over the documents of each level."""
@@ -100,14 +90,14 @@ class Levels(NamedTuple):
 
 
 def levels_of(outcomes: Forecasts) -> Levels:
-    """Return the distinct probabilities of documents that count; those that tie are one point."""
+    """Return the distinct probabilities of documents."""
     distinct, of = np.unique(outcomes.p, return_inverse=True)
     weight = _sums(of, outcomes.counts)
     return Levels(distinct, weight, _sums(of, outcomes.counts * outcomes.truth) / weight, of)
 
 
 def recalibrate(y: Floats, weight: Floats) -> Floats:
-    """Return the shares of positives that never fall and are nearest to those given."""
+    """Return the isotonic regression of shares of positives."""
     from sklearn.isotonic import isotonic_regression
 
     fitted: Floats = isotonic_regression(y, sample_weight=weight)
@@ -132,17 +122,15 @@ class ReliabilityCurve:
     Attributes
     ----------
     prob_pred : array of shape (points,)
-        Probabilities: the distinct ones for "corp", the bins' means otherwise.
+        Distinct probabilities for "corp", else the bins' means.
     prob_true : array of shape (points,)
-        Estimated P(+) of documents of that probability.
+        Estimated P(+) at that probability.
     weight : array of shape (points,)
-        How many documents each point stands for: a number, or a sum of weights.
+        Number of documents, or sum of their weights.
     lower, upper : array of shape (points,) or None
         The pointwise band.
-    method, band : str
-        See `reliability_curve`; band may be None.
-    level : float
-        Probability of the band at each point.
+    method, band, level
+        As in `reliability_curve`.
     """
 
     prob_pred: Floats
@@ -173,34 +161,30 @@ def reliability_curve(
 
     Parameters
     ----------
-    y_true, y_prob : array-like of shape (n,)
-        See `log_loss`.
+    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
+        As in `log_loss`. Inclusion may depend on the score and the class.
     method : {"corp", "uniform", "quantile"}
-        "corp" is isotonic regression, which needs no bins; the others are bins of equal width and
-        bins with equal numbers of documents, as in scikit-learn's `calibration_curve`.
+        "corp" is isotonic regression, without bins; the others are bins of equal width and bins
+        with equal numbers of documents, as in scikit-learn's `calibration_curve`.
     n_bins : int
-        Number of bins; "corp" has none.
+        Number of bins.
     band : {"consistency", "confidence"} or None
-        "consistency" is where the curve would lie, at each point with probability `level`, if the
-        probabilities were calibrated (labels are drawn from them); "confidence" is an interval of
-        P(+) at each point, by Jeffreys' prior.
+        "consistency" is the pointwise range of the curve if the probabilities were calibrated
+        (labels are drawn from them); "confidence" is a pointwise interval of P(+).
     level : float
-        Between 0 and 1.
+        Pointwise probability of the band.
     resamples : int
         Data sets drawn for the consistency band.
-    sample_weight, inclusion : array-like of shape (n,), optional
-        See `log_loss`. Inclusion may depend on the score and the class.
     rng : int, Generator, RandomState or None
         Seeds the consistency band.
 
     Notes
     -----
     The confidence band of bins is Jeffreys' interval, with effective numbers of documents for
-    sampling weights; it reaches 0 or 1 where all labels of a bin agree. That of "corp" needs only
-    that P(+) rises with the probability: at each point the share of positives among the next
-    documents above bounds it from above, that among the next ones below from below. How many of
-    them is chosen by their probabilities alone, so that the bounds are tightest if those are right.
-    The band is widened where it would not contain the curve.
+    sampling weights; it reaches 0 or 1 where all labels of a bin agree. For "corp" it assumes only
+    that P(+) rises with the probability: at each point the shares of positives among the next
+    documents above and below bound it. The number of these is chosen by their probabilities alone,
+    so that the bounds are tightest if those are right. The band always contains the curve.
 
     References
     ----------
@@ -336,23 +320,23 @@ class _GroupSums(NamedTuple):
         some = share * self.size
         bound = special.betaincinv(some + 0.5, self.size - some + 0.5, tail)
         end = 0.0 if tail < 0.5 else 1.0
-        # Sums of the weights of a window are rounded.
+        # Sums of weights are rounded.
         bound = np.where(np.abs(share - end) < 1e-9, end, bound)
         return np.asarray(bound * self.odds / (bound * self.odds + (1.0 - bound)))
 
 
 def _monotone_band(outcomes: Forecasts, curve: Bins, tail: float) -> tuple[Floats, Floats]:
-    """Return bounds of a rising P(+) at each level, by the documents below and those above."""
+    """Return bounds of a rising P(+) at each level, by the documents below and above."""
     seen = _GroupSums.of(outcomes, levels_of(outcomes).of)
     upper = _bound_above(seen, tail)
     lower = 1.0 - _bound_above(seen.mirrored(), tail)[::-1]
-    # Where shares fall by chance the two may cross, with the curve between them.
+    # If shares fall by chance the two may cross; the band contains both and the curve.
     ends = np.stack([lower, upper, curve.prob_true])
     return ends.min(axis=0), ends.max(axis=0)
 
 
 def _bound_above(seen: _GroupSums, tail: float) -> Floats:
-    """Return upper bounds by the windows of levels above that would bound p most tightly."""
+    """Return upper bounds by the windows of levels above with the tightest expected bounds."""
     levels = seen.weight.size
     tightest, bound = np.full(levels, np.inf), np.ones(levels)
     length = 1.0
@@ -366,9 +350,6 @@ def _bound_above(seen: _GroupSums, tail: float) -> Floats:
         length *= GROWTH
 
 
-# The CORP decomposition of a score: miscalibration, discrimination, uncertainty.
-
-
 @dataclass(frozen=True)
 class Decomposition:
     """
@@ -379,11 +360,11 @@ class Decomposition:
     score : float
         The mean score of the probabilities.
     miscalibration : float
-        What the best monotone recalibration would gain; 0 for calibrated probabilities.
+        Gain by the best monotone recalibration; 0 for calibrated probabilities.
     discrimination : float
-        What the recalibrated probabilities gain over the base rate; larger is better.
+        Gain of the recalibrated probabilities over the base rate; larger is better.
     uncertainty : float
-        The score of the base rate, a property of the outcomes alone.
+        The score of the base rate.
     """
 
     score: float
@@ -404,20 +385,16 @@ def score_decomposition(
     Return the CORP decomposition of a proper score.
 
     With S(p) the mean score, p* the isotonic regression of the outcomes on p and r the base rate:
-    miscalibration S(p) - S(p*), discrimination S(r) - S(p*), uncertainty S(r).
+    miscalibration S(p) - S(p*), discrimination S(r) - S(p*), uncertainty S(r). In finite samples
+    miscalibration is positive even for perfect probabilities, and larger in bootstrap samples: use
+    the bands of `reliability_curve`, not a bootstrap interval.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
-        See `log_loss`.
+        As in `log_loss`.
     score : callable
         A proper score: `brier_score`, `log_loss`, or functools.partial(log_loss, base=2).
-
-    Notes
-    -----
-    Miscalibration is never negative, so that of a finite sample is above 0 even for perfect
-    probabilities, and bootstrap samples, which repeat documents, push it up further: give it no
-    bootstrap interval; `reliability_curve` has bands that know.
 
     References
     ----------

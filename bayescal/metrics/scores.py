@@ -19,11 +19,11 @@ from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 LOSSES = ("log", "brier", "error")
-LEAST = float(np.finfo(np.float64).eps)  # log-losses of classes take smaller probabilities for it
+LEAST = float(np.finfo(np.float64).eps)  # smallest probability in log-losses of classes
 
 
 class Metric(Protocol):
-    """A number that says how good probabilities are."""
+    """A measure of the quality of probabilities."""
 
     def __call__(self, y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
         """Return the metric of probabilities of the positive class."""
@@ -40,10 +40,9 @@ def log_loss(
     inclusion: ArrayLike | None = None,
 ) -> float:
     """
-    Return the mean of -log P(what happened).
+    Return the mean of -log P(true class): scikit-learn's `log_loss` in any base.
 
-    This is scikit-learn's `log_loss` in another base. Probabilities of 0 and 1 are taken for 2e-16
-    and 1 - 2e-16. `losses` takes log-odds instead, which need no such limit.
+    Probabilities are clipped to 2e-16 and 1 - 2e-16. `losses` of log-odds need no such limit.
 
     Parameters
     ----------
@@ -57,10 +56,10 @@ def log_loss(
     classes : array-like of shape (K,), optional
         The classes, in the order of the columns; by default positions 0 to K - 1.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for: a weight of 2 equals repeating the document.
+        How many documents each counts for.
     inclusion : array-like of shape (n,), optional
-        The probability that the document was labelled in the sample. A mean is the same with
-        either kind of weights, its uncertainty is not; only one kind may be given.
+        The probability that the document was labelled, in place of `sample_weight`: means are the
+        same with weights 1 / inclusion, their uncertainty is not.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def brier_score(
     Parameters
     ----------
     y_true, y_prob, classes, sample_weight, inclusion : array-like
-        See `log_loss`.
+        As in `log_loss`.
 
     References
     ----------
@@ -127,11 +126,11 @@ def pointwise_losses(
     Parameters
     ----------
     y_true, y_prob, classes : array-like
-        See `log_loss`.
+        As in `log_loss`.
     loss : {"log", "brier", "error"}
-        -log2 P(what happened), infinite where that is 0; its square (1 - P)^2, and of several
-        classes the sum of squares of `brier_score`; or whether the less probable class happened,
-        where exactly 1/2 predicts negative, and of several equal classes the first.
+        -log2 P(true class), infinite for probability 0; (1 - P)^2, and for several classes the sum
+        of squares of `brier_score`; or 1 if another class was predicted, where exactly 1/2 predicts
+        negative, and equal classes the first.
 
     Examples
     --------
@@ -183,8 +182,7 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     """
     Return whether the likeliest class was right, and its probability.
 
-    With these every metric of one probability can be used for several classes, as one of the top
-    label.
+    With these every metric of one probability applies to several classes.
 
     Parameters
     ----------
@@ -192,11 +190,6 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
         Positions of the true classes among the columns of `y_prob`.
     y_prob : array-like of shape (n, classes)
         Probabilities.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or a class has no column.
 
     References
     ----------
@@ -221,24 +214,21 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     return best == truth, p[np.arange(best.size), best]
 
 
-# Losses of calibrated log-odds: base-2 log-loss, squared error, errors (dissertation, 3.2.4).
-
-
 @dataclass(frozen=True)
 class Losses:
     """
-    Totals over documents; with weights, weighted ones.
+    Totals over documents, weighted if they have weights (dissertation, 3.2.4).
 
     Attributes
     ----------
     n : int or float
         Number of documents.
     log_loss : float
-        Minus the base-2 logarithm of the probability of the true class, summed. In bits.
+        Sum of -log2 P(true class), in bits.
     squared_error : float
-        Sum of (1 - probability of the true class)^2.
+        Sum of (1 - P(true class))^2.
     errors : int or float
-        Documents whose more probable class was wrong; exactly 1/2 counts as predicting negative.
+        Documents whose more probable class was wrong; exactly 1/2 predicts negative.
     """
 
     n: float
@@ -251,10 +241,10 @@ def losses(
     log_odds: ArrayLike, positive: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> Losses:
     """
-    Return the losses of calibrated log-odds against what happened.
+    Return the losses of calibrated log-odds against labels.
 
-    Computed from log-odds, so that a probability that rounds to 1 keeps its finite loss:
-    -log p = log(1 + exp(-log-odds)) for a positive document.
+    A probability that rounds to 1 keeps its finite loss, -log p = log(1 + exp(-log-odds)) for a
+    positive document.
 
     Parameters
     ----------
@@ -264,11 +254,6 @@ def losses(
         Whether each document is positive.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, log-odds are not finite or weights not legal.
 
     Examples
     --------

@@ -17,16 +17,13 @@ from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, check_fraction
 
 SAMPLES = 999
-# Documents whose log-odds, and whose log weights, round to the same multiples are drawn together.
-STEP, WEIGHT_STEP = 0.02, 0.05
-# Scores of more groups than this are drawn from their normal limit.
-MOST_GROUPS = 20_000
+STEP, WEIGHT_STEP = 0.02, 0.05  # rounding of log-odds and log weights in groups of documents
+MOST_GROUPS = 20_000  # more groups have the normal limit of the scores
 BLOCK_ELEMENTS = 1 << 22
 POWER = 0.8
 TINY = 1e-9
 CHANCE, QUANTILES = 10_000, 200  # of the second term of the statistic in its limit
-# Documents that would miss odds off by this factor are uninformative.
-UNINFORMATIVE = 100.0
+UNINFORMATIVE = 100.0  # factor of odds that uninformative documents could not detect
 
 
 class Verdict(ABC):
@@ -43,8 +40,7 @@ class Verdict(ABC):
         """
         Return "right", "off" or "uncertain".
 
-        "right" is as far as the labels can tell; "off" is by more than chance and the bands allow;
-        "uncertain" is by more than chance, but by no more than the bands allow.
+        "off" means by more than chance and the bands allow; "uncertain", by more than chance only.
         """
         if self.pvalue <= 1.0 - self.level:
             return "off"
@@ -52,7 +48,7 @@ class Verdict(ABC):
 
     @property
     def calibrated(self) -> bool:
-        """Return whether the test finds nothing that the bands do not allow."""
+        """Return whether errors are within the bands."""
         return self.outcome != "off"
 
     @property
@@ -101,32 +97,32 @@ class CalibrationVerdict(Verdict):
     observed, expected : float
         The number of positives, and the sum of the probabilities.
     lower, upper : float
-        The interval in which the number of positives lies with probability `level` if the
-        probabilities are right; with `draws`, if the posterior is.
+        Interval of the number of positives, with probability `level`, if the probabilities are
+        right; with `draws`, if the posterior is.
     pvalue : float
         The p-value of the test that the probabilities are right; with `draws`, the posterior
         predictive p-value. 0 after an impossible event.
     pvalue_of_point : float
-        The p-value of the test that takes the probabilities for certain; without `draws`, `pvalue`.
+        The p-value without `draws`.
     level : float
         One minus the probability of rejecting right probabilities.
     intercept, slope : float
         The likeliest change of the log-odds, intercept + slope log-odds, under a prior around
         (0, 1) worth one document.
     shift : float
-        The likeliest change that adds the same to all log-odds.
+        The likeliest constant change of the log-odds.
     cause : {"none", "base rate", "slope", "bend", "impossible"}
-        The error of the probabilities: none; all log-odds by the same amount, as when the base rate
-        changes; their slope; a bend beyond intercept and slope; or an event of probability 0.
+        The error: none; a constant of all log-odds, as when the base rate changes; their slope; a
+        bend beyond intercept and slope; or an event of probability 0.
     error : float
-        The smooth calibration error; see `smooth_calibration_error`.
+        The smooth calibration error.
     detectable : float
-        The factor by which all odds would have to be off for the test to find it with probability
-        .8; infinite where the documents are uninformative.
+        Smallest error of all odds, as a factor, that the test finds with probability .8; infinite
+        if the documents are uninformative.
     impossible : str
         The documents whose class had probability 0, in words.
     with_bands : bool
-        Whether the test had posterior draws of the probabilities.
+        Whether the test had posterior draws.
     """
 
     documents: float
@@ -229,7 +225,7 @@ def calibration_verdict(
     inclusion: ArrayLike | None = None,
 ) -> CalibrationVerdict:
     """
-    Say whether probabilities are right as far as held-out labels can tell, and what to do.
+    Test whether probabilities are right by held-out labels, and advise on corrections.
 
     The test sees shifts, slopes and bends of the log-odds l = logit(p). Its statistic is
 
@@ -237,40 +233,35 @@ def calibration_verdict(
 
     with U = sum (y - p) (1, l) and I its covariance if p is right, Rao's score test of Cox's
     intercept and slope, and B = sum (y - p) z, where z are ten features of a Gaussian process along
-    l, less what (1, l) explain of them in the metric p (1 - p). The factor s = 1 / sqrt(sum of
+    l without their projections on (1, l) in the metric p (1 - p). The factor s = 1 / sqrt(sum of
     squared eigenvalues of B's covariance) gives the second term the variance of a chi-squared one
     with one degree of freedom: with twice that, bends cost a tenth of the power against slopes.
     The p-value is the share of 999 samples of labels drawn from p that reach T, with a fixed seed,
-    so that it holds for few and rare positives too. Where it is below 1 - level, bends are tested
-    alone, given the best intercept and slope, and the slope given the best intercept: if nothing is
-    wrong with these, the base rate alone has changed.
+    so that it holds for few and rare positives too. If it is below 1 - level, bends are tested
+    alone, given the best intercept and slope, and the slope given the best intercept: if neither is
+    significant, the base rate alone has changed.
 
-    With `draws` each sample of labels is drawn from one posterior draw of the probabilities, and
-    scores are compared with the mean and covariance that they then have: the p-value is posterior
-    predictive. Probabilities that differ from the labels by more than chance, but by no more than
-    the posterior allows, have the outcome "uncertain", not "off".
+    With `draws` each sample of labels is from one posterior draw of the probabilities, and the mean
+    and covariance of scores are posterior predictive. Probabilities that differ from the labels by
+    more than chance, but by no more than the posterior allows, are "uncertain", not "off".
 
     Parameters
     ----------
     y_true, y_prob : array-like of shape (n,)
-        See `log_loss`. The documents must be ones that neither the classifier nor the calibrator
-        was fitted to.
+        As in `log_loss`, of documents that neither classifier nor calibrator was fitted to.
     draws : array-like of shape (draws, n), optional
-        Posterior draws of the same probabilities, as from `ScoreCalibrator.sample_proba`. Without
-        them the probabilities are taken for certain, as of a forecaster who gives no band.
+        Posterior draws of the same probabilities, as from `ScoreCalibrator.sample_proba`.
     level : float
-        See `CalibrationVerdict`.
+        One minus the size of the test; also the probability of intervals.
     sample_weight, inclusion : array-like of shape (n,), optional
-        See `log_loss`. Inclusion may depend on the score and the class.
+        As in `log_loss`. Inclusion may depend on the score and the class.
 
     Notes
     -----
-    With sampling weights, labels are drawn given that the document was included: P(positive |
-    included) is proportional to p / w, where w is its weight if it were positive. The ratio of the
-    weights of both classes at one probability is estimated, and taken to be the same everywhere.
-
-    Weights that are not whole numbers, and more than 20,000 groups of documents alike, are tested
-    by the normal limit of the scores.
+    With sampling weights, labels are drawn given inclusion: P(positive | included) is proportional
+    to p / w, where w is the document's weight if positive. The ratio of the weights of both classes
+    at one probability is estimated as a constant. Weights that are not whole numbers, and more than
+    20,000 groups of similar documents, are tested by the normal limit of the scores.
 
     References
     ----------
@@ -347,7 +338,7 @@ def _stays_impossible(truth: NDArray[np.bool_], drawn: Floats) -> bool:
 
 
 class _GroupedDocuments:
-    """Forecasts, and groups of alike documents whose labels are drawn together."""
+    """Forecasts, and groups of similar documents whose labels are drawn together."""
 
     def __init__(self, outcomes: inputs.Forecasts, log_odds: Floats, draws: Floats | None) -> None:
         self.outcomes, self.log_odds = outcomes, log_odds
@@ -358,7 +349,7 @@ class _GroupedDocuments:
             keys = np.stack([keys, np.log(np.where(positive, one, 1.0)), positive])
             keys[1] = np.rint(keys[1] / WEIGHT_STEP)
         _, self.group = np.unique(keys, axis=-1, return_inverse=True)
-        # How many documents a group stands for, and each one's weight if positive, if negative.
+        # Documents of a group, and their mean weights if positive and if negative.
         self.size = self._sum(np.ones(one.size) if outcomes.sampled else one)
         self.some = np.bincount(self.group)
         self.one = self.other = np.ones(self.size.size)
@@ -408,12 +399,11 @@ class _GroupedDocuments:
         return (x * (spread * step**2)[:, None]).T @ x, (x * (spread * step)[:, None]).T @ x
 
     def shift(self, weight: Floats) -> float:
-        """Return the shift of all log-odds at which the expected number of positives is right."""
-        # Losses, which fits tell, need none of scipy.optimize, whose import takes as long as a fit.
-        from scipy import optimize
+        """Return the shift of all log-odds that makes the expected number of positives right."""
+        from scipy import optimize  # takes as long to import as a fit
 
         size, total = self._sum(weight), float(weight.sum())
-        # Half a document keeps it finite where there are no positives, or nothing else.
+        # Half a document keeps it finite with a single class.
         half = min(0.5, 0.5 * total)
         target = min(max(float(weight @ self.outcomes.truth), half), total - half)
 
@@ -469,7 +459,7 @@ class _ScoreTest:
         none = size <= (TINY * np.trace(self.covariance)) ** 2
         self.factor = 0.0 if none else 1.0 / math.sqrt(size)
         spread = self.factor * np.clip(np.linalg.eigvalsh(of_bends), 0.0, None)
-        # The second term of T, where probabilities are right and documents are many: quantiles.
+        # Quantiles of the second term of T for many documents with right probabilities.
         chance = np.random.default_rng(0).chisquare(1.0, (CHANCE, spread.size)) @ spread
         self.of_bends = np.quantile(chance, (np.arange(QUANTILES) + 0.5) / QUANTILES)
 
@@ -489,14 +479,14 @@ class _ScoreTest:
         return _share_above(self.statistic(self.samples), own)
 
     def tail(self, limit: float, noncentrality: float = 0.0) -> float:
-        """Return P(T > limit) of many documents, whose shift has a noncentrality."""
+        """Return P(T > limit) for many documents, with a shift of some noncentrality."""
         rest = np.maximum(limit - self.of_bends, 0.0)
         if noncentrality == 0.0:
             return float(special.chdtrc(self.freedom, rest).mean())
         return float(1.0 - special.chndtr(rest, self.freedom, noncentrality).mean())
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the interval of the number of positives less the expected one."""
+        """Return the interval of the number of positives minus its expectation."""
         if self.samples is None:
             half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(self.covariance[0, 0])
             return -half, half
@@ -527,7 +517,7 @@ class _ScoreTest:
         documents = self.documents
         moved = special.expit(documents.directions[:, 1] + shift)
         covariance, gain = (each[:LINEAR, :LINEAR] for each in documents.at(moved))
-        # The score of the slope, less what the intercept explains of it.
+        # The score of the slope without its projection on the intercept.
         by = np.array([-gain[1, 0] / gain[0, 0] if gain[0, 0] > 0.0 else 0.0, 1.0])
         variance = float(by @ covariance @ by)
         if variance <= 1e-9 * covariance[1, 1]:  # equal probabilities have no slope
@@ -538,8 +528,7 @@ class _ScoreTest:
 
     def detectable(self, level: float) -> float:
         """Return the odds ratio at which the test has power POWER, by its limit distribution."""
-        # Losses, which fits report, need none of scipy.optimize.
-        from scipy import optimize
+        from scipy import optimize  # takes as long to import as a fit
 
         gain = self.gain[:LINEAR, 0]
         of_one = float(gain @ self.inverse @ gain)
