@@ -343,22 +343,22 @@ class _ClassTest:
     """
     Rao's test that probabilities are right, against other shares and another slope.
 
-    `weight` is what each document would count for in each class, (n, K). The scores are S = sum_i
-    w_i(y_i) (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,).
+    `weight` has each document's weight in each class, (n, K). The scores are S = sum_i w_i(y_i)
+    (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,).
     """
 
     def __init__(self, label: NDArray[np.intp], p: Floats, drawn: Floats, weight: Floats) -> None:
         self.label, self.p, self.weight, self.top = label, p, weight, p.argmax(axis=1)
         with np.errstate(divide="ignore"):
             self.log_p = np.maximum(np.log(p), LEAST_LOG)
-        # log p less its mean: what the last of the scores adds up.
+        # Terms of the slope's score: log p minus its mean.
         self.deep = self.log_p - (p * self.log_p).sum(axis=1, keepdims=True)
         of_draws = np.stack([self._mean_score(each) for each in drawn])
         self.centre = of_draws.mean(axis=0)
         self.apart = of_draws - self.centre
         self.excess, self.samples, self.drawn_from = self._sampled(drawn)
         inverse = self._inverse_rate(p)
-        # How the scores' means change with the shares and the slope.
+        # Derivatives of the scores' means by shares and slope.
         self.gain = self._moments(inverse * p)
         self.covariance = self._moments(inverse * p * weight)
         self.covariance += np.cov(of_draws.T) if len(drawn) > 1 else 0.0

@@ -269,19 +269,13 @@ def _consistency_band(
 
 
 class _GroupSums(NamedTuple):
-    """
-    Sums over groups of documents that bound P(+) in them.
+    """Sums over groups of documents that bound P(+) in them; weights as for negatives."""
 
-    `weight` and `square` are sums of weights and of their squares, as if all documents were
-    negative; `positives` is the share of positives in the sample, `expected` that if probabilities
-    are right, and `odds` how many times less often positives are included. Counts are sums of ones.
-    """
-
-    weight: Floats
-    square: Floats
-    positives: Floats
-    expected: Floats
-    odds: float
+    weight: Floats  # sums of weights
+    square: Floats  # sums of squared weights, or of counts
+    positives: Floats  # weight of positives
+    expected: Floats  # expected weight of positives if probabilities are right
+    odds: float  # weight of a positive relative to a negative
 
     @classmethod
     def of(

@@ -1,11 +1,12 @@
 """Monitoring of probabilities in use: audits, drift, and recalibration.
 
-`audit` judges probabilities that somebody else made against outcomes, `labels_needed` plans such an
-audit, and `Recalibrator` corrects them as far as the labels require. `foresee` judges them on
-unlabelled scores. `DriftMonitor` watches labels that follow the probabilities, by a running Bayes
-factor; Ville's inequality bounds its false alarms. `prior_posterior` and `prior_by_em` estimate the
-class prior of a new collection from its unlabelled scores, and `shares_posterior` the shares of
-several classes. Every function raises a ValueError if an argument is not as described.
+`audit` judges somebody else's probabilities by outcomes, `labels_needed` plans such an audit, and
+`Recalibrator` corrects them as far as the labels require. `foresee` judges them by unlabelled
+scores. `DriftMonitor` watches labels that follow the probabilities, by a running Bayes factor;
+Ville's inequality bounds its false alarms. `prior_posterior` and `prior_by_em` estimate the class
+prior of a new collection from its unlabelled scores, and `shares_posterior` the shares of several
+classes. Every function raises a ValueError if an argument is not as described or a calibrator has
+no posterior. Parameters `level` are posterior probabilities of intervals.
 """
 
 from bayescal.calibrators.recalibrator import Recalibrator as Recalibrator

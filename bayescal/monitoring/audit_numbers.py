@@ -25,25 +25,24 @@ from bayescal.support.validation import Floats
 
 THRESHOLDS = np.linspace(0.01, 0.99, 99)
 POINTS = 101  # of the calibration curve, evenly spaced in log-odds
-# Standard deviations of shift and slope in the linear change that is reported: all but flat.
-WIDE = np.array([3.0, 1.5])
+WIDE = np.array([3.0, 1.5])  # vague prior of the reported shift and slope, standard deviations
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A threshold, and the cost of a false negative beyond that of a true positive."""
+    """A threshold, and the extra cost of a false negative over a true positive."""
 
     threshold: float
     stake: float | None = None
 
     @property
     def odds(self) -> float:
-        """Return t / (1 - t): what a false positive costs in true positives."""
+        """Return t / (1 - t), the cost of a false positive in true positives."""
         return self.threshold / (1.0 - self.threshold)
 
 
 def read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision | None:
-    """Return the decision that a threshold or costs ask for."""
+    """Return the decision with a threshold or costs."""
     if costs is None:
         if threshold is None:
             return None
@@ -60,17 +59,14 @@ def read_decision(threshold: float | None, costs: ArrayLike | None) -> Decision 
     return Decision(harm / (harm + stake), stake)
 
 
-# Draws of the true probabilities of all documents, and of weights of documents like them.
-
-
 @dataclass(frozen=True)
 class AuditCurves:
-    """True probabilities of cells of documents by posterior draws, sorted by given ones."""
+    """True probabilities of cells of documents by posterior draws, sorted by stated ones."""
 
-    given: Floats  # (cells,): probabilities as given
+    given: Floats  # (cells,): stated probabilities
     recalibrated: Floats  # (cells,): by the average of the models
     share: Floats  # (cells,): share of the documents
-    true: Floats  # (draws, cells): by the model in which all is free
+    true: Floats  # (draws, cells): by the full model
     averaged: Floats  # (draws, cells): by the average of the models
     weight: Floats  # (draws, cells): shares of other documents like these (Bayesian bootstrap)
 
@@ -107,7 +103,7 @@ class AuditCurves:
 
 
 def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, Interval]:
-    """Return the net benefit at the threshold, and what recalibrating would save."""
+    """Return the net benefit at the threshold, and the saving by recalibrating."""
     everyone = np.ones(drawn.given.size, dtype=bool)
     as_is, again, treat_all = (
         drawn.benefit(treated, cost.odds)
@@ -170,20 +166,13 @@ def _above(gain: Floats, treated: Floats, first: NDArray[np.intp], thresholds: F
     return benefit
 
 
-# Numbers of the curves.
-
-
 def error_sizes(drawn: AuditCurves, level: float) -> dict[str, Interval]:
-    """
-    Return mean, median, 90th percentile and maximum of |true - given| over documents.
-
-    Their values are posterior medians, which are 0 where most of the posterior says so.
-    """
+    """Return posterior medians of mean, median, 90 % and maximum of errors over documents."""
     error = np.abs(drawn.averaged - drawn.given)
     order = np.argsort(error, axis=1)
     ranked = np.take_along_axis(error, order, axis=1)
     reached = np.cumsum(drawn.share[order], axis=1)
-    # The first cell with which a share of the documents is reached, but for rounding.
+    # The first cell at which a share of the documents is reached, up to rounding.
     quantiles = {
         name: ranked[np.arange(len(ranked)), (reached < share - 1e-12).sum(axis=1)]
         for name, share in (("median error (E50)", 0.5), ("90th percentile error (E90)", 0.9))
@@ -192,9 +181,6 @@ def error_sizes(drawn: AuditCurves, level: float) -> dict[str, Interval]:
     return {
         name: Interval.of_draws(each, level, float(np.median(each))) for name, each in draws.items()
     }
-
-
-# Numbers that need no curve.
 
 
 def effective_counts(outcomes: inputs.Forecasts) -> Floats:
@@ -217,10 +203,9 @@ def changes_of(
     size = float(effective_counts(outcomes).sum())
     rate = float(np.average(outcomes.truth, weights=counts))
     expected = float(np.average(outcomes.p, weights=counts))
-    # Jeffreys' interval of the rate, which has one for no positives too.
+    # Jeffreys' interval of the rate; with one class it ends at the rate (Brown, Cai and DasGupta,
+    # Statistical Science 2001).
     ends = special.betaincinv(size * rate + 0.5, size * (1.0 - rate) + 0.5, tails(level))
-    # Without any positives, or negatives, the interval goes as far as the rate (Brown, Cai and
-    # DasGupta, Statistical Science 2001).
     ends = np.where([rate > 0.0, rate < 1.0], ends, rate)
     ratio = Interval(math.nan)
     if expected > changes.LEAST_PROBABILITY:
@@ -266,7 +251,7 @@ def losses_with_parts(outcomes: inputs.Forecasts, level: float) -> dict[str, Int
     share = outcomes.counts / outcomes.counts.sum()
     size = float(effective_counts(outcomes).sum())
     numbers = {}
-    # As log_loss and the curve do, and so that one certain error leaves the others to be seen.
+    # Clipped as in log_loss and the curve, so that a certain error does not hide the others.
     p = special.expit(changes.clipped_log_odds(outcomes.p))
     for name, loss in (("Brier score", "brier"), ("log-loss in bits", "log")):
         each = losses_of(outcomes.truth, p, loss)
@@ -307,7 +292,7 @@ def auc_of(outcomes: inputs.Forecasts, level: float) -> Interval:
 def curve_of(
     posterior: ChangePosterior, log_odds: Floats, level: float, draws: int, rng: np.random.Generator
 ) -> xr.Dataset:
-    """Return the calibration curve with both bands, by the model in which all is free."""
+    """Return the calibration curve with both bands, by the full model."""
     low, high = float(log_odds.min()), float(log_odds.max())
     at = np.linspace(low, high, POINTS) if high > low else np.array([low])
     drawn = posterior.alone(FULL).draw(draws, rng) @ posterior.frame.features(at).T + at

@@ -37,14 +37,14 @@ from bayescal.support.validation import generator, warn_user
 if TYPE_CHECKING:
     import pandas as pd
 
-RIGHT = np.array([0.0, 1.0])  # pairs of shift and slope - 1 become shift and slope
+RIGHT = np.array([0.0, 1.0])  # shift and slope without a change
 DRAWS = 1000
 PER_CENT = 100.0
-FEW = 10  # documents that show almost nothing
-RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # of intervals that more labels would give
-NEGLIGIBLE = 5e-4  # shown as 0
+FEW = 10  # fewer documents show almost nothing
+RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # wanted widths of intervals
+NEGLIGIBLE = 5e-4  # smaller numbers are shown as 0
 DIFFERENT = 0.1  # standard deviation of shifts or slopes between sites that differ
-SETTLED = 0.5  # probability of an explanation from which on it is taken for settled
+SETTLED = 0.5  # probability of a settled explanation
 
 
 @dataclass(frozen=True)
@@ -59,27 +59,26 @@ class Audit:
     level : float
         Posterior probability of all intervals and bands.
     numbers : dict of str to Interval
-        All numbers by name; `to_frame` returns them as a table.
+        All numbers by name.
     model_probability : dict of str to float
-        Probabilities of the four explanations "as is", "shift", "slope" and "full"; they sum to 1.
-        "as is" has none if a document's class had probability 0.
+        Probabilities of the four explanations "as is", "shift", "slope" and "full"; 0 for "as is"
+        if a document's class had probability 0.
     curve : xarray.Dataset
         The calibration curve: mean (probability), and lower and upper (kind, probability), with
         kind "pointwise" and "simultaneous".
     net_benefit : xarray.Dataset
-        Net benefit in true positives per document by threshold, of the strategies "as is",
-        "recalibrated" and "all": mean, lower and upper (strategy, threshold). That of treating
-        nobody is 0.
+        Net benefit in true positives per document, relative to treating nobody: mean, lower and
+        upper (strategy, threshold) of the strategies "as is", "recalibrated" and "all".
     sites : xarray.Dataset or None
-        Shift and slope of each site: mean, lower and upper (number, site); of a new site
-        new_mean, new_lower, new_upper (number); the standard deviation between sites between,
+        Shift and slope of each site, mean, lower and upper (number, site); of a new site, new_mean,
+        new_lower, new_upper (number); their standard deviation between sites, between,
         between_lower, between_upper (number). documents, observed and expected (site).
     verdict : CalibrationVerdict
         The test that the probabilities are right.
     threshold : float or None
-        The threshold that was asked for, or that follows from the costs.
+        The threshold, possibly from costs.
     notes : tuple of str
-        What is unusual about the documents, each with advice.
+        Unusual features of the documents, each with advice.
     outcomes : Forecasts
         The checked documents.
     """
@@ -109,7 +108,7 @@ class Audit:
 
     @property
     def sites_differ(self) -> bool:
-        """Return whether shifts or slopes of sites differ by more than chance and a little."""
+        """Return whether shifts or slopes of sites differ by more than chance and DIFFERENT."""
         return self.sites is not None and bool((self.sites["between_lower"] > DIFFERENT).any())
 
     @property
@@ -185,7 +184,7 @@ class Audit:
 
     @property
     def more_labels(self) -> str:
-        """Return in words how many labels would narrow the intervals."""
+        """Return the number of labels that would narrow the intervals, in words."""
         p, have = self.outcomes.p, f"This audit has {readable(self.documents)} outcomes."
         widths = {"ratio_width": RATIO_WIDTH}
         if np.ptp(p) > 0.0:
@@ -206,32 +205,13 @@ class Audit:
         Parameters
         ----------
         path : str or Path
-            Where to write the file.
+            The file; nothing is left if it cannot be written.
         title : str, optional
             Title of the page.
-
-        Raises
-        ------
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
         """
         from bayescal.monitoring.audit_page import write_audit_report
 
-        return write_audit_report(
-            Path(path),
-            title=title,
-            level=self.level,
-            threshold=self.threshold,
-            text=self.text,
-            right=self.explanation == AS_IS,
-            more_labels=self.more_labels,
-            outcomes=self.outcomes,
-            numbers=self.numbers,
-            model_probability=self.model_probability,
-            curve=self.curve,
-            net_benefit=self.net_benefit,
-            sites=self.sites,
-        )
+        return write_audit_report(self, Path(path), title)
 
 
 def _shown(number: Interval) -> str:
@@ -257,40 +237,34 @@ def audit(
     random_state: Any = None,
 ) -> Audit:
     """
-    Audit probabilities against outcomes: whether they are right, how they are off, what to do.
+    Audit probabilities against outcomes: whether and how they are off, and what to do.
 
     With l = logit(p), natural, the true log-odds are l + a + (b - 1)(l - m) + g(l), see
-    `Recalibrator`. The curve, net benefit and saving come from the model in which all is free
-    ("full"), whose band is honest about what the labels show. Advice, recalibrated probabilities
-    and the size of the error come from the average of the four models, which can say "zero".
+    `Recalibrator`. The curve, net benefit and saving come from the model with all parameters free
+    ("full"), whose bands are widest. Advice, recalibrated probabilities and the size of the error
+    come from the average of the four models, which may have no error.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Outcomes: booleans, or 0 and 1, or -1 and 1; one class may be missing.
     p : array-like of shape (n,)
-        Probabilities of the positive class. Log-odds count as no farther from 0 than 20.
+        Probabilities of the positive class. Log-odds are clipped to -20 and 20.
     sites : array-like of shape (n,), optional
         The site of each document, such as its hospital or month.
     threshold : float, optional
-        The probability from which on documents are treated as positive.
+        Documents with this probability or more are treated as positive.
     costs : array-like of shape (2, 2), optional
-        In place of a threshold: costs[d, c] is the cost of decision d where the class is c, so
-        that ``[[0, 9], [1, 0]]`` means that missing a positive costs nine times a false alarm. The
-        saving is then in these costs.
+        In place of a threshold, and units of the saving: costs[d, c] is the cost of decision d if
+        the class is c; with ``[[0, 9], [1, 0]]`` a missed positive costs nine false alarms.
     level : float
         Posterior probability of intervals and bands.
     draws : int
         Number of posterior draws.
     sample_weight, inclusion : array-like of shape (n,), optional
-        See `bayescal.metrics.log_loss`. Inclusion may depend on the probability and the class.
+        As in `bayescal.metrics.log_loss`. Inclusion may depend on the probability and the class.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
-
-    Returns
-    -------
-    Audit
-        With `text`, `advice`, `to_frame()`, `curve`, `net_benefit`, `sites` and `report(path)`.
 
     Warns
     -----
@@ -341,7 +315,7 @@ def audit_outcomes(
     draws: int = DRAWS,
     random_state: Any = None,
 ) -> Audit:
-    """Audit checked outcomes, which know how messages name documents; see `audit`."""
+    """Audit checked outcomes; see `audit`."""
     validation.check_fraction(level=level)
     validation.check_count("draws", draws)
     cost = read_decision(threshold, costs)
@@ -365,7 +339,7 @@ def audit_outcomes(
         by_site = _sites(outcomes, names, code, posterior.frame, level, draws, rng)
     verdict, explained = verdict_of(outcomes), posterior.probability
     if verdict.impossible:
-        # Curves count the document with log-odds of 20; it refutes the probabilities all the same.
+        # Curves clip the document's log-odds, but it refutes the probabilities.
         others = {name: each for name, each in explained.items() if name != AS_IS}
         total = sum(others.values())
         explained = {AS_IS: 0.0} | {name: each / total for name, each in others.items()}
@@ -382,9 +356,6 @@ def audit_outcomes(
         notes=_notes(outcomes, auc),
         outcomes=outcomes,
     )
-
-
-# Reading what users pass.
 
 
 def read_audited(
@@ -408,7 +379,7 @@ def read_audited(
 
 
 def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
-    """Describe what is unusual about the documents; warn of faults that the user can correct."""
+    """Return notes on unusual documents; warn of faults that the user can correct."""
     notes = []
     if outcomes.impossible.size:
         loss = changes.FARTHEST / math.log(2.0)
@@ -441,7 +412,7 @@ def _sites(
     draws: int,
     rng: np.random.Generator,
 ) -> xr.Dataset:
-    """Return shift and slope of each site, of a new one, and how much sites differ."""
+    """Return shift and slope of each site and of a new one, and their spread between sites."""
     log_odds = changes.clipped_log_odds(outcomes.p)
     weight, counts = outcomes.effective, outcomes.counts
     cells = [

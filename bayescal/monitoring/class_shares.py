@@ -12,10 +12,10 @@ from bayescal.support import validation
 from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, generator
 
-LEAST_CURVATURE = 0.05  # of log-ratios, where the density is no normal one
+LEAST_CURVATURE = 0.05  # of the log density by log-ratios
 PROPOSALS, FREEDOM = 64, 5.0  # of a t distribution around each draw's mode
 NEWTON_STEPS, FLATTEST_HALVING = 40, 1e-4
-DOCUMENTS = 1000  # whose draws are made at once
+DOCUMENTS = 1000  # at a time
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class SharesPosterior:
     level : float
         Probability of each interval.
     draws : array of shape (draws, K)
-        The shares that belong to each draw of the calibrator, for
-        `predict_proba(scores, prior=draws)`.
+        Shares by draw of the calibrator, for `predict_proba(scores, prior=draws)`.
     """
 
     classes: NDArray[Any]
@@ -53,23 +52,22 @@ def shares_posterior(
     rng: Any = None,
 ) -> SharesPosterior:
     r"""
-    Return the posterior of a collection's shares of classes, through draws of density ratios.
+    Return the posterior of a collection's shares of classes, from draws of density ratios.
 
     For each draw k the likelihood of the shares pi is prod_i sum_c pi_c r_kic, with r_kic
-    proportional to p(scores_i | c); times a Dirichlet distribution, its mode is found by Newton's
-    method in log-ratios, and one pi is chosen among proposals of a t distribution there, by its
-    importance weight. As in `prior_posterior`, the unlabelled documents do not change the map.
+    proportional to p(scores_i | c), and the prior a Dirichlet distribution. The mode is found by
+    Newton's method in log-ratios, and one pi is chosen by its importance weight among proposals of
+    a t distribution there. As in `prior_posterior`, unlabelled documents do not change the map.
 
     Parameters
     ----------
     ratio : array-like of shape (draws, documents, K)
-        P_k(c | scores_i) over the share of class c among the documents fitted, up to a factor for
-        each draw and document.
+        P_k(c | scores_i) / (share of class c among the documents fitted), up to a factor for each
+        draw and document.
     classes : array-like of shape (K,), optional
         Names of the classes; by default 0 to K - 1.
     concentration : float
-        Of the symmetric Dirichlet distribution that the shares have before scores are seen; 1 is
-        uniform.
+        Of the symmetric Dirichlet prior; 1 is uniform.
     level : float
         Probability of the intervals.
     rng : int, Generator, RandomState or None
@@ -161,7 +159,7 @@ def _share_derivatives(at: Floats, ratio: Floats, concentration: float) -> tuple
     observed = (complete - missing)[:-1, :-1]
     least = np.linalg.eigvalsh(observed)[0]
     if least <= LEAST_CURVATURE:
-        # Far from the mode the density may bend the other way.
+        # Far from the mode the density may be convex.
         observed = observed + (LEAST_CURVATURE - min(least, 0.0)) * np.eye(share.size - 1)
     return slope[:-1], observed
 
@@ -175,9 +173,7 @@ def estimate_shares(
     random_state: Any = None,
 ) -> SharesPosterior:
     """
-    Return the posterior of the shares of several classes in a new collection, from its scores.
-
-    `shares_posterior` with the calibrator's draws of P(class | scores) over the shares fitted.
+    Return `shares_posterior` of a new collection, from its scores and a calibrator's draws.
 
     Parameters
     ----------
@@ -186,7 +182,7 @@ def estimate_shares(
     scores : array-like of shape (n, K)
         Scores of the collection.
     concentration, level
-        See `shares_posterior`.
+        As in `shares_posterior`.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -201,8 +197,6 @@ def estimate_shares(
     >>> result = estimate_shares(calibrator, later, random_state=0)
     >>> bool(result.lower[0] < (new == 0).mean() < result.upper[0])
     True
-    >>> calibrator.predict_proba(later, prior=result.draws).shape
-    (300, 3)
     """
     if not hasattr(calibrator, "share_"):
         raise ValueError(

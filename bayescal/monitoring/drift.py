@@ -23,30 +23,24 @@ if TYPE_CHECKING:
 
 
 class History:
-    """
-    Rows of numbers of a stream, a bounded number of them.
-
-    The latest `LATEST` documents and the first one have a row each. Whenever there are twice as
-    many, every other row before the latest ones is dropped.
-    """
+    """Rows of a stream: the latest LATEST documents, the first, and ever fewer between."""
 
     def __init__(self) -> None:
         self.document: list[int] = []
         self.row: list[list[float]] = []
 
     def append(self, document: int, row: list[float]) -> None:
-        """Take in the row of a document."""
+        """Append the row of a document."""
         self.document.append(document)
         self.row.append(row)
         if len(self.row) >= 2 * LATEST:
             del self.document[1:-LATEST:2], self.row[1:-LATEST:2]
 
 
-# Beyond these log-odds probabilities round to 0 or 1; one curve's label may not rule it out.
-FARTHEST = 36.0
+FARTHEST = 36.0  # log-odds are clipped: one label must not rule out a curve
 ANY, IMPOSSIBLE = "any", "impossible"
-BLOCK = 256  # documents whose curves are in memory at once
-LATEST = 2000  # documents
+BLOCK = 256  # documents at a time
+LATEST = 2000
 
 
 @dataclass(frozen=True)
@@ -58,15 +52,14 @@ class Alarm:
     ----------
     change : str
         The kind of change with the largest Bayes factor, a key of `bayescal.monitoring.CHANGES`; or
-        "impossible" after a label to which every curve gives probability 0.
+        "impossible" after a label of probability 0 by every curve.
     document : int
-        The document at which the alarm was raised, the first being 1.
+        The document of the alarm, counted from 1.
     since, since_sd : float
-        The first document after the change: posterior mean and standard deviation. The first
+        The first document after the change, posterior mean and standard deviation; or the first
         impossible label, and 0.
     slope, shift : float
-        Posterior means of the slope a, by which what the score says is multiplied, and of the
-        shift b of the log-odds.
+        Posterior means of the slope a and of the shift b of the log-odds.
     """
 
     change: str
@@ -79,57 +72,45 @@ class Alarm:
 
 class DriftMonitor:
     r"""
-    Watch whether labels go on as a calibrator predicts, and raise an alarm when they do not.
+    Watch whether labels follow a calibrator's probabilities, and raise an alarm if not.
 
-    Labels "as before" have probabilities P_k(+|s) by curves k of the posterior that the calibrator
-    has now; others had their log-odds changed at some document, by another base rate or another
-    slope (`bayescal.monitoring.running_evidence`). The Bayes factor of these against "as before",
-    integrated over curves, over the size of the change and over when it was, is a martingale where
-    nothing changed, with mean 1. By Ville's inequality it ever reaches 1/alpha with probability
-    alpha at most:
+    Labels "as before" have probabilities P_k(+|s) by curves k of the calibrator's posterior; others
+    had their log-odds changed at some document, by another base rate or another slope
+    (`bayescal.monitoring.running_evidence`). The Bayes factor of a change, integrated over curves,
+    size and time of the change, is a martingale with mean 1 without a change. By Ville's inequality
 
         P(alarm, ever | as before) <= alpha,
 
-    whenever one looks, however long the stream is. The probability is over curves from the
-    posterior too. A monitor that took one curve for certain would in time find fault with any.
+    whenever one looks, however long the stream is, where the probability includes the uncertainty
+    of the curve.
 
-    Memory is bounded: of each document only sums remain, and the Bayes factors of the latest 2,000
-    documents and of ever fewer of those before. Pickle or joblib keeps a monitor.
+    Memory is bounded: the Bayes factors of the latest 2,000 documents and of ever fewer earlier
+    ones are kept. Save a monitor by pickle or joblib.
 
     Parameters
     ----------
     calibrator : ScoreCalibrator
-        Fitted, with a posterior. Nothing else is monitored: of a classifier give the
-        `ScoreCalibrator` of its scores, of topics or classes one monitor each. Updates of it later
-        do not change the monitor.
+        Fitted, with a posterior, and copied. For a classifier pass the `ScoreCalibrator` of its
+        scores; topics or classes need one monitor each.
     alpha : float
         Probability of ever raising a false alarm.
     draws : int
-        How many curves of the posterior a change is integrated over at most, evenly chosen. What
-        is as before is integrated over all of them.
+        Largest number of posterior curves, evenly chosen, that a change is integrated over; "as
+        before" is integrated over all.
     changes : mapping of str to Change, optional
-        Kinds of change, alike a priori; by default `bayescal.monitoring.CHANGES`.
+        Kinds of change, equally likely a priori; by default `bayescal.monitoring.CHANGES`.
 
     Attributes
     ----------
     documents_ : int
-        How many labels were seen.
+        Number of labels.
     log_bayes_factors_ : pandas.DataFrame
-        The natural logarithm of the Bayes factor of each kind of change, and of any, against "as
-        before", after each of the latest 2,000 documents and some of those before; index
-        `document`. Infinite for any after an impossible label.
+        The natural logarithm of the Bayes factor of each kind of change, and of "any", against "as
+        before"; index `document`. Infinite for "any" after an impossible label.
     bayes_factors_ : dict of str to float
-        The Bayes factors now.
+        The current Bayes factors.
     alarm_ : Alarm or None
-        None until an alarm is raised. From then on, which change it is and since when, by all
-        documents so far.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the calibrator is not fitted.
-    ValueError
-        If an argument is not as described, or the calibrator has no posterior.
+        None until an alarm is raised; then the change, by all documents so far.
 
     References
     ----------
@@ -180,7 +161,7 @@ class DriftMonitor:
 
     def update(self, scores: ArrayLike, labels: ArrayLike) -> Self:
         """
-        Take in further documents, in the order in which they came.
+        Add documents in the order of their arrival; an error leaves the monitor unchanged.
 
         Parameters
         ----------
@@ -188,21 +169,12 @@ class DriftMonitor:
             Raw scores.
         labels : array-like of shape (n,)
             Their labels, of the calibrator's classes.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described. The monitor is then as it was before.
         """
         values = validation.as_scores(scores)
         classes = validation.negative_and_positive(self.calibrator)
         positive = validation.match_labels(labels, classes, "labels")
         validation.check_same_length("scores", values.size, "labels", positive.size)
-        # Scores that the calibrator refuses, such as probabilities above 1, must change nothing.
+        # Raise errors of scores, such as probabilities above 1, before anything changes.
         self.calibrator.sample_proba([values.min(), values.max()])
         sign = np.where(positive, -1.0, 1.0)
         for start in range(0, values.size, BLOCK):
@@ -218,7 +190,7 @@ class DriftMonitor:
 
     @property
     def alarm_(self) -> Alarm | None:
-        """None, or once there was an alarm what is known by now of the change."""
+        """None, or the alarm with the posterior of the change so far."""
         if self._raised is None:
             return None
         name, changed = max(self._changed.items(), key=lambda each: each[1].log_bayes_factor)
@@ -239,7 +211,7 @@ class DriftMonitor:
 
     @property
     def bayes_factors_(self) -> dict[str, float]:
-        """The Bayes factors now; infinite where they are beyond the largest number."""
+        """The current Bayes factors; infinite above the largest floating-point number."""
         rows = self._history.row
         now = rows[-1] if rows else np.zeros(len(self._changed) + 1)
         with np.errstate(over="ignore"):
@@ -281,7 +253,7 @@ def _number_of_curves(calibrator: Any) -> int:
 
 
 def _refuse(calibrator: Any) -> NoReturn:
-    """Say what may be monitored, or of an estimator that was not fitted that it was not."""
+    """Raise NotFittedError for unfitted estimators, else ValueError."""
     if hasattr(calibrator, "fit"):
         from sklearn.utils.validation import check_is_fitted
 

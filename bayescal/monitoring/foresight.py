@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RESAMPLES = 199  # of the test
-NODES, SHARES = 120, 81  # places at which distributions are compared; shares of positives tried
+NODES, SHARES = 120, 81  # scores where distributions are compared; shares of positives tried
 FARTHEST = 36.0
 DRAWS = 400
-RATIO_WIDTH = 0.4  # of observed over expected, for which labels are asked
+RATIO_WIDTH = 0.4  # wanted width of the interval of observed over expected
 FEWEST_SCORES = 10
 UNSEEN = (
     "This cannot see a change of P(positive | score) that leaves the scores' distribution as it is."
@@ -47,15 +47,15 @@ class Foresight:
         Whether the new scores cannot be a mixture of the two classes of the reference: then there
         are no numbers, and labels are needed.
     pvalue : float
-        Of the test of that.
+        p-value of the test.
     distance : float
-        The largest difference between the distribution of the new scores and that of the nearest
-        mixture, in probability.
+        Largest difference between the distribution functions of the new scores and of the nearest
+        mixture.
     share : PriorPosterior or None
         The share of positives in the new documents; None if refuted.
     numbers : dict of str to Interval
-        Metrics of the probabilities on the new documents; empty if refuted. Ratios whose
-        denominator is 0, such as a precision where nothing is predicted positive, are nan.
+        Metrics of the probabilities on the new documents; empty if refuted. Ratios with denominator
+        0 are nan.
     labels_needed : int
         Labels that would narrow observed / expected to a 95 % interval of width 0.4.
     level : float
@@ -111,30 +111,30 @@ def foresee(
     random_state: Any = None,
 ) -> Foresight:
     """
-    Foresee how good probabilities are on new documents, from their scores alone.
+    Estimate the quality of probabilities on new documents from their scores alone.
 
     First a test: can the new scores be a mixture of the two classes of labelled reference scores?
-    Its statistic is the least distance, over shares of positives, between the distribution function
-    of the new scores and the mixture's, its p-value by the bootstrap of both. If the mixture is
-    refuted, there is no number but a request for labels. Otherwise, the share of positives has a
-    posterior (`estimate_prior`), labels of the new documents are drawn from the posterior
-    probabilities that it implies, and metrics of the given probabilities get intervals.
+    Its statistic is the smallest distance, over shares of positives, between the distribution
+    functions of the new scores and of the mixture, its p-value by the bootstrap of both. If the
+    mixture is refuted, labels are needed. Otherwise the share of positives has a posterior
+    (`estimate_prior`), labels of the new documents are drawn from the probabilities that it
+    implies, and metrics have intervals. A change of P(positive | score) with the same distribution
+    of scores is not detected.
 
     Parameters
     ----------
     calibrator_or_p : ScoreCalibrator, Recalibrator or array-like of shape (n,)
-        What gives the probabilities in use: a fitted calibrator of the scores, or the
-        probabilities of the new documents themselves. For these, a ScoreCalibrator with vague
-        priors is fitted to the reference.
+        A fitted calibrator of the scores, or the probabilities of the new documents. For these a
+        ScoreCalibrator with vague priors is fitted to the reference.
     scores : array-like of shape (n,)
         Scores of the new documents, at least ten.
     reference : tuple of (scores, labels)
         Labelled documents of the kind that the probabilities were made for; labels are 0 and 1, or
         classes of the calibrator.
     metric : callable, optional
-        A further metric of (y_true, y_prob), such as those of `bayescal.metrics`.
+        A further metric of (y_true, y_prob), such as in `bayescal.metrics`.
     threshold : float
-        Probability from which on documents count as predicted positive.
+        Smallest probability of documents predicted positive.
     level : float
         Probability of the intervals.
     alpha : float
@@ -142,21 +142,10 @@ def foresee(
     random_state : int, Generator, RandomState or None
         Seeds the test and the draws.
 
-    Returns
-    -------
-    Foresight
-        With `text`, `refuted`, `numbers` and `to_frame()`.
-
-    Notes
-    -----
-    A change of P(positive | score) that leaves the distribution of the scores as it is cannot be
-    seen without labels.
-
     Examples
     --------
     >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
-    >>> from bayescal.monitoring import foresee
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(400) < 0.5
     >>> s = rng.normal(2.0 * y)
@@ -204,7 +193,7 @@ def foresee(
 
 
 def _ratio(part: ArrayLike, whole: ArrayLike, least: float = 0.0) -> Floats:
-    """Return the ratios of draws, without those whose denominator is hardly above 0."""
+    """Return the ratios of draws with denominators above `least`."""
     part, whole = np.broadcast_arrays(np.asarray(part, np.float64), whole)
     kept = whole > least
     return np.asarray(part[kept] / whole[kept])
@@ -263,7 +252,7 @@ def mixture_test(
 
 
 def _distance(new: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
-    """Return the least largest difference of distribution functions, and the share there."""
+    """Return the smallest Kolmogorov distance over shares of positives, and its share."""
     together = np.concatenate([new, positive, negative])
     at = np.quantile(together, np.linspace(0.005, 0.995, NODES))
     f, plus, minus = (

@@ -13,13 +13,12 @@ def load_heart_disease() -> pd.DataFrame:
     """
     Return P(heart disease) of 620 patients at three hospitals by a model of a fourth one.
 
-    A logistic regression was fitted to the 303 patients of the Cleveland Clinic and applied to
-    those of three other hospitals. Columns: p, the model's probability; y, 1 if heart disease was
-    found; site, one of "hungarian", "switzerland" and "va".
+    A logistic regression was fitted to the 303 patients of the Cleveland Clinic. Columns: p, its
+    probability; y, 1 if heart disease was found; site, "hungarian", "switzerland" or "va".
 
-    The patients are from the Heart Disease data of the UCI Machine Learning Repository
-    (A. Janosi, W. Steinbrunn, M. Pfisterer and R. Detrano, doi:10.24432/C52P4X), licensed under
-    CC BY 4.0; the probabilities were computed from them.
+    The patients are from the Heart Disease data of the UCI Machine Learning Repository (A. Janosi,
+    W. Steinbrunn, M. Pfisterer and R. Detrano, doi:10.24432/C52P4X), licensed under CC BY 4.0; the
+    probabilities were computed from them.
 
     References
     ----------

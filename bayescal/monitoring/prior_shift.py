@@ -13,12 +13,10 @@ from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, generator
 from bayescal.support.weighting import effective_weights, either_weights
 
-# Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
-FARTHEST = 36.0
+FARTHEST = 36.0  # log-odds are clipped, where probabilities round to 0 or 1
 MOST_SCORES = 2000
-# Where a prior's distribution is tabulated: in standard deviations, around the mode of its logit.
-NODES, LEFT, RIGHT = 64, -14.0, 9.0
-LEAST_CURVATURE = 0.05  # a distribution flatter than the Beta's own tail is tabulated widely
+NODES, LEFT, RIGHT = 64, -14.0, 9.0  # grid around the mode of a prior's logit, in its sd
+LEAST_CURVATURE = 0.05  # limits the grid of flat distributions
 BLOCK_ELEMENTS = 1 << 21
 
 
@@ -44,10 +42,9 @@ class PriorPosterior(Interval):
         Parameters
         ----------
         log_ratio : array-like of shape (draws, documents)
-            log p(s|+) - log p(s|-) of the same draws that this posterior was found with; infinite
-            ones are taken for 36 and -36.
+            log p(s|+) - log p(s|-) of the same draws as in this posterior, clipped to -36 and 36.
         """
-        # A draw may round to 0 or 1, whose logit is infinite, and so may a ratio be, the other way.
+        # The logits of draws may be infinite; ratios of the opposite sign must not be.
         ratio = np.clip(validation.as_reals(log_ratio, "log_ratio"), -FARTHEST, FARTHEST)
         moved = ratio + special.logit(self.draws)[:, None]
         return np.asarray(special.expit(moved))
@@ -64,24 +61,24 @@ def prior_posterior(
     rng: Any = None,
 ) -> PriorPosterior:
     """
-    Return the posterior of a collection's class prior, through draws of the class densities.
+    Return the posterior of a collection's class prior, from draws of the class densities.
 
     For each draw k the likelihood of the prior pi is prod_i (pi r_ki + 1 - pi), r = p(s|+)/p(s|-);
-    times Beta(a, b) it is tabulated around its mode and one pi drawn. The densities keep their
-    posterior given labels: the unlabelled scores do not feed back on them (a cut posterior), for
-    thousands of scores would bend densities whose family is a little wrong.
+    times Beta(a, b) it is tabulated around its mode and one pi drawn. The unlabelled scores do not
+    change the posterior of the densities (a cut posterior): thousands of scores would bend
+    densities whose family is slightly wrong.
 
     Parameters
     ----------
     log_ratio : array-like of shape (draws, documents)
-        log p(s|+) - log p(s|-) of each draw and new document, natural; the logit of
-        `ScoreCalibrator.sample_proba(scores, prior=0.5)`. Infinite values are taken for 36.
+        log p(s|+) - log p(s|-) of each draw and new document, natural, clipped to -36 and 36; the
+        logit of `ScoreCalibrator.sample_proba(scores, prior=0.5)`.
     a, b : float
-        Parameters of the Beta distribution that P(+) has before scores are seen.
+        Parameters of the Beta prior of P(+).
     level : float
         Probability of the interval.
     sample_weight, inclusion : array-like of shape (documents,), optional
-        See `bayescal.metrics.log_loss`.
+        As in `bayescal.metrics.log_loss`.
     rng : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -124,7 +121,7 @@ def _posterior(
 
 
 def _draw(ratio: Floats, counts: Floats, a: float, b: float, uniform: Floats) -> Floats:
-    """Return the logit of one prior for each row of ratios, by inverting its distribution."""
+    """Return the logit of one prior for each row of ratios, by its inverse distribution."""
     mode, sd = _mode(ratio, counts, a, b)
     nodes: Floats = mode[:, None] + sd[:, None] * np.linspace(LEFT, RIGHT, NODES)
     # The Beta density, with the Jacobian pi (1 - pi) of the logit.
@@ -180,28 +177,21 @@ def estimate_prior(
     random_state: Any = None,
 ) -> PriorPosterior:
     """
-    Return the posterior of the class prior of a new collection, from its scores and a calibrator.
-
-    `prior_posterior` with the calibrator's own draws of log p(s|+) - log p(s|-).
+    Return `prior_posterior` of a new collection, from its scores and a calibrator's draws.
 
     Parameters
     ----------
     calibrator : ScoreCalibrator
         Fitted, with a posterior.
     scores : array-like of shape (n,)
-        Raw scores of the collection. More than 2,000 are put into 2,000 groups of neighbours, each
-        by its mean.
+        Raw scores of the collection. More than 2,000 are replaced by means of 2,000 groups of
+        neighbours.
     draws : int
-        How many of the calibrator's draws are used at most, evenly chosen.
+        Largest number of the calibrator's draws, evenly chosen.
     a, b, level
-        See `prior_posterior`.
+        As in `prior_posterior`.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or the calibrator has no posterior.
 
     Examples
     --------
@@ -234,10 +224,7 @@ def estimate_prior(
     return _posterior(log_ratio, counts, a, b, level, random_state)
 
 
-# The likeliest class prior of new documents: Saerens's expectation maximisation, sped up.
-
-# Mean log likelihood that the search may leave out, in nats.
-GAP, MOST_ITERATIONS = 1e-13, 10_000
+GAP, MOST_ITERATIONS = 1e-13, 10_000  # of the mean log likelihood, in nats
 
 
 @dataclass(frozen=True)
@@ -250,9 +237,9 @@ class PriorByEM:
     prior : float or array of shape (classes,)
         P(+), or for several classes the probability of each.
     iterations : int
-        Number of steps of the search.
+        Number of steps.
     gap : float
-        At most so much higher could the mean log likelihood be, in nats.
+        Upper bound of the mean log likelihood's distance from its maximum, in nats.
     """
 
     prior: float | Floats
@@ -271,24 +258,18 @@ def prior_by_em(
     Return the class prior of new documents that makes their calibrated probabilities likeliest.
 
     The fixed point of Saerens's expectation maximisation, new prior_c = mean_i P(c | s_i, new
-    prior), which maximises the concave log likelihood sum_i log sum_c new_c P(c | s_i)/old_c. Two
-    steps at a time are extrapolated (SQUAREM), and the search ends by a bound on what is missing,
-    not by small steps, which plain EM makes far from the end where classes overlap.
+    prior), which maximises the concave log likelihood sum_i log sum_c new_c P(c | s_i)/old_c; it
+    may be exactly 0 or 1. Two steps at a time are extrapolated (SQUAREM), and the search ends by a
+    bound on the distance from the maximum, since EM steps are small far from it if classes overlap.
 
     Parameters
     ----------
     y_prob : array-like of shape (n,) or (n, classes)
-        Calibrated probabilities of new documents, P(+) or those of every class.
+        Calibrated probabilities of new documents, P(+) or of every class.
     prior : float or array-like of shape (classes,)
-        The class prior that `y_prob` were made with: that of the collection fitted, or what was
-        passed as `prior=`.
+        The class prior of `y_prob`: of the collection fitted, or as passed as `prior=`.
     sample_weight, inclusion : array-like of shape (n,), optional
-        See `bayescal.metrics.log_loss`.
-
-    Returns
-    -------
-    PriorByEM
-        A prior of exactly 0 or 1 is a legal answer: no document looks like that class.
+        As in `bayescal.metrics.log_loss`.
 
     References
     ----------
@@ -305,7 +286,7 @@ def prior_by_em(
     p, old, binary = _read_probabilities(y_prob, prior)
     weight = either_weights(sample_weight, inclusion, p.shape[0])
     if weight is not None:
-        # Documents that do not count may be impossible where the others' prior is 0 or 1.
+        # Documents of weight 0 may be impossible if the prior is 0 or 1.
         p, weight = p[weight > 0.0], weight[weight > 0.0]
     share = np.full(p.shape[0], 1.0 / p.shape[0]) if weight is None else weight / weight.sum()
     ratio = p / old
@@ -337,11 +318,11 @@ def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Fl
 
 
 def _maximise(ratio: Floats, share: Floats, start: Floats) -> tuple[Floats, int, float]:
-    """Return the prior of the greatest likelihood, iterations, and the bound on what is missing."""
+    """Return the prior of the greatest likelihood, iterations, and the bound of the gap."""
 
     def gains(prior: Floats) -> Floats:
-        # The gradient: an EM step multiplies the prior by it, and by concavity the mean log
-        # likelihood cannot rise by more than its largest element less 1.
+        # The gradient, by which an EM step multiplies the prior. By concavity the mean log
+        # likelihood cannot rise by more than its largest element minus 1.
         gain: Floats = (share / (ratio @ prior)) @ ratio
         return gain
 
@@ -361,7 +342,7 @@ def _maximise(ratio: Floats, share: Floats, start: Floats) -> tuple[Floats, int,
         step, bend = one - prior, two - 2.0 * one + prior
         length = np.linalg.norm(step) / max(float(np.linalg.norm(bend)), 1e-300)
         far = prior + 2.0 * length * step + length**2 * bend
-        # Not quite to the boundary, which EM steps cannot leave.
+        # EM steps cannot leave the boundary.
         far = np.maximum(far, 1e-3 * two)
         far /= far.sum()
         prior = far if value(far) > value(two) else two / two.sum()

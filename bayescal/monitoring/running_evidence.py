@@ -18,13 +18,13 @@ from bayescal.support.validation import Floats
 #
 #     f'(s) = beta + a (f(s) - beta) + b,
 #
-# b moves the base rate, as prior shift does, and the slope a multiplies what the score says beyond
-# the base rate. This is the model of `bayescal.metrics.changes` without its bend, with the base
-# rate as pivot and the same priors of shift and slope: mixtures of normal distributions of several
-# scales. They are taken on a grid, denser around no change, so that integrals over them are sums.
+# b shifts the base rate, and the slope a multiplies the score's evidence beyond the base rate. This
+# is the model of `bayescal.metrics.changes` without its bend, with the base rate as pivot and the
+# same priors of shift and slope, mixtures of normal distributions, on a grid that is denser around
+# no change.
 
-SHIFT_REACH, LOG_SLOPE_REACH = 4.5, 1.6  # of b, and of log a, on either side
-DENSER = 2.5  # the larger, the denser the grid is in the middle
+SHIFT_REACH, LOG_SLOPE_REACH = 4.5, 1.6  # largest |b| and |log a|
+DENSER = 2.5  # larger for a denser middle of the grid
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Change:
 
 
 def _nodes(reach: float, points: int) -> tuple[Floats, Floats]:
-    """Return nodes within reach on either side of 0, and the width that each stands for."""
+    """Return nodes from -reach to reach, and their widths."""
     x = DENSER * np.linspace(-1.0, 1.0, points)
     node: Floats = reach * np.sinh(x) / math.sinh(DENSER)
     return node, np.cosh(x)
@@ -69,10 +69,10 @@ def base_rate_change(points: int = 25) -> Change:
 
 
 def slope_change(slopes: int = 9, points: int = 11) -> Change:
-    """Return a change of the slope, which stays positive, and of the base rate with it."""
+    """Return a change of the positive slope and of the base rate."""
     log_slope, width = _nodes(LOG_SLOPE_REACH, slopes)
     slope = np.exp(log_slope)
-    # The density of a - 1 is that of log a divided by a.
+    # The density of log a is a times the density of a - 1.
     of_slope = width * slope * _density(SLOPE_SCALES, slope - 1.0)
     shift, of_shift = _shifts(points)
     return Change(slope, shift, np.outer(of_slope / of_slope.sum(), of_shift))
@@ -81,42 +81,37 @@ def slope_change(slopes: int = 9, points: int = 11) -> Change:
 CHANGES = {"base rate": base_rate_change(), "slope": slope_change()}
 
 
-# Running evidence of changes: sums over when, how much, and which curve was true before.
-#
-# Labels y_1, ..., y_n as before have the density P_0, the mean over all curves k of the posterior
-# of prod_i p_k(y_i). With changes g of a grid, of probabilities pi_g, and rho_t the probability
-# that document t is the first after the change, their density else is
+# Without a change labels y_1, ..., y_n have the density P_0, the mean over all curves k of the
+# posterior of prod_i p_k(y_i). With changes g of a grid, of probabilities pi_g, and rho_t the
+# probability that document t is the first after the change, their density with a change is
 #
 #     sum_t rho_t P_0(y_1, ..., y_(t-1)) sum_k q_k(t) sum_g pi_g prod_(i >= t) p_kg(y_i),
 #
-# with q_k(t) the posterior weights by the labels before t of a few curves: those after a change
-# need not be known as well. The terms for each k and g, relative to P_0, follow from one document
-# to the next without a look back:
+# with q_k(t) the posterior weights of a few curves by the labels before t. The terms for each k and
+# g, relative to P_0, are updated by each document:
 #
 #     W_kg <- (W_kg + rho_t pi_g q_k(t)) p_kg(y_t) / P_0(y_t | y_1, ..., y_(t-1)).
 
-LARGEST = 1e100  # sums above are scaled down, long before they overflow
-MOMENTS = 3  # of the change's place: sums of W, t W and t^2 W
+LARGEST = 1e100  # larger sums are scaled down
+MOMENTS = 3  # of the first changed document: sums of W, t W and t^2 W
 
 
 def not_yet(documents: int) -> float:
     """
-    Return the prior probability that nothing changes up to a document, 1/(1 + log(1 + t)).
+    Return the prior probability of no change up to a document, 1/(1 + log(1 + t)).
 
-    It falls so slowly that a change after a million quiet documents still has a probability of some
-    e^-19: the evidence it takes grows with the logarithm of the time, and never runs out.
+    It falls slowly: the evidence needed for a change grows with the logarithm of time.
     """
     return 1.0 / (1.0 + math.log1p(documents))
 
 
 @dataclass(frozen=True)
 class Label:
-    """A label that came, and what was expected of it as before."""
+    """A label, with its prediction as before."""
 
     log_odds: Floats  # (curves,): of its document, by each curve of the posterior
-    # -1 for a positive label and 1 for a negative one, which makes log-odds those of the other
-    sign: float
-    weight: Floats  # (curves,): posterior weights of the curves by the labels before it
+    sign: float  # -1 for a positive label, 1 for a negative one
+    weight: Floats  # (curves,): posterior weights of the curves by earlier labels
     few: NDArray[np.intp]  # positions of the curves that may have changed
 
     @cached_property
@@ -132,15 +127,15 @@ class Label:
 
     @property
     def weight_after(self) -> Floats:
-        """Return the weights of the curves by this label too."""
+        """Return the posterior weights of the curves including this label."""
         return self.weight * self.of_curves / self.predicted
 
     @cached_property
     def weight_of_few(self) -> Floats:
-        """Return the weights of the few among themselves."""
+        """Return the normalised weights of the few curves."""
         own = self.weight[self.few]
         total = float(own.sum())
-        # All of the few may be ruled out in the long run, in favour of others.
+        # In the long run all of the few may be ruled out.
         return own / total if total > 0.0 else np.full(own.size, 1.0 / own.size)
 
 
@@ -151,11 +146,10 @@ class Changed:
         self._change, self._base = change, base
         self._documents = 0
         self._log_scale = 0.0
-        # Moments of the place, slopes, shifts, curves.
         self._sums = np.zeros((MOMENTS, *change.prior.shape, curves))
 
     def learn(self, label: Label) -> None:
-        """Take in one label."""
+        """Update the sums by one label."""
         t = self._documents = self._documents + 1
         arrival = (not_yet(t - 1) - not_yet(t)) * math.exp(-self._log_scale)
         first = arrival * self._change.prior[:, :, None] * label.weight_of_few

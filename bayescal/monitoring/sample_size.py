@@ -17,8 +17,7 @@ from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, generator
 
-# Simulated audits: their sizes, how often each is repeated, and draws of each.
-SIZES, REPEATS, DRAWS = (250, 500, 1000, 2000), 6, 300
+SIZES, REPEATS, DRAWS = (250, 500, 1000, 2000), 6, 300  # of simulated audits
 MOST = 10**9
 
 
@@ -37,8 +36,7 @@ def labels_needed(
     r"""
     Return the number of labels for which intervals of an audit have a given width.
 
-    With z the normal quantile of the level, for documents whose probabilities are like `p` and
-    right:
+    With z the normal quantile of the level, for documents with right probabilities like `p`:
 
     - slope: width w needs I00 / ((I00 I11 - I01^2) (w / 2z)^2) labels, with Ijk the means of
       v l^(j+k), l = logit(p) and v = p (1 - p);
@@ -53,11 +51,9 @@ def labels_needed(
         Probabilities of documents like those to be labelled.
     slope_width, ratio_width, error_width : float, optional
         Widths of the intervals of slope, observed / expected and mean error.
-    saving_width : float, optional
-        Width of the interval of the saving by recalibrating, in true positives per document at
-        `threshold`.
-    threshold : float, optional
-        Of the saving.
+    saving_width, threshold : float, optional
+        Width of the interval of the saving by recalibrating, in true positives per document, at a
+        threshold.
     prevalence : float, optional
         The share of positives, for the ratio; by default the mean of `p`.
     level : float
@@ -68,12 +64,7 @@ def labels_needed(
     Returns
     -------
     dict of str to int
-        The number of labels for each width asked for: keys "slope", "ratio", "error", "saving".
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or a slope is asked for of equal probabilities.
+        The number of labels for each width: keys "slope", "ratio", "error", "saving".
 
     References
     ----------
@@ -164,7 +155,7 @@ def _simulated(
             curves = AuditCurves.of(fit_changes(cells), cells, DRAWS, rng)
             widths.append(Interval.of_draws(measure(curves), level).width)
         seen.append(float(np.mean(widths)))
-    # Nothing to save, however few the labels are.
+    # Without any saving the smallest size suffices.
     if min(seen) <= 0.0:
         return float(SIZES[0])
     power, constant = np.polyfit(np.log(SIZES), np.log(seen), 1)
