@@ -240,7 +240,7 @@ class CombinedClassifier(
 
     def decision_function(self, X: Any) -> Floats:
         """
-        Return combined scores of `classes_[1]`, or of each class or label.
+        Return combined scores, shape (n,) of `classes_[1]` or (n, columns) of each class or label.
 
         They are natural log-odds if the combiner has probabilities.
 
@@ -248,10 +248,6 @@ class CombinedClassifier(
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
             Documents in the form that the classifiers take.
-
-        Returns
-        -------
-        array of shape (n,) or (n, columns)
         """
         scores = self._scores(self._inputs(X))
         if self._kind == BINARY:
@@ -273,7 +269,7 @@ class CombinedClassifier(
 
     def decide(self, X: Any, measure: str) -> NDArray[np.bool_]:
         """
-        Return decisions by the thresholds that are best by a measure; True for positive.
+        Return decisions by the thresholds that are best by a measure, shape (n,) or (n, columns).
 
         Parameters
         ----------
@@ -281,10 +277,6 @@ class CombinedClassifier(
             As in `fit`.
         measure : {"error", "f1", "cost_1_10", "cost_10_1"}
             Measure that the combiner's, or the voting classifiers', thresholds optimise.
-
-        Returns
-        -------
-        array of shape (n,) or (n, columns) of bool
         """
         validation.check_choice("measure", measure, tuple(MEASURES))
         taken = self._decide(self._inputs(X), measure)

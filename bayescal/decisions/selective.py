@@ -12,10 +12,10 @@ from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import (
     Floats,
     as_labels,
+    as_positions,
     as_reals,
     check_count,
     check_fraction,
-    check_same_length,
     generator,
 )
 
@@ -102,7 +102,7 @@ def risk_coverage(
     lower, upper = np.clip(np.quantile(drawn, tails(level), axis=0), 0.0, 1.0)
     observed = None
     if y_true is not None:
-        label = _positions(y_true, n, "documents of draws", mean.shape[1])
+        label = as_positions(y_true, n, "documents of draws", mean.shape[1])
         observed = np.cumsum(label[order] != top[order])[answered - 1] / answered
     return RiskCoverage(
         coverage=answered / n,
@@ -113,19 +113,6 @@ def risk_coverage(
         observed=observed,
         level=level,
     )
-
-
-def _positions(y_true: ArrayLike, n: int, name: str, classes: int) -> NDArray[np.intp]:
-    label = as_labels(y_true, "y_true")
-    if label.ndim != 1:
-        raise ValueError(f"y_true must have shape (n,), one class a document, got {label.shape}.")
-    check_same_length("y_true", label.size, name, n)
-    if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= classes:
-        raise ValueError(
-            f"y_true must hold positions of columns, 0 to {classes - 1}: pass"
-            " numpy.searchsorted(classes, y)."
-        )
-    return label.astype(np.intp)
 
 
 def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
@@ -193,7 +180,7 @@ def conformal_sets(
     """
     check_fraction(coverage=coverage)
     p, new = _probabilities(y_prob, "y_prob"), _probabilities(new_prob, "new_prob")
-    label = _positions(y_true, len(p), "y_prob", p.shape[1])
+    label = as_positions(y_true, len(p), "y_prob", p.shape[1])
     rank = int(np.ceil((len(p) + 1) * coverage - 1e-9))
     if rank > len(p):
         return np.ones(new.shape, dtype=np.bool_)
@@ -253,7 +240,7 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
         raise ValueError(f"sets must have shape (n, classes), got {held.shape}.")
     if held.dtype.kind != "b":
         raise ValueError("sets must hold booleans, whether a set has a class: pass p >= threshold.")
-    label = _positions(y_true, len(held), "sets", held.shape[1])
+    label = as_positions(y_true, len(held), "sets", held.shape[1])
     hits = int(held[np.arange(len(held)), label].sum())
     ends = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails(level))
     lower, upper = ends.tolist()

@@ -116,7 +116,7 @@ def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
 
 def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """
-    Return weights for a fit to comparisons that share sources.
+    Return weights (`sample_weight` of `fit`) for comparisons that share sources, shape (n,).
 
     All same-source comparisons of one source weigh 1 together, and all different-source comparisons
     as much as there are sources. m sources then count as m independent comparisons of each class;
@@ -128,11 +128,6 @@ def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
         True for same-source comparisons; see `cllr`.
     a, b : array-like of shape (n,)
         The sources of the two items of each comparison: a[i] == b[i] exactly where y_true[i].
-
-    Returns
-    -------
-    array of shape (n,)
-        For the argument `sample_weight` of a calibrator's `fit`.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def smooth_calibration_error(
     inclusion: ArrayLike | None = None,
 ) -> float:
     """
-    Return the smooth calibration error (smECE) of probabilities, in probability.
+    Return the smooth calibration error (smECE) of probabilities, between 0 and 1, within 2e-4.
 
     Bins are replaced by a Gaussian kernel K of width sigma on [0, 1], reflected at 0 and 1. The
     error at that width is the integral over t of abs(sum_i w_i (y_i - p_i) K(p_i, t)), with weights
@@ -139,11 +139,6 @@ def smooth_calibration_error(
     ----------
     y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
         As in `log_loss`. For several classes see `top_label`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; within 2e-4 of the exact value.
 
     References
     ----------

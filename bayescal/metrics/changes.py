@@ -76,13 +76,10 @@ def _kernel(a: Floats, b: Floats) -> Floats:
     return kernel
 
 
-def _whitening() -> Floats:
-    """Return the matrix R with R R' the inverse of the kernel of the centres."""
-    kernel = _kernel(CENTRES, CENTRES) + JITTER * np.eye(CENTRES.size)
-    return np.asarray(np.linalg.cholesky(np.linalg.inv(kernel)))
-
-
-WHITENING = _whitening()
+# The matrix R with R R' the inverse of the kernel of the centres.
+WHITENING = np.linalg.cholesky(
+    np.linalg.inv(_kernel(CENTRES, CENTRES) + JITTER * np.eye(CENTRES.size))
+)
 
 
 @dataclass(frozen=True)

@@ -124,16 +124,12 @@ class ClassVerdict(Verdict):
         if self.cause == "slope":
             how = "over-confident" if self.slope < 1.0 else "under-confident"
             return f"They are {how}: the likeliest power of the probabilities is {self.slope:.3g}."
-        k = int(np.argmax(np.abs(self._surprise)))
+        width = np.maximum(self.upper - self.lower, 1.0)
+        k = int((np.abs(self.observed - self.expected) / width).argmax())
         return (
             f"The shares of classes are off, most of all that of {self.classes[k]!r}:"
             f" {self.observed[k]:,.0f} documents where {readable(self.expected[k])} were expected."
         )
-
-    @property
-    def _surprise(self) -> Floats:
-        width = np.maximum(self.upper - self.lower, 1.0)
-        return np.asarray((self.observed - self.expected) / width)
 
     @property
     def advice(self) -> str:

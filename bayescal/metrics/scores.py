@@ -201,15 +201,8 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     >>> correct.tolist(), confidence.tolist()
     ([True, False], [0.7, 0.6])
     """
-    p, truth = as_rows(y_prob), validation.as_labels(y_true, "y_true")
-    if truth.ndim != 1:
-        raise ValueError(f"y_true must have shape (n,), one label a document, got {truth.shape}.")
-    validation.check_same_length("y_true", truth.size, "y_prob", p.shape[0])
-    if truth.dtype.kind not in "iu" or truth.min() < 0 or truth.max() >= p.shape[1]:
-        raise ValueError(
-            f"y_true must hold positions of columns, 0 to {p.shape[1] - 1}: pass"
-            " numpy.searchsorted(classes, y)."
-        )
+    p = as_rows(y_prob)
+    truth = validation.as_positions(y_true, p.shape[0], "y_prob", p.shape[1])
     best = p.argmax(axis=1)
     return best == truth, p[np.arange(best.size), best]
 

@@ -121,7 +121,6 @@ class DriftMonitor:
     --------
     >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
-    >>> from bayescal.monitoring import DriftMonitor
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(900) < np.where(np.arange(900) < 600, 0.2, 0.6)  # from 600 on
     >>> s = rng.normal(2.0 * y)

@@ -231,7 +231,7 @@ def fit_posterior(
 
 def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float, float]:
     """
-    Return a beta prior of the share of hidden positives, learned from earlier reviews.
+    Return a beta prior of the share of hidden positives, `hidden`, learned from earlier reviews.
 
     It is Beta(1, b) with the b that maximises the product of the reviews' marginal likelihoods,
 
@@ -244,11 +244,6 @@ def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float,
     ----------
     reviews : iterable of (scores, labels)
         Raw scores of all documents of each review, and their labels: 1, 0, or nan where missing.
-
-    Returns
-    -------
-    (float, float)
-        For the parameter `hidden`.
 
     Examples
     --------

@@ -454,6 +454,20 @@ def read_groups(
     return groups, code
 
 
+def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> Integers:
+    """Return labels that are positions of columns, one for each of n documents."""
+    label = as_labels(y_true, "y_true")
+    if label.ndim != 1:
+        raise ValueError(f"y_true must have shape (n,), one label a document, got {label.shape}.")
+    check_same_length("y_true", label.size, other, n)
+    if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= columns:
+        raise ValueError(
+            f"y_true must hold positions of columns, 0 to {columns - 1}: pass"
+            " numpy.searchsorted(classes, y)."
+        )
+    return label.astype(np.intp)
+
+
 def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
     values = as_labels(labels, name)
     check_no_dates(values, name)

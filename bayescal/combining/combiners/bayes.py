@@ -295,7 +295,9 @@ class Bayes(Combiner):
         nodes = engine.fit_modes(designs, centre, self.prior)
         held_out = _cross_validated(problems, designs, nodes)
         drawn = engine.draw_weights(nodes, self.draws, rng)
-        _warn_of_draws(drawn)
+        worst = max(drawn, key=lambda weights: weights.pareto_k)
+        if not all(weights.trusted for weights in drawn):
+            warn_user(f"{uneven(worst)}.", ConvergenceWarning)
         return [
             Bayesian(
                 labelled, own, shift, weights, _moves(weights, design, own, z), scores, self.prior
@@ -304,12 +306,6 @@ class Bayes(Combiner):
                 problems, calibrated, shifts, drawn, designs, moderators, held_out, strict=True
             )
         ]
-
-
-def _warn_of_draws(drawn: Sequence[Weights]) -> None:
-    worst = max(drawn, key=lambda weights: weights.pareto_k)
-    if not all(weights.trusted for weights in drawn):
-        warn_user(f"{uneven(worst)}.", ConvergenceWarning)
 
 
 def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:

@@ -360,7 +360,11 @@ def _as_matrix(features: Any) -> Any:
 TREE = ModelIndicators(
     recognises=lambda model: (
         isinstance(model, word_models.DecisionTree)
-        or (isinstance(model, DecisionTreeClassifier) and _one_binary_output(model))
+        or (
+            isinstance(model, DecisionTreeClassifier)
+            and model.n_outputs_ == 1
+            and len(model.classes_) == 2
+        )
     ),
     learn=learn_tree,
     around=detour,
@@ -369,7 +373,3 @@ TREE = ModelIndicators(
         "DTreeShiftStdDevConfDiff": attrgetter("deviation"),
     },
 )
-
-
-def _one_binary_output(model: Any) -> bool:
-    return bool(model.n_outputs_ == 1 and len(model.classes_) == 2)

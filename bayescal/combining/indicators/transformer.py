@@ -104,9 +104,7 @@ class Member:
 
 
 def farthest_log_odds(classifier: Any, features: Any) -> float:
-    """
-    Return a bound on log-odds of a classifier's probabilities; infinity for decision_function.
-    """
+    """Return a bound on log-odds of probabilities; infinity for decision_function."""
     if hasattr(classifier, "decision_function"):
         return np.inf
     scores = raw_scores(classifier, features, BINARY, 1)[:, 0]

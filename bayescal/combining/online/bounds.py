@@ -137,7 +137,7 @@ def specialists_mistakes(n_experts: int, infallible: int) -> float:
 
 def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
     """
-    Bound the error of rules "bmx" and "bmxmod" under each indicator.
+    Bound the errors of rules "bmx" and "bmxmod" under each indicator, shape (indicators,).
 
         L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta
 
@@ -152,10 +152,6 @@ def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
         L_{e,I}.
     beta : float
         The rule's parameter, between 0 and 1.
-
-    Returns
-    -------
-    array of shape (indicators,)
 
     References
     ----------

@@ -214,9 +214,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(
         self, P: ArrayLike, *, awake: ArrayLike | None = None, indicators: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """
-        Return the likeliest class of each document, the first of equal ones; P as in `partial_fit`.
-        """
+        """Return the likeliest class of each document, the first of equal ones."""
         likeliest = self.predict_proba(P, awake=awake, indicators=indicators).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 

@@ -133,9 +133,7 @@ class KnownTasks:
         return KnownTasks([*self.names, *names.tolist()], [*self.scales, *added], self.fitted)
 
     def read(self, columns: Floats, task: ArrayLike) -> tuple[Floats, Integers]:
-        """
-        Return inputs normalised within their tasks, and task numbers, `POPULATION` for added tasks.
-        """
+        """Return normalised inputs and task numbers, `POPULATION` for added tasks."""
         names, code = read_task_names(task, len(columns))
         position = {name: k for k, name in enumerate(self.names)}
         if unknown := [name for name in names.tolist() if name not in position]:

@@ -128,7 +128,6 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> from bayescal.combining.tasks import PooledCombiner
     >>> rng = np.random.default_rng(0)
     >>> task = np.repeat(["corn", "wheat", "rye"], 200)
     >>> y = rng.random(600) < 0.2
@@ -241,9 +240,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._model.log_odds(columns, code)
 
     def predict_proba(self, X: Any, task: ArrayLike) -> Floats:
-        """
-        Return probabilities of both classes, shape (n, 2); arguments as in `decision_function`.
-        """
+        """Return probabilities of both classes, shape (n, 2); see `decision_function`."""
         return probabilities(self.decision_function(X, task))
 
     def predict(self, X: Any, task: ArrayLike) -> NDArray[Any]:
