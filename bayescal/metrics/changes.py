@@ -77,8 +77,8 @@ def _kernel(a: Floats, b: Floats) -> Floats:
 
 
 # The matrix R with R R' the inverse of the kernel of the centres.
-WHITENING = np.linalg.cholesky(
-    np.linalg.inv(_kernel(CENTRES, CENTRES) + JITTER * np.eye(CENTRES.size))
+WHITENING: Floats = np.asarray(
+    np.linalg.cholesky(np.linalg.inv(_kernel(CENTRES, CENTRES) + JITTER * np.eye(CENTRES.size)))
 )
 
 
