@@ -6,6 +6,7 @@ import pkgutil
 import re
 from collections import defaultdict
 from enum import Enum
+from typing import is_typeddict
 
 import pytest
 
@@ -32,7 +33,7 @@ def functions_of(package, internal):
         for name, one in vars(module).items():
             if name.startswith("_") or getattr(one, "__module__", None) != info.name:
                 continue
-            if inspect.isclass(one) and not issubclass(one, Enum | Warning):
+            if inspect.isclass(one) and not (is_typeddict(one) or issubclass(one, Enum | Warning)):
                 yield one
                 for method, each in vars(one).items():
                     function = getattr(each, "__func__", each)

@@ -89,7 +89,7 @@ def test_wrong_data(arguments, message):
         ({"parts": Program("laplas"), "inference": "nuts"}, "no program 'laplas'.* 'laplace'"),
         (
             {"parts": Densities("laplace", prior_knowledge={"theta_scale": 1.0})},
-            "priors, which inference='mle' has none of",
+            "prior_knowledge sets priors, and inference='mle' has none",
         ),
         ({"parts": Program("laplace")}, "inference='mle' would ignore Program"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -204,6 +205,14 @@ def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
     return elpd, np.sqrt(weight.size) * difference.std(axis=1)
 
 
+def _solve(curvature: Floats, slope: Floats, *, unique: bool) -> Floats:
+    """Return Newton's step; the shortest where it is not unique, or a huge weight hides a prior."""
+    if unique:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
+    return np.asarray(np.linalg.pinv(curvature, hermitian=True) @ slope, dtype=np.float64)
+
+
 BLOCK = 2_000_000  # draws times rows at once
 
 
@@ -269,10 +278,7 @@ class LogisticLikelihood:
         def newton(point: Floats) -> tuple[Floats, float]:
             slope = self.gradient(point) - precision @ (point - mean)
             curvature = self.information(point) + precision
-            if precision.any():
-                step = np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
-            else:  # columns may leave a coefficient undetermined: the shortest step
-                step = np.linalg.pinv(curvature, hermitian=True) @ slope
+            step = _solve(curvature, slope, unique=bool(precision.any()))
             return step, float(slope @ step)
 
         return climb(start, value, newton, tolerance=tolerance, rise=rise)
