@@ -27,7 +27,7 @@ DECIDED = ("parts", "units", "lapse")
 MAY_BE = (
     f"prior_knowledge must be {VAGUE!r}, {LEARNED!r}, a {HISTORY} fitted with pooling='partial',"
     " its population_, a bayescal.Population of it, or the path of a saved one, or of a .json file"
-    " of learnt populations"
+    " of learned populations"
 )
 
 
