@@ -1,9 +1,12 @@
 """CalibratedClassifier's numbers, against the calibrators by hand, scikit-learn, and theory."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, special
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -23,8 +26,6 @@ from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.weighting import effective_weights
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=200, random_state=4)
 SVC = LinearSVC(random_state=0)
 X, Y = make_classification(240, n_informative=5, weights=[0.7], random_state=3)
@@ -35,6 +36,21 @@ XL, YL = make_multilabel_classification(240, n_classes=4, random_state=3)
 
 def calibrator_of(classifier, k=0):
     return classifier.calibrated_classifiers_[0].calibrators[k]
+
+
+@functools.cache
+def two():
+    return CalibratedClassifier(SVC, QUICK).fit(X, Y)
+
+
+@functools.cache
+def three():
+    return CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+
+
+@functools.cache
+def folds():
+    return CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)
 
 
 class Squeezed(LinearSVC):
@@ -48,11 +64,11 @@ class Squeezed(LinearSVC):
 
 class TestBinary:
     def test_is_the_calibrator_on_out_of_fold_scores(self):
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X, Y)
+        classifier = two()
         scores = cross_val_predict(SVC, X, Y, cv=5, method="decision_function")
         seed = calibrator_of(classifier).random_state
         by_hand = ScoreCalibrator("gaussian", draws=200, random_state=seed).fit(scores, Y)
-        new = SVC.fit(X, Y).decision_function(X)
+        new = clone(SVC).fit(X, Y).decision_function(X)
         np.testing.assert_allclose(classifier.predict_proba(X), by_hand.predict_proba(new), 1e-12)
         np.testing.assert_array_equal(classifier.predict_interval(X), by_hand.predict_interval(new))
         for kind in ("hdi", "simultaneous"):
@@ -97,26 +113,22 @@ class TestBinary:
         assert np.isfinite(classifier.predict_proba(X)).all()
 
     def test_log_probabilities_do_not_round(self):
-        far = X[:1] + 1e4 * SVC.fit(X, Y).coef_
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X, Y)
-        assert classifier.predict_proba(far)[0].tolist() == [0.0, 1.0]
-        assert -np.inf < classifier.predict_log_proba(far)[0, 0] < -700.0
+        far = X[:1] + 1e4 * clone(SVC).fit(X, Y).coef_
+        assert two().predict_proba(far)[0].tolist() == [0.0, 1.0]
+        assert -np.inf < two().predict_log_proba(far)[0, 0] < -700.0
 
     @pytest.mark.parametrize("labels", [["no", "yes"], [-1, 1], [False, True], [1.0, 2.0]])
     def test_any_two_labels(self, labels):
         labels = np.array(labels)
         classifier = CalibratedClassifier(SVC, QUICK).fit(X, labels[Y])
         assert classifier.classes_.tolist() == labels.tolist()
-        np.testing.assert_array_equal(
-            classifier.predict(X), labels[CalibratedClassifier(SVC, QUICK).fit(X, Y).predict(X)]
-        )
+        np.testing.assert_array_equal(classifier.predict(X), labels[two().predict(X)])
 
     def test_random_state_seeds_and_else_the_calibrators_own(self):
         def draws(own, outer):
             calibrator = ScoreCalibrator("gaussian", draws=50, random_state=own)
-            return (
-                CalibratedClassifier(SVC, calibrator, random_state=outer).fit(X, Y).sample_proba(X)
-            )
+            classifier = CalibratedClassifier(SVC, calibrator, random_state=outer)
+            return classifier.fit(X, Y).sample_proba(X)
 
         np.testing.assert_array_equal(draws(1, None), draws(1, None))
         np.testing.assert_array_equal(draws(1, 2), draws(3, 2))
@@ -126,8 +138,10 @@ class TestBinary:
 
 class TestFolds:
     def test_ensemble_averages_pairs(self):
-        classifier = CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)
-        assert len(classifier.calibrated_classifiers_) == 3
+        classifier = folds()
+        assert (
+            len({pair.calibrators[0].random_state for pair in folds().calibrated_classifiers_}) == 3
+        )
         for pair, (train, test) in zip(
             classifier.calibrated_classifiers_, StratifiedKFold(3).split(X, Y), strict=True
         ):
@@ -140,22 +154,13 @@ class TestFolds:
         assert list(classifier.posterior_.children) == ["fold_1", "fold_2", "fold_3"]
 
     def test_ensemble_interval_is_of_the_mean_of_draws(self):
-        classifier = CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)
-        draws = np.mean(
-            [
-                pair.calibrators[0].sample_proba(pair.estimator.decision_function(X))
-                for pair in classifier.calibrated_classifiers_
-            ],
-            axis=0,
-        )
-        np.testing.assert_allclose(
-            classifier.predict_interval(X, 0.8), np.quantile(draws, [0.1, 0.9], axis=0).T
-        )
-        assert (np.diff(classifier.predict_interval(X, 0.8, "hdi")) >= 0).all()
-
-    def test_seeds_of_folds_differ(self):
-        pairs = CalibratedClassifier(SVC, QUICK, ensemble=True).fit(X, Y).calibrated_classifiers_
-        assert len({pair.calibrators[0].random_state for pair in pairs}) == 5
+        each = [
+            pair.calibrators[0].sample_proba(pair.estimator.decision_function(X))
+            for pair in folds().calibrated_classifiers_
+        ]
+        expected = np.quantile(np.mean(each, axis=0), [0.1, 0.9], axis=0).T
+        np.testing.assert_allclose(folds().predict_interval(X, 0.8), expected)
+        assert (np.diff(folds().predict_interval(X, 0.8, "hdi")) >= 0).all()
 
     def test_frozen_is_calibrated_on_all_documents_and_left_alone(self):
         base = LinearSVC(random_state=0).fit(X[:120], Y[:120])
@@ -175,11 +180,8 @@ class TestFolds:
         masks = [tuple(np.isin(np.arange(240), part) for part in one[0])]
         same = CalibratedClassifier(SVC, QUICK, cv=masks).fit(X, Y)
         np.testing.assert_array_equal(classifier.predict_proba(X), same.predict_proba(X))
-
-    def test_leave_one_out(self):
-        few = slice(0, 40)
-        classifier = CalibratedClassifier(SVC, QUICK, cv=LeaveOneOut()).fit(X[few], Y[few])
-        assert calibrator_of(classifier).posterior_["observed_data"].sizes["document"] == 40
+        single = CalibratedClassifier(SVC, QUICK, cv=LeaveOneOut()).fit(X[:40], Y[:40])
+        assert calibrator_of(single).posterior_["observed_data"].sizes["document"] == 40
 
     def test_repetition_needs_an_ensemble(self):
         cv = ShuffleSplit(3, random_state=0)
@@ -190,28 +192,28 @@ class TestFolds:
 
 class TestSeveralClasses:
     def test_one_vs_rest_normalised(self):
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        classifier = three()
         scores = cross_val_predict(SVC, X3, Y3, cv=5, method="decision_function")
         new = LinearSVC(random_state=0).fit(X3, Y3).decision_function(X3)
-        apart = np.stack(
-            [
-                ScoreCalibrator("gaussian", random_state=calibrator_of(classifier, k).random_state)
-                .set_params(draws=200)
-                .fit(scores[:, k], name == Y3)
-                .predict_proba(new[:, k])[:, 1]
-                for k, name in enumerate(classifier.classes_)
-            ],
-            axis=1,
+        apart, seeds = (
+            np.empty((240, 3)),
+            [calibrator_of(classifier, k).random_state for k in range(3)],
         )
+        assert len(set(seeds)) == 3
+        for k, name in enumerate(classifier.classes_):
+            by_hand = ScoreCalibrator("gaussian", draws=200, random_state=seeds[k])
+            by_hand.fit(scores[:, k], name == Y3)
+            apart[:, k] = by_hand.predict_proba(new[:, k])[:, 1]
         expected = apart / apart.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(classifier.predict_proba(X3), expected, rtol=1e-12)
         np.testing.assert_array_equal(
             classifier.predict(X3), classifier.classes_[expected.argmax(axis=1)]
         )
+        assert list(classifier.posterior_.children) == ["corn", "gold", "oil"]
+        assert classifier.posterior_["gold/posterior/mu"].sizes["draw"] == 200
 
     def test_every_draw_lies_on_the_simplex(self):
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
-        draws = classifier.sample_proba(X3)
+        classifier, draws = three(), three().sample_proba(X3)
         assert draws.shape == (800, 240, 3)
         np.testing.assert_allclose(draws.sum(axis=2), 1.0)
         apart = [
@@ -227,25 +229,14 @@ class TestSeveralClasses:
         shortest = classifier.predict_interval(X3, kind="hdi")
         assert (np.diff(shortest) <= np.diff(found) + rounding).all()
 
-    def test_posterior_has_a_branch_for_each_class(self):
-        tree = CalibratedClassifier(SVC, QUICK).fit(X3, Y3).posterior_
-        assert list(tree.children) == ["corn", "gold", "oil"]
-        assert tree["gold/posterior/mu"].sizes["draw"] == 200
-
-    def test_seeds_of_classes_differ(self):
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
-        assert len({calibrator_of(classifier, k).random_state for k in range(3)}) == 3
-
     @pytest.mark.parametrize("by_name", [dict, pd.Series])
     def test_priors_of_classes_by_name_in_any_order(self, by_name):
-        three = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
         named = by_name({"oil": 0.5, "corn": 0.2, "gold": 0.3})
-        expected = three.predict_proba(X3, prior=[0.2, 0.3, 0.5])
-        np.testing.assert_array_equal(three.predict_proba(X3, prior=named), expected)
-        with pytest.raises(
-            ValueError, match="one value for each of 'corn', 'gold', 'oil', by name"
-        ):
-            three.predict_proba(X3, prior=by_name({"oil": 0.5, "corn": 0.5}))
+        expected = three().predict_proba(X3, prior=[0.2, 0.3, 0.5])
+        np.testing.assert_array_equal(three().predict_proba(X3, prior=named), expected)
+        message = "one value for each of 'corn', 'gold', 'oil', by name"
+        with pytest.raises(ValueError, match=message):
+            three().predict_proba(X3, prior=by_name({"oil": 0.5, "corn": 0.5}))
 
     @pytest.mark.parametrize("prior", [[0.9, 0.1], np.array([0.9, 0.1]), {1: 0.1, 0: 0.9}])
     def test_priors_of_both_of_two_classes_are_no_draws(self, prior):
@@ -260,7 +251,7 @@ class TestSeveralClasses:
             two.predict_proba(X3, prior=[0.3, 0.2, 0.0])
 
     def test_prior_of_each_class(self):
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        classifier = three()
         shifted = classifier.predict_proba(X3, prior=[0.9, 0.05, 0.05])
         assert (shifted[:, 0] > classifier.predict_proba(X3)[:, 0]).all()
         np.testing.assert_allclose(shifted.sum(axis=1), 1.0)
@@ -397,12 +388,18 @@ class TestScores:
         assert np.abs(classifier.predict_proba(features) - before).mean() < 0.03
 
 
+PAIRWISE = [
+    (method, j in (0, 3), classes, j > 1)
+    for method in ("sigmoid", "isotonic", "temperature")
+    for j, classes in enumerate((2, 3, 2, 3))
+]
+
+
 class TestOtherCalibrators:
-    @pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
-    @pytest.mark.parametrize("ensemble", [False, True])
-    @pytest.mark.parametrize(("features", "labels"), [(X, Y), (X3, Y3)], ids=["two", "three"])
-    @pytest.mark.parametrize("weighted", [False, True])
-    def test_methods_are_those_of_scikit_learn(self, method, ensemble, features, labels, weighted):
+    # Each method with each number of classes; folds and weights in turn.
+    @pytest.mark.parametrize(("method", "ensemble", "classes", "weighted"), PAIRWISE)
+    def test_methods_are_those_of_scikit_learn(self, method, ensemble, classes, weighted):
+        features, labels = (X, Y) if classes == 2 else (X3, Y3)
         weight = np.random.default_rng(0).uniform(0.5, 2.0, 240) if weighted else None
         mine = CalibratedClassifier(SVC, method, ensemble=ensemble)
         other = CalibratedClassifierCV(SVC, method=method, ensemble=ensemble)

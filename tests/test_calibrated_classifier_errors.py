@@ -23,8 +23,6 @@ from sklearn.svm import SVC, LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=50, random_state=4)
 X, Y = make_classification(120, n_informative=5, weights=[0.7], random_state=3)
 X4, Y4 = make_classification(160, n_informative=6, n_classes=4, random_state=3)
@@ -63,6 +61,59 @@ def refuse(match, estimator=None, calibrator=QUICK, X=X, Y=Y, weight=None, **par
         CalibratedClassifier(estimator, calibrator, **parameters).fit(X, Y, weight)
 
 
+ONES = np.ones(120)
+REFUSED = [
+    ("must be one of 'auto', 'one_vs_rest', 'sigmoid'", {"calibrator": "platt"}),
+    ("must have out_of_bounds='clip'", {"calibrator": IsotonicRegression()}),
+    ("use scores_are='log_odds'", {"calibrator": ScoreCalibrator(scores_are="probabilities")}),
+    (
+        r"must hold labels that the estimator was fitted on, \[0, 1, 2\], got 3",
+        {"estimator": FrozenEstimator(LinearSVC().fit(X4[Y4 < 3], Y4[Y4 < 3])), "X": X4, "Y": Y4},
+    ),
+    (
+        "the training part of fold 1 holds no document of class 0: use fewer folds",
+        {"X": X4, "Y": np.sort(Y4), "cv": KFold(4)},
+    ),
+    (
+        "the test part of a fold, holds no document of class",
+        {"cv": LeaveOneOut(), "ensemble": True},
+    ),
+    (
+        "training part of fold 1 holds no document with label 0",
+        {
+            "estimator": OneVsRestClassifier(LinearSVC()),
+            "X": XL,
+            "Y": np.tile((np.arange(120) // 2 == 2)[:, None], 3),
+        },
+    ),
+    ("at least one label that two documents have", {"X": XL, "Y": np.ones_like(YL)}),
+    ("cv must give at least one split", {"cv": []}),
+    ("y must hold at least two classes, got one class only: 1", {"Y": np.ones(120, int)}),
+    (
+        "y must hold text, numbers or booleans, got datetime",
+        {"Y": np.array(["2020", "2021", "2022"], "M8[s]")[np.arange(120) % 3]},
+    ),
+    ("calibrate them one by one", {"Y": np.stack([Y4[:120], Y4[:120]], axis=1)}),
+    ("X and y must have the same length, got 120 and 7", {"Y": Y[:7]}),
+    ("'groups' parameter should not be None", {"cv": GroupKFold(3)}),
+    (
+        "estimator KNeighborsClassifier takes no sample_weight, which would be ignored",
+        {"estimator": KNeighborsClassifier(), "weight": ONES},
+    ),
+    (
+        "takes no sample_weight: choose one",
+        {"calibrator": make_pipeline(LogisticRegression()), "weight": ONES},
+    ),
+    ("sample_weight must not be negative", {"weight": -ONES}),
+    ("sample_weight must not be all zero", {"weight": 0 * ONES}),
+]
+
+
+@pytest.mark.parametrize(("match", "options"), REFUSED)
+def test_is_refused(match, options):
+    refuse(match, **options)
+
+
 class TestCalibrators:
     @pytest.mark.parametrize(
         ("calibrator", "reason"),
@@ -82,20 +133,11 @@ class TestCalibrators:
         betacal = pytest.importorskip("betacal")
         refuse("BetaCalibration takes probabilities", calibrator=betacal.BetaCalibration("abm"))
 
-    def test_unknown_method(self):
-        refuse("calibrator must be one of 'auto', 'one_vs_rest', 'sigmoid'", calibrator="platt")
-
-    def test_isotonic_regression_without_ends(self):
-        refuse("must have out_of_bounds='clip'", calibrator=IsotonicRegression())
-
     def test_values_beyond_0_and_1(self):
         for calibrator in (LinearRegression(), Shifty()):
             classifier = CalibratedClassifier(LinearSVC(), calibrator).fit(X, Y)
             with pytest.raises(ValueError, match="must give probabilities between 0 and 1, got"):
                 classifier.predict_proba(100 * X)
-
-    def test_log_odds_are_no_probabilities(self):
-        refuse("use scores_are='log_odds'", calibrator=ScoreCalibrator(scores_are="probabilities"))
 
 
 class TestEstimators:
@@ -124,15 +166,6 @@ class TestEstimators:
         two = Y4 < 2
         CalibratedClassifier(pairs, "sigmoid").fit(X4[two], Y4[two])
 
-    def test_fitted_on_other_labels(self):
-        known = FrozenEstimator(LinearSVC().fit(X4[Y4 < 3], Y4[Y4 < 3]))
-        refuse(
-            r"must hold labels that the estimator was fitted on, \[0, 1, 2\], got 3",
-            known,
-            X=X4,
-            Y=Y4,
-        )
-
     def test_not_fitted(self):
         with pytest.raises(NotFittedError):
             CalibratedClassifier(FrozenEstimator(LinearSVC()), QUICK).fit(X, Y)
@@ -146,20 +179,6 @@ class TestEstimators:
 
 
 class TestFolds:
-    def test_training_part_without_a_class(self):
-        ordered = np.sort(Y4)
-        refuse(
-            "the training part of fold 1 holds no document of class 0: use fewer folds",
-            X=X4,
-            Y=ordered,
-            cv=KFold(4),
-        )
-
-    def test_test_part_without_a_class(self):
-        refuse(
-            "the test part of a fold, holds no document of class", cv=LeaveOneOut(), ensemble=True
-        )
-
     @pytest.mark.parametrize("ensemble", [True, False])
     @pytest.mark.parametrize("rows", [[3, 4], [3, 50], slice(2, None)])
     def test_a_label_that_a_fold_lacks_has_its_base_rate(self, rows, ensemble):
@@ -183,15 +202,6 @@ class TestFolds:
         np.testing.assert_allclose(found[:, 1], (k + 1.0) / (n + 2.0))
         assert (np.ptp(found[:, [0, 2]], axis=0) > 0.1).all()
 
-    def test_labels_none_of_which_can_be_learnt_are_refused(self):
-        rare = np.zeros_like(YL)
-        rare[3:5] = 1
-        base = OneVsRestClassifier(LinearSVC())
-        refuse("training part of fold 1 holds no document with label 0", base, X=XL, Y=rare)
-
-    def test_no_label_varies(self):
-        refuse("at least one label that two documents have", X=XL, Y=np.ones_like(YL))
-
     def test_pooled_labels_may_lack_positives_in_a_test_part(self):
         rare = YL.copy()
         rare[:, 1] = 0
@@ -201,39 +211,8 @@ class TestFolds:
         pooled = CalibratedClassifier(base, topics, cv=3, ensemble=True).fit(XL, rare)
         assert pooled.predict_interval(XL).shape == (120, 3, 2)
 
-    def test_no_split(self):
-        refuse("cv must give at least one split", cv=[])
-
-    def test_one_class(self):
-        refuse("y must hold at least two classes, got one class only: 1", Y=np.ones(120, int))
-
-    def test_dates_would_be_text_or_numbers_in_a_file(self):
-        dates = np.array(["2020", "2021", "2022"], "M8[s]")[np.arange(120) % 3]
-        refuse("y must hold text, numbers or booleans, got datetime", Y=dates)
-
-    def test_several_outputs_of_several_classes(self):
-        refuse("calibrate them one by one", Y=np.stack([Y4[:120], Y4[:120]], axis=1))
-
-    def test_lengths(self):
-        refuse("X and y must have the same length, got 120 and 7", Y=Y[:7])
-
 
 class TestWeights:
-    def test_estimator_that_takes_none(self):
-        refuse(
-            "estimator KNeighborsClassifier takes no sample_weight, which would be ignored",
-            KNeighborsClassifier(),
-            weight=np.ones(120),
-        )
-
-    def test_calibrator_that_takes_none(self):
-        calibrator = make_pipeline(LogisticRegression())
-        refuse("takes no sample_weight: choose one", calibrator=calibrator, weight=np.ones(120))
-
-    def test_bad_ones(self):
-        refuse("sample_weight must not be negative", weight=-np.ones(120))
-        refuse("sample_weight must not be all zero", weight=np.zeros(120))
-
     def test_reach_estimator_and_calibrator(self):
         weight = np.random.default_rng(0).uniform(1, 2, 120)
         classifier = CalibratedClassifier(Recorder(), QUICK, cv=3).fit(X, Y, weight)
@@ -300,9 +279,6 @@ class TestRouting:
             trained = np.isin(X[:, 0], features[:, 0])
             for one in range(20):
                 assert trained[group == one].all() or not trained[group == one].any()
-
-    def test_groups_are_required_by_their_splitter(self):
-        refuse("'groups' parameter should not be None", cv=GroupKFold(3))
 
     def test_fit_parameters_without_routing(self):
         CalibratedClassifier(Recorder(), QUICK, cv=3).fit(X, Y, shift=np.arange(120.0))

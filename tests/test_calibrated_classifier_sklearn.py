@@ -12,20 +12,16 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from bayescal import CalibratedClassifier, ScoreCalibrator
-
-pytestmark = pytest.mark.one_era
 
 QUICK = ScoreCalibrator("gaussian", draws=50)
 X, Y = make_classification(200, n_informative=5, weights=[0.7], random_state=3)
@@ -126,15 +122,6 @@ def test_scorers_read_several_labels(columns):
     assert np.isfinite(precision).all()
 
 
-def test_pipeline_inside_and_outside():
-    inside = fitted(make_pipeline(StandardScaler(), LinearSVC()))
-    outside = make_pipeline(
-        StandardScaler(), CalibratedClassifier(LinearSVC(), QUICK, random_state=0)
-    ).fit(X, Y)
-    assert inside.predict_proba(X).shape == outside.predict_proba(X).shape == (200, 2)
-    assert outside[-1].predict_interval(outside[:-1].transform(X)).shape == (200, 2)
-
-
 def test_text_in_lists():
     words = ["wheat", "corn", "gold", "oil", "ship", "rate"]
     rng = np.random.default_rng(0)
@@ -163,25 +150,10 @@ def test_tables_in(library):
     np.testing.assert_allclose(classifier.predict_proba(table), fitted().predict_proba(X), 1e-9)
 
 
-@pytest.mark.parametrize("output", ["pandas", "polars"])
-def test_set_output_of_a_pipeline(output):
-    pipeline = make_pipeline(
-        StandardScaler(), CalibratedClassifier(LinearSVC(), QUICK, random_state=0)
-    ).set_output(transform=output)
-    pipeline.fit(pd.DataFrame(X).rename(columns="word{}".format), Y)
-    assert pipeline[-1].feature_names_in_[0] == "word0"
-
-
 def test_precomputed_kernel():
     kernel = X @ X.T
     found = fitted(SVC(kernel="precomputed"), X=kernel).predict_proba(kernel)
     np.testing.assert_allclose(found, fitted(SVC(kernel="linear")).predict_proba(X), atol=0.02)
-
-
-def test_frozen_in_a_pipeline_is_prefit():
-    base = make_pipeline(StandardScaler(), LinearSVC()).fit(X[:100], Y[:100])
-    classifier = fitted(FrozenEstimator(base), X=X[100:], Y=Y[100:])
-    assert classifier.calibrated_classifiers_[0].estimator.estimator is base
 
 
 def test_nested_in_cross_validation_with_routing():

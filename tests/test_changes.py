@@ -8,8 +8,6 @@ from bayescal.fitting.engines.sites import draw_sites
 from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, clipped_log_odds, fit_changes
 
-pytestmark = pytest.mark.one_era
-
 
 def documents(n, seed=0, truth=lambda z: z):
     rng = np.random.default_rng(seed)
@@ -96,18 +94,6 @@ def test_draws_have_the_average_s_mean_and_whole_shares():
     assert (of_shift.draw(50, np.random.default_rng(0))[:, 1:] == 0.0).all()
 
 
-def test_the_right_kind_of_change_is_found():
-    truths = {
-        "as is": lambda z: z,
-        "shift": lambda z: z + 0.6,
-        "slope": lambda z: -0.9 + 0.6 * z,
-        "full": lambda z: z + 0.7 * np.sin(2 * z),
-    }
-    for kind, truth in truths.items():
-        probability = fit_changes(LogOddsCells.of(*documents(3000, 6, truth))).probability
-        assert max(probability, key=probability.get) == kind
-
-
 @pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1], [1, 0, 1]])
 def test_few_documents_and_one_class_are_fitted(y):
     posterior = fit_changes(LogOddsCells.of(clipped_log_odds([0.0, 0.5, 1.0]), np.array(y)))
@@ -123,9 +109,6 @@ def test_equal_probabilities_leave_slope_and_bend_at_their_priors():
     prior = np.sqrt(0.4 * 0.1**2 + 0.4 * 0.3**2 + 0.2 * 1.0**2)
     assert slope.std() == pytest.approx(prior, rel=0.1)
     assert posterior.predict(np.zeros(1))[0] == pytest.approx(0.25, abs=0.1)
-
-
-# Sites
 
 
 def sites_of(pairs, n, rng):

@@ -7,8 +7,6 @@ from scipy import special, stats
 from bayescal.metrics import class_verdict
 from bayescal.metrics.classes import _ClassTest, _ratios
 
-pytestmark = pytest.mark.one_era
-
 
 def drawn(p, rng):
     return np.array([rng.choice(len(each), p=each) for each in p])
@@ -147,8 +145,6 @@ def test_a_weight_is_a_repetition(right):
     with pytest.raises(ValueError, match=r"whole numbers, .* got 0\.5"):
         class_verdict(y, p, sample_weight=np.full(400, 0.5))
 
-
-# Documents that were labelled with unequal probabilities.
 
 CHANCE = np.array([1.0, 0.25, 0.04])
 DESIGNS = {

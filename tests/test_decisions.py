@@ -16,8 +16,6 @@ from bayescal.decisions import (
     with_abstention,
 )
 
-pytestmark = pytest.mark.one_era
-
 COSTS = np.array([[0.0, 5.0], [1.0, 0.0]])  # a miss costs five false alarms
 RNG = np.random.default_rng(5)
 DRAWS = RNG.beta(2, 3, (40, 7))
@@ -153,28 +151,6 @@ def test_value_of_a_label_needs_doubt():
     assert information_gain(sure) == pytest.approx([0, 0])
 
 
-def test_labels_bring_on_average_what_was_promised():
-    # Truth is one of the draws: decide before and after the label of the best document.
-    rng = np.random.default_rng(8)
-    draws = rng.beta(1, 1, (30, 1)) * np.linspace(0.6, 1.0, 12)
-    value = value_of_label(draws, COSTS)
-    i = value.argmax()
-    before = decide(draws, COSTS).decision
-    saved = []
-    for _ in range(4000):
-        y = rng.random(12) < draws[rng.integers(30)]
-        chance = draws[:, i] if y[i] else 1 - draws[:, i]
-        again = draws[rng.choice(30, 2000, p=chance / chance.sum())] if len(saved) < 2 else None
-        mean = chance @ draws / chance.sum()
-        after = (COSTS[0, 1] * mean > COSTS[1, 0] * (1 - mean)).astype(int)
-        if again is not None:
-            assert (decide(again, COSTS).decision == after).mean() > 0.9
-        after[i] = y[i]
-        saved.append(sum(COSTS[before, y.astype(int)] - COSTS[after, y.astype(int)]))
-    assert np.mean(saved) == pytest.approx(value[i], abs=3 * np.std(saved) / np.sqrt(4000))
-    assert value.min() < value[i] - 3 * np.std(saved) / np.sqrt(4000)
-
-
 def test_information_gain_is_the_mutual_information():
     for draws in (DRAWS, THREE):
         classes = both_shapes(draws) if draws.ndim == 2 else draws
@@ -215,21 +191,6 @@ def test_drawn_numbers_follow_the_exact_distribution():
     statistic = np.sum((drawn.pmf[seen] * 4000 - expected) ** 2 / expected)
     assert stats.chi2(seen.size - 1).sf(statistic) > 0.001
     assert drawn.method == "drawn"
-
-
-def test_interval_of_the_number_covers_both_uncertainties():
-    rng = np.random.default_rng(6)
-    draws = rng.beta(4, 12, (300, 1)) * np.ones((1, 80))
-    found = count_positives(draws)
-    numbers = np.array([np.sum(rng.random(80) < draws[rng.integers(300)]) for _ in range(3000)])
-    held = np.mean((found.lower <= numbers) & (numbers <= found.upper))
-    exact = found.pmf[found.lower : found.upper + 1].sum()
-    assert exact >= 0.9
-    assert held == pytest.approx(exact, abs=3 * np.sqrt(0.09 / 3000))
-    # Either uncertainty alone is too narrow.
-    for narrow in (stats.binom(80, draws.mean()).ppf([0.05, 0.95]),):
-        inside = np.mean((narrow[0] <= numbers) & (numbers <= narrow[1]))
-        assert inside < 0.8
 
 
 @pytest.mark.parametrize(

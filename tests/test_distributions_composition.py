@@ -143,13 +143,6 @@ def test_draws_follow_the_distribution_and_a_wrong_one_is_rejected(family):
 
 
 @every_family
-def test_a_seed_fixes_the_draws(family):
-    first, again, other = (pm.draw(family.dist(size=5), 2, random_seed=s) for s in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert np.unique([first, other]).size == 20
-
-
-@every_family
 @pytest.mark.parametrize("extreme", [0.0, 1.0])
 def test_no_draw_is_infinite(family, extreme, monkeypatch):
     def at_the_end(*arguments):

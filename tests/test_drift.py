@@ -10,7 +10,7 @@ from scipy import special, stats
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
-from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import CHANGES, Change, DriftMonitor
 from bayescal.monitoring.drift import LATEST, History
 from bayescal.monitoring.running_evidence import not_yet
@@ -18,8 +18,6 @@ from bayescal.plots import DriftDisplay
 from studies.drift import PointCurve
 from tests.drift_tools import KnownCurves, alarmed, stream
 from tests.sizes import size
-
-pytestmark = pytest.mark.one_era
 
 CURVES = KnownCurves(lambda s: 2.0 * s - 1.0, lambda s: 0.5 * s, lambda s: s + 0.3, base=0.3)
 FEW = {
@@ -197,15 +195,6 @@ def alarm_rates(fitted, labels, streams, draws):
 
 
 @pytest.mark.slow
-def test_a_point_curve_taken_for_certain_is_found_fault_with():
-    """Negative: with 40 documents fitted the curve is not what the monitor would take it for."""
-    integrated, point = alarm_rates(fitted=40, labels=300, streams=40, draws=50)
-    # Two in forty are expected at most; more than six have a probability of .003.
-    assert integrated <= 6 / 40
-    assert point >= 0.35
-
-
-@pytest.mark.slow
 def test_false_alarms_of_small_fits_are_at_the_nominal_rate():
     streams = size(60, 200)
     integrated, point = alarm_rates(fitted=100, labels=400, streams=streams, draws=50)
@@ -219,7 +208,7 @@ class TestInterface:
         one = DriftMonitor(calibrator, draws=50).update(s, y)
         many = DriftMonitor(calibrator, draws=50)
         for k in range(0, 60, 7):
-            many.update(s[k : k + 7], y[k : k + 7])
+            many = pickle.loads(pickle.dumps(many)).update(s[k : k + 7], y[k : k + 7])
         assert many.documents_ == 60
         np.testing.assert_allclose(many.log_bayes_factors_, one.log_bayes_factors_, rtol=1e-12)
 
@@ -298,12 +287,10 @@ class TestInterface:
     @pytest.mark.parametrize(
         "make",
         [
-            lambda s, y: CalibratedClassifier(GaussianNB(), cv=2).fit(s[:, None], y),
             lambda s, y: CombinedClassifier([("nb", GaussianNB())], cv=2).fit(s[:, None], y),
             lambda s, y: TopicCalibrator(parts="gaussian", draws=50).fit(s, y, np.arange(60) % 2),
             lambda s, y: 5,
         ],
-        ids=["CalibratedClassifier", "CombinedClassifier", "TopicCalibrator", "int"],
     )
     def test_what_cannot_be_monitored_is_named(self, make):
         other = make(*stream(np.random.default_rng(0), 60))
@@ -311,15 +298,6 @@ class TestInterface:
         message = f"must be a fitted ScoreCalibrator, got {name}: of a classifier give the Score"
         with pytest.raises(ValueError, match=message):
             DriftMonitor(other)
-
-    def test_a_pickled_monitor_goes_on_as_it_would_have(self, calibrator):
-        rng = np.random.default_rng(4)
-        monitor = DriftMonitor(calibrator, draws=20).update(*stream(rng, 30))
-        again = pickle.loads(pickle.dumps(monitor))
-        later = stream(rng, 30)
-        np.testing.assert_array_equal(
-            again.update(*later).log_bayes_factors_, monitor.update(*later).log_bayes_factors_
-        )
 
 
 class TestBounds:

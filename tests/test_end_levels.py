@@ -15,8 +15,6 @@ from bayescal.fitting.engines.pooled.combination import draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
-pytestmark = pytest.mark.one_era
-
 FAST = {"draws": 250, "random_state": 0}
 
 
@@ -84,21 +82,6 @@ def test_an_exported_curve_jumps_at_an_end(stepped, tmp_path):
     # It jumps within what a rounding of the score may be.
     beside = np.array(knots["score"])[np.array(knots["score"]) < 100.0].max()
     assert 0.0 < 100.0 - beside < 1e-9
-
-
-@pytest.mark.slow
-def test_levels_are_saved_exported_and_shifted(stepped, tmp_path):
-    calibrator, _, positive = stepped
-    score = np.array([0.0, 50.0, 99.0, 99.9, 100.0, 300.0])
-    p = calibrator.predict_proba(score)[:, 1]
-    loaded = load(calibrator.save(tmp_path / "a.nc"))
-    np.testing.assert_array_equal(loaded.predict_proba(score)[:, 1], p)
-    names = {}
-    exec((calibrator.export(tmp_path / "a.py", format="python")).read_text(), names)
-    np.testing.assert_allclose(np.asarray(names["predict"](score))[0], p, atol=1e-4)
-    moved = logit(calibrator.predict_proba(score, prior=0.05)[:, 1]) - logit(p)
-    # Every score's odds move by those of the priors.
-    assert moved == pytest.approx(logit(0.05) - logit(positive.mean()), abs=0.1)
 
 
 @pytest.mark.slow
@@ -174,12 +157,10 @@ def test_a_lowest_score_above_zero_has_its_level_at_the_lower_end():
 def test_a_single_part_has_no_level_that_labels_do_not_ask_for():
     score, positive = similarities(1500, 0)
     assert "levels" not in ScoreCalibrator("logistic", **FAST).fit(score, positive).results_
-
-
-def test_draws_that_never_fall_have_no_levels():
-    score, positive = similarities(500, 0, at_end=0.97)
-    calibrator = ScoreCalibrator(Densities("asymmetric_laplace", monotone=True), **FAST)
-    assert "levels" not in calibrator.fit(score, positive).results_
+    # Draws that never fall have none at all.
+    never = ScoreCalibrator(Densities("asymmetric_laplace", monotone=True), **FAST)
+    fitted = never.fit(*(each[:500] for each in similarities(1500, 0, at_end=0.97)))
+    assert "levels" not in fitted.results_
 
 
 def many_similarities(topics, n, at_end=0.97, low=False):

@@ -21,8 +21,6 @@ from tests.references import (
     to_parameters,
 )
 
-pytestmark = pytest.mark.one_era
-
 EPS = np.finfo(float).eps
 SIDES = np.array([0.0, 1e-12, 1e-3, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0, 40.0, 1e2, 1e3])
 Z = np.concatenate([-SIDES[:0:-1], SIDES])
@@ -58,9 +56,6 @@ def side_integrals(row, power):
     for low, high, scale in ((-60.0, 0.0, row.left), (0.0, 60.0, row.right)):
         middle = [0.03 * (low + high), 0.15 * (low + high)]
         yield integrate.quad(height, low, high, (scale,), epsabs=1e-13, points=middle)[0]
-
-
-# The registry
 
 
 def test_registry_holds_these_families_with_these_parameters():
@@ -146,9 +141,6 @@ def test_sides_and_parameters_are_each_other_s_inverse(name):
     assert [own[k] for k in family.by_side] == expected
 
 
-# Density and distribution function
-
-
 @each_family
 def test_density_and_distribution_function_equal_references(name):
     for row in rows_of(name):
@@ -217,9 +209,6 @@ def test_tails_beside_a_side_of_almost_no_width(name):
             np.testing.assert_allclose(call(row, most, x), lacking, rtol=1e-13, atol=0)
 
 
-# Quantiles
-
-
 @each_family
 def test_exact_distribution_function_of_ppf_is_identity(name):
     ends = [0.0, 1.0, -1e-300, -1.0, 1.0 + 2.0**-52, 2.0, np.nan, np.inf, -np.inf]
@@ -240,9 +229,6 @@ def test_exact_distribution_function_of_ppf_is_identity(name):
             slack = 1e-14 * max(1.0, -np.log(tail))
             slack += 2 * EPS / tail if share <= q <= 0.5 else 0.0
             assert low - slack <= np.log(tail) <= high + slack
-
-
-# Sampling
 
 
 @each_family

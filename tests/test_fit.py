@@ -30,8 +30,6 @@ from tests.references import (
     to_scales,
 )
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(20)
 SAMPLES = {
     "one": np.array([3.75]),
@@ -96,9 +94,6 @@ def case(family, sample, kind, scale_floor):
     wide = 0.7 * float(np.ptp(x)) or 2.5  # holds one side in most samples, both in many
     result = fit(family, x, weight, scale_floor=wide if scale_floor == "wide" else scale_floor)
     return x[weight > 0.0], weight[weight > 0.0], result, to_scales(family, result.parameters)
-
-
-# The global optimum
 
 
 @each_family
@@ -217,9 +212,6 @@ def test_sums_of_deviations_equal_direct_sums(weighted):
                 np.testing.assert_allclose(got, np.sum(weight * part, 1), rtol=rel, atol=0)
 
 
-# What must not move it
-
-
 def assert_same(got, expected, rel=1e-12):
     """Compare all that two fits of the same scores say."""
     assert got.scale_floor.acted == expected.scale_floor.acted
@@ -301,9 +293,6 @@ def test_a_factor_on_all_weights_is_one_on_the_log_likelihood(family):
     x = np.random.default_rng(1000).normal(size=1000)
     got, expected = (fit(family, x, w, scale_floor=None) for w in (np.full(1000, 0.1), None))
     assert got.parameters == relative(expected.parameters, 1e-10)
-
-
-# Hard data
 
 
 @each_family
@@ -403,9 +392,6 @@ def test_containers_and_dtypes(family):
         array.flags.writeable = False
     for candidates in ("exact", "bennett"):
         fit(family, *read_only, candidates=candidates)
-
-
-# The scale floor
 
 
 @each_family

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 from bayescal import ScoreCalibrator, load
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
@@ -28,9 +27,7 @@ from bayescal.fitting.learned_prior import (
 from bayescal.fitting.parts.combination import VAGUE, compare_populations
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, read_options
-from bayescal.metrics import losses
 
-pytestmark = pytest.mark.one_era
 GRID = np.linspace(-3.0, 3.0, 13)
 FEW = {"draws": 100, "random_state": 0}
 
@@ -265,23 +262,6 @@ class TestCalibrator:
             fitted(moved, "vague").predict_interval(moved[0][:50]),
         )
 
-    @pytest.mark.slow
-    def test_log_odds_need_few_labels_to_be_believed(self):
-        rng = np.random.default_rng(0)
-        gained = []
-        for _ in range(16):
-            score = rng.normal(-3.0, 2.5, 1060)
-            label = rng.random(1060) < special.expit(score)
-            lost = [
-                losses(
-                    fitted((score[:60], label[:60]), prior).decision_function(score[60:]),
-                    label[60:],
-                ).log_loss
-                for prior in ("vague", "learned")
-            ]
-            gained.append(np.log(lost[0] / lost[1]))
-        assert np.mean(gained) > 2.0 * stats.sem(gained)
-
     def test_scores_without_a_population_leave_it_out(self, tmp_path, margins):
         path = write_populations([one_line(scores_are=("probabilities",))], tmp_path / "p.json")
         assert "learned" not in fitted(margins, path).combination_.index
@@ -306,16 +286,6 @@ class TestCalibrator:
         assert picked(half) == "margins"
         page = whole.report(tmp_path / "report.html").read_text()
         assert "margins, log-odds of" in page
-
-    def test_a_grid_chooses_between_priors(self, margins):
-        search = GridSearchCV(
-            ScoreCalibrator(draws=20, chains=1, random_state=0),
-            {"prior_knowledge": ["vague", "learned"]},
-            scoring="neg_log_loss",
-            cv=2,
-        )
-        search.fit(margins[0], margins[1])
-        assert search.best_params_["prior_knowledge"] in ("vague", "learned")
 
     @pytest.mark.parametrize(
         ("settings", "message"),

@@ -14,8 +14,6 @@ from bayescal.likelihood_ratio import (
     source_bounds,
 )
 
-pytestmark = pytest.mark.one_era
-
 INF = np.inf
 LOG = np.log10
 
@@ -32,9 +30,6 @@ def drawn(seed, n=60):
     y[:2] = True, False
     # Nearly calibrated: the mean of a normal log LR is half its variance.
     return y, np.round(np.where(y, 0.41, -0.41) + 0.6 * rng.normal(size=n), 1)
-
-
-# Numbers that the lir package and its tests state.
 
 
 def test_measures_of_cartridges(cartridges):
@@ -105,9 +100,6 @@ def test_bounds_of_small_sets(y, lr, expected_elub, expected_invariance):
 )
 def test_devpav_of_small_sets(y, lr, expected):
     np.testing.assert_allclose(devpav(y, LOG(np.array(lr, float))), expected, atol=1e-12)
-
-
-# Closed forms and brute force.
 
 
 def test_cllr_of_ratios_of_one_is_one_bit():
@@ -217,9 +209,6 @@ def test_source_bounds_are_the_numbers_of_counterexamples():
     np.testing.assert_allclose(source_bounds(40, 20), (-LOG(20.0), LOG(40.0)))
     with pytest.raises(ValueError, match="positives must be positive and finite, got 0"):
         source_bounds(3, 0)
-
-
-# Bad inputs.
 
 
 def test_natural_logarithms_are_noticed():

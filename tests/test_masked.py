@@ -1,8 +1,11 @@
 """A masked value is no value: all that takes arrays refuses one, by its name."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -28,8 +31,6 @@ from bayescal.combining.tasks import PooledCombiner
 from bayescal.plots import ProbabilityDisplay, ReliabilityDisplay
 from bayescal.support.validation import unmasked
 
-pytestmark = pytest.mark.one_era
-
 X, Y = make_classification(60, n_informative=4, random_state=3)
 S = X[:, 0] + 2.0 * Y
 P = 1.0 / (1.0 + np.exp(-S))
@@ -37,6 +38,8 @@ W, T, DRAWS = np.ones(60), np.repeat(["corn", "oil"], 30), np.tile(P, (20, 1))
 Q = np.repeat([1, 2], 30)
 BOTH = np.column_stack([1.0 - P, P])
 PARTLY = np.where(np.arange(60) < 40, Y, np.nan)
+SCORED, FORECAST, DOCUMENTS = {"scores": S, "y": Y}, {"y_true": Y, "y_prob": P}, {"X": X, "y": Y}
+COUNTED, WEIGHTED = {"X": np.abs(X), "y": Y}, {"sample_weight": W}
 SVC, PAIR = LinearSVC(random_state=0), [("svm", LinearSVC()), ("naive_bayes", GaussianNB())]
 
 
@@ -52,104 +55,66 @@ def classifier():
     return CalibratedClassifier(SVC, quick(), cv=2)
 
 
-def ranker():
-    return ranking.SVMMAPRanker(tol=10.0)
+FITTED, OF_TOPICS = quick().fit(S, Y), topics().fit(S, Y, T)
+COMBINED = CombinedClassifier(PAIR, cv=2, combiner="logistic")
 
 
 # What is called, and its arrays: each is masked in turn.
 CASES = {
-    "ScoreCalibrator.fit": (
-        lambda **a: quick().fit(**a),
-        {"scores": S, "y": Y, "sample_weight": W},
-    ),
-    "ScoreCalibrator.update": (
-        lambda **a: quick().fit(S, Y).update(**a),
-        {"scores": S, "labels": Y, "sample_weight": W},
-    ),
-    "ScoreCalibrator.predict_proba": (
-        lambda **a: quick().fit(S, Y).predict_proba(**a),
-        {"scores": S, "prior": P},
-    ),
-    "ScoreCalibrator.predict_interval": (
-        lambda **a: quick().fit(S, Y).predict_interval(**a),
-        {"scores": S, "prior": P},
-    ),
-    "TopicCalibrator.fit": (
-        lambda **a: topics().fit(**a),
-        {"scores": S, "labels": Y, "topics": T, "sample_weight": W},
-    ),
+    "ScoreCalibrator.fit": (quick().fit, SCORED | WEIGHTED),
+    "ScoreCalibrator.update": (FITTED.update, {"scores": S, "labels": Y, **WEIGHTED}),
+    "ScoreCalibrator.predict_proba": (FITTED.predict_proba, {"scores": S, "prior": P}),
+    "ScoreCalibrator.predict_interval": (FITTED.predict_interval, {"scores": S, "prior": P}),
+    "TopicCalibrator.fit": (topics().fit, {"scores": S, "labels": Y, "topics": T, **WEIGHTED}),
     "TopicCalibrator.fit wide": (
-        lambda **a: topics().fit(**a),
-        {"scores": np.column_stack([S, S]), "labels": np.column_stack([Y, Y]), "sample_weight": W},
+        topics().fit,
+        {"scores": np.column_stack([S, S]), "labels": np.column_stack([Y, Y]), **WEIGHTED},
     ),
     "TopicCalibrator.predict_proba": (
-        lambda **a: topics().fit(S, Y, T).predict_proba(**a),
+        OF_TOPICS.predict_proba,
         {"scores": S, "topics": T, "prior": P},
     ),
-    "CalibratedClassifier.fit": (
-        lambda X, y, w: classifier().fit(X, y, w),
-        {"X": X, "y": Y, "w": W},
-    ),
-    "CalibratedClassifier.predict_proba": (
-        lambda X: classifier().fit(globals()["X"], Y).predict_proba(X),
-        {"X": X},
-    ),
+    "CalibratedClassifier.fit": (classifier().fit, DOCUMENTS | WEIGHTED),
+    "CalibratedClassifier.predict_proba": (classifier().fit(X, Y).predict_proba, {"X": X}),
     "CalibratedClassifier of labels": (
-        lambda y: classifier().fit(X, y),
+        partial(classifier().fit, X),
         {"y": np.column_stack([Y, 1 - Y])},
     ),
-    "probabilities": (
-        lambda X, y: CalibratedClassifier("probabilities", quick()).fit(X, y),
-        {"X": BOTH, "y": Y},
-    ),
-    "CombinedClassifier.fit": (
-        lambda X, y, w: CombinedClassifier(PAIR, cv=2, combiner="logistic").fit(X, y, w),
-        {"X": X, "y": Y, "w": W},
-    ),
-    "CombinedClassifier.predict": (
-        lambda X: (
-            CombinedClassifier(PAIR, cv=2, combiner="logistic").fit(globals()["X"], Y).predict(X)
-        ),
-        {"X": X},
-    ),
+    "probabilities": (CalibratedClassifier("probabilities", quick()).fit, {"X": BOTH, "y": Y}),
+    "CombinedClassifier.fit": (COMBINED.fit, DOCUMENTS | WEIGHTED),
+    "CombinedClassifier.predict": (clone(COMBINED).fit(X, Y).predict, {"X": X}),
     "OnlineCombiner.fit": (
-        lambda **a: OnlineCombiner("winnow").fit(**a),
+        OnlineCombiner("winnow").fit,
         {"P": BOTH, "y": Y, "awake": BOTH > 0.0, "classes": np.arange(2)},
     ),
     "OnlineCombiner with indicators": (
-        lambda **a: OnlineCombiner().fit(BOTH, Y, **a),
+        partial(OnlineCombiner().fit, BOTH, Y),
         {"indicators": BOTH},
     ),
-    "PooledCombiner.fit": (
-        lambda X, y, task: PooledCombiner(cv=2).fit(X, y, task),
-        {"X": X, "y": Y, "task": T},
-    ),
-    "ReliabilityIndicators.fit": (
-        lambda X, y: ReliabilityIndicators(PAIR).fit(X, y),
-        {"X": np.abs(X), "y": Y},
-    ),
+    "PooledCombiner.fit": (PooledCombiner(cv=2).fit, {**DOCUMENTS, "task": T}),
+    "ReliabilityIndicators.fit": (ReliabilityIndicators(PAIR).fit, COUNTED),
     "best_mixture": (online.best_mixture, {"P": BOTH, "y": Y}),
     "weighted_majority_loss": (
-        lambda losses: online.weighted_majority_loss(losses, 0.5),
-        {"losses": P},
+        partial(online.weighted_majority_loss, beta=0.5),
+        {"expert_losses": P},
     ),
-    "brier_score": (metrics.brier_score, {"y_true": Y, "y_prob": P, "sample_weight": W}),
-    "log_loss": (metrics.log_loss, {"y_true": Y, "y_prob": P, "sample_weight": W}),
-    "calibration_error": (metrics.calibration_error, {"y_true": Y, "y_prob": P}),
-    "calibration_verdict": (metrics.calibration_verdict, {"y_true": Y, "y_prob": P}),
-    "calibration_evidence": (metrics.calibration_evidence, {"y_true": Y, "y_prob": P}),
-    "reliability_curve": (metrics.reliability_curve, {"y_true": Y, "y_prob": P}),
-    "spiegelhalter_test": (metrics.spiegelhalter_test, {"y_true": Y, "y_prob": P}),
+    "brier_score": (metrics.brier_score, FORECAST | WEIGHTED),
+    "log_loss": (metrics.log_loss, FORECAST | WEIGHTED),
+    "calibration_error": (metrics.calibration_error, FORECAST),
+    "calibration_verdict": (metrics.calibration_verdict, FORECAST),
+    "calibration_evidence": (metrics.calibration_evidence, FORECAST),
+    "reliability_curve": (metrics.reliability_curve, FORECAST),
+    "spiegelhalter_test": (metrics.spiegelhalter_test, FORECAST),
     "top_label": (metrics.top_label, {"y_true": Y, "y_prob": BOTH}),
-    "losses": (metrics.losses, {"log_odds": S, "positive": Y == 1, "sample_weight": W}),
-    "pointwise_losses": (metrics.pointwise_losses, {"y_true": Y, "y_prob": P}),
+    "losses": (metrics.losses, {"log_odds": S, "positive": Y == 1, **WEIGHTED}),
+    "pointwise_losses": (metrics.pointwise_losses, FORECAST),
     "bootstrap_interval": (
-        lambda **a: metrics.bootstrap_interval(metrics.brier_score, **a, resamples=10),
-        {"y_true": Y, "y_prob": P, "sample_weight": W},
+        partial(metrics.bootstrap_interval, metrics.brier_score, resamples=10),
+        FORECAST | WEIGHTED,
     ),
     "posterior_interval": (
-        lambda **a: metrics.posterior_interval(metrics.brier_score, **a),
-        {"y_true": Y, "draws": DRAWS, "sample_weight": W},
+        partial(metrics.posterior_interval, metrics.brier_score),
+        {"y_true": Y, "draws": DRAWS, **WEIGHTED},
     ),
     "decide": (decisions.decide, {"draws": DRAWS, "costs": np.array([[0.0, 5.0], [1.0, 0.0]])}),
     "with_abstention": (
@@ -157,73 +122,52 @@ CASES = {
         {"costs": np.tile([[0.0, 5.0], [1.0, 0.0]], (60, 1, 1)), "abstain_cost": W},
     ),
     "value_of_label": (
-        lambda **a: decisions.value_of_label(costs=[[0, 5], [1, 0]], **a),
+        partial(decisions.value_of_label, costs=[[0, 5], [1, 0]]),
         {"draws": DRAWS, "candidates": np.arange(60)},
     ),
     "count_positives": (decisions.count_positives, {"draws": DRAWS}),
     "threshold_for_recall": (
-        lambda **a: decisions.threshold_for_recall(recall=0.5, **a),
+        partial(decisions.threshold_for_recall, recall=0.5),
         {"scores": S, "draws": DRAWS},
     ),
     "thresholds_by_topic": (
-        lambda **a: decisions.thresholds_by_topic(topics().fit(S, Y, T), recall=0.5, **a),
+        partial(decisions.thresholds_by_topic, OF_TOPICS, recall=0.5),
         {"scores": S, "topics": T},
     ),
-    "estimate_prior": (
-        lambda scores: monitoring.estimate_prior(quick().fit(S, Y), scores),
-        {"scores": S},
-    ),
+    "estimate_prior": (partial(monitoring.estimate_prior, FITTED), {"scores": S}),
     "prior_by_em": (
         monitoring.prior_by_em,
         {"y_prob": np.column_stack([BOTH / 2, BOTH / 2]), "prior": np.full(4, 0.25)},
     ),
-    "prior_posterior": (monitoring.prior_posterior, {"log_ratio": DRAWS, "sample_weight": W}),
-    "DriftMonitor.update": (
-        lambda **a: monitoring.DriftMonitor(quick().fit(S, Y)).update(**a),
-        {"scores": S, "labels": Y},
-    ),
+    "prior_posterior": (monitoring.prior_posterior, {"log_ratio": DRAWS, **WEIGHTED}),
+    "DriftMonitor.update": (monitoring.DriftMonitor(FITTED).update, {"scores": S, "labels": Y}),
     "paired_bootstrap": (
-        lambda a, b, g: comparison.paired_bootstrap(a, b, groups=g, resamples=10),
-        {"a": S, "b": P, "g": Q},
+        partial(comparison.paired_bootstrap, resamples=10),
+        {"loss_a": S, "loss_b": P, "groups": Q},
     ),
     "paired_sign_test": (comparison.paired_sign_test, {"loss_a": S, "loss_b": P}),
-    "SVMMAPRanker.fit": (lambda **a: ranker().fit(**a), {"X": X, "y": Y, "qid": Q}),
-    "SVMMAPRanker.predict": (lambda X: ranker().fit(globals()["X"], Y, Q).predict(X), {"X": X}),
+    "SVMMAPRanker.fit": (ranking.SVMMAPRanker(tol=10.0).fit, {**DOCUMENTS, "qid": Q}),
+    "SVMMAPRanker.predict": (ranking.SVMMAPRanker(tol=10.0).fit(X, Y, Q).predict, {"X": X}),
     "average_precision": (ranking.average_precision, {"y": Y, "scores": S, "qid": Q}),
     "ndcg": (ranking.ndcg, {"y": Y, "scores": S}),
-    "BinnedFunctions.fit": (lambda X: ranking.BinnedFunctions().fit(X), {"X": X}),
+    "BinnedFunctions.fit": (ranking.BinnedFunctions().fit, {"X": X}),
     "percentiles_within_queries": (ranking.percentiles_within_queries, {"X": X, "qid": Q}),
     "qid_from_group_sizes": (ranking.qid_from_group_sizes, {"sizes": Q}),
-    "RelevanceCalibrator.fit": (
-        lambda **a: ranking.RelevanceCalibrator().fit(**a),
-        {"scores": S, "y": Y, "qid": Q},
-    ),
-    "naive Bayes": (lambda X, y: text.BernoulliNaiveBayes().fit(X, y), {"X": np.abs(X), "y": Y}),
-    "naive Bayes, later": (
-        lambda X: text.BernoulliNaiveBayes().fit(np.abs(globals()["X"]), Y).predict(X),
-        {"X": np.abs(X)},
-    ),
-    "NearestNeighbours.fit": (
-        lambda X, y: text.NearestNeighbours().fit(X, y),
-        {"X": np.abs(X), "y": Y},
-    ),
-    "DecisionTree.fit": (lambda X, y: text.DecisionTree().fit(X, y), {"X": np.abs(X), "y": Y}),
-    "MutualInformationSelector.fit": (
-        lambda X, y: text.MutualInformationSelector().fit(X, y),
-        {"X": np.abs(X), "y": Y},
-    ),
+    "RelevanceCalibrator.fit": (ranking.RelevanceCalibrator().fit, {**SCORED, "qid": Q}),
+    "naive Bayes": (text.BernoulliNaiveBayes().fit, COUNTED),
+    "naive Bayes, later": (text.BernoulliNaiveBayes().fit(**COUNTED).predict, {"X": np.abs(X)}),
+    "NearestNeighbours.fit": (text.NearestNeighbours().fit, COUNTED),
+    "DecisionTree.fit": (text.DecisionTree().fit, COUNTED),
+    "MutualInformationSelector.fit": (text.MutualInformationSelector().fit, COUNTED),
     "mutual_information": (text.mutual_information, {"counts": np.abs(X), "positive": Y == 1}),
-    "cross_val_scores": (
-        lambda labels: text.cross_val_scores(GaussianNB(), X, labels),
-        {"labels": Y},
-    ),
+    "cross_val_scores": (partial(text.cross_val_scores, GaussianNB(), X), {"labels": Y}),
     "audit": (
-        lambda **a: monitoring.audit(draws=20, random_state=0, **a),
-        {"y": Y, "p": P, "sites": Q, "sample_weight": W},
+        partial(monitoring.audit, draws=20, random_state=0),
+        {"y": Y, "p": P, "sites": Q, **WEIGHTED},
     ),
     "Recalibrator.fit": (
-        lambda **a: monitoring.Recalibrator("partial", draws=20).fit(**a),
-        {"p": P, "y": Y, "sites": Q, "sample_weight": W},
+        monitoring.Recalibrator("partial", draws=20).fit,
+        {"p": P, "y": Y, "sites": Q, **WEIGHTED},
     ),
     "foresee": (
         lambda p, s, y: monitoring.foresee(p, p, reference=(s, y)),
@@ -234,17 +178,17 @@ CASES = {
         {"ratio": np.tile(BOTH, (5, 1, 1)), "classes": np.arange(2)},
     ),
     "plan_sample": (
-        lambda **a: sampling.plan_sample(n=9, random_state=0, **a),
+        partial(sampling.plan_sample, n=9, random_state=0),
         {"scores": S, "labels": PARTLY, "groups": np.arange(60) // 2},
     ),
     "stop_review": (
-        lambda **a: sampling.stop_review(recall=0.5, random_state=0, **a),
+        partial(sampling.stop_review, recall=0.5, random_state=0),
         {"scores": S, "labels": PARTLY},
     ),
-    "cllr": (likelihood_ratio.cllr, {"y_true": Y, "log10_lr": S, "sample_weight": W}),
+    "cllr": (likelihood_ratio.cllr, {"y_true": Y, "log10_lr": S, **WEIGHTED}),
     "empirical_cross_entropy": (
-        lambda odds: likelihood_ratio.empirical_cross_entropy(Y, S, odds),
-        {"odds": np.zeros(5)},
+        partial(likelihood_ratio.empirical_cross_entropy, Y, S),
+        {"log10_prior_odds": np.zeros(5)},
     ),
     "source_weights": (
         likelihood_ratio.source_weights,
@@ -256,18 +200,12 @@ CASES = {
     ),
     "conformal_sets": (decisions.conformal_sets, {"y_prob": BOTH, "y_true": Y, "new_prob": BOTH}),
     "set_coverage": (decisions.set_coverage, {"sets": BOTH > 0.3, "y_true": Y}),
-    "ReliabilityDisplay": (
-        lambda **a: ReliabilityDisplay.from_predictions(**a),
-        {"y_true": Y, "y_prob": P},
-    ),
+    "ReliabilityDisplay": (ReliabilityDisplay.from_predictions, FORECAST),
     "ReliabilityDisplay with pos_label": (
         lambda y_true: ReliabilityDisplay.from_predictions(y_true, P, pos_label=0),
         {"y_true": Y},
     ),
-    "ProbabilityDisplay": (
-        lambda scores, y: ProbabilityDisplay.from_estimator(quick().fit(S, Y), scores, y),
-        {"scores": S, "y": Y},
-    ),
+    "ProbabilityDisplay": (partial(ProbabilityDisplay.from_estimator, FITTED), SCORED),
 }
 
 
@@ -297,7 +235,7 @@ NAMED = [
     ("shares_posterior", "classes"),
     ("source_weights", "a"),
     ("class_verdict", "classes"),
-    ("paired_bootstrap", "g"),
+    ("paired_bootstrap", "groups"),
     ("average_precision", "qid"),
 ]
 

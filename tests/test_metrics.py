@@ -11,8 +11,6 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 from bayescal import metrics
 from bayescal.support.numerics import probability
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(11)
 P = np.round(RNG.beta(1, 2, 400), 2)  # with ties
 Y = RNG.random(400) < P**1.3
@@ -122,17 +120,6 @@ def test_decomposition_is_that_of_model_diagnostics(weight):
             assert getattr(found, name) == pytest.approx(expected[name][0], rel=1e-6), name
 
 
-def test_parts_of_a_score_add_up_and_see_what_they_should():
-    p = np.linspace(0.01, 0.99, 20_000)
-    y = np.random.default_rng(0).random(p.size) < p
-    right, wrong = (metrics.score_decomposition(y, each) for each in (p, p**2))
-    for parts in (right, wrong):
-        whole = parts.miscalibration - parts.discrimination + parts.uncertainty
-        assert parts.score == pytest.approx(whole)
-    assert right.miscalibration < 0.001 < 0.01 < wrong.miscalibration
-    assert right.discrimination == pytest.approx(wrong.discrimination)  # the order is the same
-
-
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 def test_curve_in_bins_is_that_of_scikit_learn(strategy):
     expected = calibration_curve(Y, P, n_bins=8, strategy=strategy)
@@ -223,24 +210,6 @@ def test_a_debiased_distance_is_what_noise_makes_of_it_and_no_more(off):
     sd = np.sqrt(0.3 * 0.7 / 100)
     expected = 2.0 * off - stats.foldnorm(off / sd, scale=sd).mean()
     assert found == pytest.approx(max(expected, 0.0), abs=1e-12)
-
-
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_debiasing_takes_off_what_chance_adds(norm):
-    rng = np.random.default_rng(3)
-    p = rng.random(500)
-    plain, debiased = [], []
-    for _ in range(100):
-        y = rng.random(p.size) < p
-        plain.append(metrics.calibration_error(y, p, norm=norm))
-        debiased.append(metrics.calibration_error(y, p, norm=norm, debias=True))
-    assert np.mean(debiased) < 0.7 * np.mean(plain)
-    # The error itself stays: the truth is sqrt(p), an error of 1/6 on average.
-    wrong = [
-        metrics.calibration_error(rng.random(p.size) < np.sqrt(p), p, debias=True, n_bins=10)
-        for _ in range(20)
-    ]
-    assert np.mean(wrong) == pytest.approx(np.mean(np.sqrt(p) - p), abs=0.02)
 
 
 def test_sweep_takes_as_many_bins_as_rise():

@@ -7,9 +7,6 @@ from scipy import special
 
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
-from bayescal.support.numerics import centre_and_spread
-
-pytestmark = pytest.mark.one_era
 
 DRAWS = 20_000
 X = np.array([-1.4, -0.9, -0.3, 0.0, 0.2, 0.4, 1.1, 2.5])
@@ -122,23 +119,6 @@ def test_log_odds_rise():
         assert np.all(np.isfinite(curves))
 
 
-def test_units_do_not_matter():
-    x = RNG.standard_t(4, size=60)
-    positive = RNG.random(60) < special.expit(2 * x - 1)
-    curves = []
-    for scores in (x, 1024.0 * x + 2048.0):
-        centre, spread = centre_and_spread(scores)
-        standard = (scores - centre) / spread
-        curves.append(fit(standard, positive, draws=500).log_odds(standard))
-    assert curves[1] == pytest.approx(curves[0], abs=1e-6)
-
-
-def test_same_seed_same_bits():
-    first, again, other = (fit(X, POSITIVE, seed=s, draws=100).slopes for s in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def hard_samples():
     rng = np.random.default_rng(9)
     x = rng.normal(size=600)
@@ -184,22 +164,6 @@ def test_what_is_wrong_is_said(monkeypatch):
     with monkeypatch.context() as m:
         m.setattr("bayescal.inference.importance.WORST_K", -9.0)
         assert "weights are too uneven" in fit(x, positive, draws=200).problem
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([np.nan, 1.0], [True, False], None), "scores must be finite"),
-        (([], [], None), "at least one score"),
-        (([1.0, 2.0], [True], None), "same length"),
-        (([1.0, 2.0], [True, False], [1.0, -1.0]), "must not be negative"),
-        (([1.0, 2.0], [True, False], [0.0, 0.0]), "must not be all zero"),
-    ],
-)
-def test_bad_data_are_errors(arguments, message):
-    x, positive, weight = arguments
-    with pytest.raises(ValueError, match=message):
-        fit(np.array(x), np.array(positive, dtype=bool), weight)
 
 
 @pytest.mark.parametrize(

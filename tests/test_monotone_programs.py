@@ -7,13 +7,7 @@ from scipy import special
 
 from bayescal import Logistic, Monotone, ScoreCalibrator
 from bayescal.distributions import programs
-from bayescal.fitting.engines.monotone.density import (
-    Pieces,
-    PosteriorDensity,
-    Prior,
-    ScoreSums,
-    place_pieces,
-)
+from bayescal.fitting.engines.monotone import density
 
 RNG = np.random.default_rng(21)
 SCORE = np.concatenate([RNG.normal(2, 3, 9), RNG.normal(6, 2, 5)])
@@ -73,14 +67,14 @@ def test_the_engine_s_density_is_the_program_s_and_scipy_s(name):
         model = program.model(SCORE, LABEL, centre=centre, spread=spread, **hyper, **shape)
         log_density = model.compile_logp(mode="FAST_COMPILE")
         x, positive = (SCORE - centre) / spread, LABEL == 1
-        pieces = place_pieces(x, positive, None, n_segments)
-        raw = place_pieces(SCORE, positive, None, n_segments)
+        pieces = density.place_pieces(x, positive, None, n_segments)
+        raw = density.place_pieces(SCORE, positive, None, n_segments)
         assert pieces.segments == n_segments
         ones = np.ones(x.size)
-        sums = [ScoreSums(x[positive == k], ones[positive == k]) for k in (False, True)]
+        sums = [density.ScoreSums(x[positive == k], ones[positive == k]) for k in (False, True)]
         flat = np.zeros(1), np.ones((1, n_segments))
         nodes = tuple(scores.compress(pieces, *flat) for scores in sums)
-        engine = PosteriorDensity(pieces, nodes, Prior(**hyper))
+        engine = density.PosteriorDensity(pieces, nodes, density.Prior(**hyper))
         # The program's level is not standardised, and its scores have a density.
         constant = st.t(4, centre, spread).logpdf(SCORE).sum() - np.log(hyper["slope_scale"])
         for _ in range(3):
@@ -100,7 +94,7 @@ def test_the_engine_s_density_is_the_program_s_and_scipy_s(name):
 def test_program_and_engine_place_the_same_knots(n_segments, positives):
     label = np.repeat([0, 1], [14 - positives, positives])
     model = programs.load("monotone_log_odds").model(SCORE, label, n_segments=n_segments)
-    pieces = place_pieces(SCORE, label == 1, None, n_segments)
+    pieces = density.place_pieces(SCORE, label == 1, None, n_segments)
     given = programs.load("monotone_log_odds").model(
         SCORE, label, knots=pieces.knots, reference=pieces.reference
     )
@@ -109,14 +103,6 @@ def test_program_and_engine_place_the_same_knots(n_segments, positives):
         del point["walk"]
     values = [m.compile_logp(mode="FAST_COMPILE")(point) for m in (model, given)]
     assert values[0] == pytest.approx(values[1], abs=1e-9)
-
-
-def test_one_segment_is_the_logistic_program():
-    one = programs.load("monotone_log_odds").model(SCORE, LABEL, spread=2.0, n_segments=1)
-    logistic = programs.load("logistic").model(SCORE, LABEL, spread=2.0)
-    for point in ({"intercept": 0.3, "level": 0.2}, {"intercept": -1.0, "level": 1.0}):
-        values = [m.compile_logp(mode="FAST_COMPILE")(point) for m in (one, logistic)]
-        assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,7 +117,7 @@ def test_simulate_draws_labels_from_the_curve_it_returns(name, draws):
     first = {key: value if draws is None else value[0] for key, value in truth.items()}
     x = (first["score"] - 1.0) / 2.0
     knots = np.linspace(-2, 2, 10)[1:-1] if name == "monotone_log_odds" else np.zeros(0)
-    rise = Pieces(knots, 0.0).basis(x) @ np.atleast_1d(first["slope"])
+    rise = density.Pieces(knots, 0.0).basis(x) @ np.atleast_1d(first["slope"])
     assert abs(score_statistic(first["label"], first["intercept"] + rise, rise)) < 4
     assert abs(score_statistic(first["label"], first["intercept"] + 0.7 * rise, rise)) > 4
 

@@ -9,14 +9,7 @@ from arviz_stats import loo
 from matplotlib.figure import Figure
 
 import bayescal
-from bayescal import NUTS, Density, Program, ScoreCalibrator
-from bayescal.plots import (
-    ClassDensityDisplay,
-    LogOddsDisplay,
-    PredictiveCheckDisplay,
-    ProbabilityDisplay,
-    ReliabilityDisplay,
-)
+from bayescal import NUTS, Density, Program, ScoreCalibrator, plots
 
 pytestmark = [
     pytest.mark.slow,
@@ -153,13 +146,13 @@ def test_all_that_a_density_is_fitted_for(own, tmp_path):
     assert by_prior.mean(axis=-1).std() > 2.0 * replicate.mean(axis=-1).std()
     assert np.isfinite(drawn.summary()["median"]).all()
     for display in (
-        ClassDensityDisplay,
-        LogOddsDisplay,
-        PredictiveCheckDisplay,
-        ProbabilityDisplay,
+        plots.ClassDensityDisplay,
+        plots.LogOddsDisplay,
+        plots.PredictiveCheckDisplay,
+        plots.ProbabilityDisplay,
     ):
         display.from_estimator(drawn, ax=Figure().subplots())
-    ReliabilityDisplay.from_estimator(drawn, score, LABEL, ax=Figure().subplots())
+    plots.ReliabilityDisplay.from_estimator(drawn, score, LABEL, ax=Figure().subplots())
     drawn.report(tmp_path / "report.html", (score, LABEL))
     again = bayescal.load(drawn.save(tmp_path / "own.nc"))
     np.testing.assert_array_equal(again.predict_proba(at)[:, 1], p)

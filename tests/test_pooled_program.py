@@ -159,12 +159,3 @@ def test_simulate_draws_scores_from_the_parameters_it_returns(family):
                 assert st.kstest(own, lambda s, p=other: record.cdf(s, *p)).pvalue < 1e-3
     share = [truth["label"][truth["topic"] == t].mean() for t in range(3)]
     assert share == pytest.approx(truth["prior"], abs=0.05)
-
-
-@pytest.mark.parametrize("draws", [1, 3])
-def test_simulate_draws_data_sets_along_a_leading_axis(draws):
-    truth = programs.load("topics").simulate(2, 3, np.random.default_rng(3), draws=draws)
-    assert truth["score"].shape == truth["label"].shape == truth["topic"].shape == (draws, 6)
-    assert truth["theta"].shape == truth["left"].shape == (draws, 2, 3)
-    assert truth["location"].shape == (draws, 2)
-    assert np.unique(truth["theta"][:, 0, 0]).size == draws

@@ -18,13 +18,12 @@ from bayescal import (
     TopicCalibrator,
     load,
 )
-from bayescal.calibrators import compare_calibrators, leave_one_out
+from bayescal.calibrators import leave_one_out
 from bayescal.decisions import decide
 from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.diagnostics import diagnose
 from tests.history_data import GRID, history, problem
 
-pytestmark = pytest.mark.one_era
 FAMILIES = ["auto", "gaussian"]  # a combination, and densities alone
 TOPIC = ["late"] * GRID.size
 
@@ -290,14 +289,6 @@ def test_leaving_one_out_is_a_fit_without_the_document():
     assert np.log(with_it[np.arange(30), (labels == "spam").astype(int)]).sum() > found.sum()
 
 
-def test_it_is_compared_with_the_default_by_labels_left_out():
-    data = problem(positives=20, negatives=40, seed=5)
-    vague = ScoreCalibrator("gaussian", random_state=0, draws=100).fit(*data)
-    table = compare_calibrators({"history": fitted("gaussian", data), "vague": vague})
-    # Of eight topics that are alike in truth the population knows more than forty documents.
-    assert table.index.tolist() == ["history", "vague"]
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -356,14 +347,6 @@ def test_one_topic_is_no_history():
         alone = TopicCalibrator(draws=20, random_state=0).fit(*problem(), ["only"] * 34)
     with pytest.raises(ValueError, match="of one topic, which makes no population"):
         fitted(prior_knowledge=alone)
-
-
-def test_labels_of_one_class_or_of_three_are_refused():
-    scores, labels = problem()
-    with pytest.raises(ValueError, match="class"):
-        fitted(data=(scores, np.repeat("ham", labels.size)))
-    with pytest.raises(ValueError, match=r"class|two"):
-        fitted(data=(scores, np.arange(labels.size) % 3))
 
 
 def test_probabilities_are_calibrated_around_those_of_a_history():

@@ -7,11 +7,10 @@ import pytest
 from scipy import special, stats
 
 from bayescal import Population, ScoreCalibrator, TopicCalibrator
-from tests.history_data import GRID, history, problem
+from tests.history_data import problem
 from tests.sizes import size
 
 pytestmark = [
-    pytest.mark.one_era,
     # Of classes so close together that some topic has them the wrong way round by chance.
     pytest.mark.filterwarnings("ignore:positives lie below"),
     # The calibrator warns of histories of other problems; this test shows their effect.
@@ -94,29 +93,6 @@ def test_steep_topics_make_three_positives_steeper_and_flat_ones_flatter():
     assert steeper.mean() > 0.3
     assert np.all(flatter < -0.5)
     assert np.all(steeper > flatter + 1.0)
-
-
-def test_labels_lead_from_the_population_to_the_default():
-    """History and problem differ: with labels the problem's own curve takes over."""
-    whole = history("gaussian")
-    alone = whole.predict_proba(GRID, ["new"] * GRID.size)[:, 1]
-    shares = []
-    for positives in (3, 30, 300):
-        data = problem(positives, 3 * positives, apart=1.5)
-        vague = around("vague", *data, parts="gaussian").predict_proba(GRID)[:, 1]
-        mine = around(Population(whole), *data).predict_proba(GRID)[:, 1]
-        to_vague, to_history = (np.abs(mine - each).mean() for each in (vague, alone))
-        shares.append(to_vague / (to_vague + to_history))
-    assert shares[0] > 0.6
-    assert shares[0] > shares[1] > shares[2]
-    assert shares[2] < 0.35
-
-
-def test_few_positives_lie_between_the_population_and_the_default():
-    data, flat = problem(positives=3, negatives=30, seed=1), learnt(width=2.0)
-    unlabelled = TopicCalibrator.from_results(flat.tree)
-    low, high = unlabelled.decision_function([1.0, 2.0], ["new", "new"])
-    assert high - low < slope(around(flat, *data)) < slope(around("vague", *data))
 
 
 def excess(prior, positives, sets=6):

@@ -16,8 +16,6 @@ from bayescal.metrics.changes import LogOddsCells, fit_changes
 from bayescal.monitoring import DriftMonitor, Recalibrator, estimate_prior, load_heart_disease
 from bayescal.plots import LogOddsDisplay, ProbabilityDisplay
 
-pytestmark = pytest.mark.one_era
-
 
 def documents(n=300, seed=0, truth=lambda z: z - 0.7, mean=-1.0):
     rng = np.random.default_rng(seed)
@@ -77,12 +75,9 @@ def test_ten_labels_change_little_and_a_thousand_what_they_ask_for():
     truth = special.expit(special.logit(at) - 0.7)
     assert np.abs(few.predict_proba(at)[:, 1] - at).max() < 0.12
     np.testing.assert_allclose(many.predict_proba(at)[:, 1], truth, atol=0.03)
-
-
-def test_right_probabilities_stay():
     p, y = documents(2000, 2, truth=lambda z: z)
-    again = Recalibrator(refit="never", random_state=0).fit(p, y)
-    np.testing.assert_allclose(again.predict_proba(p)[:, 1], p, atol=0.02)
+    right = Recalibrator(refit="never", random_state=0).fit(p, y)
+    np.testing.assert_allclose(right.predict_proba(p)[:, 1], p, atol=0.02)
 
 
 def test_methods_agree(fitted):
@@ -145,14 +140,6 @@ def test_probabilities_of_zero_and_one():
     assert np.isfinite(again.predict_interval([0.0, 1.0])).all()
 
 
-# Sites
-
-
-def test_the_level_of_a_summary_is_checked(pooled):
-    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-        pooled.summary(level=90)
-
-
 def test_sites_borrow_and_a_new_one_is_of_the_population(pooled):
     patients = load_heart_disease()
     table = pooled.summary()
@@ -185,9 +172,6 @@ def test_problems_of_sites_are_read_like_topics(pooled):
         _ = pooled.model_probability_
 
 
-# Fit again
-
-
 @pytest.mark.slow
 def test_scores_of_another_meaning_are_fitted_again():
     rng = np.random.default_rng(0)
@@ -210,9 +194,6 @@ def test_fitting_again_is_off_with_few_of_the_rarer_class():
     p, y = documents(60, 5)
     assert y.sum() < 20
     assert Recalibrator(random_state=0).fit(p, y).refit_weight_ == 0.0
-
-
-# A calibrator of the package
 
 
 @pytest.mark.slow
@@ -263,9 +244,6 @@ def test_the_same_seed_gives_the_same_bits(fitted):
     np.testing.assert_array_equal(fitted.predict_interval(at), again.predict_interval(at))
 
 
-# Bad inputs
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -313,6 +291,7 @@ def test_wrong_calls(fitted, pooled):
         (lambda: fitted.sample_proba([0.2], draws=5000), "draws must be from 1 to 4000"),
         (lambda: fitted.predict_interval([0.2], level=90), "level must lie between"),
         (lambda: fitted.predict_interval([0.2], kind="wide"), "kind must be one of"),
+        (lambda: pooled.summary(level=90), "level must lie between 0 and 1"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

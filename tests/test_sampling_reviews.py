@@ -1,7 +1,6 @@
 """Plans of samples, and recall by four intervals; wrong inputs one by one."""
 
 import functools
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -41,7 +40,6 @@ from bayescal.support.score_checks import ScoresWarning
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
 N, AT = 3_000, 1.6
 
 
@@ -81,7 +79,7 @@ def found_of_review():
 
 
 def test_each_round_draws_what_it_says():
-    _, _, labels, (one, two) = review()
+    scores, _, labels, (one, two) = review()
     assert one.documents.size == 80
     assert two.documents.size == 220
     assert not set(one.documents) & set(two.documents)
@@ -97,6 +95,10 @@ def test_each_round_draws_what_it_says():
         drawn = np.bincount(plan.stratum[plan.documents])
         assert drawn.tolist() == [each.sampled for each in plan.strata]
         assert min(drawn) >= 5
+    either = 1 - (1 - one.inclusion) * (1 - two.inclusion)
+    np.testing.assert_allclose(inclusion_of((one, two), scores), either)
+    with pytest.raises(ValueError, match="at least one plan"):
+        inclusion_of((), scores)
 
 
 def test_documents_are_drawn_as_often_as_they_should_be():
@@ -122,15 +124,6 @@ def test_rounds_with_one_seed_are_independent():
     assert (two.round, unknown.round) == (2, 1)
     assert set(two.documents) != set(unknown.documents)
     assert two.seed == one.seed == 0
-
-
-def test_probabilities_of_several_rounds():
-    scores, _, _, plans = review()
-    p = inclusion_of(plans, scores)
-    expected = 1 - (1 - plans[0].inclusion) * (1 - plans[1].inclusion)
-    np.testing.assert_allclose(p, expected)
-    with pytest.raises(ValueError, match="at least one plan"):
-        inclusion_of((), scores)
 
 
 def test_allocation_is_proportional_within_bounds():
@@ -258,9 +251,11 @@ def test_a_damaged_plan_is_refused(tmp_path):
             read_plan(path, scores)
 
 
-def test_a_spreadsheet_may_mark_and_space_out_a_plan(tmp_path):
+def test_a_spreadsheet_may_round_mark_and_space_out_a_plan(tmp_path):
     scores, _, _, (one, _) = review()
-    path = one.to_csv(tmp_path / "plan.csv")
+    path, rounded = one.to_csv(tmp_path / "plan.csv"), tmp_path / "rounded.csv"
+    pd.read_csv(path).to_csv(rounded, index=False, float_format="%.10g")
+    np.testing.assert_array_equal(read_plan(rounded, scores).inclusion, one.inclusion)
     head, first, second, *rest = path.read_text().splitlines()
     marked = "\ufeff" + "\n".join([head, first, "", ",,", second, *rest])
     path.write_text(marked, encoding="utf-8")
@@ -269,14 +264,6 @@ def test_a_spreadsheet_may_mark_and_space_out_a_plan(tmp_path):
     path.write_text(damaged, encoding="utf-8")
     with pytest.raises(ValueError, match=r"column document, got 'x.*' in row 5 of the file"):
         read_plan(path, scores)
-
-
-def test_a_spreadsheet_may_round_a_plan(tmp_path):
-    scores, _, _, (one, _) = review()
-    path = one.to_csv(tmp_path / "plan.csv")
-    frame = pd.read_csv(path)
-    frame.to_csv(path, index=False, float_format="%.10g")
-    np.testing.assert_array_equal(read_plan(path, scores).inclusion, one.inclusion)
 
 
 def test_four_intervals_side_by_side():
@@ -340,20 +327,14 @@ def test_hidden_positives_are_noticed():
     assert any("rely on the design-based interval" in note for note in found.notes)
 
 
-def test_the_curve_ignores_how_documents_were_chosen_by_score():
+def test_the_curve_ignores_all_but_ranks_and_how_documents_were_chosen():
     scores, _, labels, _ = review()
     one = found_of_review()
     other = estimate_recall(scores, labels, AT)
     assert other.method == "hull"
     assert other.design_based is None
     assert (one.robust, one.hidden) == (other.robust, other.hidden)
-
-
-def test_only_ranks_matter():
-    scores, _, labels, _ = review()
-    one = found_of_review()
-    other = estimate_recall(np.exp(scores), labels, np.exp(AT))
-    assert one.robust == other.robust
+    assert estimate_recall(np.exp(scores), labels, np.exp(AT)).robust == one.robust
 
 
 @functools.cache
@@ -509,9 +490,6 @@ def test_shared_limits_hold_in_both_posteriors():
     assert apart.value == pytest.approx(20.0, abs=0.05)
 
 
-# The sampler and its model.
-
-
 def test_draws_are_the_prior_weighted_by_the_likelihood():
     scores, positive = collection(n=300, share=0.2)
     labels = np.where(np.random.default_rng(1).random(300) < 0.1, positive, np.nan)
@@ -583,31 +561,6 @@ def test_positives_are_those_that_labels_of_erring_reviewers_stand_for():
     )
 
 
-def test_without_labels_the_share_hidden_is_its_prior():
-    scores, _ = collection()
-    posterior = fit_posterior(RankedCollection.of(scores), np.full(N, np.nan), (2.0, 3.0), 0)
-    drawn = posterior.share_hidden()
-    levels = np.array([0.1, 0.5, 0.9])
-    expected = stats.beta(2.0, 3.0).ppf(levels)
-    np.testing.assert_allclose(np.quantile(drawn, levels), expected, atol=0.06)
-
-
-def test_the_sampler_agrees_with_importance_sampling_from_the_prior():
-    scores, positive = collection(1)
-    documents = np.random.default_rng(0).choice(N, 25, replace=False)
-    labels = np.full(N, np.nan)
-    labels[documents] = positive[documents]
-    posterior = fit_posterior(RankedCollection.of(scores), labels, "vague", 0)
-    prior = np.random.default_rng(1).normal(size=(20_000, posterior.model.dimension))
-    weight = special.softmax(posterior.model.log_likelihood(prior))
-    total = posterior.model.probabilities(prior) @ posterior.model.size
-    sampled = posterior.probabilities() @ posterior.model.size
-    order = np.argsort(total)
-    levels = np.array([0.1, 0.5, 0.9])
-    expected = total[order][np.searchsorted(np.cumsum(weight[order]), levels)]
-    np.testing.assert_allclose(np.quantile(sampled, levels), expected, rtol=0.25)
-
-
 @pytest.mark.slow
 def test_the_share_hidden_is_learned_from_earlier_reviews():
     reviews = [collection(seed, hidden=0.3, share=0.06) for seed in range(4)]
@@ -637,15 +590,6 @@ def test_documents_of_one_score_share_a_bin():
     assert np.unique(found.code[:500]).size == np.unique(found.code[500:520]).size == 1
     assert found.size.sum() == scores.size
     assert (np.diff(found.z) < 0).all()
-
-
-# Wrong inputs, one by one.
-
-
-def test_scores_other_than_those_of_the_plan():
-    scores, _, labels, plans = review()
-    with pytest.raises(ValueError, match="scores must be those of the plan of round 1"):
-        estimate_recall(scores + 1.0, labels, AT, design=plans)
 
 
 @pytest.mark.slow
@@ -685,40 +629,15 @@ def test_labels_of_no_plan_are_known_and_fit_no_curve():
     assert other.hidden == one.hidden  # the curve is the same
 
 
-@pytest.mark.parametrize("value", [0.0, 1.5, np.nan])
-def test_inclusion_probabilities_that_are_none(value):
-    from bayescal.metrics import log_loss
-
-    with pytest.raises(ValueError, match="above 0 and at most 1"):
-        log_loss([0, 1], [0.2, 0.7], inclusion=[0.5, value])
-
-
-def test_weights_that_sum_to_the_collection_are_no_counts():
-    from bayescal.metrics import bootstrap_interval, brier_score
-
-    rng = np.random.default_rng(0)
-    weight = 1.0 / rng.uniform(0.01, 1.0, 200)
-    with pytest.warns(UserWarning, match="pass inclusion=1 / weights"):
-        bootstrap_interval(
-            brier_score, np.arange(200) % 2, np.full(200, 0.5), sample_weight=weight, resamples=2
-        )
-
-
-def test_no_positive_is_labelled():
-    scores, _, _, plans = review()
+def test_no_positive_is_labelled_or_none_below_the_threshold():
+    scores, positive, _, plans = review()
     labels = labelled(np.zeros(N, dtype=bool), *plans)
     found = estimate_recall(scores, labels, AT, design=plans)
     assert (found.lower, found.upper) == (0.0, 1.0)
     assert found.robust.width > 0.6
     assert any("No positive is labelled" in note for note in found.notes)
-
-
-def test_no_positive_below_the_threshold():
-    scores, positive, _, plans = review()
-    labels = labelled(positive & (scores >= AT), *plans)
-    found = estimate_recall(scores, labels, AT, design=plans)
-    assert found.upper == 1.0
-    assert found.lower < 0.97
+    found = estimate_recall(scores, labelled(positive & (scores >= AT), *plans), AT, design=plans)
+    assert found.lower < 0.97 < found.upper == 1.0
     assert found.with_hidden.lower < found.with_hidden.upper
 
 
@@ -809,14 +728,6 @@ def test_rounded_scores_are_no_near_duplicates():
     assert _note_of_ties(np.round(scores, 1)) == _note_of_ties(np.ones(5)) == []
 
 
-def test_two_labels_for_a_document():
-    scores, _ = collection()
-    with pytest.raises(ValueError, match="two reviewers of a document have to agree"):
-        estimate_recall(scores, np.zeros((N, 2)), AT)
-    with pytest.raises(ValueError, match=r"or nan where there is none, got 0\.5"):
-        estimate_recall(scores, np.full(N, 0.5), AT)
-
-
 def test_labels_that_trained_the_classifier_fit_no_curve():
     scores, _, labels, plans = review()
     found = estimate_recall(scores, labels, AT, design=plans, out_of_sample=False)
@@ -849,17 +760,29 @@ def test_wrong_options(options, message):
         estimate_recall(scores, labels, AT, **options)
 
 
-def test_wrong_plans():
-    scores, _, labels, _ = review()
-    for threshold, message in ((np.nan, "threshold must be a finite"), (None, "threshold must")):
+def test_wrong_plans_labels_and_thresholds():
+    scores, _, labels, plans = review()
+    for call, message in (
+        (lambda: estimate_recall(scores, labels, np.nan), "threshold must be a finite"),
+        (lambda: estimate_recall(scores, labels, None), "threshold must"),
+        (lambda: estimate_precision(scores, labels, 1e9), "threshold must take a document"),
+        (lambda: plan_sample(scores, 0), "n must be"),
+        (lambda: plan_sample(scores, 10, purpose="fun"), "purpose must be"),
+        (
+            lambda: estimate_recall(scores + 1.0, labels, AT, design=plans),
+            "scores must be those of the plan of round 1",
+        ),
+        (
+            lambda: estimate_recall(scores, np.zeros((N, 2)), AT),
+            "two reviewers of a document have to agree",
+        ),
+        (
+            lambda: estimate_recall(scores, np.full(N, 0.5), AT),
+            r"or nan where there is none, got 0\.5",
+        ),
+    ):
         with pytest.raises(ValueError, match=message):
-            estimate_recall(scores, labels, threshold)
-    with pytest.raises(ValueError, match="threshold must take a document"):
-        estimate_precision(scores, labels, 1e9)
-    with pytest.raises(ValueError, match="n must be"):
-        plan_sample(scores, 0)
-    with pytest.raises(ValueError, match="purpose must be"):
-        plan_sample(scores, 10, purpose="fun")
+            call()
 
 
 def test_recall_by_rank_of_steps_is_that_of_documents():
@@ -867,10 +790,3 @@ def test_recall_by_rank_of_steps_is_that_of_documents():
     assert recall_by_rank(relevant)[0] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 1.0])
     assert recall_by_rank(relevant.reshape(2, 2, 2).sum(axis=2))[0] == pytest.approx([1 / 3, 1.0])
     assert recall_by_rank(relevant)[1].tolist() == [1.0] * 4
-
-
-def test_nothing_warns_of_a_plain_review():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        scores, _, labels, plans = review()
-        estimate_recall(scores, labels, AT, design=plans)

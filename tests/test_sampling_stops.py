@@ -11,7 +11,6 @@ from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.stopping import first_sure, rank_order_pvalue
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
 N = 2_000
 
 
@@ -214,10 +213,6 @@ def test_wrong_questions(options, message):
     scores, _, labels = read_to(10)
     with pytest.raises(ValueError, match=message):
         stop_review(scores, labels, **options)
-
-
-def test_a_control_sample_is_simple():
-    scores, _, labels = read_to(10)
-    plan = plan_sample(scores, 100, threshold=1.0, random_state=0)
+    stratified = plan_sample(scores, 100, threshold=1.0, random_state=0)
     with pytest.raises(ValueError, match="control must be a simple random sample"):
-        stop_review(scores, labels, rule="control", control=plan)
+        stop_review(scores, labels, rule="control", control=stratified)

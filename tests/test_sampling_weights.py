@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayescal import (
     CalibratedClassifier,
+    CombinedClassifier,
     MulticlassCalibrator,
     ScoreCalibrator,
     TopicCalibrator,
@@ -18,8 +19,6 @@ from bayescal import (
 )
 from bayescal.metrics.inputs import Forecasts
 from bayescal.support.weighting import effective_weights, ratio_of_weights
-
-pytestmark = pytest.mark.one_era
 
 
 @pytest.mark.parametrize(
@@ -300,6 +299,7 @@ def test_whatever_measures_uncertainty_warns_of_weights_that_are_not_counts(meas
         lambda s, y, w: TopicCalibrator().fit(s, y, np.arange(s.size) % 2, sample_weight=w),
         lambda s, y, w: MulticlassCalibrator().fit(np.stack([-s, s], axis=1), y, sample_weight=w),
         lambda s, y, w: CalibratedClassifier(GaussianNB()).fit(s[:, None], y, sample_weight=w),
+        lambda s, y, w: CombinedClassifier([("a", GaussianNB())]).fit(s[:, None], y, w),
         lambda s, y, w: monitoring.Recalibrator().fit(special.expit(s), y, sample_weight=w),
         lambda s, y, w: monitoring.audit(y, special.expit(s), sample_weight=w),
         lambda s, y, w: monitoring.prior_posterior(s[None], sample_weight=w),

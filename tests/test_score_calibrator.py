@@ -305,20 +305,3 @@ class TestSaveAndLoad:
         assert list(tmp_path.iterdir()) == [path]
         with pytest.raises(FileNotFoundError, match="there is no folder"):
             moded.save(tmp_path / "no" / "fit.nc")
-
-
-def test_pickles_give_the_same_results_before_and_after_predictions():
-    rng = np.random.default_rng(5)
-    y = np.arange(80) > 50
-    scores = rng.normal(2.0 * y)
-    fitted = ScoreCalibrator(draws=250, random_state=0).fit(scores, y)
-    unused = pickle.dumps(fitted)
-    assert fitted.results_.groups  # the tree is made when it is asked for
-    fitted.predict_interval(scores)
-    for pickled in (unused, pickle.dumps(fitted)):
-        again = pickle.loads(pickled)
-        np.testing.assert_array_equal(
-            again.predict_interval(scores), fitted.predict_interval(scores)
-        )
-        assert again.summary().equals(fitted.summary())
-    assert not hasattr(pickle.loads(pickle.dumps(ScoreCalibrator())), "classes_")

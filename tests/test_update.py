@@ -215,17 +215,13 @@ def test_probabilities_stay_probabilities():
     calibrator = ScoreCalibrator("gaussian", draws=100, scores_are="probabilities", random_state=0)
     calibrator.fit(probability[:FIRST], LABELS[:FIRST])
     calibrator.update(probability[LATER], LABELS[LATER])
-    assert_same_posterior_of_probabilities(calibrator, probability)
-    with pytest.raises(ValueError, match=r"probabilities must lie between 0 and 1, got 1\.5"):
-        calibrator.update([1.5], ["spam"])
-
-
-def assert_same_posterior_of_probabilities(calibrator, probability):
     parameters = calibrator.get_params() | {"units": calibrator.units_}
     reference = ScoreCalibrator(**parameters).fit(probability, LABELS)
     inside = np.linspace(0.01, 0.99, 9)
     expected = reference.predict_proba(inside)
     assert calibrator.predict_proba(inside) == pytest.approx(expected, abs=1e-8)
+    with pytest.raises(ValueError, match=r"probabilities must lie between 0 and 1, got 1\.5"):
+        calibrator.update([1.5], ["spam"])
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=100, random_state=4)
 X, CODES = make_classification(300, n_informative=5, n_classes=3, random_state=3)
 Y = np.array(["corn", "gold", "oil"])[CODES]
@@ -57,13 +55,9 @@ class TestAbsentClasses:
         # 1/(n + 2) before it is divided by the sum, which is near 1 for documents like these.
         assert 0.4 < p[some, 1].mean() * (n + 2) < 2.5
         assert np.isnan(classifier.scores_[:, 1]).all()
-
-    def test_a_prior_gives_them_a_chance(self):
-        base, some = FrozenEstimator(LinearSVC(random_state=0).fit(X, Y)), CODES != 1
-        with pytest.warns(UserWarning, match="without documents"):
-            classifier = CalibratedClassifier(base, QUICK).fit(X[some], Y[some])
-        p = classifier.predict_proba(X, prior={"corn": 0.3, "gold": 0.4, "oil": 0.3})
-        assert 0.3 < p[:, 1].mean() < 0.5
+        if calibrator is QUICK:
+            p = classifier.predict_proba(X, prior={"corn": 0.3, "gold": 0.4, "oil": 0.3})
+            assert 0.3 < p[:, 1].mean() < 0.5
 
     @pytest.mark.parametrize("positive", [None, 0, 1])
     @pytest.mark.parametrize("calibrator", [QUICK, "sigmoid"], ids=str)
@@ -137,7 +131,7 @@ class TestConstantLabels:
         with pytest.warns(UserWarning, match=r"never vary .'gold'."):
             classifier.fit(XL, names)
         assert classifier.labels_.tolist() == ["corn", "gold", "oil"]
-        answers(classifier, XL, ours)
+        np.testing.assert_allclose(answers(classifier, XL, ours)[:, 1], 1 / 162)
         if ours:
             p = classifier.predict_proba(XL, prior=[0.5, 0.25, 0.5])
             np.testing.assert_allclose(p[:, 1], 0.25)
@@ -208,16 +202,6 @@ class TestSingleDocuments:
         assert ((p[:, [0, 2]] > 0.5) == y[:, [0, 2]]).mean() > 0.7
         classifier.report(tmp_path / "report.html", XL, y)
 
-    @pytest.mark.parametrize("ensemble", [False, True])
-    def test_base_rates_are_of_all_documents(self, ensemble):
-        y = YL.copy()
-        y[:, 1] = 0
-        base = OneVsRestClassifier(LinearSVC(random_state=0))
-        classifier = CalibratedClassifier(base, "sigmoid", cv=2, ensemble=ensemble)
-        with pytest.warns(UserWarning, match="never vary"):
-            classifier.fit(XL, y)
-        np.testing.assert_allclose(classifier.predict_proba(XL)[:, 1], 1 / 162)
-
     def test_with_too_few_others_are_refused(self):
         y = np.where(np.arange(300) == 7, 2, CODES == 1)
         for labels, alone in ((y, "2"), (np.arange(300) == 3, "True")):
@@ -238,12 +222,6 @@ class TestProbabilities:
             without.predict_proba(self.P), with_classifier.predict_proba(X), atol=1e-6
         )
         answers(without, self.P, calibrator is QUICK)
-
-    def test_columns_by_name_in_any_order(self):
-        expected = CalibratedClassifier("probabilities", QUICK).fit(self.P, Y).predict_proba(self.P)
-        frame = pd.DataFrame(self.P, columns=["corn", "gold", "oil"])[["oil", "corn", "gold"]]
-        named = CalibratedClassifier("probabilities", QUICK).fit(frame, Y)
-        np.testing.assert_array_equal(named.predict_proba(frame), expected)
 
     def test_columns_by_name_in_another_order_than_when_fitted(self):
         names = ["corn", "gold", "oil"]
