@@ -236,13 +236,13 @@ def test_arviz_itself_reads_the_tree_from_its_version_1_on(combined):
     assert "mode[negative]" in table.index
 
 
-def test_weighted_documents_cannot_be_left_out_but_replicated():
+def test_weighted_documents_cannot_be_left_out_but_replicated(combined):
     fitted = ScoreCalibrator("gaussian", random_state=0).fit(SCORES, LABELS, np.full(80, 2.0))
     with pytest.raises(ValueError, match="log_likelihood has no place for sample_weight"):
         fitted.to_arviz()
     assert "prior" in fitted.to_arviz(["prior", "posterior_predictive"])
     for wrong in ({"groups": ["waic"]}, {"draws": 0}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
-            fitted.to_arviz(**wrong)
+            combined.to_arviz(**wrong)
     with pytest.raises(AttributeError, match="has no posterior"):
         ScoreCalibrator(inference="mle").fit(SCORES, LABELS).to_arviz()
