@@ -187,6 +187,8 @@ def test_calibration_errors_by_hand():
     expected = (0.25**2 + 0.375**2 + 0.125**2 - 0.25 - 0.25) / 4
     assert expected < 0.0
     assert found(norm="l2", debias=True) == 0.0
+    one = functools.partial(metrics.calibration_error, [0, 1, 1, 1], [0.1] * 4, n_bins=1)
+    assert one(norm="l2", debias=True) == pytest.approx(0.6)  # .65^2 - .75 (.25) / 3
 
 
 def test_debiased_error_is_that_of_kumar_liang_and_ma():

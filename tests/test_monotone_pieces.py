@@ -96,6 +96,12 @@ class TestCompression:
         exact = exact_sum(x, np.ones(x.size), 0.0, steep[0])
         assert abs(exact_sum(nodes.x, nodes.weight, 0.0, steep[0]) - exact) > TOLERANCE
 
+    def test_moments_up_to_the_third_are_kept(self):
+        x, weight = RNG.gumbel(size=5000), RNG.random(5000)
+        nodes = ScoreSums(x, weight).compress(PIECES, np.zeros(1), np.ones((1, 4)))
+        for power in range(4):
+            assert nodes.weight @ nodes.x**power == pytest.approx(weight @ x**power, rel=1e-10)
+
 
 def density(n=40, prior=None):
     x = RNG.normal(size=n)
