@@ -4,31 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bayescal.fitting.results.tree import versions
-from bayescal.metrics.changes import AS_IS
+from bayescal.metrics.inputs import Forecasts
 from bayescal.report.answer import Answer, Cell, Row
 from bayescal.report.rendering import numbers as rounded
 from bayescal.report.rendering import short, write_page
 from bayescal.support.validation import Floats
 
-if TYPE_CHECKING:
-    from bayescal.monitoring.auditing import Audit
-
 MOST_TICKS = 300  # outcomes of each class that the curve marks
 SITE_COLUMNS = ("Documents", "Observed", "Expected", "Shift", "Slope")
 
 
-def write_audit_report(audit: Audit, path: Path, title: str | None) -> Path:
-    """Write the report of an audit."""
-    advice, *lines = audit.text.splitlines()
-    threshold, sites, explanations = audit.threshold, audit.sites, audit.model_probability
-    p, truth, counts = audit.outcomes.p, audit.outcomes.truth, audit.outcomes.counts
+def write_audit_report(
+    path: Path,
+    *,
+    title: str | None,
+    level: float,
+    threshold: float | None,
+    text: str,
+    right: bool,
+    more_labels: str,
+    outcomes: Forecasts,
+    numbers: Mapping[str, Any],
+    model_probability: Mapping[str, float],
+    curve: xr.Dataset,
+    net_benefit: xr.Dataset,
+    sites: xr.Dataset | None,
+) -> Path:
+    """Write the report of an audit; `right` says that the probabilities need no recalibration."""
+    advice, *lines = text.splitlines()
+    p, truth, counts = outcomes.p, outcomes.truth, outcomes.counts
     digest = hashlib.sha256(p.astype("<f8").tobytes() + truth.astype(np.uint8).tobytes())
     facts = {
         "Documents": f"{counts.sum():,.6g}",
@@ -40,13 +52,13 @@ def write_audit_report(audit: Audit, path: Path, title: str | None) -> Path:
     if sites is not None:
         facts["Sites"] = f"{sites.sizes['site']:,}"
     data = {
-        "level": audit.level,
+        "level": level,
         "threshold": threshold,
-        "curve": _curve(audit.curve),
-        "benefit": _benefit(audit.net_benefit),
+        "curve": _curve(curve),
+        "benefit": _benefit(net_benefit),
         "explanations": {
-            "name": list(explanations),
-            "probability": rounded(list(explanations.values())),
+            "name": list(model_probability),
+            "probability": rounded(list(model_probability.values())),
         },
         "positives": rounded(_some(p[truth])),
         "negatives": rounded(_some(p[~truth])),
@@ -58,15 +70,15 @@ def write_audit_report(audit: Audit, path: Path, title: str | None) -> Path:
         "audit",
         data,
         title=title,
-        level=audit.level,
+        level=level,
         run={"Versions": versions(), "Data": {"SHA-256 of p and y": digest.hexdigest()}},
-        answer=Answer("good" if audit.explanation == AS_IS else "warning", advice, ""),
+        answer=Answer("good" if right else "warning", advice, ""),
         answer_lines=lines,
-        more_labels=audit.more_labels,
+        more_labels=more_labels,
         facts=facts,
         numbers=[
             Row(name, [Cell.of(each)])
-            for name, each in audit.numbers.items()
+            for name, each in numbers.items()
             if math.isfinite(each.value)
         ],
         sites=None if sites is None else _site_rows(sites),

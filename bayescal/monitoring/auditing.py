@@ -211,7 +211,21 @@ class Audit:
         """
         from bayescal.monitoring.audit_page import write_audit_report
 
-        return write_audit_report(self, Path(path), title)
+        return write_audit_report(
+            Path(path),
+            title=title,
+            level=self.level,
+            threshold=self.threshold,
+            text=self.text,
+            right=self.explanation == AS_IS,
+            more_labels=self.more_labels,
+            outcomes=self.outcomes,
+            numbers=self.numbers,
+            model_probability=self.model_probability,
+            curve=self.curve,
+            net_benefit=self.net_benefit,
+            sites=self.sites,
+        )
 
 
 def _shown(number: Interval) -> str:
