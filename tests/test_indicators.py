@@ -3,6 +3,7 @@
 import pickle
 import re
 import time
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -128,9 +129,7 @@ class TestExtension:
     """An indicator is an entry in a table, and a kind of classifiers one in another."""
 
     def test_an_indicator_of_words(self, monkeypatch):
-        monkeypatch.setitem(
-            document.DOCUMENT_INDICATORS, "Repeated", lambda words: words.before.tokens[:, 1]
-        )
+        monkeypatch.setitem(document.DOCUMENT_INDICATORS, "Repeated", itemgetter((0, 0, 1)))
         model = ReliabilityIndicators([("gauss", GaussianNB())]).fit(COUNTS, LABELS)
         assert values_of(model, NEW)["Repeated"].tolist() == NEW.sum(axis=1).tolist()
 

@@ -25,7 +25,7 @@ with the share of n_b's training documents that end there.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ def of_each_class(name: str, function: Callable[..., Floats]) -> dict[str, Indic
     return {name.format(label): partial(function, row=row) for label, row in CLASSES.items()}
 
 
+def is_binary(model: Any, kind: Any) -> bool:
+    """Return whether a fitted classifier is of a type, or of one of several, with two classes."""
+    return isinstance(model, kind) and len(model.classes_) == 2
+
+
 def standard_deviation(mean: Floats, mean_of_squares: Floats) -> Floats:
     """Return sqrt(E[x^2] - E[x]^2), of a distribution and not of a sample from it."""
     # Rounding may make the difference negative.
@@ -85,63 +90,45 @@ def distance(cosine: Floats) -> Floats:
 RATIO = 2  # the row of r_w or b_w, after those of the negative and the positive class
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Moments under the deletion or the flip of one word: negative, positive, difference."""
-
-    mean: Floats  # (3, documents)
-    deviation: Floats  # (3, documents)
+MEAN, DEVIATION = 0, 1
 
 
-@dataclass(frozen=True)
-class Strengths:
-    """Log probabilities of words and their squares."""
-
-    # (words, 7): l_w^-, l_w^+, r_w, their squares, and 1 for known words; 0 for unknown ones
-    weights: Floats
-
-
-def mean_of(moments: Moments, row: int) -> Floats:
-    """Return a row of the means, (documents,)."""
-    return np.asarray(moments.mean[row])
-
-
-def deviation_of(moments: Moments, row: int) -> Floats:
-    """Return a row of the standard deviations, (documents,)."""
-    return np.asarray(moments.deviation[row])
+def word_indicators(model: str) -> dict[str, Indicator]:
+    """Return the indicators of moments under the deletion or the flip of a word."""
+    of_classes = {
+        f"{model}{moment}LogOfStrengthGiven{label}": itemgetter((row, of_class))
+        for moment, row in (("Mean", MEAN), ("StdDeviation", DEVIATION))
+        for label, of_class in CLASSES.items()
+    }
+    return {
+        f"{model}MeanShift": itemgetter((MEAN, RATIO)),
+        f"{model}StdDeviation": itemgetter((DEVIATION, RATIO)),
+        **of_classes,
+    }
 
 
-def learn_unigram(model: Any, features: Any, positive: NDArray[np.bool_]) -> Strengths:
-    """Return the words' log probabilities of a multinomial naive Bayes classifier."""
+def learn_unigram(model: Any, features: Any, positive: NDArray[np.bool_]) -> Floats:
+    """Return l_w^-, l_w^+, r_w, their squares, and 1 for known words; 0 for others, (words, 7)."""
     strengths = np.asarray(model.feature_log_prob_)
     known = np.isfinite(strengths).all(axis=0)
     negative, positive_strength = np.where(known, strengths, 0.0)
     values = np.stack([negative, positive_strength, positive_strength - negative])
-    return Strengths(np.vstack([values, values**2, known[None]]).T)
+    return np.vstack([values, values**2, known[None]]).T
 
 
-def delete(strengths: Strengths, features: Any) -> Moments:
-    """Return the moments of documents from counts of words."""
-    sums = np.asarray(sparse.csr_array(features) @ strengths.weights).T
+def delete(strengths: Floats, features: Any) -> Floats:
+    """Return mean and deviation for both classes and the ratio, shape (2, 3, documents)."""
+    sums = np.asarray(sparse.csr_array(features) @ strengths).T
     moments = ratio(sums[:6], sums[6])
-    return Moments(moments[:3], standard_deviation(moments[:3], moments[3:]))
+    return np.stack([moments[:3], standard_deviation(moments[:3], moments[3:])])
 
 
 UNIGRAM = ModelIndicators(
-    recognises=lambda model: (
-        isinstance(model, word_models.MultinomialNaiveBayes | MultinomialNB)
-        and len(model.classes_) == 2
-    ),
+    recognises=lambda model: is_binary(model, word_models.MultinomialNaiveBayes | MultinomialNB),
     learn=learn_unigram,
     around=delete,
-    indicators={
-        # E[lambda(d) - lambda(d')] = sum_w tf(w) r_w / |d| (equations 5.6 and 5.7)
-        "UnigramMeanShift": partial(mean_of, row=RATIO),
-        "UnigramStdDeviation": partial(deviation_of, row=RATIO),
-        # sum_w tf(w) ln P(w|c) / |d|
-        **of_each_class("UnigramMeanLogOfStrengthGiven{}", mean_of),
-        **of_each_class("UnigramStdDeviationLogOfStrengthGiven{}", deviation_of),
-    },
+    # Means of sum_w tf(w) r_w / |d| (equations 5.6 and 5.7) and of sum_w tf(w) ln P(w|c) / |d|.
+    indicators=word_indicators("Unigram"),
 )
 
 
@@ -173,30 +160,21 @@ def learn_bernoulli(model: Any, features: Any, positive: NDArray[np.bool_]) -> F
     )
 
 
-def flip(flips: Flips, features: Any) -> Moments:
-    """Return the moments of documents (equations 5.15 and 5.19)."""
+def flip(flips: Flips, features: Any) -> Floats:
+    """Return mean and deviation for both classes and the ratio, shape (2, 3, documents)."""
     if flips.threshold is not None:
         features = binarize(features, threshold=flips.threshold)
     of_present = np.asarray(word_models.presence(features) @ flips.weights)
     mean = (2.0 * of_present / flips.size - flips.mean).T
-    return Moments(mean, standard_deviation(mean, flips.mean_of_squares[:, None]))
+    return np.stack([mean, standard_deviation(mean, flips.mean_of_squares[:, None])])
 
 
 BERNOULLI = ModelIndicators(
-    recognises=lambda model: (
-        isinstance(model, word_models.BernoulliNaiveBayes | BernoulliNB)
-        and len(model.classes_) == 2
-    ),
+    recognises=lambda model: is_binary(model, word_models.BernoulliNaiveBayes | BernoulliNB),
     learn=learn_bernoulli,
     around=flip,
-    indicators={
-        # (2 sum_{w in d} b_w - sum_w b_w) / V (equations 5.15 and 5.19)
-        "NaiveBayesMeanShift": partial(mean_of, row=RATIO),
-        "NaiveBayesStdDeviation": partial(deviation_of, row=RATIO),
-        # The same with a_w^c in place of b_w.
-        **of_each_class("NaiveBayesMeanLogOfStrengthGiven{}", mean_of),
-        **of_each_class("NaiveBayesStdDeviationLogOfStrengthGiven{}", deviation_of),
-    },
+    # Means of (2 sum_{w in d} b_w - sum_w b_w) / V (equations 5.15 and 5.19), and with a_w^c.
+    indicators=word_indicators("NaiveBayes"),
 )
 
 
@@ -214,17 +192,6 @@ class SupportVectors:
     sign: Floats  # (vectors,): y
 
 
-@dataclass(frozen=True)
-class Shift:
-    """Moments under the move towards a support vector."""
-
-    mean: Floats  # (documents,): of f(d_i) - f(d)
-    deviation: Floats  # (documents,)
-    mean_goodness: Floats  # (documents,): of G_i = y_i beta_i f(v_i)
-    deviation_of_goodness: Floats  # (documents,)
-    nearest: Floats  # (documents,): y exp(-|v - d|) of the nearest v
-
-
 def learn_support_vectors(model: Any, features: Any, positive: NDArray[np.bool_]) -> SupportVectors:
     """Return the support vectors among the training documents."""
     score = np.asarray(model.decision_function(features), dtype=np.float64)
@@ -234,11 +201,16 @@ def learn_support_vectors(model: Any, features: Any, positive: NDArray[np.bool_]
     return SupportVectors(model, vectors, score[chosen], sign[chosen])
 
 
-def shift(support: SupportVectors, features: Any) -> Shift:
-    """Return the moments of documents (equations 5.34 and 5.35); O(vectors) for each."""
+def shift(support: SupportVectors, features: Any) -> Floats:
+    """
+    Return moments of documents under the move towards a support vector, shape (5, documents).
+
+    Mean and deviation of f(d_i) - f(d) (equations 5.34 and 5.35) and of G_i = y_i beta_i f(v_i),
+    and y exp(-|v - d|) of the nearest v.
+    """
     own = np.asarray(support.model.decision_function(features), dtype=np.float64)
     if support.score.size == 0:
-        return Shift(*np.zeros((5, own.size)))
+        return np.zeros((5, own.size))
     away = distance((unit_rows(features) @ support.vectors.T).toarray())
     closest = away.argmin(axis=1)
     least = away[np.arange(own.size), closest]
@@ -261,22 +233,21 @@ def shift(support: SupportVectors, features: Any) -> Shift:
         standard_deviation(goodness, step**2 * second[:, 2]),
         support.sign[closest] * np.exp(-least),
     )
-    return Shift(*np.where(least > SAME, values, 0.0))
+    return np.where(least > SAME, values, 0.0)
 
 
 SUPPORT_VECTORS = ModelIndicators(
     recognises=lambda model: (
-        (isinstance(model, LinearSVC) or (isinstance(model, SVC) and model.kernel == "linear"))
-        and len(model.classes_) == 2
+        is_binary(model, LinearSVC) or (is_binary(model, SVC) and model.kernel == "linear")
     ),
     learn=learn_support_vectors,
     around=shift,
     indicators={
-        "SVMShiftMeanConfDiff": attrgetter("mean"),
-        "SVMShiftStdDevConfDiff": attrgetter("deviation"),
-        "meanGoodSVProximity": attrgetter("mean_goodness"),
-        "stdDevGoodSVProximity": attrgetter("deviation_of_goodness"),
-        "signedNNSV": attrgetter("nearest"),
+        "SVMShiftMeanConfDiff": itemgetter(0),
+        "SVMShiftStdDevConfDiff": itemgetter(1),
+        "meanGoodSVProximity": itemgetter(2),
+        "stdDevGoodSVProximity": itemgetter(3),
+        "signedNNSV": itemgetter(4),
     },
 )
 
@@ -292,14 +263,6 @@ class Branches:
     mean: Floats  # (nodes,): of the log-odds at these documents' leaves
     mean_of_squares: Floats  # (nodes,)
     reached: NDArray[np.bool_]  # (nodes,): whether it has a training document
-
-
-@dataclass(frozen=True)
-class Detour:
-    """Moments under another branch."""
-
-    mean: Floats  # (documents,): of lambda(t) - lambda(d), where t is the leaf of another branch
-    deviation: Floats  # (documents,)
 
 
 def learn_tree(model: Any, features: Any, positive: NDArray[np.bool_]) -> Branches:
@@ -322,8 +285,8 @@ def learn_tree(model: Any, features: Any, positive: NDArray[np.bool_]) -> Branch
     )
 
 
-def detour(branches: Branches, features: Any) -> Detour:
-    """Return the moments of documents."""
+def detour(branches: Branches, features: Any) -> Floats:
+    """Return mean and deviation of lambda(t) - lambda(d), t the leaf of another branch, (2, n)."""
     features = sparse.csr_array(features, dtype=np.float32)
     path = branches.tree.decision_path(_as_matrix(features)).toarray().astype(bool)
     path[:, 0] = False  # the root is no branch
@@ -340,7 +303,7 @@ def detour(branches: Branches, features: Any) -> Detour:
     mean, mean_of_squares = ratio(moments, weight.sum(axis=1, keepdims=True)).T
     own = branches.log_odds[branches.tree.apply(_as_matrix(features))]
     difference = np.where(untaken.any(axis=1), mean - own, 0.0)
-    return Detour(difference, standard_deviation(mean, mean_of_squares))
+    return np.stack([difference, standard_deviation(mean, mean_of_squares)])
 
 
 def siblings(nodes: Any) -> NDArray[np.intp]:
@@ -369,7 +332,7 @@ TREE = ModelIndicators(
     learn=learn_tree,
     around=detour,
     indicators={
-        "DTreeShiftMeanConfDiff": attrgetter("mean"),
-        "DTreeShiftStdDevConfDiff": attrgetter("deviation"),
+        "DTreeShiftMeanConfDiff": itemgetter(MEAN),
+        "DTreeShiftStdDevConfDiff": itemgetter(DEVIATION),
     },
 )

@@ -9,7 +9,6 @@ of these 2k documents.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,14 +71,14 @@ def shifted_cosines(similarity: Floats, gram: Floats, k: int) -> Floats:
     return moved
 
 
-def votes(cosine: Floats, sign: Floats, k: int) -> Floats:
-    """Return summed cosines of positive minus those of negative neighbours among the k nearest."""
-    documents, shifts, m = cosine.shape
-    flat = cosine.reshape(-1, m)
-    near = nearest(flat, k)
-    signs = np.repeat(sign, shifts, axis=0)
-    signed = np.take_along_axis(flat, near, axis=1) * np.take_along_axis(signs, near, axis=1)
-    return np.asarray(signed.sum(axis=1).reshape(documents, shifts))
+def votes(closeness: Floats, value: Floats, k: int) -> Floats:
+    """Return the sums of values over the k nearest of each shift's neighbours, (documents, k)."""
+    m = closeness.shape[2]
+    near = nearest(closeness.reshape(-1, m), k)
+    values = np.broadcast_to(value, closeness.shape).reshape(-1, m)
+    return np.asarray(
+        np.take_along_axis(values, near, axis=1).sum(axis=1).reshape(closeness.shape[:2])
+    )
 
 
 BLOCK = 64  # queries at a time
@@ -89,68 +88,55 @@ BLOCK = 64  # queries at a time
 class Neighbours:
     """Training documents of a nearest-neighbour classifier."""
 
-    model: Any
-    documents: Any  # (training documents, features): of length 1, or empty
+    search: Any  # weighs queries by `weigh`, or finds them by `kneighbors`; None for cosines
+    documents: Any  # (training documents, features): of length 1, or empty, for cosines
     positive: NDArray[np.bool_]  # (training documents,)
     k: int  # number of neighbours that vote
 
-    def weigh(self, features: Any) -> Any:
-        """Return queries in the representation of the training documents."""
-        weighs = isinstance(self.model, NearestNeighbours)
-        return self.model.weigh(features) if weighs else models.unit_rows(features)
+    @property
+    def count(self) -> int:
+        """Return the number of neighbours that are looked at, 2k."""
+        return min(2 * self.k, self.positive.size)
+
+    def sign(self, rows: NDArray[np.intp]) -> Floats:
+        """Return 1 for positive and -1 for negative neighbours."""
+        return np.where(self.positive[rows], 1.0, -1.0)
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The 2k nearest training documents of some documents, nearest first."""
+    """The k nearest training documents of some documents, nearest first."""
 
-    neighbours: Neighbours
-    similarity: Floats  # (documents, 2k): cosines
-    rows: NDArray[np.intp]  # (documents, 2k): positions among the training documents
-
-    @cached_property
-    def sign(self) -> Floats:
-        """Return 1 for positive and -1 for negative neighbours, (documents, 2k)."""
-        return np.where(self.neighbours.positive[self.rows], 1.0, -1.0)
-
-    @cached_property
-    def distance(self) -> Floats:
-        """Return the distances of the k neighbours that vote, (documents, k)."""
-        return models.distance(self.similarity[:, : self.neighbours.k])
-
-    @cached_property
-    def score(self) -> Floats:
-        """Return s(+) (equation 5.20), (documents,)."""
-        k = self.neighbours.k
-        return np.asarray((self.similarity[:, :k] * self.sign[:, :k]).sum(axis=1))
-
-    @cached_property
-    def shifted_score(self) -> Floats:
-        """Return s(+) of the document moved towards each neighbour, (documents, k)."""
-        k = self.neighbours.k
-        scores = np.empty((len(self.rows), k))
-        for block in blocks_of(BLOCK, len(self.rows)):
-            gram = products(self.neighbours.documents, self.rows[block])
-            cosine = shifted_cosines(self.similarity[block], gram, k)
-            scores[block] = votes(cosine, self.sign[block], k)
-        # Documents without a feature in common with any other do not move.
-        alone = self.similarity[:, :1] == 0.0
-        return np.where(alone, self.score[:, None], scores)
+    distance: Floats  # (documents, k)
+    positive: NDArray[np.bool_]  # (documents, k)
+    score: Floats  # (documents,): s(+) (equation 5.20)
+    shifted_score: Floats  # (documents, k): s(+) of the document moved towards each neighbour
 
 
 def learn(model: Any, features: Any, positive: NDArray[np.bool_]) -> Neighbours:
     """Return the training documents of a classifier by cosines."""
     if isinstance(model, NearestNeighbours):
         return Neighbours(model, model.documents_, model.positive_, model.neighbours_)
-    k = min(model.n_neighbors, len(positive))
-    return Neighbours(model, models.unit_rows(features), positive, k)
+    k = min(model.n_neighbors, positive.size)
+    return Neighbours(None, models.unit_rows(features), positive, k)
 
 
 def find(neighbours: Neighbours, features: Any) -> Neighbourhood:
     """Return the neighbourhoods of documents."""
-    count = min(2 * neighbours.k, len(neighbours.positive))
-    nearest_first = nearest_documents(neighbours.weigh(features), neighbours.documents, count)
-    return Neighbourhood(neighbours, *nearest_first)
+    weigh = models.unit_rows if neighbours.search is None else neighbours.search.weigh
+    similarity, rows = nearest_documents(weigh(features), neighbours.documents, neighbours.count)
+    k, sign = neighbours.k, neighbours.sign(rows)
+    score = (similarity[:, :k] * sign[:, :k]).sum(axis=1)
+
+    def shifted(block: slice) -> Floats:
+        gram = products(neighbours.documents, rows[block])
+        cosine = shifted_cosines(similarity[block], gram, k)
+        return votes(cosine, cosine * sign[block, None], k)
+
+    scores = np.concatenate([shifted(block) for block in blocks_of(BLOCK, len(rows))])
+    # Documents without a feature in common with any other do not move.
+    scores = np.where(similarity[:, :1] == 0.0, score[:, None], scores)
+    return Neighbourhood(models.distance(similarity[:, :k]), sign[:, :k] > 0.0, score, scores)
 
 
 # In Euclidean space each neighbour has one vote: s(d) = positive minus negative ones among the
@@ -158,88 +144,31 @@ def find(neighbours: Neighbours, features: Any) -> Neighbourhood:
 # alpha_i v_i.v_m + alpha_i^2 |v_i|^2 from n_m.
 
 
-@dataclass(frozen=True)
-class Points:
-    """Training points of a classifier in Euclidean space."""
-
-    search: Any  # scikit-learn's NearestNeighbors
-    points: Any  # (points, features)
-    positive: NDArray[np.bool_]  # (points,)
-    k: int  # number of neighbours that vote
-
-
-@dataclass(frozen=True)
-class EuclideanNeighbourhood:
-    """The 2k nearest training points of some queries, nearest first."""
-
-    neighbours: Points
-    queries: Any  # (queries, features)
-    away: Floats  # (queries, 2k): distances
-    rows: NDArray[np.intp]  # (queries, 2k): positions among the training points
-
-    @cached_property
-    def sign(self) -> Floats:
-        """Return 1 for positive and -1 for negative neighbours, (queries, 2k)."""
-        return np.where(self.neighbours.positive[self.rows], 1.0, -1.0)
-
-    @property
-    def distance(self) -> Floats:
-        """Return the distances of the k neighbours that vote, (queries, k)."""
-        return np.asarray(self.away[:, : self.neighbours.k])
-
-    @property
-    def score(self) -> Floats:
-        """Return positive minus negative neighbours, (queries,)."""
-        return np.asarray(self.sign[:, : self.neighbours.k].sum(axis=1))
-
-    @cached_property
-    def shifted_score(self) -> Floats:
-        """Return the score of the query moved towards each neighbour, (queries, k)."""
-        k = self.neighbours.k
-        scores = np.empty((len(self.rows), k))
-        for block in blocks_of(BLOCK, len(self.rows)):
-            product = self._products(block)
-            squared = np.einsum("qmm->qm", product)
-            alpha = largest_shifts(squared[:, :k], product[:, :k, :k])[:, :, None]
-            moved = squared[:, None] - 2.0 * alpha * product[:, :k]
-            # |v_i|^2 alpha_i^2 is the same for all m: it does not change their order.
-            near = nearest(-moved.reshape(-1, moved.shape[2]), k)
-            sign = np.repeat(self.sign[block], k, axis=0)
-            votes = np.take_along_axis(sign, near, axis=1).sum(axis=1)
-            scores[block] = votes.reshape(-1, k)
-        return scores
-
-    def _products(self, block: slice) -> Floats:
-        """Return v_i.v_m of all pairs of neighbours, (queries, 2k, 2k)."""
-        near = _dense(self.neighbours.points[self.rows[block].ravel()])
-        queries = _dense(self.queries[block])
-        way = near.reshape(len(queries), -1, queries.shape[1]) - queries[:, None]
-        return np.asarray(way @ way.transpose(0, 2, 1))
-
-
-def learn_points(model: Any, features: Any, positive: NDArray[np.bool_]) -> Points:
-    """Return the training points."""
+def learn_points(model: Any, features: Any, positive: NDArray[np.bool_]) -> Neighbours:
+    """Return the training points of a classifier in Euclidean space."""
     points = _rows(features)
     k = min(model.n_neighbors, positive.size)
-    return Points(NearestNeighbors().fit(points), points, positive, k)
+    return Neighbours(NearestNeighbors().fit(points), points, positive, k)
 
 
-def find_points(neighbours: Points, features: Any) -> EuclideanNeighbourhood:
-    """Return the neighbourhoods of queries."""
+def find_points(neighbours: Neighbours, features: Any) -> Neighbourhood:
+    """Return the neighbourhoods of points."""
     queries = _rows(features)
-    count = min(2 * neighbours.k, neighbours.positive.size)
-    away, rows = neighbours.search.kneighbors(queries, count)
-    return EuclideanNeighbourhood(neighbours, queries, away, rows)
+    away, rows = neighbours.search.kneighbors(queries, neighbours.count)
+    k, sign = neighbours.k, neighbours.sign(rows)
 
+    def shifted(block: slice) -> Floats:
+        at = _dense(queries[block])
+        near = _dense(neighbours.documents[rows[block].ravel()])
+        way = near.reshape(len(at), -1, at.shape[1]) - at[:, None]
+        product = way @ way.transpose(0, 2, 1)
+        squared = np.einsum("qmm->qm", product)
+        alpha = largest_shifts(squared[:, :k], product[:, :k, :k])[:, :, None]
+        # |v_i|^2 alpha_i^2 is the same for all m: it does not change their order.
+        return votes(2.0 * alpha * product[:, :k] - squared[:, None], sign[block, None], k)
 
-def recognises(model: Any) -> bool:
-    """Return whether a classifier counts votes of Euclidean neighbours, for two classes."""
-    return bool(
-        isinstance(model, KNeighborsClassifier)
-        and (model.metric == "euclidean" or (model.metric == "minkowski" and model.p == 2))
-        and model.weights == "uniform"
-        and len(model.classes_) == 2
-    )
+    scores = np.concatenate([shifted(block) for block in blocks_of(BLOCK, len(rows))])
+    return Neighbourhood(away[:, :k], sign[:, :k] > 0.0, sign[:, :k].sum(axis=1), scores)
 
 
 def _rows(features: Any) -> Any:
@@ -251,70 +180,44 @@ def _dense(rows: Any) -> Floats:
     return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
 
 
-Near = Neighbourhood | EuclideanNeighbourhood
-
-
-def radius(near: Near) -> Floats:
-    """Return the distance of the farthest of the k neighbours."""
-    return np.asarray(near.distance[:, -1])
-
-
-def mean_distance(near: Near) -> Floats:
-    """Return the mean distance of the k neighbours."""
-    return np.asarray(near.distance.mean(axis=1))
-
-
-def deviation_of_distance(near: Near) -> Floats:
-    """Return the standard deviation of the k distances."""
-    return np.asarray(near.distance.std(axis=1))
-
-
-def mean_distance_of_class(near: Near, row: int) -> Floats:
+def mean_distance_of_class(near: Neighbourhood, row: int) -> Floats:
     """Return the mean distance of the neighbours of a class; the radius where there is none."""
-    member = _members(near, row)
+    member = near.positive == bool(row)
     number = member.sum(axis=1)
     total = np.where(member, near.distance, 0.0).sum(axis=1)
-    return np.where(number > 0, total / np.maximum(number, 1), radius(near))
+    return np.where(number > 0, total / np.maximum(number, 1), near.distance[:, -1])
 
 
-def deviation_of_distance_of_class(near: Near, row: int) -> Floats:
+def deviation_of_distance_of_class(near: Neighbourhood, row: int) -> Floats:
     """Return the standard deviation of the distances of a class; 0 where there is no neighbour."""
-    member = _members(near, row)
+    member = near.positive == bool(row)
     apart = near.distance - mean_distance_of_class(near, row)[:, None]
     squares = np.where(member, apart**2, 0.0).sum(axis=1)
     return np.asarray(np.sqrt(squares / np.maximum(member.sum(axis=1), 1)))
 
 
-def shift_mean_prediction(near: Near) -> Floats:
-    """Return the share of d and its k shifts with s(+) >= 0."""
-    positive = (near.shifted_score >= 0.0).sum(axis=1) + (near.score >= 0.0)
-    return np.asarray(positive / (near.neighbours.k + 1.0))
-
-
-def shift_mean_difference(near: Near) -> Floats:
-    """Return E[s(d_i) - s(d)] over the k shifts."""
-    return np.asarray(near.shifted_score.mean(axis=1) - near.score)
-
-
-def shift_deviation_of_difference(near: Near) -> Floats:
-    """Return the standard deviation of s(d_i) - s(d) over the k shifts."""
-    return np.asarray(near.shifted_score.std(axis=1))
-
-
-def _members(near: Near, row: int) -> NDArray[np.bool_]:
-    return np.asarray(near.sign[:, : near.neighbours.k] == (1.0 if row else -1.0))
-
-
 INDICATORS: Mapping[str, Indicator] = {
-    "NeighborhoodRadius": radius,
-    "MeanNeighborDistance": mean_distance,
+    "NeighborhoodRadius": lambda near: near.distance[:, -1],
+    "MeanNeighborDistance": lambda near: near.distance.mean(axis=1),
     **models.of_each_class("Mean{}NeighborDistance", mean_distance_of_class),
-    "SigmaNeighborDistance": deviation_of_distance,
+    "SigmaNeighborDistance": lambda near: near.distance.std(axis=1),
     **models.of_each_class("Sigma{}NeighborDistance", deviation_of_distance_of_class),
-    "kNNShiftMeanPred": shift_mean_prediction,
-    "kNNShiftMeanConfDiff": shift_mean_difference,
-    "kNNShiftStdDevConfDiff": shift_deviation_of_difference,
+    # The share of d and its k shifts with s(+) >= 0.
+    "kNNShiftMeanPred": lambda near: (
+        np.column_stack([near.score, near.shifted_score]) >= 0.0
+    ).mean(axis=1),
+    # Mean and standard deviation of s(d_i) - s(d).
+    "kNNShiftMeanConfDiff": lambda near: near.shifted_score.mean(axis=1) - near.score,
+    "kNNShiftStdDevConfDiff": lambda near: near.shifted_score.std(axis=1),
 }
+
+
+def counts_votes(model: Any) -> bool:
+    """Return whether a classifier counts votes of Euclidean neighbours."""
+    euclidean = model.metric == "euclidean" or (model.metric == "minkowski" and model.p == 2)
+    return bool(euclidean and model.weights == "uniform")
+
+
 NEIGHBOURS = ModelIndicators(
     recognises=lambda model: isinstance(model, NearestNeighbours),
     learn=learn,
@@ -324,14 +227,15 @@ NEIGHBOURS = ModelIndicators(
 )
 COSINE_NEIGHBOURS = ModelIndicators(
     recognises=lambda model: (
-        isinstance(model, KNeighborsClassifier)
-        and model.metric == "cosine"
-        and len(model.classes_) == 2
+        models.is_binary(model, KNeighborsClassifier) and model.metric == "cosine"
     ),
     learn=learn,
     around=find,
     indicators=INDICATORS,
 )
 EUCLIDEAN_NEIGHBOURS = ModelIndicators(
-    recognises=recognises, learn=learn_points, around=find_points, indicators=INDICATORS
+    recognises=lambda model: models.is_binary(model, KNeighborsClassifier) and counts_votes(model),
+    learn=learn_points,
+    around=find_points,
+    indicators=INDICATORS,
 )

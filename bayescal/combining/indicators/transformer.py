@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from bayescal.calibrators.classifier.raw_scores import last_step, raw_scores, read_classifiers
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.indicators import models, neighbours, words
-from bayescal.combining.indicators.models import Indicator, ModelIndicators
+from bayescal.combining.indicators.models import ModelIndicators
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import (
     Floats,
@@ -44,14 +44,21 @@ KINDS: Mapping[str, ModelIndicators] = {
 }
 
 
+OTHER = ModelIndicators(
+    recognises=lambda model: True,
+    learn=lambda model, features, positive: None,
+    around=lambda learned, features: None,
+    indicators={},
+)
+
+
 @dataclass(frozen=True)
 class Member:
     """A fitted classifier, with the statistics that its indicators need."""
 
     name: str  # What users call it
     estimator: Any  # Fitted
-    # Its name in `KINDS`, which can be pickled unlike the kind; None for other classifiers.
-    kind_name: str | None
+    kind_name: str  # in `KINDS`, which can be pickled unlike the kind; empty for other classifiers
     learnt: Any  # What the kind's `learn` returned
     farthest: float  # Beyond it no log-odds of probabilities are believed; see `farthest_log_odds`
 
@@ -59,32 +66,23 @@ class Member:
     def of(cls, name: str, estimator: Any, documents: Any, positive: NDArray[np.bool_]) -> Member:
         """Return a fitted classifier with what its kind learns from the training documents."""
         classifier, features = last_step(estimator, documents)
-        kind_name = next((key for key, kind in KINDS.items() if kind.recognises(classifier)), None)
-        learnt = None
-        if kind_name is not None:
-            learnt = KINDS[kind_name].learn(classifier, features, positive)
+        kind_name = next((key for key, kind in KINDS.items() if kind.recognises(classifier)), "")
+        learnt = KINDS.get(kind_name, OTHER).learn(classifier, features, positive)
         return cls(name, estimator, kind_name, learnt, farthest_log_odds(classifier, features))
 
     @property
-    def kind(self) -> ModelIndicators | None:
-        """Return its kind, None for classifiers without indicators of their own."""
-        return None if self.kind_name is None else KINDS[self.kind_name]
+    def kind(self) -> ModelIndicators:
+        """Return its kind, which has the indicators."""
+        return KINDS.get(self.kind_name, OTHER)
 
     def scores(self, documents: Any) -> Floats:
         """Return the scores of documents, (documents,)."""
         return self._scores(*last_step(self.estimator, documents))
 
-    @property
-    def indicators(self) -> Mapping[str, Indicator]:
-        """Return the indicators of its kind by name."""
-        return {} if self.kind is None else self.kind.indicators
-
     def scores_and_values(self, documents: Any) -> tuple[Floats, list[Floats]]:
         """Return the scores of documents, and the values of the kind's indicators in order."""
         classifier, features = last_step(self.estimator, documents)
         kind = self.kind
-        if kind is None:
-            return self._scores(classifier, features), []
         around = kind.around(self.learnt, features)
         values = [indicator(around) for indicator in kind.indicators.values()]
         if kind.score is not None:
@@ -125,86 +123,16 @@ def selected_words(estimator: Any, size: int) -> NDArray[np.bool_] | None:
     return selected_words(estimator[-1], size)
 
 
-@dataclass(frozen=True)
-class TaskNumbers:
-    """Training documents of a binary problem, the same for all its documents (section 5.3)."""
-
-    training: int
-    positive: int
-    support_vectors: int  # 0 without an SVM
-
-
-TASK_INDICATORS: Mapping[str, Callable[[TaskNumbers], float]] = {
-    "NumTrainingPoints": lambda task: float(task.training),
-    "%TrainingPointsInPositive": lambda task: task.positive / task.training,
-    "NumberOfSupportVectors": lambda task: float(task.support_vectors),
-}
-
-
-@dataclass(frozen=True)
-class ClassifierVotes:
-    """Decisions of the classifiers, for indicators of Type 4 (section 5.2.2)."""
-
-    positive: NDArray[np.bool_]  # (documents, classifiers)
-    best: int  # position of the best classifier on the training documents
-
-
-VOTE_INDICATORS: Mapping[str, Indicator] = {
-    "PercentPredictingPositive": lambda decisions: decisions.positive.mean(axis=1),
-    # The best one agrees with itself.
-    "PercentAgreeWBest": lambda decisions: (
-        decisions.positive == decisions.positive[:, [decisions.best]]
-    ).mean(axis=1),
+# Indicators of Type 4 (section 5.2.2), from the decisions of the classifiers, an array of shape
+# (documents, classifiers), and the position of the best classifier, which agrees with itself.
+VOTE_INDICATORS: Mapping[str, Callable[[NDArray[np.bool_], int], Floats]] = {
+    "PercentPredictingPositive": lambda taken, best: taken.mean(axis=1),
+    "PercentAgreeWBest": lambda taken, best: (taken == taken[:, [best]]).mean(axis=1),
 }
 
 # Documents at a time; each needs a row of distances to all training documents.
 BLOCK = 1024
 OF_WORDS = (words.DOCUMENT_INDICATORS, words.SELECTION_INDICATORS)
-
-
-@dataclass(frozen=True)
-class AllIndicators:
-    """Fitted classifiers and statistics that indicators depend on."""
-
-    members: list[Member]
-    vocabulary: words.Vocabulary | None  # None if features are no words
-    thresholds: Floats  # (classifiers,): each votes for the positive class above it
-    best: int  # position of the classifier that the votes are compared with
-    task: TaskNumbers | None  # None without its indicators
-
-    def names(self) -> Iterator[str]:
-        """Yield the names of all indicators, in the order of their columns."""
-        if self.vocabulary is not None:
-            yield from chain(*OF_WORDS)
-        of_models = Counter(name for member in self.members for name in member.indicators)
-        for member in self.members:
-            for name in member.indicators:
-                yield f"{member.name}__{name}" if of_models[name] > 1 else name
-        yield from VOTE_INDICATORS
-        if self.task is not None:
-            yield from TASK_INDICATORS
-
-    def scores_and_indicators(self, documents: Any) -> tuple[Floats, Floats]:
-        """Return scores, (documents, classifiers), and indicators, (documents, indicators)."""
-        blocks = blocks_of(BLOCK, documents.shape[0])
-        scores, indicators = zip(*(self._of_block(documents[b]) for b in blocks), strict=True)
-        return np.concatenate(scores), np.concatenate(indicators)
-
-    def _of_block(self, documents: Any) -> tuple[Floats, Floats]:
-        columns: list[Floats] = []
-        if self.vocabulary is not None:
-            tallies = words.DocumentWords.of(documents, self.vocabulary)
-            columns += [each(tallies) for indicators in OF_WORDS for each in indicators.values()]
-        scores = np.empty((documents.shape[0], len(self.members)))
-        for k, member in enumerate(self.members):
-            scores[:, k], values = member.scores_and_values(documents)
-            columns += values
-        decisions = ClassifierVotes(scores > self.thresholds, self.best)
-        columns += [indicator(decisions) for indicator in VOTE_INDICATORS.values()]
-        if self.task is not None:
-            same = [indicator(self.task) for indicator in TASK_INDICATORS.values()]
-            columns += [np.full(documents.shape[0], value) for value in same]
-        return scores, np.stack(columns, axis=1)
 
 
 def scores_of(members: list[Member], documents: Any) -> Floats:
@@ -227,10 +155,14 @@ def vocabulary_of(
     return words.Vocabulary.of(sparse.csr_array(counts), positive, selected)
 
 
-def task_of(members: list[Member], positive: NDArray[np.bool_]) -> TaskNumbers:
-    """Return the numbers of training documents, positive ones, and support vectors."""
+def task_numbers(members: list[Member], positive: NDArray[np.bool_]) -> dict[str, float]:
+    """Return indicators of a binary problem, the same for all its documents (section 5.3)."""
     vectors = sum(m.learnt.score.size for m in members if m.kind is models.SUPPORT_VECTORS)
-    return TaskNumbers(positive.size, int(positive.sum()), vectors)
+    return {
+        "NumTrainingPoints": float(positive.size),
+        "%TrainingPointsInPositive": float(positive.mean()),
+        "NumberOfSupportVectors": float(vectors),
+    }
 
 
 JUDGED_ON = 2000  # documents that choose the best classifier; neighbours take long
@@ -337,13 +269,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         members = [Member.of(*pair, X, positive) for pair in self.classifiers_]
         self.thresholds_ = self._vote_thresholds()
         self.best_ = self._best(members, X, positive)
-        self._all = AllIndicators(
-            members,
-            vocabulary_of(members, X, positive) if self.text else None,
-            self.thresholds_,
-            [member.name for member in members].index(self.best_),
-            task_of(members, positive) if self.task else None,
-        )
+        self._members = members
+        self._vocabulary = vocabulary_of(members, X, positive) if self.text else None
+        self._task = task_numbers(members, positive) if self.task else {}
         return self
 
     def classifier_scores(self, X: Any) -> Floats:
@@ -354,7 +282,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         finite ones of the N training documents, and at least within ln(N + 1). Raises ValueError
         with a classifier's name if it gives nan or an infinite score.
         """
-        return scores_of(self._all.members, self._validated(X))
+        documents = self._validated(X)
+        return scores_of(self._members, documents)
 
     def transform(self, X: Any) -> Floats:
         """Return the indicators of documents, shape (documents, indicators); X as in `fit`."""
@@ -362,7 +291,10 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def scores_and_indicators(self, X: Any) -> tuple[Floats, Floats]:
         """Return `classifier_scores` and `transform` together, which saves time; X as in `fit`."""
-        return self._all.scores_and_indicators(self._validated(X))
+        documents = self._validated(X)
+        blocks = [documents[rows] for rows in blocks_of(BLOCK, documents.shape[0])]
+        scores, indicators = zip(*map(self._of_block, blocks), strict=True)
+        return np.concatenate(scores), np.concatenate(indicators)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """
@@ -376,7 +308,14 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             For scikit-learn.
         """
         check_is_fitted(self, "classes_")
-        return np.array(list(self._all.names()), dtype=object)
+        of_models = Counter(name for member in self._members for name in member.kind.indicators)
+        names = [
+            f"{member.name}__{name}" if of_models[name] > 1 else name
+            for member in self._members
+            for name in member.kind.indicators
+        ]
+        of_words = [] if self._vocabulary is None else chain(*OF_WORDS)
+        return np.array([*of_words, *names, *VOTE_INDICATORS, *self._task], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Declare the inputs: features, sparse or not, and labels of two classes."""
@@ -393,6 +332,20 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         if self.text:
             check_non_negative(X, f"{type(self).__name__} with text=True")
         return X
+
+    def _of_block(self, documents: Any) -> tuple[Floats, Floats]:
+        columns: list[Floats] = []
+        if self._vocabulary is not None:
+            numbers = words.count_words(documents, self._vocabulary)
+            columns += [each(numbers) for indicators in OF_WORDS for each in indicators.values()]
+        scores = np.empty((documents.shape[0], len(self._members)))
+        for k, member in enumerate(self._members):
+            scores[:, k], values = member.scores_and_values(documents)
+            columns += values
+        best = [member.name for member in self._members].index(self.best_)
+        columns += [each(scores > self.thresholds_, best) for each in VOTE_INDICATORS.values()]
+        columns += [np.full(documents.shape[0], value) for value in self._task.values()]
+        return scores, np.stack(columns, axis=1)
 
     def _fitted(self, name: str, classifier: Any, X: Any, y: Any) -> Any:
         if not self.prefit:

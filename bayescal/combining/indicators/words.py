@@ -10,16 +10,20 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayescal.combining.indicators.models import Indicator, of_each_class, ratio
+from bayescal.combining.indicators.models import CLASSES, Indicator, ratio
 from bayescal.support.validation import Floats
 from bayescal.text.word_models import presence
 
+# Axes of numbers of words, see `count_words`.
+BEFORE, AFTER = 0, 1
+TOKENS, UNIQUE = 0, 1
 KNOWN, ALL = 0, 1
 OF_CLASS = 2  # the first of two columns, one a class, for words that occur in it
 MORE_FREQUENT = 4  # the same for words that occur more often in it than in the other
@@ -47,97 +51,69 @@ class Vocabulary:
         return cls(np.hstack(columns).astype(np.float64), selected.astype(np.float64))
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Numbers of words of each kind in documents."""
+def count_words(counts: Any, vocabulary: Vocabulary) -> Floats:
+    """
+    Return numbers of words in documents, shape (2, 2, 6, documents).
 
-    tokens: Floats  # (documents, 6): occurrences of words of each kind of `Vocabulary`
-    unique: Floats  # (documents, 6): different words of each kind
-
-
-@dataclass(frozen=True)
-class DocumentWords:
-    """Words of documents before and after selection."""
-
-    before: Tally
-    after: Tally
-
-    @classmethod
-    def of(cls, counts: Any, vocabulary: Vocabulary) -> DocumentWords:
-        """Return the words of documents, from how often each occurs; (documents, words)."""
-        counts = sparse.csr_array(counts)
-        membership = vocabulary.membership
-        both = np.hstack([membership, membership * vocabulary.selected[:, None]])
-        tokens, unique = np.asarray(counts @ both), np.asarray(presence(counts) @ both)
-        size = membership.shape[1]
-        return cls(
-            Tally(tokens[:, :size], unique[:, :size]), Tally(tokens[:, size:], unique[:, size:])
-        )
+    Axes are before and after selection, occurrences and different words, and kinds of words. Counts
+    of each word have shape (documents, words).
+    """
+    counts, membership = sparse.csr_array(counts), vocabulary.membership
+    both = np.hstack([membership, membership * vocabulary.selected[:, None]])
+    numbers = np.stack([counts @ both, presence(counts) @ both])
+    return numbers.reshape(2, -1, 2, membership.shape[1]).transpose(2, 0, 3, 1)
 
 
-def number(words: DocumentWords, count: str, kind: int, *, selected: bool = False) -> Floats:
-    """Return the number of words of a kind: occurrences ("tokens") or different ones ("unique")."""
-    tally = words.after if selected else words.before
-    column: Floats = getattr(tally, count)[:, kind]
-    return column
-
-
-def removed(words: DocumentWords, count: str, kind: int = ALL) -> Floats:
+def removed(words: Floats, count: int, kind: int = ALL) -> Floats:
     """Return the number of words of a kind minus the number of words that the classifiers see."""
-    return number(words, count, kind) - number(words, count, ALL, selected=True)
+    return np.asarray(words[BEFORE, count, kind] - words[AFTER, count, ALL])
 
 
-def share_of_known(words: DocumentWords, count: str, kind: int, row: int) -> Floats:
+def share_of_known(words: Floats, count: int, kind: int) -> Floats:
     """Return the share of known words with a class's kind."""
-    return ratio(number(words, count, kind + row), number(words, count, KNOWN))
+    return ratio(words[BEFORE, count, kind], words[BEFORE, count, KNOWN])
 
 
-def share_of_selected(words: DocumentWords, count: str, kind: int, row: int) -> Floats:
+def share_of_selected(words: Floats, count: int, kind: int) -> Floats:
     """Return the share of selected words with a class's kind."""
-    of_class = number(words, count, kind + row, selected=True)
-    return ratio(of_class, number(words, count, ALL, selected=True))
+    return ratio(words[AFTER, count, kind], words[AFTER, count, ALL])
 
 
-def change_of_share(words: DocumentWords, count: str, kind: int, row: int) -> Floats:
+def change_of_share(words: Floats, count: int, kind: int) -> Floats:
     """Return the share of a class's kind before minus after selection."""
-    after = share_of_selected(words, count, kind, row)
-    return share_of_known(words, count, kind, row) - after
+    return share_of_known(words, count, kind) - share_of_selected(words, count, kind)
 
 
-def share_unknown(words: DocumentWords, count: str) -> Floats:
+def share_unknown(words: Floats, count: int) -> Floats:
     """Return the share of words without a training document."""
-    every = number(words, count, ALL)
-    return ratio(every - number(words, count, KNOWN), every)
+    known, every = words[BEFORE, count, [KNOWN, ALL]]
+    return ratio(every - known, every)
 
 
-def share_removed(words: DocumentWords, count: str) -> Floats:
+def share_removed(words: Floats, count: int) -> Floats:
     """Return the share of words that the classifiers do not see."""
-    return ratio(removed(words, count), number(words, count, ALL))
+    return ratio(removed(words, count), words[BEFORE, count, ALL])
 
 
 def _shares(names: Sequence[str], function: Callable[..., Floats]) -> dict[str, Indicator]:
     """Return indicators of each class: words in it, and words more frequent in it."""
-    membership = itertools.product((OF_CLASS, MORE_FREQUENT), ("tokens", "unique"))
+    membership = itertools.product((OF_CLASS, MORE_FREQUENT), (TOKENS, UNIQUE))
     return {
-        name: indicator
-        for pattern, (kind, count) in zip(names, membership, strict=True)
-        for name, indicator in of_each_class(
-            pattern, partial(function, count=count, kind=kind)
-        ).items()
+        name.format(label): partial(function, count=count, kind=kind + row)
+        for name, (kind, count) in zip(names, membership, strict=True)
+        for label, row in CLASSES.items()
     }
 
 
 DOCUMENT_INDICATORS: Mapping[str, Indicator] = {
-    "DocumentLength": partial(number, count="tokens", kind=ALL),  # sum_w tf(w, d)
-    "EffectiveDocumentLength": partial(number, count="tokens", kind=KNOWN),  # over w in T
-    "NumUniqueWords": partial(number, count="unique", kind=ALL),  # #{w: tf(w, d) > 0}
-    "EffectiveUniqueWords": partial(number, count="unique", kind=KNOWN),  # over w in T
+    "DocumentLength": itemgetter((BEFORE, TOKENS, ALL)),  # sum_w tf(w, d)
+    "EffectiveDocumentLength": itemgetter((BEFORE, TOKENS, KNOWN)),  # over w in T
+    "NumUniqueWords": itemgetter((BEFORE, UNIQUE, ALL)),  # #{w: tf(w, d) > 0}
+    "EffectiveUniqueWords": itemgetter((BEFORE, UNIQUE, KNOWN)),  # over w in T
     # Different words / words: 1 if none is repeated.
-    "PercentUnique": lambda words: ratio(
-        number(words, "unique", ALL), number(words, "tokens", ALL)
-    ),
-    "PercentOOV": partial(share_unknown, count="tokens"),
-    "PercentUniqueOOV": partial(share_unknown, count="unique"),
+    "PercentUnique": lambda words: ratio(words[BEFORE, UNIQUE, ALL], words[BEFORE, TOKENS, ALL]),
+    "PercentOOV": partial(share_unknown, count=TOKENS),
+    "PercentUniqueOOV": partial(share_unknown, count=UNIQUE),
     **_shares(
         (
             "PercentIn{}BeforeFS",
@@ -149,18 +125,18 @@ DOCUMENT_INDICATORS: Mapping[str, Indicator] = {
     ),
 }
 SELECTION_INDICATORS: Mapping[str, Indicator] = {
-    "DocumentLengthAfterFS": partial(number, count="tokens", kind=ALL, selected=True),
-    "UniqueAfterFS": partial(number, count="unique", kind=ALL, selected=True),
-    "PercentRemoved": partial(share_removed, count="tokens"),
-    "UniquePercentRemoved": partial(share_removed, count="unique"),
+    "DocumentLengthAfterFS": itemgetter((AFTER, TOKENS, ALL)),
+    "UniqueAfterFS": itemgetter((AFTER, UNIQUE, ALL)),
+    "PercentRemoved": partial(share_removed, count=TOKENS),
+    "UniquePercentRemoved": partial(share_removed, count=UNIQUE),
     **_shares(
         ("PercentIn{}AfterFS", "UpercentIn{}AfterFS", "%Favoring{}AfterFS", "U%Favoring{}AfterFS"),
         share_of_selected,
     ),
-    "NumWordsDiscarded": partial(removed, count="tokens"),
-    "NumTrainingWordsDiscarded": partial(removed, count="tokens", kind=KNOWN),
-    "NumFeaturesDiscarded": partial(removed, count="unique"),
-    "NumTrainingFeaturesDiscarded": partial(removed, count="unique", kind=KNOWN),
+    "NumWordsDiscarded": partial(removed, count=TOKENS),
+    "NumTrainingWordsDiscarded": partial(removed, count=TOKENS, kind=KNOWN),
+    "NumFeaturesDiscarded": partial(removed, count=UNIQUE),
+    "NumTrainingFeaturesDiscarded": partial(removed, count=UNIQUE, kind=KNOWN),
     **_shares(
         (
             "WordsSeenIn{}Delta",
