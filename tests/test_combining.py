@@ -15,7 +15,7 @@ from bayescal.calibrators.classifier.folds import TrainingDocuments
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.combining.combiners import COMBINERS, read_combiner
 from bayescal.combining.combiners.stacking import LocalKernelSVM, linear_svc, product_features
-from bayescal.combining.combiners.voting import MEASURES, best_threshold, loss_of
+from bayescal.combining.combiners.voting import MEASURES, Best, best_threshold, loss_of
 from bayescal.combining.nested import (
     BinaryProblem,
     Inputs,
@@ -194,7 +194,7 @@ class TestCombiners:
         found = fit("majority", labelled(X, y, folds=3))
         taken = found.decide(Inputs(X, np.empty((len(X), 0))), "error")
         # The others say nothing, and take no document, or all.
-        assert (taken == found.tie_breaker.decide(Inputs(X, np.empty((len(X), 0))), "error"))[
+        assert (taken == Best.decide(found, Inputs(X, np.empty((len(X), 0))), "error"))[
             found.score(Inputs(X, np.empty((len(X), 0)))) == 0.0
         ].all()
         best = fit("best_by_class", labelled(X, y, folds=3))

@@ -7,7 +7,7 @@ of documents that the classifiers were trained on would trust those that remembe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -86,6 +86,14 @@ def fold_of(splits: list[Split]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return rows[order], fold[order]
 
 
+def seeded_clone(classifier: Any, seed: Callable[[], int]) -> Any:
+    """Return an unfitted copy; a random state of None becomes a seed."""
+    copy = clone(classifier)
+    if copy.get_params(deep=False).get("random_state", 0) is None:
+        copy.set_params(random_state=seed())
+    return copy
+
+
 @dataclass(frozen=True)
 class FiniteEnds:
     """Finite substitutes for infinite scores, from the scores that a combiner learns from."""
@@ -160,6 +168,11 @@ class Labelled:
     weight: Floats | None  # (n,); None for 1 each
     fold: NDArray[np.intp]  # (n,): fold that held the document out
 
+    @property
+    def counts(self) -> Floats:
+        """Return the documents' weights, (n,)."""
+        return np.ones(self.positive.size) if self.weight is None else self.weight
+
     def take(self, rows: NDArray[np.intp]) -> Labelled:
         """Return some of the documents."""
         weight = None if self.weight is None else self.weight[rows]
@@ -183,29 +196,19 @@ class Members:
     def inputs(self, features: Any, part: Split | None = None) -> Inputs:
         """Return the inputs of documents."""
         documents = TrainingDocuments(features, self.target, {})
-        columns = [
-            _numbers(name, documents.score(fitted, part))
-            for name, fitted in self.classifiers.items()
-        ]
+        columns = [documents.score(fitted, part) for fitted in self.classifiers.values()]
+        for name, column in zip(self.classifiers, columns, strict=True):
+            if (bad := np.flatnonzero(np.isnan(column[:, 0]))).size:
+                raise ValueError(
+                    f"classifier {name!r} must give numbers, got nan for document {bad[0]}"
+                    f" ({bad.size} of {len(column)})."
+                )
         scores = np.concatenate(columns, axis=1)
         if self.ends is not None:
             scores = self.ends.finite(scores)
         if part is not None and self.indicators is not None:
             features = _safe_indexing(features, part[1])
         return Inputs(scores, indicators_of(self.indicators, features, len(scores)))
-
-
-def fit_members(
-    classifiers: Mapping[str, Any],
-    indicators: Any,
-    documents: Mapping[str, TrainingDocuments],
-    part: Split | None = None,
-) -> Members:
-    """Fit classifiers, then indicators, to the training part of a split, or to all documents."""
-    rows = None if part is None else part[0]
-    fitted = {name: documents[name].fit(each, rows) for name, each in classifiers.items()}
-    first = next(iter(documents.values()))
-    return Members(fitted, _fit_indicators(indicators, fitted, first, rows), first.target)
 
 
 def indicators_of(indicators: Any, features: Any, n: int) -> Floats:
@@ -249,16 +252,6 @@ def _fit_indicators(
     return copy.fit(features, y)
 
 
-def _numbers(name: str, scores: Floats) -> Floats:
-    bad = np.flatnonzero(np.isnan(scores[:, 0]))
-    if bad.size:
-        raise ValueError(
-            f"classifier {name!r} must give numbers, got nan for document {bad[0]}"
-            f" ({bad.size} of {len(scores)})."
-        )
-    return scores
-
-
 @dataclass(frozen=True)
 class BinaryProblem:
     """Training documents and folds of one binary problem."""
@@ -285,6 +278,20 @@ class BinaryProblem:
     def any_documents(self) -> TrainingDocuments:
         """Return the documents of the first classifier; all have the same features and labels."""
         return next(iter(self.documents.values()))
+
+    def fit(
+        self, classifiers: Mapping[str, Any], indicators: Any, part: Split | None = None
+    ) -> Members:
+        """Fit classifiers, then indicators, to the training part of a split, or to all."""
+        rows = None if part is None else part[0]
+        fitted = {name: self.documents[name].fit(each, rows) for name, each in classifiers.items()}
+        first = self.any_documents
+        return Members(fitted, _fit_indicators(indicators, fitted, first, rows), first.target)
+
+    def hold_out(self, classifiers: Mapping[str, Any], indicators: Any, part: Split) -> Inputs:
+        """Return the inputs of a split's held-out documents."""
+        members = self.fit(classifiers, indicators, part)
+        return members.inputs(self.any_documents.features, part)
 
 
 @dataclass(frozen=True)
@@ -313,11 +320,8 @@ def fit_nested(
     jobs = []
     for problem in problems:
         # The fit to all documents takes longest: it goes first.
-        jobs.append(delayed(fit_members)(classifiers, indicators, problem.documents))
-        jobs += [
-            delayed(_fit_and_hold_out)(classifiers, indicators, problem.documents, part)
-            for part in problem.splits
-        ]
+        jobs.append(delayed(problem.fit)(classifiers, indicators))
+        jobs += [delayed(problem.hold_out)(classifiers, indicators, s) for s in problem.splits]
     results = iter(Parallel(n_jobs=n_jobs)(jobs))
     return [
         _gather(problem, next(results), [next(results) for _ in problem.splits], weight)
@@ -338,13 +342,3 @@ def _gather(
     own = None if weight is None else weight[rows]
     labelled = Labelled(Inputs(ends.finite(scores), indicators), positive, own, fold)
     return Nested(replace(fitted, ends=ends), labelled, rows)
-
-
-def _fit_and_hold_out(
-    classifiers: Mapping[str, Any],
-    indicators: Any,
-    documents: Mapping[str, TrainingDocuments],
-    part: Split,
-) -> Inputs:
-    members = fit_members(classifiers, indicators, documents, part)
-    return members.inputs(next(iter(documents.values())).features, part)

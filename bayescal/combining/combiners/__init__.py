@@ -9,8 +9,8 @@ from bayescal.support.validation import check_choice, check_flag
 
 # The values of `combiner`; each makes a combiner, with or without normalised inputs.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
-    "majority": lambda normalise: voting.Majority(),
-    "best_by_class": lambda normalise: voting.BestByClass(),
+    "majority": lambda normalise: voting.Voting(voting.MajorityVote),
+    "best_by_class": lambda normalise: voting.Voting(voting.Best),
     **stacking.STACKING,
     "bayes": lambda normalise: bayes.Bayes(),
     "local_bayes": lambda normalise: bayes.Bayes(weight_shifts=True),

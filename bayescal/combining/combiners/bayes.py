@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from scipy import special
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.combiners.voting import MEASURES, Combined, Combiner, best_threshold
+from bayescal.combining.combiners.voting import Combined, Combiner
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.averaged_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model
@@ -51,33 +52,34 @@ class CalibratedScores:
     calibrators: list[ScoreCalibrator]  # one a classifier, fitted to all documents
     base: float  # log-odds of the base rate
     held_out: Floats = field(repr=False)  # (n, classifiers): by calibrators of the other folds
-    # (curves, n, classifiers): draws of the curves fitted to all documents, each shifted by the
-    # difference of the held-out and the full point estimate
-    held_out_draws: Floats = field(repr=False)
     seed: int  # chooses the draws
 
     def point(self, scores: Floats) -> Floats:
         """Return the calibrators' point estimates, log-odds of shape (n, classifiers)."""
-        return _points(self.calibrators, scores)
+        columns = zip(self.calibrators, scores.T, strict=True)
+        return np.column_stack([each.decision_function(own) for each, own in columns])
 
     def draws(self, scores: Floats) -> Floats:
         """Return log-odds of the curves' draws at scores, shape (curves, n, classifiers)."""
-        return _draws(self.calibrators, scores, self.seed)
+        drawn = [
+            each.sample_proba(own, CURVES, np.random.default_rng([self.seed, i]))
+            for i, (each, own) in enumerate(zip(self.calibrators, scores.T, strict=True))
+        ]
+        inside = np.clip(np.stack(drawn, axis=2), NEAREST, 1.0 - NEAREST)
+        return np.asarray(special.logit(inside))
 
 
 def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
     """Fit a calibrator to each classifier's scores, and one for each fold left out."""
-    scores, positive, weight = labelled.inputs.scores, labelled.positive, labelled.weight
-    counts = np.ones(positive.size) if weight is None else weight
+    scores, positive, counts = labelled.inputs.scores, labelled.positive, labelled.counts
     everyone = np.arange(positive.size)
     calibrators = [_fit(labelled, i, everyone, seed) for i in range(scores.shape[1])]
     held_out = np.empty(scores.shape)
     for rows, held in labelled.splits():
         for i in range(scores.shape[1]):
             held_out[held, i] = _fit(labelled, i, rows, seed).decision_function(scores[held, i])
-    draws = _draws(calibrators, scores, seed) + (held_out - _points(calibrators, scores))
     base = float(special.logit(class_prior(float(counts @ positive), float(counts.sum()))))
-    return CalibratedScores(calibrators, base, held_out, draws, seed)
+    return CalibratedScores(calibrators, base, held_out, seed)
 
 
 def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> ScoreCalibrator:
@@ -93,20 +95,6 @@ def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> Score
     # The weights handle classifiers whose scores fall with the positive class: no warning.
     with without_scores_warnings():
         return calibrator.fit(labelled.inputs.scores[rows, i], labelled.positive[rows], weight)
-
-
-def _points(calibrators: list[ScoreCalibrator], scores: Floats) -> Floats:
-    columns = zip(calibrators, scores.T, strict=True)
-    return np.column_stack([each.decision_function(own) for each, own in columns])
-
-
-def _draws(calibrators: list[ScoreCalibrator], scores: Floats, seed: int) -> Floats:
-    drawn = [
-        each.sample_proba(own, CURVES, np.random.default_rng([seed, i]))
-        for i, (each, own) in enumerate(zip(calibrators, scores.T, strict=True))
-    ]
-    inside = np.clip(np.stack(drawn, axis=2), NEAREST, 1.0 - NEAREST)
-    return np.asarray(special.logit(inside))
 
 
 MOST_MODERATORS = 8  # each has a coefficient for every classifier
@@ -174,6 +162,7 @@ def uneven(weights: Weights) -> str:
 class Bayesian(Combined):
     """The posterior of one problem's combination."""
 
+    bayes_rule: ClassVar[bool] = True
     calibrated: CalibratedScores
     shifts: Shifts
     weights: Weights
@@ -185,17 +174,6 @@ class Bayesian(Combined):
     def held_out(self) -> Floats:
         """Return log-odds by calibrators and coefficients that had not seen the labels."""
         return self.cross_validated
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """Return Bayes' thresholds for costs, and for F1 the best on held-out log-odds."""
-        positive, weight = self.labelled.positive, self.labelled.weight
-        return {
-            name: best_threshold(name, self.held_out, positive, weight)
-            if measure.log_odds is None
-            else measure.log_odds
-            for name, measure in MEASURES.items()
-        }
 
     @one_blas_thread()
     def score(self, inputs: Inputs) -> Floats:
@@ -279,20 +257,12 @@ class Bayes(Combiner):
         rng: np.random.Generator,
     ) -> list[Bayesian]:
         """Return the combinations of problems whose scores are calibrated already."""
-        shifts = [
-            Shifts.of(each.inputs.indicators, each.weight, of_weights=self.weight_shifts)
-            for each in problems
+        evidence = [
+            Evidence.of(*each, of_weights=self.weight_shifts)
+            for each in zip(problems, calibrated, strict=True)
         ]
-        moderators = [
-            shift.moderators(each.inputs.indicators)
-            for shift, each in zip(shifts, problems, strict=True)
-        ]
-        designs = [
-            _design(labelled, own, shift)
-            for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
-        ]
-        centre = _centre(problems, calibrated, rng)
-        nodes = engine.fit_modes(designs, centre, self.prior)
+        designs = [each.design for each in evidence]
+        nodes = engine.fit_modes(designs, _centre(evidence, rng), self.prior)
         held_out = _cross_validated(problems, designs, nodes)
         drawn = engine.draw_weights(nodes, self.draws, rng)
         worst = max(drawn, key=lambda weights: weights.pareto_k)
@@ -300,34 +270,66 @@ class Bayes(Combiner):
             warn_user(f"{uneven(worst)}.", ConvergenceWarning)
         return [
             Bayesian(
-                labelled, own, shift, weights, _moves(weights, design, own, z), scores, self.prior
+                each.labelled,
+                each.calibrated,
+                each.shifts,
+                weights,
+                each.moves(weights, design),
+                scores,
+                self.prior,
             )
-            for labelled, own, shift, weights, design, z, scores in zip(
-                problems, calibrated, shifts, drawn, designs, moderators, held_out, strict=True
+            for each, weights, design, scores in zip(
+                evidence, drawn, designs, held_out, strict=True
             )
         ]
 
 
-def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
-    evidence = calibrated.held_out - calibrated.base
-    columns = shifts.design(evidence, labelled.inputs.indicators)
-    interactions = evidence.shape[1] * shifts.axes.shape[1]
-    return Design(columns, calibrated.base, labelled.positive, _weight(labelled), interactions)
+@dataclass(frozen=True)
+class Evidence:
+    """Documents of one problem with calibrated scores and standardised indicators."""
+
+    labelled: Labelled
+    calibrated: CalibratedScores
+    shifts: Shifts
+
+    @classmethod
+    def of(cls, labelled: Labelled, calibrated: CalibratedScores, *, of_weights: bool) -> Evidence:
+        """Return the evidence with shifts fitted to the indicators."""
+        shifts = Shifts.of(labelled.inputs.indicators, labelled.weight, of_weights=of_weights)
+        return cls(labelled, calibrated, shifts)
+
+    @property
+    def design(self) -> Design:
+        """Return the columns of the logistic model, from held-out log-odds, and its labels."""
+        evidence = self.calibrated.held_out - self.calibrated.base
+        columns = self.shifts.design(evidence, self.labelled.inputs.indicators)
+        interactions = evidence.shape[1] * self.shifts.axes.shape[1]
+        labelled, base = self.labelled, self.calibrated.base
+        return Design(columns, base, labelled.positive, labelled.counts, interactions)
+
+    def moves(self, weights: Weights, design: Design) -> Floats:
+        """
+        Return the shift of the mode by each draw of the curves, (curves, coefficients).
+
+        Draws of the curves fitted to all documents are shifted by the difference of the held-out
+        and the full point estimate.
+        """
+        calibrated, inputs = self.calibrated, self.labelled.inputs
+        shift = calibrated.held_out - calibrated.point(inputs.scores)
+        evidence = calibrated.draws(inputs.scores) + shift - calibrated.base
+        moderators = self.shifts.moderators(inputs.indicators)
+        return np.array(
+            [
+                engine.follow(weights, design, each, model.interactions(each, moderators))
+                for each in evidence
+            ]
+        )
 
 
-def _weight(labelled: Labelled) -> Floats:
-    return np.ones(labelled.positive.size) if labelled.weight is None else labelled.weight
-
-
-def _centre(
-    problems: Sequence[Labelled], calibrated: Sequence[CalibratedScores], rng: np.random.Generator
-) -> Floats:
+def _centre(problems: Sequence[Evidence], rng: np.random.Generator) -> Floats:
     """Return centres of the weights by the held-out log scores of all problems."""
-    each = [
-        log_scores(own.held_out.T, labelled.positive)
-        for labelled, own in zip(problems, calibrated, strict=True)
-    ]
-    weight = np.concatenate([_weight(labelled) for labelled in problems])
+    each = [log_scores(own.calibrated.held_out.T, own.labelled.positive) for own in problems]
+    weight = np.concatenate([own.labelled.counts for own in problems])
     return model.centre_of_weights(np.concatenate(each, axis=1), weight, rng)
 
 
@@ -348,16 +350,3 @@ def _cross_validated(
             held = labelled.fold == fold
             scores[held] = design.offset + design.columns[held] @ point
     return out
-
-
-def _moves(
-    weights: Weights, design: Design, calibrated: CalibratedScores, moderators: Floats
-) -> Floats:
-    """Return the shift of the mode by each draw of the curves, (curves, coefficients)."""
-    evidence = calibrated.held_out_draws - calibrated.base
-    return np.array(
-        [
-            engine.follow(weights, design, each, model.interactions(each, moderators))
-            for each in evidence
-        ]
-    )

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -26,7 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bayescal.calibrators.classifier.raw_scores import raw_scores
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.combiners.voting import Combined, Combiner
-from bayescal.combining.nested import FiniteEnds, Inputs, Labelled
+from bayescal.combining.nested import FiniteEnds, Inputs, Labelled, seeded_clone
 from bayescal.support.validation import Floats
 from bayescal.text.word_models import DecisionTree
 
@@ -54,19 +54,22 @@ class Stacked(Combined):
     model: Model  # fitted to all documents
     cross_validated: Floats = field(repr=False)  # (n,): scores by models of the other folds
 
-    @cached_property
-    def ends(self) -> FiniteEnds:
-        """Return substitutes for infinite scores, from probabilities of 0 and 1."""
-        return FiniteEnds.of(self.cross_validated[:, None])
-
     @property
     def held_out(self) -> Floats:
         """Return scores by models that were fitted to other documents."""
-        return self.ends.finite(self.cross_validated[:, None])[:, 0]
+        return self._finite(self.cross_validated)
 
     def score(self, inputs: Inputs) -> Floats:
         """Return scores of documents."""
-        return self.ends.finite(self.model.score(inputs)[:, None])[:, 0]
+        return self._finite(self.model.score(inputs))
+
+    @cached_property
+    def _ends(self) -> FiniteEnds:
+        return FiniteEnds.of(self.cross_validated[:, None])
+
+    def _finite(self, scores: Floats) -> Floats:
+        # Probabilities of 0 and 1 have infinite scores.
+        return self._ends.finite(scores[:, None])[:, 0]
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,8 @@ class Stacking(Combiner):
 
 def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
     """Return stacking by a classifier of the user's own; clones of it are fitted."""
-
-    def make(length: float, scores: int, seed: int) -> Any:
-        copy = clone(classifier)
-        if copy.get_params(deep=False).get("random_state", 0) is None:
-            copy.set_params(random_state=seed)
-        return copy
-
     return Stacking(
-        make,
+        lambda length, scores, seed: seeded_clone(classifier, lambda: seed),
         normalise,
         # A decision_function may be margins; without one raw scores are log-odds of probabilities.
         gives_log_odds=not hasattr(classifier, "decision_function"),
@@ -136,15 +132,8 @@ def _stacked(labelled: Labelled, models: Any) -> Stacked:
     return Stacked(labelled, model, scores)
 
 
-def make_boosting(length: float, scores: int, seed: int) -> HistGradientBoostingClassifier:
-    """Return unfitted gradient-boosted trees, whose scores are finer than a single tree's."""
-    # Early stopping would set aside documents, which may be few.
-    return HistGradientBoostingClassifier(
-        max_iter=100, learning_rate=0.05, max_leaf_nodes=8, early_stopping=False, random_state=seed
-    )
-
-
 CACHE = 500.0  # megabytes of kernel values
+MOST_STEPS = 2000
 # Smaller inner products, as of inputs that differ by rounding alone, are 0 to libsvm, which then
 # does not end with a C to match.
 SHORTEST = 1e-12
@@ -158,21 +147,6 @@ def linear_svc(length: float, seed: int) -> SVC:
     """
     cost = 1.0 / length if length > SHORTEST else 1.0
     return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
-
-
-def make_linear_svm(length: float, scores: int, seed: int) -> SVC:
-    """Return the unfitted SVM of Stack-S and STRIVE-S; its scores are margins."""
-    return linear_svc(length, seed)
-
-
-def make_logistic(length: float, scores: int, seed: int) -> LogisticRegression:
-    """Return unfitted logistic regression (C = 1), the baseline with probabilities."""
-    return LogisticRegression(max_iter=2000)
-
-
-def make_tree(length: float, scores: int, seed: int) -> DecisionTree:
-    """Return the unfitted tree of Stack-D and STRIVE-D, with smoothed log-odds at its leaves."""
-    return DecisionTree(random_state=seed)
 
 
 def product_features(columns: Floats, other: Floats) -> Floats:
@@ -210,17 +184,38 @@ class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return product_features(X[:, self.columns_], X[:, : self.scores])
 
 
-def make_kernel(length: float, scores: int, seed: int, *, select: bool = False) -> LocalKernelSVM:
-    """Return an unfitted SVM with the kernel of all inputs, or of the inputs selected by a tree."""
-    return LocalKernelSVM(scores, select, seed)
-
-
 # Ways to stack by name, as arguments of `Stacking` beside `normalise`.
 STACKING: dict[str, partial[Stacking]] = {
-    "tree": partial(Stacking, make_tree, gives_log_odds=True, takes_weights=False),
-    "linear_svm": partial(Stacking, make_linear_svm),
-    "logistic": partial(Stacking, make_logistic, gives_log_odds=True),
-    "boosting": partial(Stacking, make_boosting, gives_log_odds=True),
-    "local_kernel": partial(Stacking, make_kernel),
-    "selected_kernel": partial(Stacking, partial(make_kernel, select=True)),
+    # Stack-D and STRIVE-D, with smoothed log-odds at the leaves.
+    "tree": partial(
+        Stacking,
+        lambda length, scores, seed: DecisionTree(random_state=seed),
+        gives_log_odds=True,
+        takes_weights=False,
+    ),
+    # Stack-S and STRIVE-S; scores are margins.
+    "linear_svm": partial(Stacking, lambda length, scores, seed: linear_svc(length, seed)),
+    "logistic": partial(
+        Stacking,
+        lambda length, scores, seed: LogisticRegression(max_iter=MOST_STEPS),
+        gives_log_odds=True,
+    ),
+    # Finer scores than a single tree's. Early stopping would set aside documents, which may be few.
+    "boosting": partial(
+        Stacking,
+        lambda length, scores, seed: HistGradientBoostingClassifier(
+            max_iter=100,
+            learning_rate=0.05,
+            max_leaf_nodes=8,
+            early_stopping=False,
+            random_state=seed,
+        ),
+        gives_log_odds=True,
+    ),
+    "local_kernel": partial(
+        Stacking, lambda length, scores, seed: LocalKernelSVM(scores, random_state=seed)
+    ),
+    "selected_kernel": partial(
+        Stacking, lambda length, scores, seed: LocalKernelSVM(scores, True, seed)
+    ),
 }

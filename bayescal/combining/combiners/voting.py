@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,7 @@ def best_threshold(
 class Combined(ABC):
     """A fitted combination of one binary problem."""
 
+    bayes_rule: ClassVar[bool] = False  # whether it decides by log-odds where costs are known
     labelled: Labelled = field(repr=False)  # the documents fitted
 
     @property
@@ -103,9 +105,14 @@ class Combined(ABC):
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
-        """Return the threshold on the score that is best by each measure."""
+        """Return the threshold on the score that is best by each measure, or by Bayes' rule."""
         positive, weight = self.labelled.positive, self.labelled.weight
-        return {name: best_threshold(name, self.held_out, positive, weight) for name in MEASURES}
+        return {
+            name: measure.log_odds
+            if self.bayes_rule and measure.log_odds is not None
+            else best_threshold(name, self.held_out, positive, weight)
+            for name, measure in MEASURES.items()
+        }
 
     def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
         """Return decisions by the threshold that is best by a measure, (n,)."""
@@ -128,19 +135,6 @@ class Combiner(ABC):
 Thresholds = dict[str, Floats]  # by measure, shape (classifiers,)
 
 
-def base_thresholds(labelled: Labelled) -> Thresholds:
-    """Return the best threshold of each classifier by each measure, on held-out scores."""
-    return {
-        measure: np.array(
-            [
-                best_threshold(measure, scores, labelled.positive, labelled.weight)
-                for scores in labelled.inputs.scores.T
-            ]
-        )
-        for measure in MEASURES
-    }
-
-
 def votes(inputs: Inputs, thresholds: Floats) -> NDArray[np.bool_]:
     """Return the decisions of each classifier, (n, classifiers)."""
     return np.asarray(inputs.scores >= thresholds)
@@ -158,7 +152,7 @@ class Best(Combined):
 
     @property
     def held_out(self) -> Floats:
-        """Return scores of the documents fitted, by the classifier with the fewest errors."""
+        """Return scores of the documents fitted."""
         return self.score(self.labelled.inputs)
 
     def score(self, inputs: Inputs) -> Floats:
@@ -171,64 +165,48 @@ class Best(Combined):
         return votes(inputs, self.base_thresholds[measure])[:, self.best[measure]]
 
 
-class BestByClass(Combiner):
-    """Best by class (dissertation, section 7.1): no score of its own, so no ROC curve."""
-
-    def fit(
-        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
-    ) -> Sequence[Combined]:
-        """Return the best classifiers of each problem."""
-        return [_best_of(labelled) for labelled in problems]
-
-
-def _best_of(labelled: Labelled) -> Best:
-    thresholds = base_thresholds(labelled)
-    best = {
-        measure: int(
-            np.argmin(
-                [
-                    loss_of(measure, taken, labelled.positive, labelled.weight)
-                    for taken in votes(labelled.inputs, thresholds[measure]).T
-                ]
-            )
-        )
-        for measure in MEASURES
-    }
-    return Best(labelled, thresholds, best)
-
-
 @dataclass(frozen=True)
-class MajorityVote(Combined):
-    """The votes of the classifiers."""
-
-    base_thresholds: Thresholds
-    tie_breaker: Combined
-
-    @property
-    def held_out(self) -> Floats:
-        """Return shares of votes for the documents fitted."""
-        return self.score(self.labelled.inputs)
+class MajorityVote(Best):
+    """The votes of the classifiers; ties go to the best one by the measure."""
 
     def score(self, inputs: Inputs) -> Floats:
         """Return the share of classifiers that decide for positive, less one half."""
         return np.asarray(votes(inputs, self.base_thresholds[BY]).mean(axis=1) - 0.5)
 
     def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
-        """Return the majority's decisions; ties go to the best classifier by the measure."""
+        """Return the majority's decisions."""
         share = votes(inputs, self.base_thresholds[measure]).mean(axis=1)
-        tied = self.tie_breaker.decide(inputs, measure)
-        return np.asarray(np.where(share == 0.5, tied, share > 0.5))
+        return np.where(share == 0.5, super().decide(inputs, measure), share > 0.5)
 
 
-class Majority(Combiner):
-    """Unweighted majority of the base decisions (section 7.1; ties as in section 10.4)."""
+@dataclass(frozen=True)
+class Voting(Combiner):
+    """
+    Best by class, or the unweighted majority of the base decisions.
+
+    See the dissertation, section 7.1, and for ties section 10.4.
+    """
+
+    vote: type[Best]
 
     def fit(
         self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
     ) -> Sequence[Combined]:
         """Return the vote of each problem."""
-        best = BestByClass().fit(problems, rng, n_jobs)
-        return [
-            MajorityVote(labelled, base_thresholds(labelled), each)
-            for labelled, each in zip(problems, best, strict=True)
-        ]
+        return [self.fit_problem(labelled) for labelled in problems]
+
+    def fit_problem(self, labelled: Labelled) -> Best:
+        """Return the vote with the best thresholds, and the best classifier, by each measure."""
+        scores, positive, weight = labelled.inputs.scores, labelled.positive, labelled.weight
+        thresholds = {
+            measure: np.array([best_threshold(measure, s, positive, weight) for s in scores.T])
+            for measure in MEASURES
+        }
+        losses = {
+            measure: [
+                loss_of(measure, taken, positive, weight) for taken in votes(labelled.inputs, own).T
+            ]
+            for measure, own in thresholds.items()
+        }
+        best = {measure: int(np.argmin(each)) for measure, each in losses.items()}
+        return self.vote(labelled, thresholds, best)

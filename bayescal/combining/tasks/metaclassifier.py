@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
-from bayescal.combining.nested import WithinRange
+from bayescal.combining.nested import WithinRange, seeded_clone
 from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
@@ -231,16 +230,8 @@ class GeneralClassifier(Metaclassifier):
 
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
         """Return a clone fitted to all documents."""
-        fitted = seeded_clone(self.classifier, rng)
+        fitted = seeded_clone(self.classifier, lambda: int(rng.integers(2**31)))
         return GeneralModel(fitted.fit(data.columns, data.positive.astype(np.int64)))
-
-
-def seeded_clone(classifier: Any, rng: np.random.Generator) -> Any:
-    """Return an unfitted copy; a random state of None becomes a number drawn here."""
-    copy = clone(classifier)
-    if copy.get_params(deep=False).get("random_state", 0) is None:
-        copy.set_params(random_state=int(rng.integers(2**31)))
-    return copy
 
 
 # Hierarchical logistic regression: each task's weights of the inputs around a population's.

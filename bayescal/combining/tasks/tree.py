@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils.validation import check_memory
 
+from bayescal.combining.nested import seeded_clone
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.inference.newton import climb_within
 from bayescal.support.validation import Floats, Integers
@@ -299,7 +300,8 @@ class Tree(learning.Metaclassifier):
     def fit(self, data: learning.TaskData, rng: np.random.Generator) -> learning.TaskModel:
         """Return the tree of all documents, its leaves specialised to each task."""
         grow = check_memory(self.memory).cache(_grow)
-        fitted = grow(learning.seeded_clone(self.classifier, rng), data.columns, data.positive)
+        classifier = seeded_clone(self.classifier, lambda: int(rng.integers(2**31)))
+        fitted = grow(classifier, data.columns, data.positive)
         leaves, leaf = Leaves.of(fitted, data.columns)
         shape = (data.tasks, leaves.nodes.size)
         counts = LeafCounts.of(leaf, data.task, data.positive, shape)
