@@ -31,115 +31,86 @@ def fitted(rule):
     return OnlineCombiner(rule).partial_fit(P, Y, classes=[0, 1], indicators=indicators)
 
 
+def bad(message, rule="wma", probabilities=P, y=Y, **given):
+    """Return a rule, its arguments, and the message of their error."""
+    return rule, (probabilities, y), given, message
+
+
 BAD = {
-    "a label unseen before": (
-        "bmx",
-        (P, Y + 1),
-        {"indicators": ON},
-        r"y must hold 0, 1 only, got 2",
+    "a label unseen before": bad(r"y must hold 0, 1 only, got 2", "bmx", y=Y + 1, indicators=ON),
+    "a label of another kind": bad("y must hold 0, 1 only", y=Y.astype(str)),
+    "labels that are nan": bad("y must hold 0, 1 only, got nan", y=np.full(20, np.nan)),
+    "labels in columns": bad(r"y must have shape \(n,\)", y=Y[:, None]),
+    "fewer labels": bad("P and y must have the same length, got 20 and 19", y=Y[:-1]),
+    "other classes": bad(r"classes must stay \[0, 1\]", classes=[0, 1, 2]),
+    "more experts": bad(
+        "as many experts as before, 3, got 6: fit anew for others", probabilities=np.c_[P, P]
     ),
-    "a label of another kind": ("wma", (P, Y.astype(str)), {}, "y must hold 0, 1 only"),
-    "labels that are nan": ("wma", (P, np.full(20, np.nan)), {}, "y must hold 0, 1 only, got nan"),
-    "labels in columns": ("wma", (P, Y[:, None]), {}, r"y must have shape \(n,\)"),
-    "fewer labels": ("wma", (P, Y[:-1]), {}, "P and y must have the same length, got 20 and 19"),
-    "other classes": ("wma", (P, Y), {"classes": [0, 1, 2]}, r"classes must stay \[0, 1\]"),
-    "more experts": (
-        "wma",
-        (np.c_[P, P], Y),
-        {},
-        "as many experts as before, 3, got 6: fit anew for others",
+    "fewer indicators": bad("as many indicators as before, 4, got 3", "bmx", indicators=ON[:, 1:]),
+    "no indicators": bad("as many indicators as before, 4, got 0", "eg"),
+    "indicators that are not taken": bad(
+        "rule 'winnow' takes no indicators", "winnow", indicators=ON
     ),
-    "fewer indicators": (
-        "bmx",
-        (P, Y),
-        {"indicators": ON[:, 1:]},
-        "as many indicators as before, 4, got 3",
+    "indicators of fewer documents": bad(
+        "P and indicators must have the same length", "bmx", indicators=ON[1:]
     ),
-    "no indicators": ("eg", (P, Y), {}, "as many indicators as before, 4, got 0"),
-    "indicators that are not taken": (
-        "winnow",
-        (P, Y),
-        {"indicators": ON},
-        "rule 'winnow' takes no indicators",
+    "indicators in a row": bad(
+        r"indicators must have shape \(n, indicators\), got \(20,\)", "bmx", indicators=ON[:, 0]
     ),
-    "indicators of fewer documents": (
-        "bmx",
-        (P, Y),
-        {"indicators": ON[1:]},
-        "P and indicators must have the same length",
-    ),
-    "indicators in a row": (
-        "bmx",
-        (P, Y),
-        {"indicators": ON[:, 0]},
-        r"indicators must have shape \(n, indicators\), got \(20,\)",
-    ),
-    "an indicator that is nan": (
-        "winbmx",
-        (P, Y),
-        {"indicators": with_one(ON, np.nan)},
+    "an indicator that is nan": bad(
         "indicators must not be nan, got one for document 2, indicator 1",
+        "winbmx",
+        indicators=with_one(ON, np.nan),
     ),
-    "an indicator above 1": (
-        "winbmxmod",
-        (P, Y),
-        {"indicators": with_one(ON, 7.5)},
+    "an indicator above 1": bad(
         r"indicators must lie between 0 and 1, got 7.5 for document 2: .*MinMaxScaler",
+        "winbmxmod",
+        indicators=with_one(ON, 7.5),
     ),
-    "no indicator that is on": (
-        "eg",
-        (P, Y),
-        {"indicators": np.where(np.arange(20)[:, None] == 5, 0.0, ON)},
+    "no indicator that is on": bad(
         "must have an indicator above 0, got none for document 5",
-    ),
-    "a probability above 1": (
-        "wma",
-        (with_one(P, 1.5), Y),
-        {},
-        r"P must lie between 0 and 1, got 1.5 for document 2: .*ScoreCalibrator",
-    ),
-    "log-odds": ("wma", (with_one(P, -3.0), Y), {}, "P must lie between 0 and 1"),
-    "probabilities that do not sum to 1": (
-        "wma",
-        (np.stack([P, P], axis=2), Y),
-        {},
-        "must sum to 1, or all be nan, got a sum of .* for document 0, expert 0",
-    ),
-    "a probability of one class that is nan": (
-        "winnow",
-        (np.stack([1.0 - P, NAN], axis=2), Y),
-        {},
-        "must sum to 1, or all be nan, got a sum of nan for document 2, expert 1",
-    ),
-    "a column": ("wma", (P[:, 0], Y), {}, r"P must have shape \(n, experts\) or .*got \(20,\)"),
-    "no documents": ("wma", (P[:0], Y[:0]), {}, "at least one document and expert"),
-    "words": ("wma", ([["a", "b", "c"]], Y[:1]), {}, "P must be real numbers, got "),
-    "probabilities as text": ("wma", (P.astype(str), Y), {}, "P must be real numbers, got "),
-    "indicators as text": (
         "eg",
-        (P, Y),
-        {"indicators": ON.astype(str)},
-        "indicators must be real numbers, got ",
+        indicators=np.where(np.arange(20)[:, None] == 5, 0.0, ON),
     ),
-    "nan where no expert may sleep": (
-        "bmx",
-        (NAN, Y),
-        {"indicators": ON},
+    "a probability above 1": bad(
+        r"P must lie between 0 and 1, got 1.5 for document 2: .*ScoreCalibrator",
+        probabilities=with_one(P, 1.5),
+    ),
+    "log-odds": bad("P must lie between 0 and 1", probabilities=with_one(P, -3.0)),
+    "probabilities that do not sum to 1": bad(
+        "must sum to 1, or all be nan, got a sum of .* for document 0, expert 0",
+        probabilities=np.stack([P, P], axis=2),
+    ),
+    "a probability of one class that is nan": bad(
+        "must sum to 1, or all be nan, got a sum of nan for document 2, expert 1",
+        "winnow",
+        probabilities=np.stack([1.0 - P, NAN], axis=2),
+    ),
+    "a column": bad(r"P must have shape \(n, experts\) or .*got \(20,\)", probabilities=P[:, 0]),
+    "no documents": bad("at least one document and expert", probabilities=P[:0], y=Y[:0]),
+    "words": bad("P must be real numbers, got ", probabilities=[["a", "b", "c"]], y=Y[:1]),
+    "probabilities as text": bad("P must be real numbers, got ", probabilities=P.astype(str)),
+    "indicators as text": bad(
+        "indicators must be real numbers, got ", "eg", indicators=ON.astype(str)
+    ),
+    "nan where no expert may sleep": bad(
         "rule 'bmx' needs all experts awake, but for document 2 expert 1 sleeps: take 'winnow'",
+        "bmx",
+        probabilities=NAN,
+        indicators=ON,
     ),
-    "nan of an expert that is awake": (
-        "winnow",
-        (NAN, Y),
-        {"awake": np.ones(P.shape, dtype=bool)},
+    "nan of an expert that is awake": bad(
         "awake must give probabilities, got nan for document 2, expert 1",
-    ),
-    "awake of another shape": (
         "winnow",
-        (P, Y),
-        {"awake": np.ones(20, dtype=bool)},
-        r"awake must be bool, of shape \(n, experts\) = \(20, 3\), got bool of shape \(20,\)",
+        probabilities=NAN,
+        awake=np.ones(P.shape, dtype=bool),
     ),
-    "awake in numbers": ("winnow", (P, Y), {"awake": np.ones(P.shape)}, "awake must be bool"),
+    "awake of another shape": bad(
+        r"awake must be bool, of shape \(n, experts\) = \(20, 3\), got bool of shape \(20,\)",
+        "winnow",
+        awake=np.ones(20, dtype=bool),
+    ),
+    "awake in numbers": bad("awake must be bool", "winnow", awake=np.ones(P.shape)),
 }
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
@@ -79,9 +80,6 @@ class TestNames:
         names = fitted().get_feature_names_out().tolist()
         assert len(TABLES) == len(set(names)) == 70
         assert sorted(names) == sorted(map(as_in_the_text, TABLES))
-
-    def test_stand_for_the_columns(self):
-        assert fitted().transform(NEW).shape == (len(NEW), 70)
 
     def test_only_of_the_classifiers_that_there_are(self):
         one = ReliabilityIndicators([("svm", LinearSVC(random_state=0))], text=False)
@@ -395,6 +393,8 @@ class TestBadInput:
     def test_of_new_documents(self):
         with pytest.raises(ValueError, match="has 3 features, but ReliabilityIndicators is expect"):
             fitted().transform([[1, 2, 3]])
+        with pytest.raises(NotFittedError):
+            ReliabilityIndicators([("nb", MultinomialNB())]).transform(NEW)
         with pytest.raises(ValueError, match="Negative values in data"):
             fitted().transform(-COUNTS)
 

@@ -239,14 +239,6 @@ class TestNeighbours:
         # The wrong rule: half the way to every neighbour, even if another one is in between.
         assert VALUES["kNNShiftMeanConfDiff"][[*cases]] != pytest.approx(halves, abs=1e-3)
 
-    def test_documents_farther_than_the_neighbour_never_stand_in_the_way(self, cases):
-        training = unit(model_of(fitted(), "nearest_neighbours")[1](COUNTS))
-        for document, near, _, k in list(cases.values())[:3]:
-            for target in near[:k]:
-                few = bisect(document, target, near[:k])
-                assert few == pytest.approx(bisect(document, target, near), abs=1e-12)
-        assert len(training) > 2 * k  # so that there are farther ones
-
     def test_the_published_example(self):
         """Table 5.1: shifts towards six points of the plane, printed to two digits."""
         # Rows: the point moved towards each neighbour. Columns: alpha, and the distances from

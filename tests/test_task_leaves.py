@@ -145,14 +145,6 @@ class TestPopulation:
             ranks.append(found.share[found.m < m].sum())
         assert stats.kstest(ranks, "uniform").pvalue > 0.01
 
-    def test_one_task_moves_its_estimate_as_equation_81_says_on_average(self):
-        found = fit_population(np.array([2.0, 5.0]), np.array([10.0, 20.0]))
-        by_hand = sum(
-            w * (2.0 + m * p) / (10.0 + m)
-            for w, p, m in zip(found.share, found.p, found.m, strict=True)
-        )
-        assert found.mean(np.array([2.0]), np.array([10.0]))[0] == pytest.approx(by_hand)
-
     def test_draws_have_the_mean(self):
         positive, total = simulated(0.05, 20.0, 30, 40)
         found = fit_population(positive, total)

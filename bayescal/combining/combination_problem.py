@@ -17,11 +17,23 @@ from bayescal.fitting.problems.problem import Documents, FittedProblem, numbers_
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SCORE_NAME = "combined log-odds"
+
+
+def table_of(draws: Floats, names: Sequence[str], level: float) -> pd.DataFrame:
+    """Return posterior means and equal-tailed intervals of coefficients, from their draws."""
+    import pandas as pd
+
+    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    return pd.DataFrame(
+        {"mean": draws.mean(axis=0), "lower": lower, "upper": upper},
+        index=pd.Index(names, name="coefficient"),
+    )
 
 
 @dataclass(frozen=True)
@@ -47,14 +59,7 @@ class Combination:
 
     def coefficients(self, level: float) -> pd.DataFrame:
         """Return posterior means and intervals of all coefficients."""
-        import pandas as pd
-
-        draws = self.posterior.weights.draws
-        lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
-        return pd.DataFrame(
-            {"mean": draws.mean(axis=0), "lower": lower, "upper": upper},
-            index=pd.Index(self.names, name="coefficient"),
-        )
+        return table_of(self.posterior.weights.draws, self.names, level)
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.combining.combination_problem import table_of
 from bayescal.combining.nested import WithinRange, seeded_clone
 from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
@@ -302,15 +303,8 @@ class WeightsModel(TaskModel):
 
     def population(self, names: list[str], level: float) -> pd.DataFrame:
         """Return a row for each input and for tau: posterior mean and interval."""
-        import pandas as pd
-
-        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
         _, mu, tau = self.of_population
-        draws = np.column_stack([mu, tau])
-        lower, upper = np.quantile(draws, tails, axis=0)
-        values = {"mean": draws.mean(axis=0), "lower": lower, "upper": upper}
-        index = pd.Index(["intercept", *names, "tau"], name="coefficient")
-        return pd.DataFrame(values, index=index)
+        return table_of(np.column_stack([mu, tau]), ["intercept", *names, "tau"], level)
 
 
 @dataclass(frozen=True)
