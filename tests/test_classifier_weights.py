@@ -164,7 +164,7 @@ def test_uneven_weights_are_not_trusted():
     assert found.trusted
     assert not replace(found, pareto_k=0.9).trusted
     with pytest.warns(ConvergenceWarning, match=r"weights are uneven \(Pareto k 0.90\)"):
-        bayes._warn_of_draws([found, replace(found, pareto_k=0.9)])
+        bayes.warn_of_weights([found, replace(found, pareto_k=0.9)])
 
 
 def test_the_mode_follows_other_evidence_to_where_labels_have_it():

@@ -158,6 +158,13 @@ def uneven(weights: Weights) -> str:
     )
 
 
+def warn_of_weights(drawn: Sequence[Weights]) -> None:
+    """Warn of the worst draws where some are unreliable."""
+    worst = max(drawn, key=lambda weights: weights.pareto_k)
+    if not all(weights.trusted for weights in drawn):
+        warn_user(f"{uneven(worst)}.", ConvergenceWarning)
+
+
 @dataclass(frozen=True)
 class Bayesian(Combined):
     """The posterior of one problem's combination."""
@@ -265,9 +272,7 @@ class Bayes(Combiner):
         nodes = engine.fit_modes(designs, _centre(evidence, rng), self.prior)
         held_out = _cross_validated(problems, designs, nodes)
         drawn = engine.draw_weights(nodes, self.draws, rng)
-        worst = max(drawn, key=lambda weights: weights.pareto_k)
-        if not all(weights.trusted for weights in drawn):
-            warn_user(f"{uneven(worst)}.", ConvergenceWarning)
+        warn_of_weights(drawn)
         return [
             Bayesian(
                 each.labelled,
