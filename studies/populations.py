@@ -21,7 +21,7 @@ from bayescal.fitting.engines.monotone.engine import (
     log_evidence_around,
     vague_log_evidence,
 )
-from bayescal.fitting.parts.monotone import ENDS
+from bayescal.fitting.parts.log_odds import ENDS
 from bayescal.fitting.scores import read_binary_scores
 from bayescal.support.numerics import log_sum_exp
 from studies.command import Options, main, spread_over

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.families.warps import IDENTITY
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.families.draws import IDENTITY
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact import engine as densities
 from bayescal.fitting.engines.monotone import engine as monotone
 from bayescal.fitting.engines.monotone.density import Pieces, Prior

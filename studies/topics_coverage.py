@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.pooled.engine import fit_topics, sides_of
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,

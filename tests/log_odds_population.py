@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import scipy.stats as st
 
-from bayescal.families.warps import IDENTITY
+from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.pooled.drawing import Health
 from bayescal.fitting.engines.pooled.hyperparameters import draw_hyperposterior

@@ -7,7 +7,7 @@ from scipy import special
 
 from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.families.warps import IDENTITY, log_jacobian, warp
+from bayescal.families.draws import IDENTITY, log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import build_components
 from bayescal.fitting.engines.exact.engine import loo_log_density
 from bayescal.fitting.engines.exact.joint_density import resolve

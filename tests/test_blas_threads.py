@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.fitting import fitted_topics
-from bayescal.fitting.curves import log_odds_draws
 from bayescal.fitting.engines.classifier_weights import model
+from bayescal.fitting.engines.monotone import posterior
 from bayescal.fitting.parts import densities
 from bayescal.support.parallel import in_parallel, one_blas_thread, workers
 from studies.command import spread_over
@@ -131,7 +131,7 @@ def test_predictions_through_blas_have_one(monkeypatch):
     monotone = ScoreCalibrator(parts="monotone", draws=100, random_state=0).fit(documents[:, 0], y)
     pair = CombinedClassifier([("first", GaussianNB()), ("second", LogisticRegression())])
     combined = pair.set_params(random_state=0).fit(documents, y)
-    monkeypatch.setattr(log_odds_draws, "standardise", recorded(log_odds_draws.standardise))
+    monkeypatch.setattr(posterior, "standardise", recorded(posterior.standardise))
     monkeypatch.setattr(model, "interactions", recorded(model.interactions))
     monotone.predict_interval([0.0, 1.0])
     of_calibrator = len(seen)

@@ -11,9 +11,13 @@ from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.averaged_draws import AveragedDraws
-from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.combined_draws import CombinedDraws, LevelledCurves, read_levels
-from bayescal.fitting.curves.log_odds_draws import ChangedDraws, IdentityDraws, RecalibratedDraws
+from bayescal.fitting.curves.part_draws import (
+    ChangedDraws,
+    ClassDraws,
+    IdentityDraws,
+    RecalibratedDraws,
+)
 from bayescal.fitting.curves.program_draws import (
     DocumentCurves,
     ProgramClassDraws,

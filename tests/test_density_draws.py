@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.part_draws import ClassDraws
 
 pytestmark = pytest.mark.one_era
 

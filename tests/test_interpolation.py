@@ -9,9 +9,16 @@ from scipy import special
 
 from bayescal import Densities, Monotone, ScoreCalibrator
 from bayescal.families import FAMILIES
-from bayescal.fitting.curves import tables
-from bayescal.fitting.curves.curves import quantiles_of_log_odds
-from bayescal.fitting.curves.tables import DIRECT, MANY, MOST_TABLES, POINT, Tables, band_error
+from bayescal.fitting.curves import curves
+from bayescal.fitting.curves.curves import (
+    DIRECT,
+    MANY,
+    MOST_TABLES,
+    POINT,
+    Tables,
+    band_error,
+    quantiles_of_log_odds,
+)
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
@@ -101,8 +108,8 @@ def test_many_scores_have_the_answers_of_few(name, model):
 
 
 def test_a_table_of_20_nodes_fails(monkeypatch):
-    monkeypatch.setattr(tables, "MOST_NODES", 20)
-    monkeypatch.setattr(tables, "first_nodes", lambda low, high, *_: np.linspace(low, high, 20))
+    monkeypatch.setattr(curves, "MOST_NODES", 20)
+    monkeypatch.setattr(curves, "first_nodes", lambda low, high, *_: np.linspace(low, high, 20))
     problem.cache_clear()
     case = ("skewed", "asymmetric_laplace")
     off = points_off_by(*case, "predictive"), bands_off_by(*case)
@@ -152,7 +159,7 @@ def test_neighbours_of_an_interval_that_is_off_are_cut():
     def curve(s):
         return np.where(s < 1.0, 0.3 * np.sin(3.0 * np.pi * s), 9.0 * (s - 1.0) ** 2)
 
-    node, values = tables.refine(curve, np.arange(4.0), POINT)
+    node, values = curves.refine(curve, np.arange(4.0), POINT)
     at = np.linspace(0.0, 3.0, 1001)
     found = special.expit(np.interp(at, node, values))
     assert found == pytest.approx(special.expit(curve(at)), abs=POINT)
@@ -184,9 +191,9 @@ def test_many_scores_are_interpolated_as_few_are(reach):
     node = np.r_[-3.0, np.unique(RNG.normal(0.3, 0.3, 20)), 0.4 + reach * np.linspace(0, 1, 50), 3]
     node = np.unique(node)
     values = np.stack([np.cumsum(RNG.exponential(size=node.size)), 9 * RNG.normal(size=node.size)])
-    near = node[1:-1, None] + np.linspace(-4.0, 4.0, 33) / tables.CELLS
+    near = node[1:-1, None] + np.linspace(-4.0, 4.0, 33) / curves.CELLS
     scores = np.resize(np.r_[RNG.uniform(-3.0, 3.0, 5000), near.ravel(), node], MANY)
-    found = tables._Table(node, values, -2.0, 2.0).read(scores)
+    found = curves._Table(node, values, -2.0, 2.0).read(scores)
     for row, expected in zip(found, values, strict=True):
         assert row == pytest.approx(np.interp(scores, node, expected), abs=1e-9)
 
@@ -199,7 +206,7 @@ def test_equal_scores():
 @pytest.mark.parametrize("towards", [-np.inf, np.inf])
 def test_ends_next_to_a_node(towards):
     # The largest and smallest score are a rounding off the first nodes.
-    first = tables.first_nodes(-2.0, 2.0, 0.1, 0.3)
+    first = curves.first_nodes(-2.0, 2.0, 0.1, 0.3)
     ends = np.nextafter(first[[3, -4]], towards)
     scores = np.r_[RNG.uniform(*ends, 5000), ends]
     found = Tables(0.1, 0.3).read("sine", lambda s: 3 * np.sin(s), scores, POINT)
@@ -289,4 +296,4 @@ def test_rounding_errors_do_not_cut_a_table_for_ever():
         return np.random.default_rng(len(asked)).normal(size=s.size)
 
     Tables(0.0, 1.0).read("noise", noise, RNG.normal(size=100), POINT)
-    assert sum(asked) <= tables.MOST_NODES
+    assert sum(asked) <= curves.MOST_NODES

@@ -21,7 +21,7 @@ LEVELS = [
     {"families", "distributions"},
     {"metrics", "decisions"},
     {"sampling"},
-    {"fitting.covariates", "fitting.inclusion"},
+    {"fitting.covariates"},
     {"fitting.scores"},
     {"fitting.posterior"},
     {"fitting.engines"},

@@ -196,7 +196,7 @@ def tables(tmp_path):
 
 def test_parquet_goes_on_where_it_stopped(tables, monkeypatch):
     fitted, source, out = tables
-    writing = "bayescal.fitting.results.parquet._with_answers"
+    writing = "bayescal.fitting.results.out_of_core._with_answers"
     calls = []
 
     def fail(*_):
@@ -205,7 +205,7 @@ def test_parquet_goes_on_where_it_stopped(tables, monkeypatch):
             raise KeyboardInterrupt
         return original(*_)
 
-    from bayescal.fitting.results.parquet import _with_answers as original
+    from bayescal.fitting.results.out_of_core import _with_answers as original
 
     with monkeypatch.context() as patched:
         patched.setattr(writing, fail)

@@ -14,7 +14,7 @@ from bayescal import (
     TopicCalibrator,
     load,
 )
-from bayescal.fitting.inclusion import chosen_by_score, sampled
+from bayescal.support.weighting import chosen_by_score, sampled
 from tests.sizes import size
 
 POPULATION = 20_000

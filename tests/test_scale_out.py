@@ -192,7 +192,7 @@ def test_tables_of_topics_are_kept(fitted, monkeypatch):
     def make(*_, **__):
         raise AssertionError("made again")
 
-    monkeypatch.setattr("bayescal.fitting.curves.tables.refine", make)
+    monkeypatch.setattr("bayescal.fitting.curves.curves.refine", make)
     np.testing.assert_array_equal(fitted.predict_interval(scores, topics), first)
 
 

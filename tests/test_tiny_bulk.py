@@ -7,9 +7,8 @@ import pytest
 from scipy import special
 
 from bayescal import Monotone, ScoreCalibrator
-from bayescal.families.warps import IDENTITY
-from bayescal.fitting.parts import monotone
-from bayescal.fitting.parts.monotone import LOGISTIC, MONOTONE
+from bayescal.families.draws import IDENTITY
+from bayescal.fitting.parts.log_odds import LOGISTIC, MONOTONE
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, read_options
@@ -95,7 +94,7 @@ def test_what_the_scores_close_together_tell_is_not_lost(monkeypatch):
         return losses(calibrator.decision_function(new), truth).log_loss / truth.size
 
     found = np.mean([bits(seed) for seed in range(6)])
-    monkeypatch.setattr(monotone, "TINY", 0.0)
+    monkeypatch.setattr(log_odds, "TINY", 0.0)
     with warnings.catch_warnings():
         # Such a fit may be unable to follow its posterior, and say so.
         warnings.simplefilter("ignore", ConvergenceWarning)

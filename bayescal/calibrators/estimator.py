@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.fitting.fit import Fit
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
-from bayescal.fitting.results.tree import Results
+from bayescal.fitting.results.tree import Fit, Results
 from bayescal.support.validation import generator
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from bayescal.fitting.parts.part import COMBINATION
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
-from bayescal.fitting.results.lazy import Last, is_lazy, read_lazily
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
-from bayescal.fitting.results.parquet import predict_parquet
+from bayescal.fitting.results.out_of_core import Last, is_lazy, predict_parquet, read_lazily
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.scores import Cells, read_cells
 from bayescal.support.parallel import workers

@@ -25,11 +25,11 @@ from bayescal.fitting.engines.multiclass.density import Maps
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
 from bayescal.fitting.engines.multiclass.prior import read_hyperparameters
-from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.class_summary import class_findings
+from bayescal.fitting.results.tree import Fit
 from bayescal.support import validation, weighting
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers

@@ -14,17 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.fitting.curves.combined_draws import combine
-from bayescal.fitting.curves.log_odds_draws import ChangedDraws
+from bayescal.fitting.curves.part_draws import ChangedDraws
 from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.engines.sites import draw_sites
-from bayescal.fitting.fit import Fit
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
 from bayescal.fitting.parts.part import POPULATION, POSTERIOR, Block
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.fitting.results.tree import Results
+from bayescal.fitting.results.tree import Fit, Results
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.metrics import changes

@@ -16,18 +16,16 @@ from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.engines.combination import GROUP, find_levels
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
 from bayescal.fitting.engines.point_estimates import fit_classes
-from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.posterior import Posterior, pack
-from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.results_problem import ResultsProblems
+from bayescal.fitting.problems.results_problem import ResultsProblems, describe_scores
 from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results.calibration import read_calibration
-from bayescal.fitting.results.tree import Results, problem_groups, read_documents
+from bayescal.fitting.results.tree import Fit, Results, problem_groups, read_documents
 from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, read_binary_scores, together
 from bayescal.fitting.settings import (
     ScoreParameters,

@@ -13,17 +13,15 @@ from bayescal.fitting.engines.pooled.combination import DENSITIES
 from bayescal.fitting.engines.pooled.engine import POOLINGS
 from bayescal.fitting.engines.pooled.hyperparameters import UNITS, read_hyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
-from bayescal.fitting.fit import Fit
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
 from bayescal.fitting.parts.part import COMBINATION, CONSTANTS
-from bayescal.fitting.problems.description import describe_topics
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.results_problem import ResultsProblems
+from bayescal.fitting.problems.results_problem import ResultsProblems, describe_topics
 from bayescal.fitting.results import diagnostics, topics, tree
 from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
-from bayescal.fitting.results.tree import Results
+from bayescal.fitting.results.tree import Fit, Results
 from bayescal.fitting.scores import check_alike, read_topics
 from bayescal.fitting.settings import REFERENCE, SCORES_ARE, read_lapse, resolve_scores
 from bayescal.fitting.topic_fitting import TopicOptions, extend_results, fit_topic_groups

@@ -9,11 +9,19 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import FAMILIES, Family
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.parts.densities import shapes
-from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, Reading, all_paths, paths_of
-from bayescal.fitting.parts.pooled import PooledDensities, of_unseen
+from bayescal.fitting.parts.part import (
+    CONSTANTS,
+    POSTERIOR,
+    Groups,
+    Reading,
+    all_paths,
+    of_unseen,
+    paths_of,
+)
+from bayescal.fitting.parts.pooled import PooledDensities
 from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance

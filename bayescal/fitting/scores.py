@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.covariates import Covariates
-from bayescal.fitting.inclusion import chosen_by_score, sampled
 from bayescal.support import validation, weighting
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
 from bayescal.support.validation import PROBABILITY_ENDS, Floats
+from bayescal.support.weighting import chosen_by_score, sampled
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")

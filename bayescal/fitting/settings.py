@@ -21,11 +21,11 @@ from bayescal.fitting.parts.configured import (
     Densities,
     OwnPart,
 )
-from bayescal.fitting.parts.identity import IDENTITY as IDENTITY_PART
-from bayescal.fitting.parts.monotone import LEARNED as LEARNED_PART
+from bayescal.fitting.parts.log_odds import IDENTITY as IDENTITY_PART
+from bayescal.fitting.parts.log_odds import LEARNED as LEARNED_PART
+from bayescal.fitting.parts.log_odds import RECALIBRATED
 from bayescal.fitting.parts.part import Options
 from bayescal.fitting.parts.program import ProgramPart
-from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.results.calibration import POINTS
 from bayescal.support.validation import check_choice, check_count, check_positive, generator
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.fitting.curves.class_draws import density_dataset
+from bayescal.fitting.curves.part_draws import density_dataset
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display

@@ -12,8 +12,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.part_draws import ClassDraws, RecalibratedDraws
 from bayescal.fitting.engines.combination import GROUP, EndLevels, Ends, with_lapses
+from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
 from bayescal.fitting.posterior import Posterior, check_finite, log_odds_of_mean, unpack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import log_odds_of_mixture
@@ -22,7 +23,7 @@ from bayescal.support.validation import Floats
 # Number of log-odds per block of `_lapse`, to stay in the processor's cache.
 IN_CACHE = 1 << 14
 # Larger log-odds no longer change with lapses, and their odds would overflow.
-FARTHEST = 700.0
+LARGEST_LOG_ODDS = 700.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class CombinedDraws(Posterior):
 
     def _lapse(self, log_odds: Floats) -> None:
         """Turn log-odds without lapses, (scores, draws), into those with lapses, in place."""
-        odds = np.exp(np.minimum(log_odds, FARTHEST, out=log_odds), out=log_odds)
+        odds = np.exp(np.minimum(log_odds, LARGEST_LOG_ODDS, out=log_odds), out=log_odds)
         up, positive, negative, down = self._of_odds
         below = negative * odds
         below += down
@@ -257,3 +258,26 @@ def read_levels(
         level = (level - rate * prior.mean()) / (1.0 - rate)
     log_odds = special.logit(np.clip(level, SMALLEST, 1.0 - SMALLEST))
     return tuple(LevelledCurves(each, stored.ends, log_odds, prior) for each in curves)
+
+
+@dataclass(frozen=True)
+class PopulationRecalibratedDraws(RecalibratedDraws):
+    """Draws of a population's curve as a function of one topic's densities."""
+
+    base_rate: tuple[float, float]  # parameters of the beta of the population's base rates
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds as a function of the mixture's leave-one-out log-odds."""
+        mixture = self.base
+        assert isinstance(mixture, CombinedDraws)  # noqa: S101
+        left_out = []
+        for part in mixture.parts:
+            own = part.densities
+            assert own is not None  # noqa: S101
+            left_out.append(
+                leave_one_out_of_densities(own.negative, own.positive, data, self.base_rate)
+            )
+        return self.along.log_odds(log_odds_of_mixture(np.stack(left_out), mixture.weight))
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> None:
+        """Return None: the curve was fitted to the population's labels only."""

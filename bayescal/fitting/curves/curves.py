@@ -1,15 +1,24 @@
 """Point estimates and intervals from draws of a curve of log-odds.
 
 Scores are processed in blocks, so that memory never holds draws x scores for more than one block.
+
+Tables evaluate a curve of log-odds at some hundred scores, and interpolate. Nodes are densest
+around the centre of the scores fitted. An interval is cut in three, and its neighbours with it, if
+a line between its ends misses the curve by more than an error in probability: a quantile over draws
+bends wherever two draws change places, and probes of one interval, unlike those of five, may lie on
+the line by chance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.fitting.posterior import Posterior, log_odds_of_mean
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats, as_reals, check_fraction, unmasked
 
 # A class prior at prediction time: a number, a distribution, or draws.
@@ -144,3 +153,158 @@ def blocks(draws: int, scores: int) -> Iterator[slice]:
     width = max(1, BLOCK_ELEMENTS // draws)
     for start in range(0, scores, width):
         yield slice(start, min(start + width, scores))
+
+
+Curve = Callable[[Floats], Floats]
+
+POINT = 1e-4  # error in probability of point estimates
+DIRECT = 32  # scores that are evaluated without a table
+# Probed positions as shares of an interval (a curve may touch the line in the middle), the share of
+# the error allowed there, and the number of neighbours cut on both sides.
+PROBES, SAFETY, NEIGHBOURS = np.array([1.0, 2.0]) / 3.0, 0.35, 2
+MOST_NODES = 1 << 14  # limits the refinement of noisy curves
+# Errors in log-odds, relative to 1 + |log-odds|, where probabilities are 0 or 1, and elsewhere.
+SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
+# Shortest intervals to cut, in units in the last place, and in scores, so that slopes are finite.
+ULPS, SHORTEST = 64.0, 1e-290
+MOST_TABLES = 32
+# Many scores are located by cells of equal width, up to REACH spreads from the centre.
+MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 16, 1 << 15
+
+
+def band_error(draws: int) -> float:
+    """Return the error of quantiles: about a tenth of the Monte Carlo error of the draws."""
+    return float(1e-3 * np.sqrt(max(1.0, 4000.0 / draws)))
+
+
+class Tables:
+    """
+    Tables of one calibration's curves.
+
+    A table reaches a power of two of spreads from the centre, so that results do not depend on
+    earlier batches of scores.
+    """
+
+    def __init__(self, centre: float, spread: float, jumps: Floats | None = None) -> None:
+        self._centre, self._spread = centre, spread
+        at = np.empty(0) if jumps is None else jumps
+        self._jumps = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
+        self._made: dict[Hashable, _Table] = {}
+
+    def read(
+        self, name: Hashable, curve: Curve, scores: Floats, error: float, direct: int = DIRECT
+    ) -> Floats:
+        """Return a curve's log-odds at scores; up to `direct` scores need no table."""
+        if scores.size <= direct:
+            return curve(scores)
+        farthest = max(float(scores.max()) - self._centre, self._centre - float(scores.min()))
+        octaves = int(np.frexp(max(farthest / self._spread, 0.5))[1])
+        # Looked up once: other threads may clear the tables, or make the same one.
+        table = self._made.get((name, octaves))
+        if table is None:
+            if len(self._made) >= MOST_TABLES:
+                self._made.clear()
+            sides = self._spread * np.array([-1.0, 1.0])
+            low, high = self._centre + sides * 2.0**octaves
+            first = first_nodes(low, high, self._centre, self._spread)
+            inside = self._jumps[(self._jumps >= low) & (self._jumps <= high)]
+            first = np.union1d(first, inside)
+            cells = np.clip(self._centre + sides * REACH, low, high)
+            table = self._made[name, octaves] = _Table(*refine(curve, first, error), *cells)
+        return table.read(scores)
+
+
+def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats:
+    """Return nodes from low to high, densest around the centre."""
+    farthest = max(high - centre, centre - low, spread)
+    steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
+    node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
+    return np.unique(node[(node >= low) & (node <= high)])
+
+
+def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
+    """
+    Return nodes (m,) and log-odds (..., m) there, between which lines follow a curve.
+
+    The error is at most `error` in probability, and a share of 1 + |log-odds|, so that steep curves
+    are accurate also where probabilities are all 0 or 1. There are at most `MOST_NODES` nodes.
+    """
+    values = curve(node)
+    left = np.arange(node.size - 1)
+    while True:
+        shortest = np.maximum(ULPS * np.spacing(np.abs(node[left + 1])), SHORTEST)
+        left = left[np.diff(node)[left] > shortest]
+        # The narrowest intervals first: they are next to a jump, or near the centre.
+        narrowest = np.argsort(np.diff(node)[left], kind="stable")
+        left = np.sort(left[narrowest[: max(MOST_NODES - node.size, 0) // PROBES.size]])
+        if left.size == 0:
+            return node, values
+        point = node[left, None] + PROBES * np.diff(node)[left, None]
+        true = curve(point.ravel()).reshape(*values.shape[:-1], *point.shape)
+        low, high = values[..., left, None], values[..., left + 1, None]
+        # Errors in log-odds matter most at log-odds of 0, where the probability is steepest.
+        nearest = np.minimum(np.minimum(np.abs(low), np.abs(high)), np.abs(true))
+        p = probability(-np.where(np.sign(low) == np.sign(high), nearest, 0.0))
+        relative = np.where(p < SATURATED, *RELATIVE)
+        limit = relative * (1.0 + np.abs(true))
+        limit = np.minimum(limit, error / np.maximum(p * (1.0 - p), 1e-300))
+        off = np.abs(true - (low + PROBES * (high - low))) > SAFETY * limit
+        wrong = off.any(axis=-1).reshape(-1, left.size).any(axis=0)
+        after = np.repeat(left + 1, PROBES.size)
+        node = np.insert(node, after, point.ravel())
+        values = np.insert(values, after, true.reshape(*values.shape[:-1], -1), axis=-1)
+        # Each interval has moved by the nodes inserted before it.
+        moved = (left + PROBES.size * np.arange(left.size))[wrong, None]
+        near = moved + np.arange(-NEIGHBOURS, PROBES.size + 1 + NEIGHBOURS)
+        left = np.unique(np.clip(near, 0, node.size - 2))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Nodes and values, and the range of the cells for many scores."""
+
+    node: Floats
+    values: Floats
+    low: float
+    high: float
+
+    def read(self, scores: Floats) -> Floats:
+        """Return the values at scores, linear between nodes; shape (..., n)."""
+        rows = self.values.reshape(-1, self.node.size)
+        out = np.empty((rows.shape[0], scores.size))
+        block = BLOCK if scores.size >= MANY else scores.size
+        for first in range(0, scores.size, block):
+            part = slice(first, first + block)
+            at, values = scores[part], out[:, part]
+            rest: Any = slice(None)
+            if scores.size >= MANY:
+                self._read_cells(at, values)
+                rest = np.flatnonzero(np.isnan(values[0]))
+            for row, value in zip(rows, values, strict=True):
+                value[rest] = np.interp(at[rest], self.node, row)
+        return out.reshape(*self.values.shape[:-1], scores.size)
+
+    def _read_cells(self, scores: Floats, out: Floats) -> None:
+        """Write the values on the lines across cells, nan in cells with a node."""
+        at = (scores - self.low) * (CELLS / (self.high - self.low))
+        np.clip(at, 0.0, CELLS - 1.0, out=at)
+        cell = at.astype(np.intp)
+        for row, (start, slope) in zip(out, self._cells, strict=True):
+            # Other modes of `take` copy.
+            slope.take(cell, out=row, mode="clip")
+            row *= at
+            row += start.take(cell, mode="clip")
+
+    @cached_property
+    def _cells(self) -> list[tuple[Floats, Floats]]:
+        """The lines across cells, as functions of the cell's number; nan in cells with a node."""
+        edge = np.linspace(self.low, self.high, CELLS + 1)
+        first = np.searchsorted(self.node, edge, side="right")
+        bent = np.searchsorted(self.node, edge[1:]) > first[:-1]
+        bent[[0, -1]] = True  # the end cells include scores beyond
+        lines = []
+        for row in self.values.reshape(-1, self.node.size):
+            value = np.interp(edge, self.node, row)
+            slope = np.where(bent, np.nan, np.diff(value))
+            lines.append((value[:-1] - slope * np.arange(CELLS), slope))
+        return lines

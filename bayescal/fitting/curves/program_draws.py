@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.fitting.covariates import Covariates
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.program import log_likelihood, simulate_scores
 from bayescal.fitting.engines.program_functions import ProgramFunctions
 from bayescal.fitting.posterior import Posterior

@@ -19,8 +19,7 @@ from bayescal.fitting.engines.monotone.engine import (
 )
 from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.identity import IDENTITY
-from bayescal.fitting.parts.monotone import LEARNED, LOGISTIC, MONOTONE
+from bayescal.fitting.parts.log_odds import IDENTITY_PART, LEARNED, LOGISTIC, MONOTONE, RECALIBRATED
 from bayescal.fitting.parts.part import (
     COMBINATION,
     LAPSE,
@@ -37,7 +36,6 @@ from bayescal.fitting.parts.part import (
 )
 from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
-from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, pack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.newton import log_scores
@@ -46,7 +44,8 @@ from bayescal.support.validation import Floats
 
 # The parts by name, in the order of fitting and display: a part may follow earlier ones.
 PARTS: dict[str, Part] = {
-    part.name: part for part in (DENSITIES, MONOTONE, LOGISTIC, RECALIBRATED, IDENTITY, LEARNED)
+    part.name: part
+    for part in (DENSITIES, MONOTONE, LOGISTIC, RECALIBRATED, IDENTITY_PART, LEARNED)
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayescal.families import FAMILIES, ScaleFloorOption
-from bayescal.families.warps import IDENTITY
+from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.program import record_of
 from bayescal.fitting.engines.program_functions import DENSITY, ProgramRecord
 from bayescal.support.validation import check_choice, check_flag, check_positive

@@ -10,9 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import FAMILIES, Family, FamilyFit, side_units
-from bayescal.families.draws import density_draws, raw_shapes
-from bayescal.families.warps import IDENTITY
-from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.families.draws import IDENTITY, density_draws, raw_shapes
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact.engine import (
     EFFICIENCY_LIMIT,
     DensityFit,

@@ -380,3 +380,8 @@ def at_scores(
 def shape_of(draws: xr.Dataset) -> tuple[int, int]:
     """Return the number of chains, and of draws in each."""
     return draws.sizes["chain"], draws.sizes["draw"]
+
+
+def of_unseen(path: str) -> str:
+    """Return the path of the same group for a topic without documents."""
+    return f"{POPULATION}/{path}"

@@ -8,18 +8,26 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import Family
-from bayescal.fitting.curves.class_draws import ClassDraws
-from bayescal.fitting.curves.combined_draws import CombinedDraws, combine
-from bayescal.fitting.curves.log_odds_draws import PopulationRecalibratedDraws
+from bayescal.fitting.curves.combined_draws import (
+    CombinedDraws,
+    PopulationRecalibratedDraws,
+    combine,
+)
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensitySides
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.pooled.hyperparameters import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
 from bayescal.fitting.parts.densities import DensitiesPart, shapes
-from bayescal.fitting.parts.monotone import MONOTONE, LogOddsPart
+from bayescal.fitting.parts.log_odds import (
+    MONOTONE,
+    RECALIBRATED,
+    SHOWN_LOG_ODDS,
+    LogOddsPart,
+    RecalibratedPart,
+)
 from bayescal.fitting.parts.part import (
     FOLDER,
-    POPULATION,
     POSTERIOR,
     Finding,
     Groups,
@@ -28,10 +36,10 @@ from bayescal.fitting.parts.part import (
     Task,
     any_of,
     at_scores,
+    of_unseen,
     paths_of,
     shape_of,
 )
-from bayescal.fitting.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS, RecalibratedPart
 from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.inference.importance import WORST_EFFICIENCY
 from bayescal.support.validation import Floats
@@ -129,11 +137,6 @@ def _densities(curves: Posterior) -> ClassDraws:
 
 # Kinds in results only: users cannot name them, since a single problem has no population.
 POOLED = {part.name: part for part in (PooledDensities(), PooledMonotone(), PooledRecalibrated())}
-
-
-def of_unseen(path: str) -> str:
-    """Return the path of the same group for a topic without documents."""
-    return f"{POPULATION}/{path}"
 
 
 def hyperparameters_path(part: str) -> str:

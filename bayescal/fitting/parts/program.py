@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import FAMILIES
-from bayescal.families.warps import IDENTITY
+from bayescal.families.draws import IDENTITY
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.program_draws import ProgramClassDraws, ProgramDraws, ProgramLogOdds
 from bayescal.fitting.engines.point_estimates import ClassFits

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.fitting.covariates import Frame
-from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics

@@ -15,11 +15,19 @@ from scipy.special import log_expit
 
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves import curves
-from bayescal.fitting.curves.class_draws import ClassDraws, density_dataset
 from bayescal.fitting.curves.combined_draws import CombinedDraws
-from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, simultaneous_tail
+from bayescal.fitting.curves.curves import (
+    DIRECT,
+    POINT,
+    Prior,
+    Tables,
+    band_error,
+    highest_density,
+    prior_draws,
+    simultaneous_tail,
+)
+from bayescal.fitting.curves.part_draws import ClassDraws, density_dataset
 from bayescal.fitting.curves.program_draws import DocumentCurves
-from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.combination import GROUP
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.parts.combination import read_stack

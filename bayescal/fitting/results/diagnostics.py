@@ -15,8 +15,7 @@ from bayescal.fitting.engines.exact.engine import SIDES
 from bayescal.fitting.engines.program import CHAINS
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes
-from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, all_paths
-from bayescal.fitting.parts.pooled import of_unseen
+from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, all_paths, of_unseen
 from bayescal.fitting.posterior import DRAWS
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits

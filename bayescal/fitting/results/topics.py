@@ -40,12 +40,12 @@ from bayescal.fitting.parts.part import (
     Groups,
     PartPaths,
     Reading,
+    of_unseen,
 )
 from bayescal.fitting.parts.pooled import (
     MONOTONE_PATHS,
     RATE_NAMES,
     RECALIBRATED_PATHS,
-    of_unseen,
     shown_of_topics,
 )
 from bayescal.fitting.posterior import DRAWS, pack, unpack

@@ -1,4 +1,4 @@
-"""The tree of a fit: an xarray.DataTree in ArviZ's schema, with maximum likelihood.
+"""A fit, and its tree of results: an xarray.DataTree in ArviZ's schema, with maximum likelihood.
 
 Groups: posterior and sample_stats (chain, draw, klass), observed_data and constant_data
 (document), maximum_likelihood and, for inference "map", mode (klass). Each part of the model has a
@@ -7,6 +7,8 @@ for the first part, in raw score units, and parts/<name>/draws for others. Draws
 coordinates are in parts/<name>/engine_draws, diagnostics in parts/<name>/evidence.
 """
 
+from __future__ import annotations
+
 import json
 import platform
 from collections.abc import Mapping
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -27,6 +29,7 @@ from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.parts.combination import raw_groups
 from bayescal.fitting.parts.configured import decode, encode, first_unknown
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, all_paths, flat
+from bayescal.fitting.results import storage
 from bayescal.fitting.scores import KLASS, BinaryScores
 
 LIKELIHOOD = "maximum_likelihood"
@@ -251,3 +254,60 @@ def read(attrs: Mapping[Any, Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     parameters = {name: decode(each) for name, each in json.loads(attrs[PARAMETERS]).items()}
     classes = json.loads(attrs["bayescal_classes"])
     return parameters, np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
+
+
+Parameters = TypeVar("Parameters")
+
+
+class Fit(Generic[Parameters]):
+    """An immutable fitted model: an update returns another fit."""
+
+    estimator: ClassVar[str]  # the name of the estimator's class, stored in files
+    parameter_type: ClassVar[type[Any]]  # the dataclass of parameters that the estimator inherits
+
+    def __init__(self, parameters: Parameters, results: Results, classes: NDArray[Any]) -> None:
+        self.parameters, self.results, self.classes = parameters, results, classes
+
+    @classmethod
+    def of_groups(cls, parameters: Parameters, groups: Groups, classes: NDArray[Any]) -> Self:
+        """Return the fit of new groups, with their provenance."""
+        attrs = describe(cls.estimator, cls.saved_parameters(parameters), classes)
+        return cls(parameters, Results(groups, attrs), classes)
+
+    @classmethod
+    def from_results(cls, results: Results) -> Self:
+        """Return the fit that made results."""
+        parameters, classes = read(results.attrs)
+        return cls(cls.parameter_type(**parameters), results, classes)
+
+    @classmethod
+    def saved_parameters(cls, parameters: Parameters) -> dict[str, Any]:
+        """Return the parameters to store in the attributes of results, by name."""
+        return dict(vars(parameters))
+
+    @property
+    def groups(self) -> Groups:
+        """Return the groups of results by their paths."""
+        return self.results.groups
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """Return the tree of results."""
+        return self.results.tree
+
+    @property
+    def turned(self) -> bool:
+        """Return whether the positive class is the first of the two in sorted order."""
+        return bool(self.classes[0] > self.classes[1])
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fit to a netCDF file; raise ValueError for a parameter no file can hold."""
+        check_parameters_saved(self.results.attrs)
+        return storage.write_tree(self.tree, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Everything else derives from these.
+        return {name: getattr(self, name) for name in ("parameters", "results", "classes")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]

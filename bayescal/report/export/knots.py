@@ -9,9 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.families.warps import unwarp, warp
-from bayescal.fitting.curves.curves import Prior, quantiles_of_log_odds
-from bayescal.fitting.curves.tables import DIRECT, SHORTEST, ULPS, Curve, first_nodes, refine
+from bayescal.families.draws import unwarp, warp
+from bayescal.fitting.curves.curves import (
+    DIRECT,
+    SHORTEST,
+    ULPS,
+    Curve,
+    Prior,
+    first_nodes,
+    quantiles_of_log_odds,
+    refine,
+)
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.support.numerics import probability

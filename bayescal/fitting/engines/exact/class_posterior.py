@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families import Family, side_units
-from bayescal.families.warps import log_jacobian, warp
+from bayescal.families.draws import log_jacobian, warp
 from bayescal.fitting.engines.exact.joint_density import (
     TAU,
     ConjugateDensity,

@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families import FAMILIES, Family
-from bayescal.families.draws import DensityDraws, Sides, density_draws, is_monotone
-from bayescal.families.warps import IDENTITY, log_jacobian, warp
+from bayescal.families.draws import (
+    IDENTITY,
+    DensityDraws,
+    Sides,
+    density_draws,
+    is_monotone,
+    log_jacobian,
+    warp,
+)
 from bayescal.fitting.engines.exact.class_posterior import Component, build_components
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.splitting import monotone_pairs

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.families.warps import IDENTITY, standardise, unwarp, warped_spread
+from bayescal.families.draws import IDENTITY, standardise, unwarp, warped_spread
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import (
     Importance,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.families.warps import standardise
+from bayescal.families.draws import standardise
 from bayescal.fitting.engines.monotone.density import (
     TOLERANCE,
     Expansion,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.families.warps import IDENTITY
+from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.combination import (
     MOST_DOCUMENTS,
     RECALIBRATION,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.families.warps import standardise, warped_spread
+from bayescal.families.draws import standardise, warped_spread
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior, place_pieces
 from bayescal.fitting.engines.monotone.engine import MOST_DRAWS, leave_one_out
 from bayescal.fitting.engines.monotone.posterior import (

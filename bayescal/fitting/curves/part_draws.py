@@ -1,7 +1,4 @@
-"""Draws of two class densities and a prior as a curve of log-odds.
-
-Draw k gives log-odds(s) = logit(prior_k) + log p(s|+, k) - log p(s|-, k).
-"""
+"""Curves of one part: class densities, and given, changed or recalibrated log-odds."""
 
 from __future__ import annotations
 
@@ -13,11 +10,13 @@ import xarray as xr
 from scipy import special
 
 from bayescal.families.draws import DensityDraws
-from bayescal.fitting.curves.curves import blocks, quantiles
-from bayescal.fitting.engines.exact.engine import DensitySides
+from bayescal.fitting.curves.curves import blocks, predictive_log_odds, quantiles
+from bayescal.fitting.engines.exact.engine import DensitySides, leave_one_out_of_densities
+from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.metrics.changes import FARTHEST, LINEAR, LogOddsFrame
 from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
@@ -94,3 +93,78 @@ def density_dataset(
                 out[1:, k, part] = quantiles(density, tails)
         variables |= dict(zip(("predictive", "lower", "upper"), out, strict=True))
     return xr.Dataset({name: (("klass", "score"), v) for name, v in variables.items()}, coords)
+
+
+@dataclass(frozen=True)
+class IdentityDraws(Posterior):
+    """Scores that are log-odds already, as every draw."""
+
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the scores plus the shifts; shape (draws, scores)."""
+        moved: Floats = scores + self.shift[:, None]
+        return moved
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the scores plus the mean shift."""
+        moved: Floats = scores + self.shift.mean()
+        return moved
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> None:
+        """Return None: nothing was fitted."""
+        return
+
+
+@dataclass(frozen=True)
+class ChangedDraws(Posterior):
+    """Draws of changes of given log-odds; see `bayescal.metrics.changes`."""
+
+    drawn: ClassVar = ("coefficient", "prior", "shift")
+
+    frame: LogOddsFrame
+    coefficient: Floats  # (draws, 2): a and b - 1; or (draws, 12), with the bend's coefficients
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the changed log-odds of given ones, shape (draws, scores)."""
+        given = np.clip(scores, -FARTHEST, FARTHEST)
+        linear = self.coefficient.shape[1] == LINEAR
+        features = self.frame.linear(given) if linear else self.frame.features(given)
+        changed: Floats = self.coefficient @ features.T
+        changed += given
+        changed += self.shift[:, None]
+        return changed
+
+
+@dataclass(frozen=True)
+class RecalibratedDraws(Posterior):
+    """Draws of log-odds that are monotone in the class densities' log-odds."""
+
+    drawn: ClassVar = ("along",)
+
+    base: Posterior  # class densities, or their mixture: predictive log-odds are the input
+    along: MonotoneDraws  # draws of the log-odds as a function of the input
+
+    @property
+    def prior(self) -> Floats:
+        """Return the draws of P(+)."""
+        return self.along.prior
+
+    def with_prior(self, prior: Floats) -> Self:
+        """Return the same draws for a class prior of shape (draws,)."""
+        return replace(self, along=self.along.with_prior(prior))
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds at raw scores, shape (draws, scores)."""
+        return self.along.log_odds(predictive_log_odds(self.base, scores))
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds as a function of the densities' leave-one-out log-odds."""
+        densities = self.base.densities
+        assert densities is not None  # noqa: S101
+        return self.along.log_odds(
+            leave_one_out_of_densities(densities.negative, densities.positive, data)
+        )

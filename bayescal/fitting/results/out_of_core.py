@@ -1,28 +1,159 @@
-"""Predictions for scores in Parquet files, read and written in pieces, in parallel."""
+"""Predictions of more scores than memory holds: Dask arrays and Parquet files."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from bayescal.fitting.results import storage
 from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.results.tree import Results
-from bayescal.fitting.scores import read_cells
+from bayescal.fitting.scores import Cells, names_of_columns, read_cells
 from bayescal.support import files as run_files
 from bayescal.support.numerics import probability
 from bayescal.support.parallel import in_parallel
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, as_array
 
 if TYPE_CHECKING:
+    import dask.array as da
     import pyarrow as pa
+
+
+State = TypeVar("State")
+Reader = Callable[[TopicCurves, Cells], Floats]
+Last = tuple[str, list[Any]]
+
+
+def is_lazy(*values: Any) -> bool:
+    """Return whether one of the values is a dask collection, or contains one."""
+    # Numpy-backed xarray has the method too, and returns None.
+    graphs = (getattr(value, "__dask_graph__", None) for value in values)
+    return any(graph is not None and graph() is not None for graph in graphs)
+
+
+def read_lazily(
+    curves: TopicCurves, read: Reader, scores: Any, topics: Any, last: Last | None = None
+) -> Any:
+    """Return values of the topics' curves, as lazy as the scores."""
+    if hasattr(scores, "columns"):
+        scores, topics = scores["score"].values, scores["topic"].values
+    values = _as_dask(scores)
+    if values.ndim == 2:
+        names = names_of_columns(scores, topics)
+        answer = _wide(curves, read, values, names, last)
+    else:
+        answer = _long(curves, read, values, _topics_of(scores, topics), last)
+    return _as_given(scores, answer, last)
+
+
+def map_blocks(
+    function: Callable[..., Floats], state: Any, arrays: list[da.Array], last: Last | None
+) -> da.Array:
+    """Return function(state, *blocks) for the blocks of arrays of the same shape."""
+    import dask
+    import dask.array as da
+
+    own = tuple(range(arrays[0].ndim))
+    out = own if last is None else (*own, len(own))
+    pairs = [each for array in arrays for each in (array, own[len(own) - array.ndim :])]
+    unknown = any(np.isnan(size) for array in arrays for sizes in array.chunks for size in sizes)
+    # A separate task, since values in the graph are copied into every block's task.
+    return da.blockwise(
+        partial(_call, function),
+        out,
+        *pairs,
+        state=dask.delayed(_same, pure=False)(state),
+        new_axes={} if last is None else {out[-1]: len(last[1])},
+        align_arrays=not unknown,
+        dtype=np.float64,
+        meta=np.empty((0,) * len(out)),
+    )
+
+
+def _same(state: State) -> State:
+    return state
+
+
+def _call(function: Callable[..., Floats], *blocks: Any, state: Any) -> Floats:
+    return function(state, *blocks)
+
+
+def _wide(
+    curves: TopicCurves, read: Reader, scores: da.Array, names: Any, last: Last | None
+) -> da.Array:
+    import dask.array as da
+
+    ends = np.cumsum(scores.chunks[1])[:-1]
+    blocks = np.split(names, ends)
+    columns = np.split(np.arange(names.size), ends)
+    # A block gets only the draws of its own topics.
+    parts = [
+        map_blocks(
+            partial(_read_wide, read, names=own),
+            curves.of(own.tolist()),
+            [scores[:, where[0] : where[-1] + 1]],
+            last,
+        )
+        for own, where in zip(blocks, columns, strict=True)
+        if own.size
+    ]
+    return da.concatenate(parts, axis=1)
+
+
+def _long(
+    curves: TopicCurves, read: Reader, scores: da.Array, topics: Any, last: Last | None
+) -> da.Array:
+    import dask.array as da
+
+    if topics is None:
+        raise ValueError("topics must hold the topic of each score, got None.")
+    if not is_lazy(topics):
+        topics = da.from_array(as_array(topics, "topics"), chunks=scores.chunks)
+    topics = _as_dask(topics)
+    if topics.shape != scores.shape and not np.isnan(scores.shape + topics.shape).any():
+        raise ValueError(
+            f"scores and topics must have the same length, got {scores.size} and {topics.size}."
+        )
+    return map_blocks(partial(_read_long, read), curves, [scores, topics], last)
+
+
+def _read_wide(read: Reader, curves: TopicCurves, scores: Any, *, names: Any) -> Floats:
+    return read(curves, read_cells(scores, names))
+
+
+def _read_long(read: Reader, curves: TopicCurves, scores: Any, topics: Any) -> Floats:
+    return read(curves, read_cells(np.asarray(scores, dtype=np.float64), np.asarray(topics)))
+
+
+def _topics_of(scores: Any, topics: Any) -> Any:
+    if topics is None and "topic" in getattr(scores, "coords", ()):
+        return scores.coords["topic"]
+    return topics
+
+
+def _as_dask(values: Any) -> da.Array:
+    import dask.array as da
+
+    values = getattr(values, "data", values) if hasattr(values, "coords") else values
+    return values if isinstance(values, da.Array) else da.from_array(as_array(values, "scores"))
+
+
+def _as_given(scores: Any, answer: da.Array, last: Last | None) -> Any:
+    if not hasattr(scores, "coords"):
+        return answer
+    import xarray as xr
+
+    dims = scores.dims if last is None else (*scores.dims, last[0])
+    coords = dict(scores.coords) if last is None else {**scores.coords, last[0]: last[1]}
+    return xr.DataArray(answer, coords, dims)
+
 
 ADDED = ("probability", "lower", "upper", "log_odds")
 ROWS = 1 << 17  # rows in a worker's memory
