@@ -8,6 +8,7 @@ from scipy import special
 
 from bayescal import Monotone, ScoreCalibrator
 from bayescal.families.draws import IDENTITY
+from bayescal.fitting.parts import log_odds
 from bayescal.fitting.parts.log_odds import LOGISTIC, MONOTONE
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import BinaryScores
