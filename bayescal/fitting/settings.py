@@ -21,7 +21,7 @@ from bayescal.fitting.parts.configured import (
     Densities,
     OwnPart,
 )
-from bayescal.fitting.parts.log_odds import IDENTITY as IDENTITY_PART
+from bayescal.fitting.parts.log_odds import IDENTITY_PART
 from bayescal.fitting.parts.log_odds import LEARNED as LEARNED_PART
 from bayescal.fitting.parts.log_odds import RECALIBRATED
 from bayescal.fitting.parts.part import Options
