@@ -21,9 +21,8 @@ from bayescal.fitting.parts.configured import (
     Densities,
     OwnPart,
 )
-from bayescal.fitting.parts.log_odds import IDENTITY_PART
+from bayescal.fitting.parts.log_odds import IDENTITY_PART, RECALIBRATED
 from bayescal.fitting.parts.log_odds import LEARNED as LEARNED_PART
-from bayescal.fitting.parts.log_odds import RECALIBRATED
 from bayescal.fitting.parts.part import Options
 from bayescal.fitting.parts.program import ProgramPart
 from bayescal.fitting.results.calibration import POINTS
