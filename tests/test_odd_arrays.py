@@ -56,9 +56,7 @@ def test_is_refused(name, argument):
             function(**arrays | {argument: made(arrays[argument])})
         if refused.type is not ValueError:
             # As scikit-learn's checks expect, and named all the same.
-            assert re.match(
-                rf"({argument} must hold|the classifier \w+ refused)", str(refused.value)
-            )
+            assert re.match(rf"({argument} must hold|the classifier \w+ ref)", str(refused.value))
 
 
 SECONDS = Y * np.timedelta64(1, "s")  # numpy takes a second for equal to 1
@@ -66,6 +64,13 @@ SOURCES = np.arange(60) * np.timedelta64(1, "s")
 FLAWED = pd.DataFrame(X).astype(object)
 FLAWED.iloc[3, 1] = pd.NA
 DOCUMENTS = ["wheat price" if y else "oil price" for y in Y]
+
+
+ONE_NAN = pd.Series([0.5]), pd.Series([np.nan])
+
+
+def by_topic(scores, names):
+    return decisions.thresholds_by_topic(topics().fit(S, Y, T), scores, names, recall=0.5)
 
 
 def shifted(label):
@@ -81,38 +86,20 @@ WRONG = [
     (lambda: metrics.top_label(Y[:, None], BOTH), r"y_true must have shape \(n,\)"),
     (lambda: metrics.losses(S, np.where(Y, "yes", "no")), "positive must hold booleans"),
     (lambda: metrics.losses(S, hide(Y == 1)), "positive must hold no masked value"),
-    (
-        lambda: metrics.class_verdict(Y, BOTH, draws=np.tile(0.9 * BOTH, (5, 1, 1))),
-        "draws must sum to 1 over the classes, got sums up to 0.1 off",
-    ),
+    (lambda: metrics.class_verdict(Y, BOTH, draws=[0.9 * BOTH] * 5), "draws must .* up to 0.1 off"),
     (lambda: decisions.with_abstention([[0.0, np.nan], [1.0, 0.0]], 0.4), "costs must be finite"),
     (
-        lambda: decisions.thresholds_by_topic(topics().fit(S, Y, T), S, [None, *T[1:]], recall=0.5),
+        lambda: by_topic(S, [None, *T[1:]]),
         "topics must hold labels of one type, got None at position 0",
     ),
-    (
-        lambda: decisions.thresholds_by_topic(topics().fit(S, Y, T), S, T.astype("S"), recall=0.5),
-        "topics must hold text, numbers or booleans, got bytes",
-    ),
-    (
-        lambda: decisions.thresholds_by_topic(topics().fit(S, Y, T), None, T, recall=0.5),
-        "scores must be an array",
-    ),
-    (
-        lambda: decisions.thresholds_by_topic(topics().fit(S, Y, T), S[:, None], T, recall=0.5),
-        r"scores must have shape \(n,\), or a column for each of 2 topics, got \(60, 1\)",
-    ),
+    (lambda: by_topic(S, T.astype("S")), "topics must hold text, numbers or booleans, got bytes"),
+    (lambda: by_topic(None, T), "scores must be an array"),
+    (lambda: by_topic(S[:, None], T), r"\(n,\), or a column for each of 2 topics, got \(60, 1\)"),
     (lambda: ranking.ndcg(Y, S, 0.5), "qid must hold the query of each document, got 0.5"),
     (lambda: ranking.min_max_within_queries(X * np.inf, Q), "X must hold finite numbers"),
     (lambda: ranking.compare_rankings(S, S), "first must be a pandas Series"),
-    (
-        lambda: ranking.compare_rankings(pd.Series([0.5]), pd.Series([np.nan])),
-        "second must hold finite measures",
-    ),
-    (
-        lambda: likelihood_ratio.source_weights(Y, SOURCES, np.arange(60)),
-        "sources a and b must be of one type, got dates and numbers",
-    ),
+    (lambda: ranking.compare_rankings(*ONE_NAN), "second must hold finite measures"),
+    (lambda: likelihood_ratio.source_weights(Y, SOURCES, Q), "of one type, got dates and numbers"),
     (
         lambda: ReliabilityDisplay.from_predictions(shifted(pd.NA), P, pos_label=1),
         "y_true must hold labels of one type, got <NA> at position 0",
@@ -147,18 +134,12 @@ def test_queries_in_a_pyarrow_column_are_those_of_a_list():
     assert ranking.average_precision(Y, S, column).index.tolist() == [1, 2]
 
 
-def test_sizes_and_documents_may_come_as_objects():
+def test_what_looks_odd_and_is_right_is_taken():
     assert ranking.qid_from_group_sizes(np.array([2, 1], dtype=object)).tolist() == [0, 0, 1]
     model = text.TextCalibrator("naive_bayes", words=2, folds=2, calibrator=quick())
     expected = model.fit(DOCUMENTS, Y).predict_proba(DOCUMENTS)
     np.testing.assert_array_equal(model.predict_proba(pa.array(DOCUMENTS)), expected)
-
-
-def test_draws_of_classes_that_sum_to_1_are_taken():
     assert metrics.class_verdict(Y, BOTH, draws=np.tile(BOTH, (20, 1, 1))).with_bands
-
-
-def test_certainties_that_came_true_cost_nothing():
     assert metrics.log_loss([1, 1], [1.0, 1.0]) == 0.0
     assert metrics.score_decomposition([0, 0], [0.5, 0.5], score=metrics.log_loss).uncertainty == 0
 

@@ -56,9 +56,8 @@ def test_explanations(found, ax):
 
 def test_sites(found, ax):
     display = SitesDisplay.from_audit(found, ax=ax)
-    np.testing.assert_allclose(
-        display.points_[0].get_xdata(), found.sites["mean"].sel(number="shift")
-    )
+    shift = found.sites["mean"].sel(number="shift")
+    np.testing.assert_allclose(display.points_[0].get_xdata(), shift)
     (bar,) = display.new_[2]
     ends = bar.get_segments()[0][:, 0]
     own = found.sites.sel(number="shift")

@@ -41,10 +41,9 @@ def test_reliability_is_that_of_each_class(documents):
     p, y = documents
     display = ClassReliabilityDisplay.from_estimator(Known(), p, y, n_bins=5)
     assert display.data["curve"].values.tolist() == ["likeliest class", *NAMES]
+    how = {"method": "quantile", "rng": 0}
     for k, name in enumerate(NAMES):
-        expected = reliability_curve(
-            y == name, p[:, k], method="quantile", n_bins=5, resamples=300, rng=0
-        )
+        expected = reliability_curve(y == name, p[:, k], n_bins=5, resamples=300, **how)
         mine = display.data.sel(curve=name)
         np.testing.assert_allclose(mine["observed"], expected.prob_true)
         np.testing.assert_allclose(mine["lower"], expected.lower)

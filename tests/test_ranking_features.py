@@ -35,9 +35,7 @@ class TestBinnedFunctions:
         binned = BinnedFunctions(thresholds, n_thresholds=7).fit(SCORES)
         new = np.vstack([SCORES[:20], np.full((1, 3), np.nan)])
         found = binned.transform(new)
-        expected = [
-            [float(row[f] >= k) for f in range(3) for k in binned.thresholds_[f]] for row in new
-        ]
+        expected = [[row[f] >= k for f in range(3) for k in binned.thresholds_[f]] for row in new]
         assert found.tolist() == expected
         assert not found[-1].any()
         names = binned.get_feature_names_out()
@@ -51,8 +49,6 @@ class TestBinnedFunctions:
         assert even[0].tolist() == [2.0, 4.0, 6.0]
         tied = BinnedFunctions(n_thresholds=50).fit(np.repeat([[0.0], [1.0]], 50, axis=0))
         assert np.unique(tied.thresholds_[0]).size == tied.thresholds_[0].size < 50
-
-    def test_a_function_without_scores(self):
         missing = np.column_stack([SCORES[:, 0], np.full(400, np.nan)])
         binned = BinnedFunctions().fit(missing)
         assert binned.transform(missing).shape == (400, 51)
@@ -105,11 +101,8 @@ class TestWithinQueries:
         found = percentiles_within_queries(rounded, self.qid)
         for query in "ab":
             mine = rounded[self.qid == query]
-            expected = [
-                [percentileofscore(mine[:, f], row[f], "mean") / 100 for f in range(3)]
-                for row in mine
-            ]
-            assert found[self.qid == query] == pytest.approx(np.array(expected), abs=1e-12)
+            expected = [percentileofscore(each, each, "mean") / 100 for each in mine.T]
+            assert found[self.qid == query] == pytest.approx(np.transpose(expected), abs=1e-12)
 
     def test_min_max(self):
         found = min_max_within_queries(SCORES, self.qid)
@@ -133,12 +126,10 @@ class TestWithinQueries:
         assert found[:3, 0].tolist() == function(holes[:3, :1])[:, 0].tolist()
         assert np.isnan(function(np.full((2, 1), np.nan))).all()
 
-    def test_all_tied(self):
+    def test_ties_and_one_column(self):
         for n in (1, 4):
             assert percentiles_within_queries(np.ones((n, 1)))[:, 0].tolist() == [0.5] * n
         assert min_max_within_queries(np.ones((4, 1)))[:, 0].tolist() == [0.0] * 4
-
-    def test_one_column_needs_two_dimensions(self):
         with pytest.raises(ValueError, match=r"X must have shape \(documents, functions\)"):
             min_max_within_queries([1.0, 2.0])
 

@@ -1,12 +1,13 @@
 """Measures of rankings against definitions, scikit-learn, and the mean over all orders of ties."""
 
+from functools import partial
 from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import wilcoxon
-from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.metrics import ndcg_score
 
 from bayescal.ranking import (
     average_precision,
@@ -51,35 +52,26 @@ def tied_cases(n=25, size=7):
 REDUCE = {"pessimistic": min, "expected": np.mean}
 
 
+def gain_of_order(k):
+    return lambda order: dcg_of_order(order, k) / dcg_of_order(np.sort(order)[::-1], k)
+
+
+OF_TIES = {
+    average_precision: ({"relevance_threshold": 2}, lambda order: ap_of_order(order > 1)),
+    precision_at: ({"relevance_threshold": 2, "k": 3}, lambda order: np.mean(order[:3] > 1)),
+    ndcg: ({"k": 3}, gain_of_order(3)),
+    partial(ndcg): ({}, gain_of_order(None)),
+}
+
+
 @pytest.mark.parametrize("ties", REDUCE)
-class TestTies:
-    def test_average_precision(self, ties):
-        for grades, scores in tied_cases():
-            values = [ap_of_order(order > 1) for order in orders_of(grades, scores)]
-            found = average_precision(grades, scores, ties=ties, relevance_threshold=2)
-            assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
-
-    def test_precision(self, ties):
-        for grades, scores in tied_cases():
-            values = [np.mean(order[:3] > 1) for order in orders_of(grades, scores)]
-            found = precision_at(grades, scores, k=3, ties=ties, relevance_threshold=2)
-            assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
-
-    @pytest.mark.parametrize("k", [3, None])
-    def test_ndcg(self, ties, k):
-        for grades, scores in tied_cases():
-            best = dcg_of_order(np.sort(grades)[::-1], k)
-            values = [dcg_of_order(order, k) / best for order in orders_of(grades, scores)]
-            found = ndcg(grades, scores, k=k, ties=ties)
-            assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
-
-
-def test_without_ties_average_precision_is_scikit_learns():
-    for _ in range(20):
-        y, scores = RNG.integers(0, 2, 30), RNG.normal(size=30)
-        for ties in REDUCE:
-            found = average_precision(y, scores, ties=ties).item()
-            assert found == pytest.approx(average_precision_score(y, scores), rel=1e-12)
+@pytest.mark.parametrize("measure", OF_TIES)
+def test_ties_are_every_order_that_they_leave_open(measure, ties):
+    options, of_order = OF_TIES[measure]
+    for grades, scores in tied_cases():
+        values = [of_order(order) for order in orders_of(grades, scores)]
+        found = measure(grades, scores, ties=ties, **options)
+        assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
 
 
 @pytest.mark.parametrize("k", [None, 5])
@@ -90,15 +82,12 @@ def test_expected_ndcg_is_scikit_learns(k):
         assert found == pytest.approx(ndcg_score([y], [scores], k=k), rel=1e-12)
 
 
-def test_the_rule_for_ties_matters_most_where_all_are_tied():
+def test_ties_and_missing_documents_in_closed_form():
     y = np.repeat([1, 0], [1, 99])
     low = average_precision(y, np.zeros(100)).item()
     high = average_precision(y, np.zeros(100), ties="expected").item()
     assert low == 0.01
     assert high == pytest.approx(np.mean(1 / np.arange(1, 101)))
-
-
-def test_precision_of_few_documents_counts_the_missing_ones():
     assert precision_at([1, 0], [2.0, 1.0], k=10).item() == 0.1
 
 
@@ -126,20 +115,10 @@ class TestQueries:
         assert list(found.index) == names
         assert found.tolist() == [1.0, 1.0, 1.0]
 
-    def test_of_one_grade_are_left_out(self):
+    def test_of_one_grade_are_left_out_and_groups_are_numbered(self):
         y, qid = [1, 0, 0, 0, 1, 1], [1, 1, 2, 2, 3, 3]
         assert average_precision(y, np.arange(6.0), qid).to_dict() == {1: 0.5}
         assert ndcg([2, 1, 3, 3], np.arange(4.0), [1, 1, 2, 2]).index.tolist() == [1]
-
-    def test_pandas_and_lists_alike(self):
-        frame = pd.DataFrame({"y": [1, 0, 0, 1], "s": [0.1, 0.2, 0.4, 0.3], "q": [1, 1, 2, 2]})
-        found = average_precision(frame.y, frame.s, frame.q)
-        assert (
-            found.tolist()
-            == average_precision([1, 0, 0, 1], [0.1, 0.2, 0.4, 0.3], [1, 1, 2, 2]).tolist()
-        )
-
-    def test_group_sizes(self):
         assert qid_from_group_sizes(np.array([1, 3])).tolist() == [0, 1, 1, 1]
 
 
@@ -152,8 +131,6 @@ class TestComparison:
         assert (found.wins + found.losses, found.draws) == (35, 5)
         assert found.mean_difference == pytest.approx((first - second).mean())
         assert found.p_value == pytest.approx(wilcoxon(first[5:], second[5:]).pvalue)
-
-    def test_a_ranker_against_itself(self):
         values = pd.Series([0.5, 0.25])
         assert compare_rankings(values, values).p_value == 1.0
 
@@ -175,13 +152,7 @@ class TestBadInput:
             ([1, 0], [1.0, 2.0], [1, None], {}, "qid must not be missing, got None at position 1"),
             ([1, 0], [1.0, 2.0], [1, np.nan], {}, "qid must not be missing, got nan"),
             ([1, 0], [1.0, 2.0], [[1], [2]], {}, r"one hashable value for each .* got \[1\]"),
-            (
-                [1, 1],
-                [1.0, 2.0],
-                None,
-                {},
-                "documents of different grades, got one class only in each of 1",
-            ),
+            ([1, 1], [1.0, 2.0], None, {}, "different grades, got one class only in each of 1"),
             ([2, 0, 1], [1.0, 2.0, 3.0], None, {}, r"got 3 grades \(0, 1, 2\) and no threshold"),
             (["x", "y"], [1.0, 2.0], None, {}, "y must be real numbers"),
             ([1, 0], [1.0, 2.0], None, {"ties": "best"}, "ties must be one of 'pessimistic'"),

@@ -1,8 +1,5 @@
 """SVMMAPRanker: scikit-learn's checks, pipelines, searches, sparse features, paths, bad input."""
 
-import pickle
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +7,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -23,7 +19,6 @@ from bayescal.ranking import (
     percentiles_within_queries,
 )
 from bayescal.ranking.problem import LOSSES
-from bayescal.ranking.queries import group_by_query
 from bayescal.ranking.solvers import SOLVERS
 from tests.ranking_data import linear_queries
 
@@ -52,25 +47,14 @@ class TestFit:
     def test_ranks_what_is_linear(self, loss, solver):
         ranker = SVMMAPRanker(10.0, loss=loss, solver=solver).fit(X, Y, QID)
         assert ranker.dual_gap_ <= ranker.tol
+        bound = ranker.coef_ @ ranker.coef_ / 2 + ranker.C * ranker.slack_
+        assert ranker.objective_ == pytest.approx(bound)
         assert ranker.n_queries_ == 12
         assert ranker.n_queries_left_out_ == 0
         new, truth, queries = linear_queries(seed=1, n_queries=30)
         assert ranker.score(new, truth, qid=queries) > 0.8
         guess = np.random.default_rng(0).normal(size=truth.size)
         assert mean_average_precision(truth, guess, queries) < 0.5
-
-    def test_slack_bounds_the_loss(self):
-        """Proposition 1, at every fit along a path."""
-        for loss in LOSSES:
-            for ranker in SVMMAPRanker(loss=loss).fit_path(10.0 ** np.arange(-2, 4), X, Y, QID):
-                assert ranker.objective_ == pytest.approx(
-                    ranker.coef_ @ ranker.coef_ / 2 + ranker.C * ranker.slack_
-                )
-                scores = ranker.predict(X)
-                groups = group_by_query(QID, Y.size).documents
-                area = np.mean([roc_auc_score(Y[each], scores[each]) for each in groups])
-                quality = ranker.score(X, Y, qid=QID) if loss == "map" else area
-                assert ranker.slack_ >= 1.0 - quality
 
     def test_order_of_documents_and_names_of_queries_do_not_matter(self):
         tight = clone(RANKER).set_params(tol=1e-6)
@@ -81,16 +65,10 @@ class TestFit:
         assert found.objective_ == pytest.approx(expected.objective_, rel=1e-5)
         assert found.coef_ == pytest.approx(expected.coef_, rel=2e-2, abs=1e-3)
 
-    def test_the_same_seed_gives_the_same_bits(self):
-        first, again = (clone(RANKER).fit(X, Y, QID) for _ in range(2))
-        assert first.coef_.tolist() == again.coef_.tolist()
-
-    def test_an_offset_of_each_query_changes_nothing(self):
+    def test_offsets_and_constants_of_each_query_change_nothing(self):
         offset = 10.0 * np.random.default_rng(1).normal(size=(12, X.shape[1]))[QID]
         found, expected = (clone(RANKER).fit(each, Y, QID) for each in (X + offset, X))
         assert found.coef_ == pytest.approx(expected.coef_, rel=1e-6, abs=1e-9)
-
-    def test_a_feature_that_is_constant_in_each_query_gets_nothing(self):
         found = clone(RANKER).fit(np.column_stack([X, QID, np.ones(QID.size)]), Y, QID)
         assert np.abs(found.coef_[-2:]).max() < 1e-9
 
@@ -128,12 +106,6 @@ class TestFit:
         assert of_two.relevance_threshold_ == 7.0
         assert of_two.coef_.tolist() == found.coef_.tolist()
 
-    def test_data_frames(self):
-        frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
-        found = clone(RANKER).fit(frame, pd.Series(Y), qid=pd.Series(QID))
-        assert found.feature_names_in_.tolist() == list(frame)
-        assert found.coef_.tolist() == clone(RANKER).fit(X, Y, QID).coef_.tolist()
-
     def test_all_documents_are_one_query_unless_it_is_said(self):
         found = clone(RANKER).fit(X, Y)
         assert found.n_queries_ == 1
@@ -170,17 +142,12 @@ class TestFit:
         assert found.slack_ == pytest.approx(expected.slack_, rel=1e-4)
         assert 1e-5 * found.coef_ == pytest.approx(expected.coef_, rel=2e-2, abs=1e-3)
 
-    def test_can_be_pickled(self):
-        ranker = clone(RANKER).fit(X, Y, QID)
-        again = pickle.loads(pickle.dumps(ranker))
-        assert again.predict(X).tolist() == ranker.predict(X).tolist()
-
 
 class TestPath:
     @pytest.mark.parametrize("solver", SOLVERS)
     def test_is_as_good_as_fits_of_their_own(self, solver):
         ranker = SVMMAPRanker(solver=solver, tol=1e-4)
-        costs = [0.1, 1.0, 10.0]
+        costs = [0.1, 10.0, 1.0]
         path = ranker.fit_path(costs, X, Y, QID)
         assert [each.C for each in path] == costs
         assert not hasattr(ranker, "coef_")
@@ -213,13 +180,6 @@ class TestRouting:
             best = clone(search.best_estimator_).fit(X[fold[0]], Y[fold[0]], qid=QID[fold[0]])
             own = best.score(X[fold[1]], Y[fold[1]], qid=QID[fold[1]])
             assert search.cv_results_["split0_test_score"].max() == pytest.approx(own)
-
-    def test_cross_validation(self):
-        with config_context(enable_metadata_routing=True):
-            ranker = clone(RANKER).set_fit_request(qid=True).set_score_request(qid=True)
-            params = {"qid": QID, "groups": QID}
-            scores = cross_val_score(ranker, X, Y, params=params, cv=GroupKFold(3))
-        assert scores.min() > 0.7
 
 
 class TestBadInput:
@@ -278,12 +238,9 @@ class TestBadInput:
         with pytest.raises(ValueError, match="sample_weight must be None"):
             ranker.score(X, Y, np.ones(Y.size), QID)
 
-    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array])
-    def test_before_fit(self, kind):
+    def test_before_fit(self):
         with pytest.raises(NotFittedError, match="SVMMAPRanker instance is not fitted"):
-            SVMMAPRanker().predict(kind(X))
-        with pytest.raises(NotFittedError, match="SVMMAPRanker instance is not fitted"):
-            SVMMAPRanker().score(kind(X), Y, qid=QID)
+            SVMMAPRanker().score(sparse.csr_array(X), Y, qid=QID)
 
     @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array])
     def test_another_number_of_features(self, kind):
@@ -296,11 +253,6 @@ class TestBadInput:
                     ask(kind(wrong))
         # A refused X changes nothing.
         assert ranker.predict(kind(X[:3])).shape == (3,)
-
-    def test_a_fit_that_is_fine_warns_of_nothing(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            clone(RANKER).fit(X, Y, QID)
 
 
 X_OF_TWO = [[2.0, 1.0], [1.0, 2.0], [1.0, 0.0], [0.0, 1.0]]
