@@ -265,7 +265,7 @@ class Bayes(Combiner):
     ) -> list[Bayesian]:
         """Return the combinations of problems whose scores are calibrated already."""
         evidence = [
-            Evidence.of(*each, of_weights=self.weight_shifts)
+            CalibratedEvidence.of(*each, of_weights=self.weight_shifts)
             for each in zip(problems, calibrated, strict=True)
         ]
         designs = [each.design for each in evidence]
@@ -290,7 +290,7 @@ class Bayes(Combiner):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CalibratedEvidence:
     """Documents of one problem with calibrated scores and standardised indicators."""
 
     labelled: Labelled
@@ -298,7 +298,9 @@ class Evidence:
     shifts: Shifts
 
     @classmethod
-    def of(cls, labelled: Labelled, calibrated: CalibratedScores, *, of_weights: bool) -> Evidence:
+    def of(
+        cls, labelled: Labelled, calibrated: CalibratedScores, *, of_weights: bool
+    ) -> CalibratedEvidence:
         """Return the evidence with shifts fitted to the indicators."""
         shifts = Shifts.of(labelled.inputs.indicators, labelled.weight, of_weights=of_weights)
         return cls(labelled, calibrated, shifts)
@@ -331,7 +333,7 @@ class Evidence:
         )
 
 
-def _centre(problems: Sequence[Evidence], rng: np.random.Generator) -> Floats:
+def _centre(problems: Sequence[CalibratedEvidence], rng: np.random.Generator) -> Floats:
     """Return centres of the weights by the held-out log scores of all problems."""
     each = [log_scores(own.calibrated.held_out.T, own.labelled.positive) for own in problems]
     weight = np.concatenate([own.labelled.counts for own in problems])
