@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support import weighting
 from bayescal.support.validation import Floats, as_reals, check_finite, warn_user
 
 # Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
@@ -193,16 +192,16 @@ def sampled(
     out = weight / weight.max()
     share = float(out[positive].sum() / out.sum())
     if not 0.0 < share < 1.0:
-        size = weighting.effective_size(weight)
+        size = effective_size(weight)
         return out, (size * share, size * (1.0 - share))
     variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
     size = share * (1.0 - share) / variance
     if by_score:
         for mine in (positive, ~positive):
-            out[mine] *= weighting.effective_size(out[mine]) / out[mine].sum()
+            out[mine] *= effective_size(out[mine]) / out[mine].sum()
         return out, (size * share, size * (1.0 - share))
     of_positive, of_negative = out[positive].max(), out[~positive].max()
-    ratio = weighting.ratio_of_weights(out, positive, score)
+    ratio = ratio_of_weights(out, positive, score)
     out[positive] /= max(of_positive, of_negative * ratio)
     out[~positive] /= max(of_negative, of_positive / ratio)
     return out, (size * share, size * (1.0 - share))

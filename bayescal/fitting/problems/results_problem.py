@@ -62,8 +62,6 @@ from bayescal.fitting.settings import ScoreParameters, read_options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.fitting.parts.part import Block
-
 
 @dataclass(frozen=True)
 class ResultsProblems:
