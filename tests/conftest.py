@@ -3,7 +3,6 @@
 import gc
 import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from tests import report_data
 from tests.browser import browser
 from tests.cli_tools import make_frame, make_topics, replace_sampler, write
 from tests.report_data import make_problem
-
-FOLDER = Path(__file__).parent
 
 
 @pytest.fixture
@@ -100,29 +97,8 @@ LONGEST = {
 }  # fmt: skip
 
 
-# Files whose tests PyMC or ArviZ have a part in: CI runs these in both PyMC eras, others in one.
-BOTH_ERAS = {
-    "test_anchored", "test_arviz", "test_bayes_and_metrics", "test_classifier_weights",
-    "test_classifier_weights_pieces", "test_cli", "test_cli_covariates", "test_cli_fit",
-    "test_cli_predict_compare", "test_comparison", "test_curves", "test_diagnostics",
-    "test_distributions", "test_distributions_composition", "test_docs", "test_engines",
-    "test_estimates", "test_exact_equals_nuts", "test_exact_priors", "test_handed_on",
-    "test_intervals", "test_learned_prior_nuts", "test_live_nuts", "test_logit_beta",
-    "test_map_equals_mle", "test_monotone_equals_nuts", "test_monotone_pieces",
-    "test_monotone_programs", "test_multiclass_program", "test_noisy_logistic",
-    "test_notebooks", "test_own_densities", "test_own_programs", "test_plots_posterior",
-    "test_pooled_grouped", "test_pooled_program", "test_program_engine", "test_programs",
-    "test_raw_units", "test_relative", "test_saved_parameters", "test_score_calibrator",
-    "test_seams", "test_site", "test_topics_appended", "test_topics_nuts", "test_update",
-}  # fmt: skip
-
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.stem not in LONGEST)
-    for item in items:
-        if item.path.parent == FOLDER and item.path.stem not in BOTH_ERAS:
-            item.add_marker("one_era")
 
 
 def pytest_collection_finish():

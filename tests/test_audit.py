@@ -11,6 +11,8 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from bayescal.decisions import decide
 from bayescal.monitoring import Audit, audit, audit_numbers, labels_needed, load_heart_disease
 
+pytestmark = pytest.mark.one_era
+
 
 def documents(n=400, seed=0, truth=lambda z: z, mean=-1.0):
     rng = np.random.default_rng(seed)

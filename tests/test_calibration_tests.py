@@ -8,6 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from bayescal.metrics import calibration_evidence, spiegelhalter_test
 from bayescal.metrics.changes import REGRESSIONS, LogOddsFrame, clipped_log_odds
 
+pytestmark = pytest.mark.one_era
+
 
 def draw(rng, n, slope=1.0, intercept=0.0):
     log_odds = rng.normal(0, 1.5, n)

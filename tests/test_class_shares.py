@@ -7,6 +7,8 @@ from scipy import special, stats
 from bayescal import MulticlassCalibrator, ScoreCalibrator
 from bayescal.monitoring import estimate_prior, estimate_shares, prior_by_em, shares_posterior
 
+pytestmark = pytest.mark.one_era
+
 SHARES = np.array([0.7, 0.25, 0.05])
 
 

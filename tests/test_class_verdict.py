@@ -7,6 +7,8 @@ from scipy import special, stats
 from bayescal.metrics import class_verdict
 from bayescal.metrics.classes import _ClassTest, _ratios
 
+pytestmark = pytest.mark.one_era
+
 
 def drawn(p, rng):
     return np.array([rng.choice(len(each), p=each) for each in p])

@@ -14,6 +14,8 @@ from bayescal.likelihood_ratio import (
     source_bounds,
 )
 
+pytestmark = pytest.mark.one_era
+
 INF = np.inf
 LOG = np.log10
 

@@ -10,6 +10,8 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.likelihood_ratio import diagnostic_ratios, likelihood_ratios
 from bayescal.likelihood_ratio.ratios import ENFSI, grade_of, shown
 
+pytestmark = pytest.mark.one_era
+
 WORDS = "different sources", "same source"
 
 

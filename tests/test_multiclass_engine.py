@@ -24,6 +24,8 @@ from bayescal.inference.chains import in_two_threads, sample
 from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 
+pytestmark = pytest.mark.one_era
+
 LOG_P = log_scores(25, 4, 0)
 LABEL = np.random.default_rng(1).integers(4, size=25)
 

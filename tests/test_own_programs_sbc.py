@@ -13,7 +13,7 @@ from bayescal.fitting.engines.program_functions import FILE, ProgramFunctions, P
 from studies.ranks import CompiledNuts
 from studies.sbc import adjusted_p
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_era]
 
 # A right program fails with a probability of at most LEVEL, over all its quantities.
 LEVEL, DATA_SETS, WRONG_SETS, DOCUMENTS, DRAWS = 0.01, 50, 25, 16, 19

@@ -16,6 +16,8 @@ from bayescal.sampling import (
 )
 from bayescal.sampling.exact import check_counts
 
+pytestmark = pytest.mark.one_era
+
 
 def coverage(documents, sampled, level):
     """Return the coverage and both errors at every true count, by enumeration."""

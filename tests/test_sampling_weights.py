@@ -20,6 +20,8 @@ from bayescal import (
 from bayescal.metrics.inputs import Forecasts
 from bayescal.support.weighting import effective_weights, ratio_of_weights
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.mark.parametrize(
     ("weight", "warns"),

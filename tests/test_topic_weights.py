@@ -19,6 +19,8 @@ from bayescal.fitting.engines.pooled.combination import _Documents
 from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, leave_out, prior_of
 from bayescal.fitting.scores import BinaryScores, read_topics
 
+pytestmark = pytest.mark.one_era
+
 FEW = {"draws": 60, "chains": 2, "random_state": 0}
 MODELS = {
     "combined": {},
