@@ -1,6 +1,6 @@
 """Ranking for average precision: linear rankers and measures."""
 
-from bayescal.ranking.drawn_relevance import Estimate, RankingSummary
+from bayescal.ranking.drawn_relevance import RankingSummary
 from bayescal.ranking.features import (
     BinnedFunctions,
     StepFunctions,
@@ -23,7 +23,6 @@ from bayescal.ranking.relevance import RelevanceCalibrator
 
 __all__ = [
     "BinnedFunctions",
-    "Estimate",
     "QueriesLeftOutWarning",
     "RankingComparison",
     "RankingData",

@@ -16,7 +16,7 @@ from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.decisions.thresholds import enough_read, recall_by_rank, stopping_rank
 from bayescal.ranking.queries import Queries
 from bayescal.support import score_checks
-from bayescal.support.intervals import tails
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, Integers, first_of
 
 DRAWS = 2000  # of a query's probabilities, with one draw of labels for each
@@ -124,29 +124,13 @@ def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
 MOST_RANKS = 240  # in a list of ranks
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """
-    A number with its equal-tailed posterior interval.
-
-    Attributes
-    ----------
-    value, lower, upper : float
-        Posterior mean and ends of the interval; nan where undefined.
-    """
-
-    value: float
-    lower: float
-    upper: float
-
-
-def estimate(draws: Floats, level: float) -> Estimate:
+def estimate(drawn: Floats, level: float) -> Interval:
     """Return mean and interval of the draws that are not nan; nan if all are."""
-    known = draws[~np.isnan(draws)]
+    known = drawn[~np.isnan(drawn)]
     if not known.size:
-        return Estimate(np.nan, np.nan, np.nan)
+        return Interval(np.nan)
     lower, upper = np.quantile(known, tails(level), method="inverted_cdf")
-    return Estimate(float(known.mean()), float(lower), float(upper))
+    return Interval(float(known.mean()), float(lower), float(upper), level)
 
 
 @dataclass(frozen=True)
@@ -169,7 +153,7 @@ class RankingSummary:
         Positions of the query's documents in the arrays passed, best first.
     stop : int
         Number of documents to read from the top.
-    relevant, missed, average_precision : Estimate
+    relevant, missed, average_precision : Interval
         The number of relevant documents, the number below the stop, and the average precision,
         given that some document is relevant.
     rank : array of shape (ranks,) of int
@@ -184,9 +168,9 @@ class RankingSummary:
 
     document: NDArray[np.intp]
     stop: int
-    relevant: Estimate
-    missed: Estimate
-    average_precision: Estimate
+    relevant: Interval
+    missed: Interval
+    average_precision: Interval
     rank: NDArray[np.intp]
     probability: Floats
     lower: Floats

@@ -16,11 +16,12 @@ from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.decisions.thresholds import stopping_rank
 from bayescal.ranking import drawn_relevance as drawing
 from bayescal.ranking import queries as grouping
-from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
+from bayescal.ranking.drawn_relevance import RankingSummary, Wanted
 from bayescal.ranking.features import standardise
 from bayescal.ranking.relevance_report import write_relevance_report
 from bayescal.support import score_checks, validation
 from bayescal.support.files import check_target
+from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, Integers, generator
 
 if TYPE_CHECKING:
@@ -399,5 +400,5 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame([summarise(relevant) for _, _, relevant in drawn], index, columns)
 
 
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
+def _ends(estimate: Interval) -> tuple[float, float, float]:
     return estimate.value, estimate.lower, estimate.upper
