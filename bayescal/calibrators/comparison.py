@@ -26,6 +26,7 @@ from bayescal.inference.importance import smooth
 from bayescal.inference.newton import log_scores
 from bayescal.metrics.evidence import sign_test
 from bayescal.support import validation, weighting
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -383,7 +384,7 @@ def paired_bootstrap(
     else:
         chosen = (_choose(rng, weight) for _ in range(resamples))
         means = np.array([total[each].sum() / weight[each].sum() for each in chosen])
-    lower, upper = np.quantile(means, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    lower, upper = np.quantile(means, tails(level))
     return PairedDifference(
         difference=float(total.sum() / weight.sum()),
         lower=float(lower),

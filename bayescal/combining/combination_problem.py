@@ -17,6 +17,7 @@ from bayescal.fitting.problems.problem import Documents, FittedProblem, numbers_
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def table_of(draws: Floats, names: Sequence[str], level: float) -> pd.DataFrame:
     """Return posterior means and equal-tailed intervals of coefficients, from their draws."""
     import pandas as pd
 
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    lower, upper = np.quantile(draws, tails(level), axis=0)
     return pd.DataFrame(
         {"mean": draws.mean(axis=0), "lower": lower, "upper": upper},
         index=pd.Index(names, name="coefficient"),

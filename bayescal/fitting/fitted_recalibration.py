@@ -30,6 +30,7 @@ from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support import validation, weighting
+from bayescal.support.intervals import tails
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
 
@@ -441,11 +442,11 @@ class RecalibrationProblem(FittedProblem):
         import pandas as pd
 
         drawn = self.fitted.drawn(self.site)
-        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        shares = tails(level)
         rows = {}
         for name in ("shift", "slope"):
             values = drawn[name].values.ravel()
-            lower, upper = np.quantile(values, tails).tolist()
+            lower, upper = np.quantile(values, shares).tolist()
             rows[str(self.labels[1]), name] = {
                 "mean": float(values.mean()),
                 "lower": lower,

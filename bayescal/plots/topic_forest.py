@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.fitting.results.diagnostics import unpooled_sides
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
+from bayescal.support.intervals import tails
 from bayescal.support.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
 from bayescal.support.validation import check_choice, check_fraction, negative_and_positive
 
@@ -225,7 +226,7 @@ def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.D
             _values(group.sel(klass=klass), parameter)
             for group in (posterior, population, unpooled_sides(fits))
         )
-    shares = [0.5 - level / 2.0, 0.5 + level / 2.0, 0.5 - INNER / 2.0, 0.5 + INNER / 2.0]
+    shares = [*tails(level), *tails(INNER)]
     quantiles = np.quantile(draws.transpose("topic", *DRAWS), shares, axis=(1, 2))
     names = ("lower", "upper", "inner_lower", "inner_upper")
     strip = np.quantile(new, [shares[0], 0.5, shares[1]])

@@ -15,7 +15,7 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
 from bayescal.report.rendering import numbers
-from bayescal.support.intervals import counted
+from bayescal.support.intervals import counted, tails
 from bayescal.support.validation import (
     Columns,
     Floats,
@@ -77,11 +77,11 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
     predictions are right: binomial quantiles at their mean, a little wide as predictions differ.
     """
     p = special.expit(log_odds)
-    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+    shares = tails(level)
     bins: list[tuple[float, ...]] = []
     for rows in _bins(p, p * (1.0 - p), UNCERTAIN):
         n, mean = rows.size, float(p[rows].mean())
-        low, high = np.asarray(stats.binom.ppf(tails, n, mean)) / n
+        low, high = np.asarray(stats.binom.ppf(shares, n, mean)) / n
         values = (mean, positive[rows].mean(), low, high, n, positive[rows].sum())
         bins.append(values)
     names = ("predicted", "observed", "lower", "upper", "n", "positives")

@@ -15,6 +15,7 @@ from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.report.held_out import HeldOut, empirical_log_odds, histogram
 from bayescal.report.rendering import numbers, packed
+from bayescal.support.intervals import tails
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -308,8 +309,8 @@ def _curves(problem: FittedProblem, x: Floats, level: float) -> dict[str, Any]:
     if problem.has_mle:
         out["mle"] = numbers(_bounded(problem.calibration.fits.log_odds(x)))
     if problem.draws is not None:
-        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        ends = quantiles_of_log_odds(problem.draws, x, tails)
+        shares = np.array(tails(level))
+        ends = quantiles_of_log_odds(problem.draws, x, shares)
         out["lower"], out["upper"] = numbers(_bounded(ends))
     return out
 

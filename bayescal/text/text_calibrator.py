@@ -17,6 +17,7 @@ from bayescal.calibrators.classifier.raw_scores import raw_scores as scores_by_c
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.fitting.curves.curves import prior_draws
 from bayescal.support import validation
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats
 from bayescal.support.weighting import effective_weights
 from bayescal.text.classifiers import WORDS, make_classifier
@@ -287,8 +288,8 @@ class TextCalibrator(CalibratedClassifier):
         counts, unknown = self._counted(X)
         out = np.array(super().predict_interval(counts, level, kind, prior))
         if unknown.any():
-            tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-            ends = np.quantile(self._base_draws(BASE_DRAWS, prior), tails, axis=0).T
+            shares = tails(level)
+            ends = np.quantile(self._base_draws(BASE_DRAWS, prior), shares, axis=0).T
             out[unknown] = ends if out.ndim == 3 else ends[self._positive_column]
         return out
 

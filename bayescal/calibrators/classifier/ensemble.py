@@ -24,6 +24,7 @@ from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves import curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.problems.problem import FittedProblem, Problems, summary_of
+from bayescal.support.intervals import tails
 from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, as_reals, first_of, unmasked, warn_user
@@ -118,12 +119,12 @@ def mean_log_proba(members: list[Floats]) -> Floats:
 
 def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
     """Return intervals over draws, shape (n, columns, 2); lower and upper last."""
-    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+    shares = np.array(tails(level))
     columns = np.moveaxis(draws, 2, 0)
     if kind == "hdi":
         ends = [curves.highest_density(column, level) for column in columns]
     else:
-        ends = [curves.quantiles(column, tails) for column in columns]
+        ends = [curves.quantiles(column, shares) for column in columns]
     return np.stack(ends).transpose(2, 0, 1)
 
 

@@ -21,6 +21,7 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.support.intervals import tails
 from bayescal.support.numerics import class_prior
 from bayescal.support.validation import Floats, check_choice, generator
 
@@ -423,7 +424,7 @@ class WithBaseRates(ScoreMap):
             if kind == "hdi":
                 out[:, k] = highest_density(rates, level).ravel()
             else:
-                out[:, k] = np.quantile(rates, [0.5 - level / 2.0, 0.5 + level / 2.0])
+                out[:, k] = np.quantile(rates, tails(level))
         return out
 
     @property

@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_memory
 from bayescal.combining.nested import seeded_clone
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.inference.newton import climb_within
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, Integers
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class PooledTreeModel(TreeModel):
         """Return a row for each leaf: its documents, and medians and intervals of p and m."""
         import pandas as pd
 
-        levels = np.array([0.5, 0.5 - level / 2.0, 0.5 + level / 2.0])
+        levels = np.array([0.5, *tails(level)])
         rows = []
         for k, each in enumerate(self.populations):
             p, m = each.quantiles(levels)

@@ -17,6 +17,7 @@ from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.metrics.changes import FARTHEST, LINEAR, LogOddsFrame
+from bayescal.support.intervals import tails
 from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
@@ -85,12 +86,12 @@ def density_dataset(
     variables = {} if fits is None else {"mle": np.exp(fits.log_densities(scores))}
     if draws is not None:
         out = np.empty((3, len(KLASS), scores.size))
-        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+        shares = np.array(tails(level))
         for part in blocks(draws.size, scores.size):
             for k, log_density in enumerate(draws.log_densities(scores[part])):
                 density = np.exp(log_density)
                 out[0, k, part] = density.mean(axis=0)
-                out[1:, k, part] = quantiles(density, tails)
+                out[1:, k, part] = quantiles(density, shares)
         variables |= dict(zip(("predictive", "lower", "upper"), out, strict=True))
     return xr.Dataset({name: (("klass", "score"), v) for name, v in variables.items()}, coords)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.fitting.parts.part import POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ def class_table(groups: Groups, level: float) -> pd.DataFrame:
     import pandas as pd
 
     posterior, used = groups[POSTERIOR], groups["constant_data"]["used"].values.astype(bool)
-    tails = [0.5, 0.5 - level / 2.0, 0.5 + level / 2.0]
+    shares = [0.5, *tails(level)]
     rows: list[tuple[str, str, str]] = []
     values: list[list[float]] = []
     for name in (*SHARED, "scale"):
         if name not in posterior:
             continue
-        each = np.quantile(posterior[name].transpose(*DRAWS, ...).values, tails, axis=(0, 1))
+        each = np.quantile(posterior[name].transpose(*DRAWS, ...).values, shares, axis=(0, 1))
         if name == "scale":
             for k, block in enumerate(posterior["block"].values):
                 rows.append((f"scale of {block}", "", ""))
@@ -39,7 +40,7 @@ def class_table(groups: Groups, level: float) -> pd.DataFrame:
             values.append(each.tolist())
     classes = [str(each) for each in posterior["klass"].values]
     for row, name in enumerate(OF_CLASSES):
-        each = np.quantile(posterior[name].transpose(*DRAWS, ...).values, tails, axis=(0, 1))
+        each = np.quantile(posterior[name].transpose(*DRAWS, ...).values, shares, axis=(0, 1))
         if name != "confusion":
             for k in np.flatnonzero(used[row]).tolist():
                 rows.append((name, classes[k], ""))
@@ -91,5 +92,5 @@ def class_findings(
 
 
 def _with_ends(draws: Floats, level: float) -> tuple[float, float, float]:
-    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    lower, upper = np.quantile(draws, tails(level))
     return float(draws.mean()), float(lower), float(upper)

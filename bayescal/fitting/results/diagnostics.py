@@ -21,6 +21,7 @@ from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
 from bayescal.fitting.scores import KLASS
 from bayescal.inference.chains import check_chains
+from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataF
     """Return estimates unpooled, pooled and of the population; see `TopicCalibrator.summary`."""
     import pandas as pd
 
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    shares = tails(level)
     posterior, fits = groups[POSTERIOR], groups[LIKELIHOOD]
     unpooled = unpooled_sides(fits)
     parts = []
@@ -237,7 +238,7 @@ def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataF
         draws = posterior[name].transpose(..., *DRAWS)
         # Explicit sizes: -1 is ambiguous without topics.
         every = draws.values.reshape(*draws.shape[:-2], draws.shape[-2] * draws.shape[-1])
-        lower, upper = np.quantile(every, tails, axis=-1)
+        lower, upper = np.quantile(every, shares, axis=-1)
         columns = {
             "documents": fits["total_weight"],
             "unpooled": unpooled[name],

@@ -22,6 +22,7 @@ from bayescal.fitting.curves.curves import (
 )
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import Calibration
+from bayescal.support.intervals import tails
 from bayescal.support.numerics import probability
 from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_scores_of, check_fraction
 
@@ -155,7 +156,7 @@ class ExportedCurves:
         if draws is None or draws.size == 1:
             return np.array([])
         median = [0.5] if self.problem.point == "median" else []
-        tail = [] if self.level is None else [0.5 - self.level / 2.0, 0.5 + self.level / 2.0]
+        tail = [] if self.level is None else [*tails(self.level)]
         return np.array(median + tail)
 
     def _point(self, scores: Floats) -> Floats:
