@@ -131,8 +131,9 @@ def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None
     """
     Return the fields of a dataclass as variables; axes of draws become chain and draw.
 
-    An array with one more axis than in `axes` has topics first. Nested dataclasses add their own
-    fields; texts become attributes, and None is left out.
+    An array with one more axis than in `axes` has topics first. Constants are coordinates, so that
+    ArviZ summarises draws alone. Nested dataclasses add their own fields; texts become attributes,
+    and None is left out.
     """
     axes = getattr(type(record), "axes", {})
     variables = dict(_variables(record, axes, shape))
@@ -143,7 +144,9 @@ def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None
     attrs = {name: " ".join(text) for name, text in texts if _is_text(text)}
     if text := getattr(record, "description", ""):
         attrs["description"] = text
-    return xr.Dataset(variables, {k: v for k, v in coords.items() if k in used}, attrs)
+    constants = [name for name, (dims, _) in variables.items() if not {*DRAWS} & {*dims}]
+    coords = {name: values for name, values in coords.items() if name in used}
+    return xr.Dataset(variables, coords, attrs).set_coords(constants)
 
 
 def _is_text(value: Any) -> bool:

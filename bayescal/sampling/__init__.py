@@ -20,13 +20,11 @@ from bayescal.sampling.hidden import learn_hidden
 from bayescal.sampling.planning import plan_sample
 from bayescal.sampling.plans import SamplePlan, Stratum, inclusion_of, read_plan
 from bayescal.sampling.stopping import RULES, StopDecision, stop_review
-from bayescal.support.intervals import Interval
 
 __all__ = [
     "RULES",
     "Elusion",
     "ElusionSize",
-    "Interval",
     "ReviewEstimate",
     "SamplePlan",
     "StopDecision",

@@ -330,7 +330,7 @@ def combination_groups(
     """
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
     curve, paths = combination.recalibration, RECALIBRATED_PATHS
-    draws = pack(curve.posterior, shape).assign(along).assign_coords(density=list(DENSITIES))
+    draws = pack(curve.posterior, shape).assign_coords(along | {"density": list(DENSITIES)})
     recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
     direct = combination.direct
     groups = {

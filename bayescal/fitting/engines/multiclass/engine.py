@@ -136,7 +136,9 @@ def draw_chains(
         drawn = chains_of(start, centre, root, warmup=WARMUP, draws=more)
         points = np.concatenate([points, drawn.points], axis=1)
         folded = posterior.folded(points)
-        rhat = float(np.max(array_stats.rhat(folded, chain_axis=0, draw_axis=1, method="split")))
+        with np.errstate(divide="ignore", invalid="ignore"):  # R-hat of a constant is inf or nan
+            of_each = array_stats.rhat(folded, chain_axis=0, draw_axis=1, method="split")
+        rhat = float(np.max(of_each))
         if rhat <= AGREEMENT:
             break
     return Chains(points[:, times - 1 :: times], drawn.accepted), rhat
