@@ -206,12 +206,12 @@ def test_decisions_without_posterior_are_all_sure(mle, ax):
 
 def test_figure_of_the_demo_shows_both_classifiers(tmp_path):
     from bayescal.cli.commands import demo
-    from bayescal.cli.fitting import FitOptions, calibrate_one
+    from bayescal.cli.fitting import calibrate_one
     from bayescal.cli.scores import split_by_topic
+    from bayescal.fitting.settings import ScoreParameters
 
     problems = split_by_topic(demo.demo_table(0))
-    mle = FitOptions(inference="mle")
-    calibrated = [calibrate_one(problem, mle.score_parameters(), mle.level) for problem in problems]
+    calibrated = [calibrate_one(each, ScoreParameters(inference="mle"), 0.9) for each in problems]
     demo.draw(calibrated, tmp_path / "demo.png")
     image = plt.imread(tmp_path / "demo.png")
     height, width = image.shape[:2]

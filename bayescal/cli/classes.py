@@ -16,7 +16,7 @@ from bayescal.cli.files import as_numbers, read_frame, write_frame
 from bayescal.cli.fitting import SINGLE
 from bayescal.cli.scores import ScoreTable, read_scores
 from bayescal.cli.terminal import Screen, UsageError, usage_errors, warning_categories
-from bayescal.support.validation import Floats, check_choice, check_fraction, first_of
+from bayescal.support.validation import Floats, check_choice, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,6 @@ def read_to_fit(arguments: Mapping[str, Any], chosen: set[str]) -> ScoreTable:
 
     refuse_options_of_one_score(chosen)
     with usage_errors():
-        check_fraction(**{"--level": arguments["level"]})
         check_choice("--scores-are", arguments["scores_are"], SCORES_ARE)
     path = arguments["scores"]
     table = read_scores(path, arguments)

@@ -6,15 +6,42 @@ from typing import Annotated, Any
 
 import typer
 
+from bayescal.cli.terminal import UsageError, usage_errors
+from bayescal.support.validation import check_fraction
+
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
 FILE_KINDS = "A .csv or .tsv (or .gz of these), .xlsx or .parquet file"
 # Arguments that the record of a run omits: output and printing.
 UNRECORDED = ("out", "parameters", "quiet")
 
 
-def option(names: str, panel: str | None, text: str, metavar: str | None = None) -> Any:
-    """Return an option with its help, in one of the panels."""
-    return typer.Option(*names.split(), help=text, metavar=metavar, rich_help_panel=panel)
+def option(
+    names: str,
+    panel: str | None,
+    text: str,
+    metavar: str | None = None,
+    *,
+    least: int | None = None,
+    fraction: bool = False,
+) -> Any:
+    """Return an option with its help, in one of the panels, whose numbers are checked."""
+    name = names.split()[0]
+
+    def checked(value: Any) -> Any:
+        if value is not None and least is not None and value < least:
+            raise UsageError(f"{name} must be at least {least}, got {value}.")
+        if value is not None and fraction:
+            with usage_errors():
+                check_fraction(**{name: value})
+        return value
+
+    return typer.Option(
+        *names.split(),
+        help=text,
+        metavar=metavar,
+        rich_help_panel=panel,
+        callback=checked if fraction or least is not None else None,
+    )
 
 
 def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
@@ -68,8 +95,8 @@ LowerIsPositive = Annotated[
     option(
         "--lower-is-positive",
         COLUMNS,
-        "Lower scores stand for positives, as distances do: the calibrator takes the score with"
-        " its sign turned. The folder that fit writes remembers it.",
+        "Lower scores mean positives, as with distances: the calibrator takes minus the score. The"
+        " folder that fit writes records this.",
     ),
 ]
 LabelColumn = Annotated[
@@ -82,7 +109,7 @@ WeightColumn = Annotated[
     str | None,
     option("--weight-column", COLUMNS, "Weights of rows in the fit; 2 equals repeating the row."),
 ]
-SAMPLED = "The probability that a row had to be labelled, as bayescal sample writes it."
+SAMPLED = "The probability with which a row was drawn for labelling, as bayescal sample writes it."
 InclusionColumn = Annotated[str | None, option("--inclusion-column", COLUMNS, SAMPLED)]
 SPLITS = (
     "Rows to fit (calibration or train) and to test on (test). By default a column named split."
@@ -97,14 +124,14 @@ CovariateColumns = Annotated[
 ]
 POSITIVE = "The positive label. By default the second in sorted order."
 Positive = Annotated[str | None, option("--positive", COLUMNS, POSITIVE, "LABEL")]
-POSITIVE_HERE = "The positive label of this file, where it is not spelled like the fitted one."
+POSITIVE_HERE = "The positive label of this file, if it is spelled differently from the fitted one."
 PositiveHere = Annotated[str | None, option("--positive", COLUMNS, POSITIVE_HERE, "LABEL")]
 CLASSES = (
     "Several exclusive classes, each with a column of scores of its name: one map calibrates all"
     " of them together."
 )
 Classes = Annotated[str | None, option("--classes", COLUMNS, CLASSES, "NAME,NAME,...")]
-SHARES = "Of several classes their shares in the new documents, in the order of --classes."
+SHARES = "With several classes: their shares in the new documents, in the order of --classes."
 ScoresAre = Annotated[
     str,
     option(
@@ -162,16 +189,20 @@ Inference = Annotated[
 ]
 MODEL = "Model program with the priors; a file is run. See bayescal models."
 Model = Annotated[str | None, option("--model", FIT, MODEL, "NAME|FILE.py")]
-Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
-Draws = Annotated[int, option("--draws", SAMPLER, "Posterior draws of each chain.")]
-Chains = Annotated[int, option("--chains", SAMPLER, "Number of chains, Markov chains with nuts.")]
-Tune = Annotated[int, option("--tune", SAMPLER, "With nuts: steps of tuning before the draws.")]
-TARGET = "With nuts: nearer to 1 makes smaller steps, against divergences."
-TargetAccept = Annotated[float, option("--target-accept", SAMPLER, TARGET)]
+JOBS = "Number of processes, each of which fits topics."
+Jobs = Annotated[int, option("--jobs", FIT, JOBS, least=1)]
+Draws = Annotated[int, option("--draws", SAMPLER, "Posterior draws of each chain.", least=1)]
+CHAINS = "Number of chains, Markov chains with nuts."
+Chains = Annotated[int, option("--chains", SAMPLER, CHAINS, least=1)]
+TUNE = "With nuts: steps of tuning before the draws."
+Tune = Annotated[int, option("--tune", SAMPLER, TUNE, least=0)]
+TARGET = "With nuts: values nearer to 1 take smaller steps, which avoids divergences."
+TargetAccept = Annotated[float, option("--target-accept", SAMPLER, TARGET, fraction=True)]
 
 # Output
 
-Level = Annotated[float, option("--level", OUTPUT, "Posterior probability of bands and intervals.")]
+LEVEL = "Posterior probability of bands and intervals."
+Level = Annotated[float, option("--level", OUTPUT, LEVEL, fraction=True)]
 Band = Annotated[
     str,
     option(
@@ -181,24 +212,24 @@ Band = Annotated[
         " simultaneous: holds the whole curve.",
     ),
 ]
-PRIOR = "P(+) of the new documents, where it differs from the fitted ones."
-Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR)]
+PRIOR = "P(+) of the new documents, if it differs from that of the fitted ones."
+Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR, fraction=True)]
 LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR with its band and a verbal equivalent."
 LikelihoodRatio = Annotated[bool, option("--likelihood-ratio", OUTPUT, LIKELIHOOD_RATIO)]
 SUPPORT = "Verbal scale of likelihood ratios: enfsi (the ENFSI guideline of 2015) or none."
 Support = Annotated[str, option("--support", OUTPUT, SUPPORT)]
 Shares = Annotated[str | None, option("--shares", OUTPUT, SHARES, "SHARE,SHARE,...")]
-RESUME = "Go on with a killed run of the same scores and options, with the topics kept in --out."
+RESUME = "Continue a killed run with the same scores and options from the topics kept in --out."
 Resume = Annotated[bool, option("--resume", OUTPUT, RESUME)]
 PARAMETERS = "Print the parameters too, a table for each topic."
 Parameters = Annotated[bool, option("--parameters", OUTPUT, PARAMETERS)]
-Seed = Annotated[int, option("--seed", OUTPUT, "The same seed gives the same result.")]
+Seed = Annotated[int, option("--seed", OUTPUT, "The same seed gives the same result.", least=0)]
 FOLDER = "Where to write calibrators, probabilities and a summary. By default nothing is written."
 OutFolder = Annotated[Path | None, option("--out", OUTPUT, FOLDER, "FOLDER")]
 PREDICTED = "A .csv or .parquet file to write. By default CSV on the screen, quiet or not."
 PredictedFile = Annotated[Path | None, option("--out", OUTPUT, PREDICTED, "FILE")]
 TABLE = "A .csv or .parquet file for the whole table."
 TableFile = Annotated[Path | None, option("--out", OUTPUT, TABLE, "FILE")]
-FORMAT = "Format of the probabilities that are written."
+FORMAT = "Format of the probabilities to write."
 Format = Annotated[TableFormat, option("--format", OUTPUT, FORMAT)]
 Quiet = Annotated[bool, option("--quiet -q", OUTPUT, "Print errors only.")]

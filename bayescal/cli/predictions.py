@@ -51,6 +51,12 @@ class RowCurve:
         return probability(self.log_odds)
 
     @property
+    def columns(self) -> dict[str, Floats]:
+        """Return the probabilities, the ends of their band if any, and the log-odds."""
+        ends = {} if self.band is None else {"lower": self.band[:, 0], "upper": self.band[:, 1]}
+        return {"probability": self.probability, **ends, "log_odds": self.log_odds}
+
+    @property
     def width(self) -> float | None:
         """Return the mean width of the band, if any."""
         return None if self.band is None else float((self.band[:, 1] - self.band[:, 0]).mean())
@@ -79,19 +85,25 @@ RATIO_COLUMNS = ("log10_lr", "log10_lr_lower", "log10_lr_upper", "support")
 SCALES = ("enfsi", "none")
 
 
-def ratio_columns(
-    ratios: Sequence[LikelihoodRatios], rows: Sequence[Rows], n: int
+def merge_columns(
+    parts: Sequence[Mapping[str, NDArray[Any]]], rows: Sequence[Rows], n: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of likelihood ratios of a table of n rows, from its parts."""
-    columns: dict[str, NDArray[Any]] = {name: np.full(n, np.nan) for name in RATIO_COLUMNS[:3]}
-    columns[RATIO_COLUMNS[3]] = np.full(n, "", dtype=object)
-    for each, positions in zip(ratios, rows, strict=True):
-        values = (each.log10, each.lower, each.upper, each.support)
-        for name, value in zip(RATIO_COLUMNS, values, strict=True):
-            columns[name][positions] = value
-    if (columns["support"] == "").all():
-        del columns["support"]
+    """Return columns of n rows from those of some rows each; others are nan, or empty text."""
+    columns: dict[str, NDArray[Any]] = {}
+    for part, positions in zip(parts, rows, strict=True):
+        for name, values in part.items():
+            if name not in columns:
+                empty: Any = np.nan if values.dtype.kind == "f" else ""
+                columns[name] = np.full(n, empty, dtype=float if empty != "" else object)
+            columns[name][positions] = values
     return columns
+
+
+def ratio_columns(ratios: LikelihoodRatios) -> dict[str, NDArray[Any]]:
+    """Return likelihood ratios by their columns, without verbal equivalents that are all empty."""
+    values = (ratios.log10, ratios.lower, ratios.upper, np.asarray(ratios.support))
+    columns = dict(zip(RATIO_COLUMNS, values, strict=True))
+    return columns if any(ratios.support) else dict(zip(RATIO_COLUMNS[:3], values, strict=False))
 
 
 def ratios_at(fitted: FittedProblem, score: Floats, level: float, support: str) -> LikelihoodRatios:
@@ -108,22 +120,11 @@ def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:
     return calibration.fits.log_odds(calibration.read(fitted.read(score)))
 
 
-def merge_curves(rows: Sequence[Rows], curves: Sequence[RowCurve], n: int) -> RowCurve:
-    """Return the curve of a table of n rows from those of its parts."""
-    log_odds, band = np.full(n, np.nan), np.full((n, 2), np.nan)
-    banded = all(curve.band is not None for curve in curves)
-    for positions, curve in zip(rows, curves, strict=True):
-        log_odds[positions] = curve.log_odds
-        if banded:
-            band[positions] = curve.band
-    return RowCurve(log_odds, band if banded else None)
-
-
 @dataclass(frozen=True)
 class Calibrated:
     """A fitted topic, and the answers for its rows."""
 
-    problem: scores.TopicRows
+    problem: scores.ScoreTable  # the rows of the topic
     # For this topic alone, or for all topics
     calibrator: FittedScores | ScoreCalibrator | TopicCalibrator
     fitted: FittedProblem  # the calibrator's problem of this topic
@@ -142,21 +143,20 @@ class Calibrated:
     @cached_property
     def tested(self) -> HeldOut:
         """Return the predictions for the rows to test on."""
-        table, rows = self.problem.table, self.problem.test_rows
+        table, rows = self.problem, self.problem.test_rows
         columns = table.columns_of(rows)
         return held_out(self.fitted, table.score[rows], table.positive[rows], covariates=columns)
 
 
 def calibrated(
-    problem: scores.TopicRows,
+    problem: scores.ScoreTable,
     calibrator: FittedScores | ScoreCalibrator | TopicCalibrator,
     fitted: FittedProblem,
     file: str,
     level: float,
 ) -> Calibrated:
     """Compute a fitted topic's answers for its rows; arguments are attributes of the result."""
-    table, rows = problem.table, problem.rows
-    curve = curve_at(fitted, table.score[rows], level, covariates=table.columns_of(rows))
+    curve = curve_at(fitted, problem.score, level, covariates=problem.covariates)
     return Calibrated(problem, calibrator, fitted, file, curve, held_out_losses(fitted, problem))
 
 
@@ -175,17 +175,17 @@ def flags(results: Sequence[Calibrated]) -> list[str]:
 # Losses and verdicts on rows to test on.
 
 
-def held_out_losses(fitted: FittedProblem, problem: scores.TopicRows) -> dict[str, Losses]:
+def held_out_losses(fitted: FittedProblem, problem: scores.ScoreTable) -> dict[str, Losses]:
     """Return the losses on the rows to test on, by inference; empty without such rows."""
     rows = problem.test_rows
     if rows.size == 0:
         return {}
     from bayescal.metrics import losses
 
-    score, positive = problem.table.score[rows], problem.table.positive[rows]
+    score, positive = problem.score[rows], problem.positive[rows]
     by_method = {"mle": losses(mle_log_odds(fitted, score), positive)} if fitted.has_mle else {}
     if fitted.inference != "mle":
-        columns = problem.table.columns_of(rows)
+        columns = problem.columns_of(rows)
         curve = fitted.of_documents(score, columns)
         by_method[fitted.inference] = losses(curve.log_odds(fitted.read(score)), positive)
     return by_method

@@ -28,7 +28,7 @@ LABELS = (
     " in, or any other. Several may be given."
 )
 LabelFiles = Annotated[list[Path] | None, options.option("--labels", REVIEW, LABELS, "FILE")]
-AT_SCORE = "Documents whose score is at least this are taken."
+AT_SCORE = "Take documents whose score is at least this."
 AtScore = Annotated[float | None, options.option("--at-score", REVIEW, AT_SCORE, "SCORE")]
 GROUPS = "Families of near duplicates: each counts as one document."
 GroupColumn = Annotated[str | None, options.option("--group-column", options.COLUMNS, GROUPS)]
@@ -52,8 +52,8 @@ class HiddenPrior(StrEnum):
 
 
 HIDDEN = (
-    "What is known beforehand about the share of positives whose scores are like those of"
-    " negatives: nothing, what was learned from news stories, or that there are none."
+    "Prior of the share of positives whose scores resemble those of negatives: vague, learned from"
+    " news stories, or none such."
 )
 Hidden = Annotated[HiddenPrior, options.option("--hidden", REVIEW, HIDDEN)]
 DOCUMENT, LABEL = "document", "label"

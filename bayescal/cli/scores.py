@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -38,14 +38,16 @@ class ScoreTable:
     classes: tuple[Any, ...]  # the negative and the positive label, or several
     test: Mask  # (n,): rows to test on; other labelled rows are fitted
     labelled: Mask  # (n,): rows with a label; others only get a probability
-    topic: NDArray[np.str_] | None = None  # (n,)
+    topics: NDArray[np.str_] | None = None  # (n,)
     weight: Floats | None = None  # (n,): in the fit
     sampled: bool = False  # True if weights are inclusion probabilities, False for counts
     sign: int = 1  # -1 if scores are negated
     covariates: Columns | None = None  # (n,) each, for a program
+    topic: str | None = None  # the only topic of `take`; None in a file without topics
+    rows: Rows = field(default_factory=lambda: np.arange(0))  # after `take`: positions in the file
 
-    def take(self, rows: Rows) -> ScoreTable:
-        """Return rows without their frame, for another process."""
+    def take(self, rows: Rows, topic: str | None = None) -> ScoreTable:
+        """Return the rows of one topic, without their frame, for another process."""
         return replace(
             self,
             frame=self.frame.iloc[:0, :0],
@@ -53,10 +55,22 @@ class ScoreTable:
             label=self.label[rows],
             test=self.test[rows],
             labelled=self.labelled[rows],
-            topic=None if self.topic is None else self.topic[rows],
+            topics=None,
             weight=None if self.weight is None else self.weight[rows],
             covariates=self.columns_of(rows),
+            topic=topic,
+            rows=rows,
         )
+
+    @property
+    def name(self) -> str:
+        """Return the topic, or the empty string in a file without topics."""
+        return self.topic or ""
+
+    @property
+    def subject(self) -> str:
+        """Return the opening of messages about the topic."""
+        return "" if self.topic is None else f"topic {self.topic!r}: "
 
     @property
     def positive(self) -> Mask:
@@ -100,8 +114,19 @@ class ScoreTable:
 
     def examples(self, rows: Rows) -> tuple[NDArray[Any], ...]:
         """Return scores and labels of rows, and topics, if any."""
-        topics = () if self.topic is None else (self.topic[rows],)
+        topics = () if self.topics is None else (self.topics[rows],)
         return (self.score[rows], self.labels(rows), *topics)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Count the negative and the positive rows to fit."""
+        negatives, positives = self.scores_by_class()
+        return negatives.size, positives.size
+
+    def scores_by_class(self) -> tuple[Floats, Floats]:
+        """Return the scores to fit of the negatives and of the positives."""
+        score, positive = self.score[self.fit_rows], self.positive[self.fit_rows]
+        return score[~positive], score[positive]
 
 
 def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
@@ -137,7 +162,7 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
         classes=classes,
         test=reader.test_rows(split, labelled),
         labelled=labelled,
-        topic=reader.topics(names["topic"]) if names["topic"] is not None else None,
+        topics=reader.topics(names["topic"]) if names["topic"] is not None else None,
         weight=reader.weights(weight, labelled, sampled=sampled) if weight is not None else None,
         sampled=sampled,
         sign=sign,
@@ -233,54 +258,10 @@ def _text(file: Path) -> str:
 # Binary problems of a table, one for each topic.
 
 
-@dataclass(frozen=True)
-class TopicRows:
-    """The rows of one topic, or of a file without topics."""
-
-    table: ScoreTable
-    topic: str | None  # None in a file without topics
-    rows: Rows  # (k,): positions in the table, in order
-
-    @property
-    def name(self) -> str:
-        """Return the topic, or the empty string in a file without topics."""
-        return self.topic or ""
-
-    @property
-    def subject(self) -> str:
-        """Return the opening of messages about the topic."""
-        return "" if self.topic is None else f"topic {self.topic!r}: "
-
-    @property
-    def fit_rows(self) -> Rows:
-        """Return the labelled rows to fit."""
-        return self.rows[(self.table.labelled & ~self.table.test)[self.rows]]
-
-    @property
-    def test_rows(self) -> Rows:
-        """Return the labelled rows to test on."""
-        return self.rows[(self.table.labelled & self.table.test)[self.rows]]
-
-    def alone(self) -> TopicRows:
-        """Return the topic in a table of its rows alone."""
-        return TopicRows(self.table.take(self.rows), self.topic, np.arange(self.rows.size))
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Count the negative and the positive rows to fit."""
-        negatives, positives = self.scores_by_class()
-        return negatives.size, positives.size
-
-    def scores_by_class(self) -> tuple[Floats, Floats]:
-        """Return the scores to fit of the negatives and of the positives."""
-        score, positive = self.table.score[self.fit_rows], self.table.positive[self.fit_rows]
-        return score[~positive], score[positive]
-
-
-def split_by_topic(table: ScoreTable) -> list[TopicRows]:
+def split_by_topic(table: ScoreTable) -> list[ScoreTable]:
     """Return the rows of each topic, in order of first appearance."""
-    grouped = rows_by_topic(table.topic, table.label.size)
-    return [TopicRows(table, topic, rows) for topic, rows in grouped]
+    grouped = rows_by_topic(table.topics, table.label.size)
+    return [table.take(rows, topic) for topic, rows in grouped]
 
 
 def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | None, Rows]]:
@@ -296,7 +277,7 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
 def rows_by_class(table: ScoreTable) -> list[Rows]:
     """Return the labelled rows of each class in each topic."""
     members = [table.labelled & (table.label == k) for k in range(len(table.classes))]
-    by_topic = [rows for _, rows in rows_by_topic(table.topic, table.label.size)]
+    by_topic = [rows for _, rows in rows_by_topic(table.topics, table.label.size)]
     return [rows[each[rows]] for rows in by_topic for each in members]
 
 
@@ -317,7 +298,7 @@ LeftOut = Mapping[str, str]
 NONE: LeftOut = MappingProxyType({})
 
 
-def fittable(problems: Sequence[TopicRows]) -> tuple[list[TopicRows], dict[str, str]]:
+def fittable(problems: Sequence[ScoreTable]) -> tuple[list[ScoreTable], dict[str, str]]:
     """Return the topics with both classes, and reasons to leave out the others."""
     reasons = [missing_class(problem) for problem in problems]
     left_out = {
@@ -327,9 +308,9 @@ def fittable(problems: Sequence[TopicRows]) -> tuple[list[TopicRows], dict[str, 
     return [each for each, why in zip(problems, reasons, strict=True) if not why], left_out
 
 
-def missing_class(problem: TopicRows) -> str:
+def missing_class(table: ScoreTable) -> str:
     """Return a reason to leave out a topic that lacks a class to fit; otherwise empty."""
-    table, rows = problem.table, problem.fit_rows
+    rows = table.fit_rows
     counts = rows if table.weight is None else rows[table.weight[rows] > 0.0]
     for label, positive in zip(table.classes, (False, True), strict=True):
         if not (table.positive[counts] == positive).any():
@@ -340,7 +321,7 @@ def missing_class(problem: TopicRows) -> str:
     return ""
 
 
-def refuse_if_all(problems: Sequence[TopicRows], left_out: LeftOut) -> None:
+def refuse_if_all(problems: Sequence[ScoreTable], left_out: LeftOut) -> None:
     """Raise UsageError with the first reason if all topics are left out."""
     if len(left_out) < len(problems):
         return

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from bayescal.cli import predictions
 from bayescal.cli.predictions import ALL_TOPICS, Calibrated, RowCurve
-from bayescal.cli.scores import LeftOut, TopicRows
+from bayescal.cli.scores import LeftOut, ScoreTable
 from bayescal.cli.terminal import counted
 from bayescal.support.files import printable
 from bayescal.support.validation import Floats
@@ -145,11 +145,11 @@ def answer_table(result: Calibrated, level: float) -> Group:
     """Return probabilities with bands at a few scores."""
     quantiles, score = shown_scores(result.problem)
     curve = predictions.curve_at(result.fitted, score, level)
-    table = new_table("score", "at", f"P({result.problem.table.classes[1]})")
+    table = new_table("score", "at", f"P({result.problem.classes[1]})")
     add_columns(table, [f"{percent(level)} band"] if curve.band is not None else [])
     for k, value in enumerate(score):
         band = _band_cells(curve, k)
-        shown = number(result.problem.table.sign * value)
+        shown = number(result.problem.sign * value)
         table.add_row(shown, quantiles[k], share(curve.probability[k]), *band)
     notes = ["at: quantiles of the scores of negatives (-) and positives (+)"]
     if (covariates := result.fitted.calibration.covariates) is not None:
@@ -176,9 +176,9 @@ def curve_table(result: Calibrated, level: float) -> Group:
     for k, value in enumerate(score):
         cells = [number(each.log_odds[k]) for each in curves.values()]
         cells += [share(each.probability[k]) for each in curves.values()]
-        shown = number(result.problem.table.sign * value)
+        shown = number(result.problem.sign * value)
         table.add_row(shown, quantiles[k], *cells, *_band_cells(curve, k))
-    positive = result.problem.table.classes[1]
+    positive = result.problem.classes[1]
     about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
     return titled(_title(result, about), table)
 
@@ -198,9 +198,9 @@ def _title(result: Calibrated, text: str) -> str:
     return f"{result.problem.topic}: {text}" if result.problem.topic else text
 
 
-def shown_scores(problem: TopicRows) -> tuple[list[str], Floats]:
+def shown_scores(problem: ScoreTable) -> tuple[list[str], Floats]:
     """Return quantiles of both classes' scores, rising, after their names."""
-    turned = problem.table.sign < 0
+    turned = problem.sign < 0
     quantiles = [
         (float(np.quantile(score, 1.0 - q if turned else q)), f"{mark} {percent(q)}")
         for mark, score in zip("-+", problem.scores_by_class(), strict=True)

@@ -37,13 +37,6 @@ def usage_errors(
         raise UsageError(f"{subject}{err}") from err
 
 
-def check_at_least(least: int, **numbers: int) -> None:
-    """Raise UsageError unless every named number is large enough."""
-    for name, number in numbers.items():
-        if number < least:
-            raise UsageError(f"{name} must be at least {least}, got {number}.")
-
-
 SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
 SCORES_ADVICE = "Options for this: --positive, --lower-is-positive, --scores-are."
 

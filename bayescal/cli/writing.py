@@ -19,7 +19,7 @@ import numpy as np
 
 from bayescal.cli import predictions, scores
 from bayescal.cli.files import WRITTEN, write_frame
-from bayescal.cli.predictions import Calibrated, RowCurve
+from bayescal.cli.predictions import Calibrated
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import files as run_files
 from bayescal.support import parallel
@@ -62,7 +62,7 @@ def describe(
     tested = predictions.with_test_rows(results)
     return run_record(arguments) | {
         "family": first.fitted.model,
-        "classes": dict(zip(("negative", "positive"), first.problem.table.classes, strict=True)),
+        "classes": dict(zip(("negative", "positive"), first.problem.classes, strict=True)),
         "topics": topics,
         "left_out": dict(left_out),
         **(_health(first.calibrator) if len(files) == 1 else {}),
@@ -241,6 +241,7 @@ def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
 
 def write_results(
     results: Sequence[Calibrated],
+    frame: pd.DataFrame,
     arguments: Mapping[str, Any],
     left_out: scores.LeftOut,
     folder: Path,
@@ -248,11 +249,11 @@ def write_results(
     """Write calibrators, probabilities and a summary."""
     for name, calibrator in {each.file: each.calibrator for each in results}.items():
         calibrator.save(folder / name)
-    frame = results[0].problem.table.frame
     rows = [each.problem.rows for each in results]
-    curve = predictions.merge_curves(rows, [each.curve for each in results], len(frame))
+    columns = [each.curve.columns for each in results]
+    added = predictions.merge_columns(columns, rows, len(frame))
     suffix = arguments.get("table_format", "csv")
-    write_frame(with_curve(frame, curve), folder / f"probabilities.{suffix}")
+    write_frame(frame.assign(**added), folder / f"probabilities.{suffix}")
     write_record(describe(results, arguments, left_out), folder)
 
 
@@ -275,13 +276,6 @@ def check_columns_free(frame: pd.DataFrame, path: Path, *names: str) -> None:
             )
 
 
-def with_curve(frame: pd.DataFrame, curve: RowCurve) -> pd.DataFrame:
-    """Return the input with columns of probability, band and log-odds."""
-    ends = (None, None) if curve.band is None else curve.band.T
-    columns = zip(CURVE_COLUMNS, (curve.probability, *ends, curve.log_odds), strict=True)
-    return frame.assign(**{name: value for name, value in columns if value is not None})
-
-
 # `--resume`: topics are stored as they are fitted, and a killed run continues.
 
 # Arguments without influence on results.
@@ -293,9 +287,9 @@ def unfinished_run(
     out: Path | None, table: scores.ScoreTable, arguments: Mapping[str, Any], *, resume: bool
 ) -> Iterator[Path | None]:
     """Yield a folder inside that of the results, which stores topics until all are fitted."""
-    if resume and (out is None or table.topic is None):
+    if resume and (out is None or table.topics is None):
         raise UsageError("--resume needs --topic-column and --out, as the run to go on with had.")
-    if out is None or table.topic is None:
+    if out is None or table.topics is None:
         yield None
         return
     folder = out / run_files.FOLDER
@@ -324,7 +318,7 @@ def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str,
 
     options = {name: value for name, value in arguments.items() if name not in ELSEWHERE}
     columns = () if table.covariates is None else table.covariates.values()
-    arrays = (table.score, table.positive, table.test, table.topic, table.weight, *columns)
+    arrays = (table.score, table.positive, table.test, table.topics, table.weight, *columns)
     data = [b"" if array is None else np.ascontiguousarray(array).tobytes() for array in arrays]
     model = options.get("model")
     if model is not None and Path(model).is_file():

@@ -80,17 +80,12 @@ class ClassReliabilityDisplay(ClassDisplay):
 
     Points are bins of equally many documents: mean probability, and share of documents of the
     class. The band, around the diagonal, holds at each point `level` of the shares under calibrated
-    probabilities. Axes passed as `ax` hold the panel of the likeliest class alone.
+    probabilities. Panels follow the order of the curves.
 
     Parameters
     ----------
     data : xarray.Dataset
         predicted, observed, lower, upper and weight (curve, bin); nan where a curve has fewer bins.
-
-    Attributes
-    ----------
-    axes_ : list of matplotlib.axes.Axes
-        The panels, in the order of the curves.
 
     Examples
     --------
@@ -101,10 +96,6 @@ class ClassReliabilityDisplay(ClassDisplay):
     """
 
     _legend = "lower right"
-
-    def __init__(self, data: xr.Dataset) -> None:
-        super().__init__(data)
-        self.axes_: list[Axes] = []
 
     @staticmethod
     def compute(
@@ -167,8 +158,7 @@ class ClassReliabilityDisplay(ClassDisplay):
             {"level": level},
         )
 
-    def _new_axes(self) -> Axes:
-        """Return the axes of the likeliest class; those of the classes follow it."""
+    def _new_axes(self) -> list[Axes]:
         panels = self.data.sizes["curve"]
         columns = min(COLUMNS, panels)
         rows = -(-panels // columns)
@@ -181,16 +171,14 @@ class ClassReliabilityDisplay(ClassDisplay):
             sharex=True,
             sharey=True,
         )
-        self.axes_ = list(grid.ravel()[:panels])
         for spare in grid.ravel()[panels:]:
             spare.set_visible(False)
         figure.supxlabel("probability", fontsize="medium")
         figure.supylabel("share of documents", fontsize="medium")
-        return self.axes_[0]
+        return list(grid.ravel()[:panels])
 
     def _draw(self, ax: Axes) -> None:
-        if self.axes_[:1] != [ax]:
-            self.axes_ = [ax]
+        if len(self.axes_) == 1:
             ax.set_xlabel("probability")
             ax.set_ylabel("share of documents")
         for panel, name in zip(self.axes_, self.data["curve"].values.tolist(), strict=False):

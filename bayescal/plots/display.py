@@ -234,6 +234,8 @@ class Display:
         The numbers shown.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
         Once plotted.
+    axes_ : list of matplotlib.axes.Axes
+        All panels, the first of which is `ax_`; axes passed as `ax` hold that panel alone.
 
     Notes
     -----
@@ -243,6 +245,7 @@ class Display:
 
     compute: ClassVar[Callable[..., xr.Dataset]]
     ax_: Axes
+    axes_: list[Axes]
     figure_: Figure
     before_: list[Any]
     # The corner of the legend, and the point of the axes where it touches.
@@ -296,11 +299,10 @@ class Display:
         """Return the size of a new figure in inches."""
         return SIZE
 
-    def _new_axes(self) -> Axes:
-        """Return the axes of a new figure."""
+    def _new_axes(self) -> list[Axes]:
+        """Return the axes of a new figure, one for each panel."""
         pyplot = require("matplotlib.pyplot")
-        axes: Axes = pyplot.subplots(figsize=self._size(), layout="constrained")[1]
-        return axes
+        return [pyplot.subplots(figsize=self._size(), layout="constrained")[1]]
 
     def _draw(self, ax: Axes) -> None:
         """Draw the data; keyword arguments become options of `plot`."""
@@ -339,7 +341,8 @@ class Display:
     def _begin(self, ax: Axes | None, **flags: bool) -> Axes:
         """Check the flags, and return the axes to draw on, of a new figure if there are none."""
         check_flag(**flags)
-        self.ax_ = self._new_axes() if ax is None else ax
+        self.axes_ = self._new_axes() if ax is None else [ax]
+        self.ax_ = self.axes_[0]
         figure: Any = self.ax_.figure
         self.figure_ = figure
         # Later displays of the same kind in these axes have another look.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import PREDICTIVE
 from bayescal.likelihood_ratio import curves
 from bayescal.likelihood_ratio.bounds import elub, invariance_bounds
@@ -25,9 +25,11 @@ BOUND_DASHES = {"elub": (0, (4, 2)), "invariance": (0, (1, 1.5))}
 BOUND_NAMES = {"elub": "ELUB", "invariance": "invariance bounds"}
 
 
-class LikelihoodRatioDisplay(display.Display):
+class LikelihoodRatioDisplay(display.ProblemDisplay):
     """
-    log10 LR by score, with its band, bounds, and ticks of the comparisons fitted.
+    log10 LR by score, with its band, bounds, and ticks of the comparisons.
+
+    `prior` has no effect. A fit of a single part raises ValueError.
 
     Parameters
     ----------
@@ -55,27 +57,6 @@ class LikelihoodRatioDisplay(display.Display):
     >>> display.ax_.get_ylabel()
     'log10 LR for True'
     """
-
-    _filled = ("problem",)
-
-    @classmethod
-    def from_estimator(cls, calibrator: Calibrator, *, topic: Any = None, **options: Any) -> Self:
-        """
-        Plot the likelihood ratio of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        topic : str or int, optional
-            The topic to show, if the calibrator has several.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or the fit has a single part.
-        """
-        return cls._made(display.read_problem(calibrator, topic=topic), **options)
 
     @staticmethod
     def compute(
@@ -120,9 +101,9 @@ class LikelihoodRatioDisplay(display.Display):
         Parameters
         ----------
         bounds : bool
-            Draw the bounds of the comparisons fitted, which are not applied.
+            Draw the bounds of the comparisons, which are not applied.
         ticks : bool
-            Mark the comparisons fitted.
+            Mark the comparisons.
         """
         data = self.data
         look, band_look = self._looks()

@@ -76,7 +76,6 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
         Parameters
         ----------
         problem : FittedProblem
-        problem : FittedProblem
             The problem to draw, with a posterior and documents; for check="scores" of a family
             with densities.
         check : {"labels", "scores"}

@@ -32,18 +32,13 @@ class PredictionSetDisplay(ClassDisplay):
 
     Sets by probabilities alone (`bayescal.decisions.expected_sets`) are compared with split
     conformal sets, whose threshold for each random half of the documents comes from the other
-    half's labels. The left panel shows coverage with Jeffreys' intervals, the right one the mean
-    number of classes. Axes passed as `ax` hold the coverage alone.
+    half's labels. The first panel shows coverage with Jeffreys' intervals, the second one the mean
+    number of classes.
 
     Parameters
     ----------
     data : xarray.Dataset
         covered, lower, upper and size (kind, coverage).
-
-    Attributes
-    ----------
-    axes_ : list of matplotlib.axes.Axes
-        The panels of coverage and of size.
 
     References
     ----------
@@ -58,10 +53,6 @@ class PredictionSetDisplay(ClassDisplay):
     """
 
     _legend = "lower right"
-
-    def __init__(self, data: xr.Dataset) -> None:
-        super().__init__(data)
-        self.axes_: list[Axes] = []
 
     @staticmethod
     def compute(
@@ -104,15 +95,11 @@ class PredictionSetDisplay(ClassDisplay):
             {"level": level},
         )
 
-    def _new_axes(self) -> Axes:
-        """Return the axes of coverage; those of sizes are beside it."""
+    def _new_axes(self) -> list[Axes]:
         subplots = display.require("matplotlib.pyplot").subplots
-        self.axes_ = list(subplots(1, 2, figsize=(8.6, 3.7), layout="constrained")[1])
-        return self.axes_[0]
+        return list(subplots(1, 2, figsize=(8.6, 3.7), layout="constrained")[1])
 
     def _draw(self, ax: Axes) -> None:
-        if self.axes_[:1] != [ax]:
-            self.axes_ = [ax]
         data, x = self.data, self.data["coverage"].values
         ax.plot(x, x, **display.REFERENCE)
         for k, kind in enumerate(data["kind"].values.tolist()):

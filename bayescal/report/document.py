@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,9 @@ HASH_NOTE = (
 )
 
 
-def hash_of(topics: Iterable[tuple[str, Documents | None]]) -> str:
+def _hash(topics: Iterable[tuple[str, Documents]]) -> str:
     """Return the hash of the documents of topics by name; empty if none are known."""
-    known = [(name, each) for name, each in topics if each is not None and each.known]
+    known = [(name, each) for name, each in topics if each.known]
     total = hashlib.sha256()
     for name, documents in known:
         total.update(name.encode())
@@ -47,67 +47,36 @@ def hash_of(topics: Iterable[tuple[str, Documents | None]]) -> str:
     return total.hexdigest() if known else ""
 
 
-# Totals over topics: counts, held-out predictions, a hash.
-
 NAMES = {"point": "posterior", "mle": "maximum likelihood"}
 
 
-class Totals:
-    """Totals over all topics, updated topic by topic."""
-
-    def __init__(self) -> None:
-        self._fitted: list[tuple[str, Documents | None]] = []
-        self._tested: list[tuple[str, Documents | None]] = []
-        self._counts: list[tuple[float, float]] = []
-        self._ends: list[tuple[float, float]] = []
-        self._held_out: list[HeldOut] = []
-
-    def add(
-        self, problem: FittedProblem, test: Documents | None, predicted: HeldOut | None
-    ) -> None:
-        """Add a topic with its held-out documents and predictions."""
-        self._fitted.append((problem.name, problem.documents))
-        self._tested.append((problem.name, test))
-        self._counts.append(problem.counts)
-        if problem.documents.known:
-            score = problem.documents.score
-            self._ends.append((float(score.min()), float(score.max())))
-        if predicted is not None:
-            self._held_out.append(predicted)
-
-    def reliability(self, level: float) -> dict[str, Any] | None:
-        """Return the losses of all held-out predictions."""
-        return join(self._held_out).reliability(level) if self._held_out else None
-
-    def facts(self, classes: list[str], tested: dict[str, Any] | None) -> dict[str, str]:
-        """Describe the data in words."""
-        negatives, positives = np.sum(self._counts, axis=0)
-        rarest = min(count for _, count in self._counts)
-        out = {
-            "Topics": f"{len(self._counts):,}",
-            "Scores fitted": f"{negatives + positives:,.6g}",
-            f"Positives (class {classes[1]})": f"{positives:,.6g}",
-            f"Negatives (class {classes[0]})": f"{negatives:,.6g}",
-        }
-        if len(self._counts) > 1:
-            out["Fewest positives of a topic"] = f"{rarest:,.6g}"
-        else:
-            del out["Topics"]
-        if self._ends:
-            low, high = np.array(self._ends).T
-            out["Scores from, to"] = f"{low.min():.4g}, {high.max():.4g}".replace(
-                "-", "\N{MINUS SIGN}"
-            )
-        held_out = sum(each.positive.size for each in self._held_out)
-        out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
-        for name, losses in (tested or {}).items():
-            out[f"Log-loss per held-out document, {NAMES[name]}"] = f"{losses['log_loss']:.4g} bits"
-        return out
-
-    def hashes(self) -> dict[str, str]:
-        """Return the hashes of the documents fitted and held out, if there are any."""
-        both = {"Scores fitted": hash_of(self._fitted), "Scores held out": hash_of(self._tested)}
-        return {name: value for name, value in both.items() if value}
+def _facts(
+    problems: Sequence[FittedProblem],
+    predicted: Mapping[Any, HeldOut],
+    tested: dict[str, Any] | None,
+) -> dict[str, str]:
+    """Describe the data of all topics in words."""
+    counts = np.array([problem.counts for problem in problems])
+    negatives, positives = counts.sum(axis=0)
+    classes = [str(label) for label in problems[0].labels.tolist()]
+    out = {
+        "Topics": f"{len(problems):,}",
+        "Scores fitted": f"{negatives + positives:,.6g}",
+        f"Positives (class {classes[1]})": f"{positives:,.6g}",
+        f"Negatives (class {classes[0]})": f"{negatives:,.6g}",
+        "Fewest positives of a topic": f"{counts[:, 1].min():,.6g}",
+    }
+    if len(problems) == 1:
+        del out["Topics"], out["Fewest positives of a topic"]
+    scores = [each.documents.score for each in problems if each.documents.known]
+    if scores:
+        low, high = min(each.min() for each in scores), max(each.max() for each in scores)
+        out["Scores from, to"] = f"{low:.4g}, {high:.4g}".replace("-", "\N{MINUS SIGN}")
+    held_out = sum(each.positive.size for each in predicted.values())
+    out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
+    for name, losses in (tested or {}).items():
+        out[f"Log-loss per held-out document, {NAMES[name]}"] = f"{losses['log_loss']:.4g} bits"
+    return out
 
 
 Source = Calibrator | Mapping[str, Calibrator]
@@ -143,21 +112,24 @@ def gather(
         raise ValueError("likelihood_ratio=True needs test: LRs of held-out comparisons.")
     fitted = _fitted(problems, first, fitted)
     at = None if threshold is None else float(first.read([threshold], "threshold")[0])
-    asked = ReadingGoal(at, recall, level)
-    seen = Totals()
-    topics: list[dict[str, Any]] = []
-    rows: list[answers.TopicRow] = []
-    size = Size.of(len(problems))
-    for name, problem in problems.items():
-        if name in fitted:
-            problem = replace(problem, documents=fitted[name])
-        mine = held_out.get(name)
-        predicted = None if mine is None else predict(problem, mine)
-        topic = describe_topic(problem, predicted, asked, size)
-        seen.add(problem, mine, predicted)
-        topics.append(topic)
-        rows.append(answers.row_of(len(rows), problem, topic, with_test=bool(held_out)))
-    tested = seen.reliability(level)
+    asked, size = ReadingGoal(at, recall, level), Size.of(len(problems))
+    shown = {
+        name: replace(each, documents=fitted[name]) if name in fitted else each
+        for name, each in problems.items()
+    }
+    predicted = {name: predict(shown[name], held_out[name]) for name in shown if name in held_out}
+    topics = [
+        describe_topic(each, predicted.get(name), asked, size) for name, each in shown.items()
+    ]
+    rows = [
+        answers.row_of(k, each, topic, with_test=bool(held_out))
+        for k, (each, topic) in enumerate(zip(shown.values(), topics, strict=True))
+    ]
+    tested = join(list(predicted.values())).reliability(level) if predicted else None
+    hashes = {
+        "Scores fitted": _hash((each.name, each.documents) for each in shown.values()),
+        "Scores held out": _hash((shown[name].name, held_out[name]) for name in predicted),
+    }
     reading: list[answers.CollectionRow] = []
     if collection is not None:
         reading = answers.read_collection(problems, collection, threshold, recall, level)
@@ -181,12 +153,12 @@ def gather(
         "rows": answers.ranked(rows),
         "choice_columns": answers.choice_columns(asked),
         "fact_columns": answers.fact_columns(with_test=bool(held_out)),
-        "facts": seen.facts(data["classes"], tested),
+        "facts": _facts(list(shown.values()), predicted, tested),
         "problems": sum(bool(topic["problems"]) for topic in topics),
         "answer": answers.answer_of(point, _off(topics)),
         "asked": asked,
         "run": describe_run(first.tree),
-        "hashes": seen.hashes(),
+        "hashes": {name: value for name, value in hashes.items() if value},
         "collection": reading,
         "collection_columns": answers.COLLECTION,
         "evidence": evidence,

@@ -1,4 +1,4 @@
-"""`bayescal audit`: judge probabilities that somebody else made, with or without labels."""
+"""`bayescal audit`: judge another model's probabilities, with or without labels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.table import Table
 
 from bayescal.cli import options, outcomes, tables, writing
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
-from bayescal.support.validation import check_fraction, check_positive
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.validation import check_positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +23,14 @@ FILES = "One file of probabilities and outcomes; with --no-labels the reference,
 Files = Annotated[list[Path], options.argument("FILES", f"{FILES} {options.FILE_KINDS}.")]
 QUESTION = "Question"
 THRESHOLD = "Rows with at least this probability are treated: what would recalibrating save?"
-Threshold = Annotated[float | None, options.option("--threshold", QUESTION, THRESHOLD)]
+Threshold = Annotated[
+    float | None, options.option("--threshold", QUESTION, THRESHOLD, fraction=True)
+]
 MISS = "In place of --threshold: how many false alarms a missed positive costs."
 MissCost = Annotated[float | None, options.option("--miss-cost", QUESTION, MISS)]
 NO_LABELS = (
-    "Judge the scores of the second file, which has no labels, by those of the first: may the"
-    " probabilities still be trusted?"
+    "Compare the unlabelled probabilities of the second file with the labelled ones of the first:"
+    " may they still be trusted?"
 )
 NoLabels = Annotated[bool, options.option("--no-labels", QUESTION, NO_LABELS)]
 OUT = "With labels: the .html file of a report to write."
@@ -76,19 +78,15 @@ def audit(
 
     takes labelled probabilities in the first file and unlabelled ones in the
     second. It tests whether the new ones can be a mixture of the two classes
-    of the first. If so, it foresees accuracy and the like; if not, it asks for
-    labels. It cannot see a change that leaves the probabilities as they are
-    distributed.
+    of the first. If so, it estimates accuracy and other measures; if not, it
+    asks for labels. It cannot detect a change that leaves the distribution of
+    the probabilities unchanged.
     """
     with usage_errors():
-        check_fraction(**{"--level": level})
-        if threshold is not None:
-            check_fraction(**{"--threshold": threshold})
         if miss_cost is not None:
             check_positive(**{"--miss-cost": miss_cost})
     if threshold is not None and miss_cost is not None:
         raise UsageError("--threshold or --miss-cost, which implies one: give one, not both.")
-    check_at_least(0, **{"--seed": seed})
     wanted = 1 + no_labels
     if len(files) != wanted:
         raise UsageError(

@@ -17,7 +17,6 @@ from bayescal.cli.scores import (
     split_by_topic,
 )
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
 NO_TEST_ROWS = "no row is left to test on, so there are no losses: classes of one row are kept."
@@ -26,7 +25,8 @@ HOLDOUT = (
     "Share of rows of each class to test on at random, in a file without test rows. By default"
 )
 Holdout = Annotated[
-    float | None, options.option("--holdout", options.COLUMNS, f"{HOLDOUT} {DEFAULT_HOLDOUT:g}.")
+    float | None,
+    options.option("--holdout", options.COLUMNS, f"{HOLDOUT} {DEFAULT_HOLDOUT:g}.", fraction=True),
 ]
 
 app = typer.Typer()
@@ -76,9 +76,6 @@ def compare(
     compares one map of several classes with calibrating each against the
     rest, with temperature scaling, and with the scores as they are.
     """
-    if holdout is not None:
-        with usage_errors():
-            check_fraction(**{"--holdout": holdout})
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "compare")
     if classes is not None:
         writing.check_folder(out)
@@ -97,15 +94,16 @@ def compare(
             "--inference must be exact, nuts or map, to be compared with maximum likelihood;"
             " got mle."
         )
-    settings = fitting.FitOptions.of(arguments)
-    arguments["inference"] = settings.inference_name
-    settings.check()
+    arguments["inference"] = fitting.inference_of(arguments)
+    parameters = fitting.read_parameters(arguments)
     writing.check_folder(out)
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
     table = _with_test_rows(table, holdout, seed, screen)
-    results, left_out = fitting.calibrate(split_by_topic(table), settings, screen)
+    results, left_out = fitting.calibrate(
+        split_by_topic(table), parameters, screen, level=level, jobs=jobs
+    )
     for result in results:
         screen.show(tables.parameter_table(result, level), tables.curve_table(result, level))
     tested = predictions.with_test_rows(results)
@@ -114,7 +112,7 @@ def compare(
     else:
         screen.warn(NO_TEST_ROWS)
     screen.show(*tables.left_out_tables(left_out))
-    write = partial(writing.write_results, results, arguments, left_out)
+    write = partial(writing.write_results, results, table.frame, arguments, left_out)
     writing.save(out, write, arguments, screen)
     predictions.warn_of_topics(screen, table.frame, scores, topic_column, predictions.FIT_TOPICS)
 

@@ -1,4 +1,4 @@
-"""`bayescal decide`: precision and recall at a threshold, or the threshold for a wanted recall."""
+"""`bayescal decide`: precision and recall at a threshold, or the threshold for a recall."""
 
 import math
 from collections.abc import Iterator
@@ -12,21 +12,25 @@ from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.scores import rows_by_topic
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
-from bayescal.support.validation import Floats, check_fraction
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.validation import Floats
 
 QUESTION = "Question, one of the first three"
 
 AT = "Take documents whose probability is at least this: what is found and missed?"
-At = Annotated[float | None, options.option("--at", QUESTION, AT, "PROBABILITY")]
+At = Annotated[float | None, options.option("--at", QUESTION, AT, "PROBABILITY", fraction=True)]
 AT_SCORE = "The same for documents whose score is at least this."
 AtScore = Annotated[float | None, options.option("--at-score", QUESTION, AT_SCORE, "SCORE")]
 RECALL = "Find the threshold that takes this share of the positives."
-Recall = Annotated[float | None, options.option("--recall", QUESTION, RECALL, "SHARE")]
+Recall = Annotated[
+    float | None, options.option("--recall", QUESTION, RECALL, "SHARE", fraction=True)
+]
 ASSURANCE = (
     "With --recall: reach it with this probability. By default its posterior mean reaches it."
 )
-Assurance = Annotated[float | None, options.option("--assurance", QUESTION, ASSURANCE)]
+Assurance = Annotated[
+    float | None, options.option("--assurance", QUESTION, ASSURANCE, fraction=True)
+]
 
 CLASSES = "Several classes"
 COSTS = (
@@ -60,22 +64,21 @@ def decide(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what a threshold finds and misses among new scores, or find one for a wanted recall.
+    """State what a threshold finds and misses among new scores, or find one for a recall.
 
     [bold]bayescal decide calibrated new.csv --at 0.5[/bold]
 
-    takes the documents of new.csv whose probability is 0.5 or more, and says
-    how many positives are found and missed, which share of all positives is
-    found (recall) and how many of the documents taken are positive
-    (precision), each with its interval. The documents need no labels.
+    takes the documents of new.csv whose probability is 0.5 or more, and
+    states how many positives are found and missed, the share of all positives
+    that is found (recall) and the share of positives among the documents
+    taken (precision), with intervals. The documents need no labels.
 
     [bold]bayescal decide calibrated new.csv --recall 0.9[/bold]
 
-    finds the score down to which documents are to be read so that nine in
-    ten positives are found, how many documents that are, and how many
-    positives are found and missed. With --topic-column there is a row for
-    each topic: those that miss most, or that have most to be read, come
-    first.
+    finds the score down to which to read so that nine in ten positives are
+    found, the number of documents to read, and the numbers of positives found
+    and missed. With --topic-column the table has a row for each topic; topics
+    that miss most, or have most to read, come first.
 
     [bold]bayescal decide calibrated logits.csv --abstain-cost 0.2 --out d.csv[/bold]
 
@@ -90,8 +93,6 @@ def decide(
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
         class_files.refuse_options_of_one_score(options.given(context))
-        with usage_errors():
-            check_fraction(**{"--level": level})
         screen = Screen(quiet=quiet)
         frame = class_files.decide(
             source, scores, screen, level=level, costs=costs, abstain_cost=abstain_cost
@@ -102,11 +103,6 @@ def decide(
     if costs is not None or abstain_cost is not None:
         raise UsageError("--costs and --abstain-cost are for a calibrator of several classes.")
     _check_question(questions, assurance)
-    shares = {"--at": at, "--recall": recall, "--assurance": assurance, "--prior": prior}
-    with usage_errors():
-        check_fraction(**{"--level": level})
-        check_fraction(**{name: value for name, value in shares.items() if value is not None})
-    check_at_least(0, **{"--seed": seed})
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(

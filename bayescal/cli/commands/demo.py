@@ -12,8 +12,8 @@ import typer
 from bayescal.cli import fitting, options, predictions, tables, writing
 from bayescal.cli.files import write_frame
 from bayescal.cli.predictions import Calibrated
-from bayescal.cli.scores import NONE, ScoreTable, TopicRows, split_by_topic
-from bayescal.cli.terminal import Screen, check_at_least, usage_errors
+from bayescal.cli.scores import NONE, ScoreTable, split_by_topic
+from bayescal.cli.terminal import Screen, usage_errors
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -105,10 +105,10 @@ def demo(
     by itself, and pooled. Writes a report of both classifiers, too. It takes
     about half a minute on two cores.
     """
+    from bayescal.fitting.settings import ScoreParameters
     from bayescal.plots.display import require
 
     screen = Screen(quiet=quiet)
-    check_at_least(0, **{"--seed": seed})
     writing.check_folder(out)
     # A missing matplotlib is reported before any work.
     with usage_errors(errors=(ImportError,)):
@@ -119,8 +119,10 @@ def demo(
         f"Topic {TOPIC} of Reuters-21578: {fitted} positives and their share of negatives,"
         f" drawn from the calibration split (seed {seed}); two classifiers."
     )
-    settings, topics = fitting.FitOptions(level=LEVEL, seed=seed), split_by_topic(table)
-    results, _ = fitting.calibrate(topics, settings, screen, advice=lambda _: "")
+    parameters = ScoreParameters(inference="exact", random_state=seed)
+    results, _ = fitting.calibrate(
+        split_by_topic(table), parameters, screen, level=LEVEL, advice=lambda _: ""
+    )
     for result in results:
         screen.show(tables.parameter_table(result, LEVEL), tables.curve_table(result, LEVEL))
     by_classifier = [(result.problem.name, _methods(result)) for result in results]
@@ -133,7 +135,7 @@ def demo(
     screen.show(tables.losses_table(ten, total=False))
     with writing.staged_folder(out) as stage:
         arguments = options.arguments_of(context, "demo") | {"level": LEVEL}
-        writing.write_results(results, arguments, NONE, stage)
+        writing.write_results(results, table.frame, arguments, NONE, stage)
         write_frame(table.frame, stage / SCORES)
         draw(results, stage / FIGURE)
         report(results, table, stage / REPORT)
@@ -158,7 +160,7 @@ def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
         classes=(0, 1),
         test=(frame["split"] == "test").to_numpy(),
         labelled=np.ones(len(frame), dtype=bool),
-        topic=frame["classifier"].to_numpy(dtype=np.str_),
+        topics=frame["classifier"].to_numpy(dtype=np.str_),
     )
 
 
@@ -194,7 +196,7 @@ def report(results: Sequence[Calibrated], table: ScoreTable, path: Path) -> None
     )
 
 
-def _grid(problem: TopicRows) -> Floats:
+def _grid(problem: ScoreTable) -> Floats:
     """Return a grid without the far negatives, where the curves are flat."""
     negatives, positives = problem.scores_by_class()
     low, high = np.quantile(negatives, 0.05), positives.max()
@@ -207,7 +209,7 @@ def _methods(result: Calibrated) -> dict[str, Losses]:
     from bayescal.metrics import losses
 
     problem, rows = result.problem, result.problem.test_rows
-    score, positive = problem.table.score[rows], problem.table.positive[rows]
+    score, positive = problem.score[rows], problem.positive[rows]
     by_method = {}
     if problem.topic == "naive_bayes":
         by_method["naive Bayes as it is"] = losses(score, positive)

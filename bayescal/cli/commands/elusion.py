@@ -20,14 +20,14 @@ SAMPLED = "Unread documents that were drawn at random and read."
 Sampled = Annotated[int | None, _number("--sampled", SAMPLED)]
 Positives = Annotated[int | None, _number("--positives", "Positives among these.")]
 SEQUENTIAL = (
-    "The sample may have grown until the limits pleased: they hold after all labels at once."
+    "The sample was extended after looking at the limits: print limits that hold after any label."
 )
 Sequential = Annotated[bool, options.option("--sequential", reviews.REVIEW, SEQUENTIAL)]
 RECALL = "Without --sampled: say how many documents to draw to certify this recall."
 Recall = Annotated[float | None, options.option("--recall", reviews.REVIEW, RECALL, "SHARE")]
 EXPECTED = "With --recall: positives that you expect among the unread documents."
 Expected = Annotated[int | None, _number("--expected", EXPECTED)]
-ASSURANCE = "With --recall: a recall that was not reached is certified with 1 less this, at most."
+ASSURANCE = "With --recall: 1 minus the largest probability of certifying a recall not reached."
 Assurance = Annotated[float, options.option("--assurance", reviews.REVIEW, ASSURANCE)]
 
 app = typer.Typer()

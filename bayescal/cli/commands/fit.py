@@ -64,12 +64,11 @@ def fit(
     [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
 
     fits every topic by maximum likelihood, in milliseconds; with --pool
-    topics with few positives borrow from the others. Topics are kept in
-    --out as they are fitted: a run that was killed goes on with --resume.
-    A topic that cannot be fitted, because it has no positives, is listed with
-    the reason, and the others go on; the exit code is 0 unless none can be.
-    Scores should come from documents that the classifier was not trained on,
-    such as cross-validated scores.
+    topics with few positives borrow from the others. Fitted topics are kept
+    in --out: --resume continues a run that was killed. A topic that cannot be
+    fitted, for example without positives, is listed with the reason; the exit
+    code is 0 unless no topic can be fitted. Scores should come from documents
+    that the classifier was not trained on, such as cross-validated scores.
 
     [bold]bayescal fit scores.csv --model mine.py --covariate-columns length,site[/bold]
 
@@ -88,32 +87,33 @@ def fit(
         calibrator = class_files.fit(table, arguments, given, screen)
         class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
-    settings = fitting.FitOptions.of(arguments)
-    arguments["inference"] = settings.inference_name
+    arguments["inference"] = fitting.inference_of(arguments)
     if pool and prior_knowledge is not None:
         raise UsageError(
             "--pool learns a prior from the topics themselves, got --prior-knowledge"
             f" {prior_knowledge}: leave out one of them."
         )
-    settings.check()
+    settings = fitting.read_parameters(arguments)
     writing.check_folder(out)
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
     with writing.unfinished_run(out, table, arguments, resume=resume) as folder:
         if pool:
-            results, left_out = fitting.pool(table, settings, screen, folder), NONE
+            results, left_out = fitting.pool(table, arguments, screen, folder), NONE
             screen.show(tables.topics_table(results, level, "around their population"))
             losses = tables.held_out_tables(results, POOLED)
         else:
             problems = split_by_topic(table)
-            results, left_out = fitting.calibrate(problems, settings, screen, folder=folder)
+            results, left_out = fitting.calibrate(
+                problems, settings, screen, level=level, jobs=jobs, folder=folder
+            )
             screen.show(_answer(results, level))
             losses = tables.held_out_tables(results)
         if parameters:
             screen.show(*(tables.parameter_table(result, level) for result in results))
         screen.show(*losses, *tables.left_out_tables(left_out, POOL_ADVICE))
-        write = partial(writing.write_results, results, arguments, left_out)
+        write = partial(writing.write_results, results, table.frame, arguments, left_out)
         writing.save(out, write, arguments, screen)
         predictions.warn_of_topics(
             screen, table.frame, scores, topic_column, predictions.FIT_TOPICS

@@ -12,15 +12,15 @@ from bayescal.cli import options, predictions, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.commands.report import PAGES
 from bayescal.cli.files import write_frame
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
-from bayescal.support.validation import check_choice, check_fraction
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.validation import check_choice
 
-SOURCES = "The two columns of the items' sources, such as a,b: comparisons that share one depend."
+SOURCES = "The two columns of the items' sources, such as a,b; shared sources widen intervals."
 SourceColumns = Annotated[
     str | None, options.option("--source-columns", options.COLUMNS, SOURCES, "A,B")
 ]
-FOLDS = "Folds of sources, or of comparisons: each LR is by a fit without its own."
-Folds = Annotated[int, options.option("--folds", options.FIT, FOLDS)]
+FOLDS = "Number of folds of sources, or of comparisons: each LR comes from a fit without its fold."
+Folds = Annotated[int, options.option("--folds", options.FIT, FOLDS, least=2)]
 PAGE = "The .html file to write."
 Page = Annotated[Path | None, options.option("--out", options.OUTPUT, PAGE, "FILE")]
 RATIOS = "A .csv or .parquet file for the rows with their LRs."
@@ -55,9 +55,9 @@ def lr(
 
     [bold]bayescal lr scores.csv --source-columns a,b --out validation.html[/bold]
 
-    fits the comparisons of nine tenths of the sources, gives those of the
-    others their LRs, and so on for all; then it writes a page with the
-    measures, the Tippett, PAV and cross-entropy plots, and the limits.
+    cross-validates by sources: each comparison gets its LR from a fit to
+    nine tenths of the sources, without its own. The page has the measures,
+    the Tippett, PAV and cross-entropy plots, and the limits.
     """
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.fitting.results.tree import versions
@@ -66,10 +66,7 @@ def lr(
     from bayescal.report import write_validation
 
     with usage_errors():
-        check_fraction(**{"--level": level})
         check_choice("--support", support, predictions.SCALES)
-    check_at_least(2, **{"--folds": folds})
-    check_at_least(1, **{"--draws": draws})
     writing.check_file(out, PAGES)
     writing.check_file(ratios, read=scores, option="--ratios")
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
@@ -111,7 +108,8 @@ def lr(
             )
         screen.say(f"Written to {out}: opens in any browser")
     if ratios is not None:
-        columns = predictions.ratio_columns([found], [rows], len(reader.frame))
+        given = [predictions.ratio_columns(found)]
+        columns = predictions.merge_columns(given, [rows], len(reader.frame))
         with writing.staged_file(ratios) as path:
             write_frame(reader.frame.assign(**columns), path)
         screen.say(f"Written to {ratios}")

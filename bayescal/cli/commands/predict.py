@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 Test = Annotated[
     bool,
     options.option(
-        "--test",
-        options.OUTPUT,
-        "The scores have labels (--label-column): test whether the probabilities are right.",
+        "--test", options.OUTPUT, "The scores have labels (--label-column): test the probabilities."
     ),
 ]
 
@@ -59,22 +57,22 @@ def predict(
 
     [bold]bayescal predict calibrated new.csv --topic-column topic > probabilities.csv[/bold]
 
-    takes each topic's calibrator, or that of all topics, from the folder that
-    bayescal fit wrote; pooled, a topic that was not fitted has the answer of
-    the population. Rows of a topic that the fit left out get empty cells.
+    uses each topic's calibrator, or the pooled one, from the folder that
+    bayescal fit wrote. A pooled calibrator answers for a new topic by its
+    population. Rows of a topic that the fit left out get empty cells.
 
     [bold]bayescal predict calibrated held_out.csv --test --out probabilities.csv[/bold]
 
-    says as well whether the probabilities are right, as far as the labels of
-    held_out.csv can tell, and what to do if they are not. A model that was
-    fitted with --covariate-columns reads the same columns of new.csv.
+    also tests the probabilities by the labels of held_out.csv, and advises
+    what to do if they are wrong. A model that was fitted with
+    --covariate-columns reads the same columns of new.csv.
 
     [bold]bayescal predict calibrated new.csv --likelihood-ratio --out ratios.csv[/bold]
 
     adds log10_lr, log10_lr_lower, log10_lr_upper and support: the base-10
     logarithm of the likelihood ratio, its band, and its verbal equivalent.
     """
-    _check_options(level, band, prior, support)
+    _check_options(band, support)
     writing.check_file(out, read=scores)
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     with usage_errors():
@@ -98,7 +96,7 @@ def predict(
         classes = next(iter(saved.problems.values())).labels
         is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
     values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
-    topics, curves, ratios = saved.rows(), [], []
+    topics, added = saved.rows(), []
     positions = [rows for _, rows in topics]
     with screen.warnings(), screen.progress("predict", len(topics)) as update:
         for topic, rows in topics:
@@ -110,17 +108,15 @@ def predict(
                 curve = predictions.curve_at(
                     fitted, values[rows], level, band=band, prior=prior, covariates=own
                 )
-            curves.append(curve)
+            ratios: dict[str, Any] = {}
             if likelihood_ratio:
                 with usage_errors("--likelihood-ratio: "):
-                    ratios.append(predictions.ratios_at(fitted, values[rows], level, support))
+                    found = predictions.ratios_at(fitted, values[rows], level, support)
+                ratios = predictions.ratio_columns(found)
+            added.append(curve.columns | ratios)
             update(advance=1)
-    frame = writing.with_curve(
-        reader.frame, predictions.merge_curves(positions, curves, values.size)
-    )
-    if likelihood_ratio:
-        frame = frame.assign(**predictions.ratio_columns(ratios, positions, values.size))
-    writing.write_table(frame, out, screen)
+    columns_added = predictions.merge_columns(added, positions, values.size)
+    writing.write_table(reader.frame.assign(**columns_added), out, screen)
     why = f"{calibrator} is one calibrator for all rows."
     predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
     if saved.left_out_note:
@@ -156,12 +152,9 @@ def _verdicts(
     return [tables.verdicts_table(predictions.verdicts_by_topic(tested))] if tested else []
 
 
-def _check_options(level: float, band: str, prior: float | None, support: str) -> None:
+def _check_options(band: str, support: str) -> None:
     from bayescal.fitting.results.calibration import KINDS
 
     with usage_errors():
-        validation.check_fraction(**{"--level": level})
         validation.check_choice("--band", band, KINDS)
         validation.check_choice("--support", support, predictions.SCALES)
-        if prior is not None:
-            validation.check_fraction(**{"--prior": prior})

@@ -11,8 +11,7 @@ import typer
 from bayescal.cli import options, outcomes, writing
 from bayescal.cli.files import write_frame
 from bayescal.cli.predictions import RowCurve
-from bayescal.cli.terminal import Screen, check_at_least, counted, usage_errors
-from bayescal.support.validation import check_fraction
+from bayescal.cli.terminal import Screen, counted, usage_errors
 
 FOLDER = "Where to write the recalibrator, probabilities and a summary."
 OutFolder = Annotated[Path, options.option("--out", options.OUTPUT, FOLDER, "FOLDER")]
@@ -37,23 +36,20 @@ def recalibrate(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Recalibrate probabilities that somebody else made, by outcomes.
+    """Recalibrate another model's probabilities by outcomes.
 
     [bold]bayescal recalibrate outcomes.csv --out recalibrated[/bold]
 
     fits a Recalibrator to the columns p and y, which changes the probabilities
-    as far as the outcomes ask for it, and writes it into the folder recalibrated,
-    with probabilities.csv (every row with its new probability and band). New
-    rows get theirs by
+    as far as the outcomes justify it, and writes it into the folder recalibrated,
+    with probabilities.csv (every row with its new probability and band). To
+    recalibrate new rows:
 
     [bold]bayescal predict recalibrated new.csv --score-column p --out new_p.csv[/bold]
 
-    With --site-column each site has a shift and a slope of its own; a site
-    that is new is answered by the population of the others.
+    With --site-column each site has its own shift and slope; a new site has
+    those of the population of sites.
     """
-    with usage_errors():
-        check_fraction(**{"--level": level})
-    check_at_least(0, **{"--seed": seed})
     writing.check_folder(out)
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
     columns = probability_column, label_column, site_column, inclusion_column
@@ -85,7 +81,7 @@ def recalibrate(
 
     def write(folder: Path) -> None:
         again.save(folder / name)
-        write_frame(writing.with_curve(frame, curve), folder / "probabilities.csv")
+        write_frame(frame.assign(**curve.columns), folder / "probabilities.csv")
         writing.write_record(record, folder)
 
     moved = float(np.abs(curve.probability - p).mean())

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options, reviews, tables, writing
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
-REPORT = "A report for readers who were not there: design, labels, intervals, assumptions."
+REPORT = "A report to write: the design, the labels, the intervals and their assumptions."
 Report = Annotated[Path | None, options.option("--report", options.OUTPUT, REPORT, "FILE")]
-BOUNDS = "Take planned documents without a label for all positive and all negative."
+BOUNDS = "Bound the recall: planned documents without a label are all positive, or all negative."
 Bounds = Annotated[bool, options.option("--missing-bounds", reviews.REVIEW, BOUNDS)]
 SIMULTANEOUS = "Intervals that hold for all thresholds at once: choose one after seeing the labels."
 Simultaneous = Annotated[bool, options.option("--simultaneous", reviews.REVIEW, SIMULTANEOUS)]
@@ -50,9 +50,9 @@ def recall(
 
     [bold]bayescal recall scores.csv --labels round1.csv --labels round2.csv --at-score 1.5[/bold]
 
-    reads plans that bayescal sample wrote and people filled in. The first
-    interval needs no model; the others say what a curve along the score adds,
-    with and without positives whose scores are like those of negatives.
+    reads plans that bayescal sample wrote and reviewers filled in. The first
+    interval needs no model. The others use a curve of P(positive | score),
+    with and without positives whose scores resemble those of negatives.
     """
     from bayescal.report.review import write_review_report
     from bayescal.sampling import estimate_recall
@@ -63,7 +63,6 @@ def recall(
         raise UsageError(
             "--at-score must be the score from which on documents are taken, got none."
         )
-    check_at_least(0, **{"--seed": seed})
     writing.check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
     sign = -1.0 if lower_is_positive else 1.0

@@ -11,22 +11,21 @@ from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, scores, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.validation import check_fraction
 
 PAGES = (".html", ".htm")
 
 TEST = f"Held-out labelled scores: {options.FILE_KINDS[2:]}; its test rows if it has a split."
-COLLECTION = "Scores without labels: how many to read, and what that finds, as decide says."
+COLLECTION = "Scores without labels: state how many to read and how many positives they hold."
 Test = Annotated[Path | None, options.option("--test", None, TEST, "FILE")]
 Collection = Annotated[Path | None, options.option("--collection", None, COLLECTION, "FILE")]
 OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", "FILE")]
 Title = Annotated[str | None, options.option("--title", None, "Title of the page.")]
-AT_SCORE = "A score: what does a threshold there find and miss?"
+AT_SCORE = "State the precision and the recall of a threshold at this score."
 AtScore = Annotated[float | None, options.option("--at-score", None, AT_SCORE, "SCORE")]
-RECALL = "A share of the positives: which threshold takes it?"
+RECALL = "State the threshold that finds this share of the positives."
 LIKELIHOOD_RATIO = "A section on the likelihood ratios of the held-out scores."
 LikelihoodRatio = Annotated[bool, options.option("--likelihood-ratio", None, LIKELIHOOD_RATIO)]
-Recall = Annotated[float, options.option("--recall", None, RECALL)]
+Recall = Annotated[float, options.option("--recall", None, RECALL, fraction=True)]
 
 app = typer.Typer()
 
@@ -61,8 +60,6 @@ def report(
     """
     from bayescal.report import write_report
 
-    with usage_errors():
-        check_fraction(**{"--level": level, "--recall": recall})
     writing.check_file(out, PAGES)
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors():

@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options, reviews, writing
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, counted, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 
-N = Annotated[int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER")]
+N = Annotated[
+    int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER", least=1)
+]
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The plan to write, a CSV file.")]
 
 
@@ -57,12 +59,10 @@ def sample(
 
     [bold]bayescal sample scores.csv --labels round1.csv --n 400 --out round2.csv[/bold]
 
-    with the same --at-score draws where labels tell most about recall.
+    with the same --at-score draws where labels inform recall most.
     """
     from bayescal.sampling import plan_sample
 
-    check_at_least(0, **{"--seed": seed})
-    check_at_least(1, **{"--n": n})
     writing.check_file(out, (".csv",), read=scores)
     screen = Screen(quiet=quiet)
     if any(out.exists() and out.samefile(path) for path in labels or () if path.exists()):

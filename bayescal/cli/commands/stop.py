@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options, reviews
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
 
 class RuleName(StrEnum):
@@ -26,7 +26,7 @@ Rule = Annotated[RuleName, options.option("--rule", reviews.REVIEW, RULE)]
 CONTROL = "The control sample, a plan of bayescal sample --for control that was filled in."
 Control = Annotated[Path | None, options.option("--control", reviews.REVIEW, CONTROL, "FILE")]
 LOOKS = "How many times you will ask, at most: each look gets a share of the risk."
-Looks = Annotated[int, options.option("--looks", reviews.REVIEW, LOOKS, "NUMBER")]
+Looks = Annotated[int, options.option("--looks", reviews.REVIEW, LOOKS, "NUMBER", least=1)]
 
 app = typer.Typer()
 
@@ -46,17 +46,15 @@ def stop(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say whether a review that reads the highest scores first may stop.
+    """Decide whether a review that reads the highest scores first may stop.
 
     [bold]bayescal stop scores.csv --labels read.csv --recall 0.8 --assurance 0.9[/bold]
 
-    reads the labels of documents that were read, and says down to which rank
-    to read so that eight in ten positives are found with probability 0.9.
+    takes the labels of the documents read so far, and states down to which
+    rank to read to find eight in ten positives with probability 0.9.
     """
     from bayescal.sampling import stop_review
 
-    check_at_least(0, **{"--seed": seed})
-    check_at_least(1, **{"--looks": looks})
     screen = Screen(quiet=quiet)
     files = [*(labels or ()), *([] if control is None else [control])]
     if not files:

@@ -10,8 +10,8 @@ import numpy as np
 import typer
 
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.scores import NONE, TopicRows, missing_class, read_documents
-from bayescal.cli.terminal import Screen, UsageError, check_at_least, usage_errors
+from bayescal.cli.scores import NONE, missing_class, read_documents
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
 CLASSIFIER = "Classifier"
 SCORE, SCORED_BY = "score", "scored_by"
@@ -30,13 +30,13 @@ TEXTS, LABELS = (
 TextColumn = Annotated[str, options.option("--text-column", options.COLUMNS, TEXTS)]
 LabelColumn = Annotated[str, options.option("--label-column", options.COLUMNS, LABELS)]
 CLASSIFIER_NAMES = (
-    "One of linear_svm, naive_bayes, bernoulli_naive_bayes, nearest_neighbours and decision_tree."
+    "linear_svm, naive_bayes, bernoulli_naive_bayes, nearest_neighbours or decision_tree."
 )
 Classifier = Annotated[str, options.option("--classifier", CLASSIFIER, CLASSIFIER_NAMES)]
 WORDS = "Number of words to use, chosen by mutual information with the label."
-Words = Annotated[int, options.option("--words", CLASSIFIER, WORDS)]
+Words = Annotated[int, options.option("--words", CLASSIFIER, WORDS, least=1)]
 FOLDS = "Number of folds of the cross-validation."
-Folds = Annotated[int, options.option("--folds", CLASSIFIER, FOLDS)]
+Folds = Annotated[int, options.option("--folds", CLASSIFIER, FOLDS, least=2)]
 
 
 @app.command("fit")
@@ -56,7 +56,7 @@ def fit_text(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn from labelled documents, and give every document a calibrated probability.
+    """Train a classifier on labelled documents, and calibrate its probabilities.
 
     [bold]bayescal text fit docs.csv --out calibrated[/bold]
 
@@ -65,15 +65,11 @@ def fit_text(
     probability, band and log-odds. Documents without a label are predicted;
     rows of split test are predicted, and their losses are printed.
     """
-    settings = fitting.FitOptions(level=level, seed=seed)
-    settings.check()
-    check_at_least(1, **{"--words": words})
-    check_at_least(2, **{"--folds": folds})
     writing.check_folder(out)
     _check_classifier(classifier)
     table, texts = read_documents(documents, text_column, label_column, split_column, positive)
     writing.check_columns_free(table.frame, documents, SCORE, SCORED_BY)
-    if lacking := missing_class(TopicRows(table, None, np.arange(len(texts)))):
+    if lacking := missing_class(table):
         raise UsageError(lacking)
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.text import TextCalibrator, UnknownWordsWarning
@@ -84,7 +80,7 @@ def fit_text(
             classifier,
             words=words,
             folds=folds,
-            calibrator=ScoreCalibrator(**settings.arguments()),
+            calibrator=ScoreCalibrator(inference="exact", random_state=seed),
             random_state=seed,
             positive=table.classes[1],
         ),
@@ -101,13 +97,14 @@ def fit_text(
     by = np.full(len(texts), "classifier of all folds", dtype=object)
     by[fit_rows] = "classifier of the other folds"
     frame = table.frame.assign(**{SCORE: scores, SCORED_BY: by})
-    problem = TopicRows(replace(table, frame=frame, score=scores), None, np.arange(len(texts)))
+    problem = replace(table, score=scores).take(np.arange(len(texts)))
     (calibrator,) = model.calibrated_classifiers_[0].calibrators
     (fitted,) = calibrator.fitted_problems().values()
     result = predictions.calibrated(problem, calibrator, fitted, fitting.SINGLE, level)
     screen.show(tables.answer_table(result, level), *tables.held_out_tables([result]))
     arguments = options.arguments_of(context, "text fit")
-    writing.save(out, partial(writing.write_results, [result], arguments, NONE), arguments, screen)
+    write = partial(writing.write_results, [result], frame, arguments, NONE)
+    writing.save(out, write, arguments, screen)
     why = "all documents are one question; fit a file of each topic by itself."
     predictions.warn_of_topics(screen, frame, documents, None, why)
 

@@ -75,20 +75,10 @@ function siteFigure(which, width) {
     note: "The interval of a new site is where its value lies before it has labels.", columns };
 }
 
-function fill(id, makers) {
-  const container = byId(id);
-  if (!container) return;
-  // Empty figures first: their width is that of a column, which letters are drawn to fit.
-  container.replaceChildren(...makers.map(() => element("figure")));
-  const width = widthOf(container.firstElementChild);
-  const figures = makers.map((make) => make(width));
-  container.replaceChildren(...figures.map((each) => figureElement(each, fileName("audit", each.title))));
-}
-
 function draw() {
-  fill("first", [curveFigure]);
-  fill("figures", [benefitFigure, explanationFigure]);
-  fill("forest", ["shift", "slope"].map((which) => (width) => siteFigure(which, width)));
+  putFigures(byId("first"), [curveFigure], "audit");
+  putFigures(byId("figures"), [benefitFigure, explanationFigure], "audit");
+  putFigures(byId("forest"), ["shift", "slope"].map((which) => (width) => siteFigure(which, width)), "audit");
 }
 
 draw();

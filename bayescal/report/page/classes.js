@@ -32,17 +32,13 @@ function riskFigure(risk, width) {
   return { title: "Risk against coverage", chart, legend, note, columns };
 }
 
-const drawn = (figure) => figureElement(figure, fileName("classes", figure.title));
-
 function draw() {
   const [likeliest, ...others] = DATA.figures;
-  const first = byId("first"), container = byId("figures");
   if (!likeliest) return;
-  first.replaceChildren(drawn(reliabilityOf(likeliest, widthOf(first))));
-  container.replaceChildren(...DATA.figures.map(() => element("figure")));
-  const width = widthOf(container.firstElementChild);
-  const figures = [riskFigure(DATA.risk, width), ...others.map((each) => reliabilityOf(each, width))];
-  container.replaceChildren(...figures.map(drawn));
+  const reliabilityMaker = (each) => (width) => reliabilityOf(each, width);
+  putFigures(byId("first"), [reliabilityMaker(likeliest)], "classes");
+  const makers = [(width) => riskFigure(DATA.risk, width), ...others.map(reliabilityMaker)];
+  putFigures(byId("figures"), makers, "classes");
 }
 
 draw();

@@ -20,11 +20,5 @@ function evidenceFigure(it, width) {
 }
 
 function drawEvidence() {
-  const container = byId("evidence-figures");
-  if (!container) return;
-  // Empty figures first: their width is that of a column, which letters are drawn to fit.
-  container.replaceChildren(...DATA.evidence.map(() => element("figure")));
-  const width = widthOf(container.firstElementChild);
-  const figures = DATA.evidence.map((each) => evidenceFigure(each, width));
-  container.replaceChildren(...figures.map((each) => figureElement(each, fileName(each.title))));
+  putFigures(byId("evidence-figures"), DATA.evidence.map((each) => (width) => evidenceFigure(each, width)));
 }

@@ -16,6 +16,17 @@ function figureElement({ title, chart, legend, note, columns }, file) {
     chart.root, element("ul", { class: "legend" }, ...items), element("p", { class: "note" }, note), details);
 }
 
+// Draw figures into a container, if the page has it; each maker takes the width of a column, which
+// letters are drawn to fit.
+function putFigures(container, makers, ...file) {
+  if (!container) return;
+  // Empty figures first, to measure their width.
+  container.replaceChildren(...makers.map(() => element("figure")));
+  const width = widthOf(container.firstElementChild);
+  const figures = makers.map((make) => make(width));
+  container.replaceChildren(...figures.map((each) => figureElement(each, fileName(...file, each.title))));
+}
+
 function swatch(kind) {
   const shape = kind.startsWith("dot")
     ? svgElement("circle", { cx: 12, cy: 6, r: 3.5, class: kind })

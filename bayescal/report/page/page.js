@@ -8,17 +8,12 @@ let current = chooser ? chooser.current : 0;
 const controls = new Controls(schedule);
 
 function drawFigures(container, topic) {
-  // Empty figures first: their width is that of a column, which letters are drawn to fit.
-  container.replaceChildren(...Array.from({ length: 4 }, () => element("figure")));
-  const width = widthOf(container.firstElementChild);
+  const makers = [logOddsFigure, densitiesFigure].map((make) => (width) => make(topic, width));
   // Of one topic alone the summary has the first.
-  const makers = [logOddsFigure, densitiesFigure];
-  if (several) makers.unshift(probabilityFigure);
-  const figures = makers.map((make) => make(topic, width));
-  if (topic.test) figures.push(reliabilityFigure(topic.test, width, ""));
-  const made = figures.map((each) => figureElement(each, fileName(nameOf(topic), each.title)));
-  if (!topic.test) made.push(element("p", { class: "absent" }, "No held-out scores were given for this topic."));
-  container.replaceChildren(...made);
+  if (several) makers.unshift((width) => probabilityFigure(topic, width));
+  if (topic.test) makers.push((width) => reliabilityFigure(topic.test, width, ""));
+  putFigures(container, makers, nameOf(topic));
+  if (!topic.test) container.append(element("p", { class: "absent" }, "No held-out scores were given for this topic."));
 }
 
 // The curve on the first screen.

@@ -60,12 +60,8 @@ function draw() {
   byId("query-name").textContent = query.name;
   chooser.mark();
   byId("query-facts").textContent = facts(query);
-  const container = byId("figures");
-  // Empty figures first: their width is that of a column, which letters are drawn to fit.
-  container.replaceChildren(element("figure"), element("figure"));
-  const width = widthOf(container.firstElementChild);
-  const figures = [relevanceFigure, recallFigure].map((make) => make(query, width));
-  container.replaceChildren(...figures.map((each) => figureElement(each, fileName(query.name, each.title))));
+  const makers = [relevanceFigure, recallFigure].map((make) => (width) => make(query, width));
+  putFigures(byId("figures"), makers, query.name);
 }
 
 const chooser = new Chooser("query", ["queries"], draw);
