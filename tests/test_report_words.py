@@ -12,10 +12,10 @@ from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.fitting.problems.problem import Documents
 from bayescal.report import write_report
-from bayescal.report.answer import Cell, TopicRow, answer_of, ranked
+from bayescal.report.answer import TopicRow, answer_of, ranked
 from bayescal.report.document import gather
 from bayescal.report.held_out import cells_of
-from bayescal.report.rendering import decimals, mark_formula, page_words
+from bayescal.report.rendering import Cell, decimals, mark_formula, page_words
 from bayescal.report.topic import CELLS, WIDEST, half_way, shares, smooth_shares, typical_scores
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from tests.report_data import (

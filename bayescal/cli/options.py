@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayescal.cli.terminal import UsageError, usage_errors
-from bayescal.support.validation import check_fraction
+from bayescal.cli.terminal import number_check
 
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
 FILE_KINDS = "A .csv or .tsv (or .gz of these), .xlsx or .parquet file"
@@ -25,22 +24,12 @@ def option(
     fraction: bool = False,
 ) -> Any:
     """Return an option with its help, in one of the panels, whose numbers are checked."""
-    name = names.split()[0]
-
-    def checked(value: Any) -> Any:
-        if value is not None and least is not None and value < least:
-            raise UsageError(f"{name} must be at least {least}, got {value}.")
-        if value is not None and fraction:
-            with usage_errors():
-                check_fraction(**{name: value})
-        return value
-
     return typer.Option(
         *names.split(),
         help=text,
         metavar=metavar,
         rich_help_panel=panel,
-        callback=checked if fraction or least is not None else None,
+        callback=number_check(names.split()[0], least, fraction=fraction),
     )
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bayescal.support.files import printable
 from bayescal.support.intervals import counted as counted
+from bayescal.support.validation import check_fraction
 
 # Width of output to a file or a pipe.
 WIDTH_OF_FILES = 160
@@ -35,6 +36,22 @@ def usage_errors(
         yield
     except errors as err:
         raise UsageError(f"{subject}{err}") from err
+
+
+def number_check(name: str, least: int | None, *, fraction: bool) -> Callable[[Any], Any] | None:
+    """Return the check of an option's number: that it is large enough, or between 0 and 1."""
+    if least is None and not fraction:
+        return None
+
+    def checked(value: Any) -> Any:
+        if value is not None and least is not None and value < least:
+            raise UsageError(f"{name} must be at least {least}, got {value}.")
+        if value is not None and fraction:
+            with usage_errors():
+                check_fraction(**{name: value})
+        return value
+
+    return checked
 
 
 SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."

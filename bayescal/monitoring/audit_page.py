@@ -13,9 +13,9 @@ import xarray as xr
 
 from bayescal.fitting.results.tree import versions
 from bayescal.metrics.inputs import Forecasts
-from bayescal.report.answer import Answer, Cell, Row
+from bayescal.report.answer import Answer
+from bayescal.report.rendering import Cell, Row, short, write_page
 from bayescal.report.rendering import numbers as rounded
-from bayescal.report.rendering import short, write_page
 from bayescal.support.validation import Floats
 
 MOST_TICKS = 300  # outcomes of each class that the curve marks

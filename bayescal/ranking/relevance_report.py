@@ -14,8 +14,8 @@ from scipy.stats import binom
 from bayescal.decisions.thresholds import enough_read, recall_by_rank
 from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import RankingSummary, Wanted
-from bayescal.report.answer import BY_CHANCE, Cell, Row
-from bayescal.report.rendering import count, describe_run, numbers, percent, write_page
+from bayescal.report.answer import BY_CHANCE
+from bayescal.report.rendering import Cell, Row, count, describe_run, numbers, percent, write_page
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:

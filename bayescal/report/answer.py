@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from scipy import special, stats
 
 from bayescal.fitting.problems.problem import FittedProblem, Problems
-from bayescal.report.rendering import numbers
+from bayescal.report.rendering import Cell, numbers
 from bayescal.report.topic import ReadingGoal
 from bayescal.support.validation import Floats
 
@@ -180,33 +179,6 @@ HELD_OUT = (
     "Log-loss",
     "Log-loss, maximum likelihood",
 )
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number with its interval; None for missing values."""
-
-    value: float | None
-    lower: float | None = None
-    upper: float | None = None
-    shown: str = "short"  # format, a key of `rendering.SHOWN`
-
-    @classmethod
-    def of(cls, each: Any, shown: str = "short") -> Cell:
-        """Return the cell of a number with `value`, `lower` and `upper`, which may be nan."""
-        value = None if math.isnan(each.value) else each.value
-        if not math.isfinite(each.lower):
-            return cls(value, shown=shown)
-        return cls(value, each.lower, each.upper, shown)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a table, which may be marked."""
-
-    name: str
-    cells: Sequence[Cell | str]
-    marked: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from scipy import special
 
 from bayescal.decisions.selective import risk_coverage
 from bayescal.metrics import ClassVerdict, class_verdict, top_label
-from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, Cell, Row, of_outcome
+from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, of_outcome
 from bayescal.report.held_out import reliability
-from bayescal.report.rendering import describe_run, numbers, percent, short, write_page
+from bayescal.report.rendering import Cell, Row, describe_run, numbers, percent, short, write_page
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats, check_fraction
 

@@ -1,11 +1,14 @@
 """Pages: self-contained HTML files, each with its own script and style."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -163,7 +166,34 @@ def decimals(value: float | None) -> str:
 SHOWN = {"short": short, "percent": percent, "count": count, "decimals": decimals}
 
 
-def cell(it: Any) -> Markup:
+@dataclass(frozen=True)
+class Cell:
+    """A number with its interval; None for missing values."""
+
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    shown: str = "short"  # format, a key of `SHOWN`
+
+    @classmethod
+    def of(cls, each: Any, shown: str = "short") -> Cell:
+        """Return the cell of a number with `value`, `lower` and `upper`, which may be nan."""
+        value = None if math.isnan(each.value) else each.value
+        if not math.isfinite(each.lower):
+            return cls(value, shown=shown)
+        return cls(value, each.lower, each.upper, shown)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table, which may be marked."""
+
+    name: str
+    cells: Sequence[Cell | str]
+    marked: bool = False
+
+
+def cell(it: Cell) -> Markup:
     """Return a table's cell of a number and its interval; scripts sort by `data-value`."""
     show = SHOWN[it.shown]
     ends = {"value": it.value, "lower": it.lower, "upper": it.upper}

@@ -41,16 +41,12 @@ class _Graph:
         )
         return name
 
-    def node(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
-        """Add a node and return the name of its output."""
+    def node(
+        self, operator: str, *inputs: str, name: str | None = None, more: int = 0, **attributes: Any
+    ) -> str:
+        """Add a node and return the name of its output, the first of several."""
         output = name or f"{self._own}node/{len(self.nodes)}"
-        self.nodes.append(self._helper.make_node(operator, inputs, [output], **attributes))
-        return output
-
-    def node_of_two(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node with two outputs and return the name of the first."""
-        output = f"{self._own}node/{len(self.nodes)}"
-        outputs = [output, f"{output}/second"]
+        outputs = [output, *(f"{output}/{k}" for k in range(more))]
         self.nodes.append(self._helper.make_node(operator, inputs, outputs, **attributes))
         return output
 
@@ -134,7 +130,8 @@ def render_classes(content: ClassContent) -> bytes:
     graph.node("ReduceMean", p, name=PROBABILITY, axes=[0], keepdims=0)
     if level is not None:
         size = int(content.facts["draws"])
-        ordered = graph.node_of_two("TopK", p, graph.constant(np.array([size])), largest=0, axis=0)
+        k = graph.constant(np.array([size]))
+        ordered = graph.node("TopK", p, k, more=1, largest=0, axis=0)
         for name, share in ((LOWER, 0.5 - level / 2.0), (UPPER, 0.5 + level / 2.0)):
             at = share * (size - 1)
             before = int(min(np.floor(at), size - 2))
