@@ -61,10 +61,10 @@ def test_documents_sampled_by_their_outcome(tmp_path):
     weights = {"inclusion": labelled["chance"], "random_state": 0}
     expected = audit(labelled["y"], labelled["p"], **weights).text
     assert run("audit", path, *options).stdout.startswith(expected.splitlines()[0])
-    run("recalibrate", path, *options, "--out", tmp_path / "mended")
+    run("recalibrate", path, *options, "--out", tmp_path / "again")
     again = Recalibrator(random_state=0)
     again.fit(labelled["p"], labelled["y"], inclusion=labelled["chance"])
-    table = pd.read_csv(tmp_path / "mended" / "probabilities.csv")
+    table = pd.read_csv(tmp_path / "again" / "probabilities.csv")
     np.testing.assert_allclose(
         table["probability"], again.predict_proba(some["p"])[:, 1], atol=1e-4
     )
@@ -126,7 +126,7 @@ def test_without_labels(folder):
 
 
 def test_recalibrate_writes_what_predict_reads(folder, tmp_path):
-    out = tmp_path / "mended"
+    out = tmp_path / "again"
     result = run("recalibrate", folder / "heart.csv", "--refit", "never", "--out", out)
     assert "bayescal predict" in result.stdout
     written = pd.read_csv(out / "probabilities.csv")
@@ -143,7 +143,7 @@ def test_recalibrate_writes_what_predict_reads(folder, tmp_path):
 
 @pytest.mark.slow
 def test_recalibrate_sites(folder, tmp_path):
-    out = tmp_path / "mended"
+    out = tmp_path / "again"
     run("recalibrate", folder / "heart.csv", "--site-column", "site", "--out", out)
     again = bayescal.load(out)
     assert again.sites_ == ["hungarian", "switzerland", "va"]

@@ -69,7 +69,6 @@ CALLS = {
     "inference": ("fit scores.csv --inference vi", "--inference.*'vi'.*'exact'"),
     "level": ("fit scores.csv --level 90", "--level must lie between 0 and 1.*, got 90"),
     "draws": ("fit scores.csv --draws 0", "--draws must be at least 1, got 0"),
-    "chains": ("fit scores.csv --chains -1", "--chains must be at least 1, got -1"),
     "tune": ("fit scores.csv --tune -1", "--tune must be at least 0, got -1"),
     "target": ("fit scores.csv --target-accept 1", "--target-accept must lie between 0 and 1"),
     "seed": ("fit scores.csv --seed -1", "--seed must be at least 0, got -1"),
@@ -77,10 +76,6 @@ CALLS = {
     "band": ("predict none.nc scores.csv --band wide", "--band must be one of .*, got 'wide'"),
     "not a number": ("fit scores.csv --draws many", "--draws.*integer, got 'many'"),
     "the last of two numbers": ("fit scores.csv --draws 20 --draws many", "integer, got 'many'"),
-    "no choice": (
-        "sample scores.csv --n 2 --out p.csv --for x",
-        "Invalid value for '--for': 'x' is not one of",
-    ),
     "several classes": (
         "fit scores.csv --label-column score --score-column weight",
         r"hold two classes.*; MulticlassCalibrator \(in a shell --classes\)",
@@ -111,29 +106,14 @@ CALLS = {
         "predict none.nc scores.csv --out ./scores.csv",
         "--out must differ from the input file scores.csv",
     ),
-    "decide over its input": (
-        "decide none.nc scores.csv --at 0.5 --out scores.csv",
-        "--out must differ from the input file scores.csv",
-    ),
     "no documents": ("text fit nothing", "there is no folder nothing of documents"),
-    "format": ("fit scores.csv --format xlsx", "--format.*'xlsx'"),
     "positive": ("fit scores.csv --positive 2", "--positive.*'0' and '1', got '2'"),
     "score column": ("fit scores.csv --score-column s", "no column 's'; .*'score', 'label'"),
     "label column": ("fit scores.csv --label-column y", "no column 'y'.*--label-column"),
-    "topic column": ("fit scores.csv --topic-column t", "no column 't'.*--topic-column"),
     "no name of weights": ("fit scores.csv --weight-column=", "no column ''.*--weight-column"),
-    "no name of sampling weights": (
-        "fit scores.csv --inclusion-column=",
-        "no column ''.*--inclusion-column",
-    ),
-    "no name of topics": ("fit scores.csv --topic-column=", "no column ''.*--topic-column"),
     "two weights": (
         "fit scores.csv --weight-column score --inclusion-column score",
         "--weight-column counts rows and --inclusion-column .* leave out one",
-    ),
-    "sampling weight column": (
-        "fit scores.csv --inclusion-column w",
-        "no column 'w'.*--inclusion-column",
     ),
     "weight column": ("fit scores.csv --weight-column w", "no column 'w'.*--weight-column"),
     "split column": ("fit scores.csv --split-column s", "no column 's'.*--split-column"),
@@ -141,31 +121,15 @@ CALLS = {
         "fit scores.csv --score-column topic",
         "'topic'.*finite.*got 'a' in row 2 of",
     ),
-    "topics as split": (
-        "fit scores.csv --split-column topic",
-        "'topic'.*or 'test' in every row, got 'a'",
-    ),
     "scores as labels": (
         "fit scores.csv --label-column score",
         "--score-column and --label-column must name different columns, got 'score' for both",
     ),
     "one label": ("fit scores.csv --label-column weight", "'weight'.*only one class.*got only .*1"),
-    "no program": ("fit scores.csv --model none", "--model: there is no program 'none'"),
-    "no program file": ("fit scores.csv --model none.py", "--model: .*no program file 'none.py'"),
-    "program without model": ("fit scores.csv --model empty.py", "empty.py must define a function"),
-    "program that fails": (
-        "fit scores.csv --model broken.py",
-        "broken.py, line 1, does not run: NameError",
-    ),
-    "program whose model fails": (
-        "fit scores.csv --model failing.py",
-        r"failing.py, line 3, fails: ZeroDivisionError",
-    ),
     "program without answer": (
         "fit scores.csv --model silent.py",
         "(?s:silent.py must define .*\n    def log_odds.score, intercept, slope.:\n.*)",
     ),
-    "program of topics": ("fit scores.csv --model topics", "is a model of many topics"),
     "program and family": (
         "fit scores.csv --model gaussian --family laplace",
         "--model gaussian says what is fitted: leave out --family",
@@ -178,10 +142,6 @@ CALLS = {
         "--model needs --inference",
     ),
     "out is a file": ("fit scores.csv --out scores.txt", "--out must be a folder, but scores.txt"),
-    "out in a file": (
-        "fit scores.csv --out scores.txt/out",
-        "--out must be a folder, but scores.txt",
-    ),
     "compare mle": ("compare scores.csv --inference mle", "must be exact, nuts or map.*got mle"),
     "compare holdout": ("compare scores.csv --holdout 1.5", "--holdout must lie between 0 and 1"),
     "no history": (
@@ -200,13 +160,10 @@ CALLS = {
         "compare scores.csv --holdout 0.5",
         "--holdout.*without test rows, got 0.5 and 2",
     ),
-    "demo out": ("demo --out scores.txt", "--out must be a folder"),
-    "demo seed": ("demo --seed -3", "--seed must be at least 0, got -3"),
     "demo argument": ("demo corn", "unexpected extra argument"),
     "models name": ("models cauchy", "there is no program 'cauchy'; expected one of"),
     "models file": ("models empty.py", "must define a function model"),
     "predict nothing": ("predict none.nc scores.csv", "there is no file none.nc"),
-    "predict no scores": ("predict none.nc none.csv", "there is no file none.csv"),
     "predict text": ("predict scores.txt scores.csv", "scores.txt cannot be read as a netCDF file"),
     "predict folder": (
         "predict folder.csv scores.csv",
@@ -216,13 +173,7 @@ CALLS = {
         "predict none.nc scores.csv --out p.xlsx",
         r"--out must end in \.csv or \.parquet",
     ),
-    "predict out in no folder": (
-        "predict none.nc scores.csv --out no/p.csv",
-        "--out: there is no folder no; make it first",
-    ),
     "report out": ("report none.nc --out page.pdf", r"--out must end in \.html or \.htm, got"),
-    "report out in no folder": ("report none.nc --out no/r.html", "--out: there is no folder no"),
-    "predict level": ("predict none.nc scores.csv --level 0", "--level must lie between"),
 }
 
 
@@ -234,8 +185,6 @@ def test_wrong_calls(name, work):
     (work / "folder.nc").mkdir()
     (work / "empty.py").write_text('"""No model."""\n')
     (work / "broken.py").write_text("undefined_name\n")
-    failing = "def model(score, label):\n    n = 0\n    1 / n\n\n\ndef log_odds(score): ...\n"
-    (work / "failing.py").write_text(failing)
     (work / "silent.py").write_text("def model(score, label): ...\n")
     before = snapshot(work)
     assert_refused(run(*call.split()), message, work, before)
@@ -292,14 +241,13 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("command", ["fit", "compare"])
 @pytest.mark.parametrize("name", FILES)
-def test_wrong_files(name, command, work):
+def test_wrong_files(name, work):
     content, message = FILES[name]
     (work / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     before = snapshot(work)
-    inference = ["--inference", "mle"] if command == "fit" else []
-    assert_refused(run(command, "bad.csv", *inference, "--out", "out"), message, work, before)
+    result = run("fit", "bad.csv", "--inference", "mle", "--out", "out")
+    assert_refused(result, message, work, before)
 
 
 WEIGHTS = {
@@ -322,8 +270,10 @@ def test_wrong_weights(name, work):
     assert_refused(result, message, work, before)
 
 
-@pytest.mark.parametrize("column", ["score", "label", "topic", "weight", "split"])
-@pytest.mark.parametrize("cell", [[0], [1, 2], {"a": 1}])
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [("score", [0]), ("label", [1, 2]), ("topic", {"a": 1}), ("weight", [0]), ("split", [1, 2])],
+)
 def test_cells_of_parquet_that_hold_several_values_are_named(column, cell, work):
     frame = pd.DataFrame({"score": [1.0, 2.0], "label": [0, 1], "topic": ["a", "a"]})
     frame = frame.assign(weight=1.0, split="train").assign(**{column: [cell, cell]})
@@ -354,15 +304,6 @@ def test_parquet_is_checked_too(work):
     assert_refused(run("fit", "none.parquet"), "only one class.*got only 'no'", work, before)
 
 
-def test_programs_that_do_not_fit_the_family_are_refused(work):
-    (work / "mine.py").write_text(
-        "def model(score, label):\n    return None\n\n\ndef log_odds(score): ...\n"
-    )
-    before = snapshot(work)
-    result = run("fit", "scores.csv", "--model", "mine.py", "--out", "out")
-    assert_refused(result, "mine.py must return a pymc.Model, got NoneType", work, before)
-
-
 # Calibrators
 
 
@@ -383,7 +324,6 @@ PREDICTIONS = {
         "topics new.csv --topic-column topic",
         "'topic' of new.csv.*'a', 'b'; got 'z'",
     ),
-    "no such topics": ("topics scores.csv --topic-column t", "scores.csv has no column 't'"),
     "no such folder": ("single scores.csv --out no/p.csv", "--out: there is no folder no"),
     "folder": ("single scores.csv --out folder.csv", "--out: folder.csv is a folder"),
     "again": ("single again.csv", "again.csv has a column 'probability'"),

@@ -45,9 +45,13 @@ def test_it_is_read_as_it_is(name, tmp_path):
     pd.testing.assert_frame_equal(table, FRAME, check_dtype=False)
 
 
-def test_what_was_read_is_fitted(tmp_path):
-    (tmp_path / "scores.csv").write_bytes(FILES["utf16 told.csv"])
-    run("fit", tmp_path / "scores.csv", *MLE, "--out", tmp_path / "out")
+@pytest.mark.parametrize("name", ["scores.csv", "scores.xlsx"])
+def test_what_was_read_is_fitted(name, tmp_path):
+    if name.endswith("xlsx"):
+        FRAME.to_excel(tmp_path / name, index=False)
+    else:
+        (tmp_path / name).write_bytes(FILES["utf16 told.csv"])
+    run("fit", tmp_path / name, *MLE, "--out", tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/probabilities.csv", dtype={"document": str})
     pd.testing.assert_frame_equal(table[list(FRAME)], FRAME, check_dtype=False)
     expected = fitted(FRAME).predict_proba(FRAME["score"])[:, 1]
@@ -146,27 +150,14 @@ def test_labels_and_their_opposite_are_no_probabilities(tmp_path):
     assert "sum to 1" not in run("fit", tmp_path / "p.csv", code=2).stderr
 
 
-def test_a_folder_is_called_a_folder(tmp_path):
-    (tmp_path / "scores.csv").mkdir()
-    told = run("fit", tmp_path / "scores.csv", code=2).stderr
-    assert "is a folder: expected a .csv" in told
-
-
-def test_topics_that_nobody_asked_for_are_spoken_of(tmp_path):
+def test_a_column_of_topics_that_is_not_used_is_named(tmp_path):
     path = tmp_path / "scores.csv"
+    FRAME.assign(topic="corn").to_csv(path, index=False)
+    assert "not used" not in run("fit", path, *MLE, "--out", tmp_path / "out").stderr
     FRAME.assign(topic=np.repeat(["corn", "ship"], 20)).to_csv(path, index=False)
     told = run("fit", path, *MLE).stderr
     assert "has a column 'topic' of 2 values, which is not used: --topic-column topic" in told
     assert "not used" not in run("fit", path, *MLE, "--topic-column", "topic").stderr
-    FRAME.assign(topic="corn").to_csv(path, index=False)
-    assert "not used" not in run("fit", path, *MLE).stderr
-
-
-def test_predict_tells_of_topics_that_it_does_not_use(tmp_path):
-    path = tmp_path / "scores.csv"
-    FRAME.to_csv(path, index=False)
-    run("fit", path, *MLE, "--out", tmp_path / "out")
-    FRAME.assign(topic=np.repeat(["corn", "ship"], 20)).to_csv(path, index=False)
     told = run("predict", tmp_path / "out", path, "--out", tmp_path / "p.csv").stderr
     assert "has a column 'topic' of 2 values, which is not used" in told
     assert "is one calibrator for all rows" in told
@@ -229,13 +220,6 @@ def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
     FRAME.to_csv(tmp_path / "scores.xlsx", index=False)
     message = run("fit", tmp_path / "scores.xlsx", code=2).stderr
     assert "scores.xlsx cannot be read: it is no .xlsx file, or damaged" in message
-
-
-def test_a_real_spreadsheet_is_read(tmp_path):
-    FRAME.to_excel(tmp_path / "scores.xlsx", index=False)
-    run("fit", tmp_path / "scores.xlsx", *MLE, "--out", tmp_path / "out")
-    table = read(tmp_path / "out/probabilities.csv")
-    pd.testing.assert_frame_equal(table[list(FRAME)], FRAME, check_dtype=False)
 
 
 # Text that spreadsheets or terminals would run

@@ -185,19 +185,6 @@ def test_what_cannot_be_pooled(tmp_path, options, message):
     assert message in result.output
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "holds many topics: name their column with --topic-column"),
-        (("--topic-column", "topic", "--prior", "1"), "--prior must lie between 0 and 1"),
-        (("--topic-column", "topic", "--band", "wide"), "--band must be one of"),
-    ],
-)
-def test_what_pooled_topics_cannot_be_asked(folder, options, message):
-    result = run("predict", folder / "out", folder / "scores.csv", *options, code=2)
-    assert message in result.output
-
-
 @pytest.mark.slow
 def test_inclusion_probabilities_are_those_of_the_estimator(tmp_path):
     frame = make_topics()

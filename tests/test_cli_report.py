@@ -70,8 +70,7 @@ def test_the_command_takes_test_rows_of_a_split(folder, tmp_path):
     [
         (["nothing.nc"], "there is no file"),
         (["pooled", "--test", "words.csv"], "no column 'topic'"),
-        (["pooled", "--level", "90"], "level must lie between 0 and 1"),
-        (["pooled", "--out", "no/report.html"], "make it first"),
+        (["pooled", "--level", "90"], "--level must lie between 0 and 1"),
         (["apart/a.nc", "--test", "scores.csv", "--topic-column", "topic"], "is one"),
     ],
 )

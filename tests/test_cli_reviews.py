@@ -209,7 +209,6 @@ WRONG = {
         "recall scores.csv --labels odd.csv --at-score 1",
         "must hold 1 or 0, yes or no, or nothing, got 'maybe' in row 2 of the file",
     ),
-    "no column": ("recall scores.csv --labels scores.csv --at-score 1", "no column 'document'"),
     "plan over its labels": (
         "sample scores.csv --labels one.csv --n 5 --out one.csv",
         "--out must be another file than",
@@ -218,7 +217,6 @@ WRONG = {
         "recall scores.csv --labels one.csv --at-score 1 --report recall.pdf",
         "--report must end in .html",
     ),
-    "not a CSV": ("sample scores.csv --n 5 --out plan.xlsx", "--out must end in .csv"),
     "no documents": ("sample scores.csv --n 0 --out plan.csv", "--n must be at least 1"),
     "precision of what": (
         "sample scores.csv --n 5 --for precision --out plan.csv",

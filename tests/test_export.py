@@ -148,6 +148,7 @@ def test_any_name_of_a_column_is_a_name(format, tmp_path):
                 fitted.export(target(tmp_path, format), column=column, **options)
             continue
         found = exported(fitted, target(tmp_path, format), scores, column=column, **options)
+        assert found.shape == (1, scores.size)
         assert_near(found, exact(fitted, scores, None))
 
 
@@ -222,15 +223,6 @@ def test_settings_of_calibrators_and_of_calls_are_kept(options, asked, tmp_path)
     scores = scores_for(calibrator)
     found = exported(calibrator, tmp_path / "corn.json", scores, format="json", **asked)
     assert_near(found, exact(calibrator, scores, **asked))
-
-
-@pytest.mark.parametrize("format", RUN)
-def test_without_a_band_there_is_one_curve(format, tmp_path):
-    calibrator = fit(inference="mle")
-    scores = scores_for(calibrator)
-    found = exported(calibrator, target(tmp_path, format), scores, format=format, level=None)
-    assert found.shape == (1, scores.size)
-    assert_near(found, exact(calibrator, scores, None))
 
 
 @pytest.mark.parametrize("centre", [1e9, -1e-9])

@@ -97,9 +97,6 @@ def test_default_range_covers_the_scores(mle, ax):
     assert x[0] < SCORES.min() < SCORES.max() < x[-1]
     assert ax.get_xlim() == (x[0], x[-1])
     assert (np.diff(x) > 0.0).all()
-
-
-def test_grid_chooses_where_curves_are_evaluated(mle, ax):
     display = ProbabilityDisplay.from_estimator(mle, grid=[0.0, -1.0, 4.0], ax=ax)
     np.testing.assert_array_equal(points(display.mle_line_)[0], [-1.0, 0.0, 4.0])
 
@@ -121,22 +118,16 @@ def test_held_out_documents_take_the_place_of_those_fitted(mle, ax):
     assert display.data["score"][-1] > 6.0
 
 
-def test_axes_are_labelled_in_the_score_s_own_name(mle, ax):
+def test_axes_are_labelled_in_the_score_s_own_name_after_a_file_too(mle, ax, tmp_path):
     import pandas as pd
+
+    from bayescal import load
 
     ProbabilityDisplay.from_estimator(mle, ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("score", "P(yes | score)")
     named = ScoreCalibrator(inference="mle").fit(pd.Series(SCORES, name="margin"), LABELS)
     assert ProbabilityDisplay.from_estimator(named, ax=ax).ax_.get_xlabel() == "margin"
-
-
-def test_names_of_scores_survive_a_file(tmp_path, ax):
-    import pandas as pd
-
-    from bayescal import load
-
-    frame = pd.DataFrame({"margin": SCORES})
-    ScoreCalibrator(inference="mle").fit(frame, LABELS).save(tmp_path / "a.nc")
+    named.fit(pd.DataFrame({"margin": SCORES}), LABELS).save(tmp_path / "a.nc")
     display = LogOddsDisplay.from_estimator(load(tmp_path / "a.nc"), ax=ax)
     assert display.ax_.get_xlabel() == "margin"
 

@@ -102,7 +102,7 @@ def check_refused(page, control, values):
         ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
         assert [as_number(end) for end in ends] == limits
         assert field.get_attribute("aria-invalid") == "true"
-        assert field.input_value() == value  # what was typed stays, to be mended
+        assert field.input_value() == value  # what was typed stays, to be corrected
         assert results(page) == before
     fill(page, control, inside)
     assert not refusal.is_visible()

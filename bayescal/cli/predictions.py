@@ -93,8 +93,8 @@ def merge_columns(
     for part, positions in zip(parts, rows, strict=True):
         for name, values in part.items():
             if name not in columns:
-                empty: Any = np.nan if values.dtype.kind == "f" else ""
-                columns[name] = np.full(n, empty, dtype=float if empty != "" else object)
+                numeric = values.dtype.kind == "f"
+                columns[name] = np.full(n, np.nan) if numeric else np.full(n, "", dtype=object)
             columns[name][positions] = values
     return columns
 

@@ -86,8 +86,8 @@ def predict(
         return
     if shares is not None:
         raise UsageError("--shares is for several classes: give --prior.")
-    added = predictions.RATIO_COLUMNS if likelihood_ratio else ()
-    writing.check_columns_free(reader.frame, scores, *added)
+    ratio_names = predictions.RATIO_COLUMNS if likelihood_ratio else ()
+    writing.check_columns_free(reader.frame, scores, *ratio_names)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
         calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
@@ -96,8 +96,8 @@ def predict(
         classes = next(iter(saved.problems.values())).labels
         is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
     values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
-    topics, added = saved.rows(), []
-    positions = [rows for _, rows in topics]
+    topics = saved.rows()
+    added: list[dict[str, Any]] = []
     with screen.warnings(), screen.progress("predict", len(topics)) as update:
         for topic, rows in topics:
             update(description=f"predict {topic}")
@@ -108,15 +108,14 @@ def predict(
                 curve = predictions.curve_at(
                     fitted, values[rows], level, band=band, prior=prior, covariates=own
                 )
-            ratios: dict[str, Any] = {}
+            added.append(dict(curve.columns))
             if likelihood_ratio:
                 with usage_errors("--likelihood-ratio: "):
                     found = predictions.ratios_at(fitted, values[rows], level, support)
-                ratios = predictions.ratio_columns(found)
-            added.append(curve.columns | ratios)
+                added[-1] |= predictions.ratio_columns(found)
             update(advance=1)
-    columns_added = predictions.merge_columns(added, positions, values.size)
-    writing.write_table(reader.frame.assign(**columns_added), out, screen)
+    merged = predictions.merge_columns(added, [rows for _, rows in topics], values.size)
+    writing.write_table(reader.frame.assign(**merged), out, screen)
     why = f"{calibrator} is one calibrator for all rows."
     predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
     if saved.left_out_note:

@@ -3,7 +3,7 @@
 const same = (value) => value;
 
 // A slider and a number field that show the same value; the slider's scale is `read` of it. What the
-// field refuses stays in it, with the reason beside it, until it is mended; the last value that was
+// field refuses stays in it, with the reason beside it, until it is corrected; the last value that was
 // taken holds meanwhile.
 class Control {
   constructor(id, { read = same, write = same, digits = 3, changed }) {
