@@ -9,7 +9,8 @@ import pytest
 
 import bayescal
 from bayescal import Densities, Program, ScoreCalibrator
-from bayescal.cli.fitting import part_names, parts_of
+from bayescal.cli.columns import names_in
+from bayescal.cli.fitting import parts_of
 from bayescal.fitting import fitted_scores
 from bayescal.metrics import losses
 from tests.cli_tools import MLE, NUTS, fitted, make_frame, make_topics, read, run, summary_of, write
@@ -340,4 +341,4 @@ def test_errors_and_warnings_of_processes_name_the_topic(tmp_path):
     ],
 )
 def test_options_make_parts(parts, family, model, expected):
-    assert parts_of(part_names(parts), family, model) == expected
+    assert parts_of(names_in(parts), family, model) == expected

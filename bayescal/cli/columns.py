@@ -168,12 +168,10 @@ class ColumnReader:
             values = values.astype(np.int64)  # floats only because of missing labels
         return values, labelled
 
-    def topics(self, column: str) -> NDArray[np.str_]:
-        """Return a column of topics."""
-        return self.names(column, "--topic-column", "a topic")
-
-    def names(self, column: str, option: str, what: str) -> NDArray[np.str_]:
-        """Return a column of names."""
+    def names(
+        self, column: str, option: str = "--topic-column", what: str = "a topic"
+    ) -> NDArray[np.str_]:
+        """Return a column of names, by default of topics."""
         return self._complete(column, option, what).astype(np.str_)
 
     def texts(self, column: str) -> list[str]:
@@ -244,6 +242,11 @@ class ColumnReader:
                 f" {self.row(row)} ({int(bad.sum())} of {bad.size} rows): correct or leave them"
                 f" out.{advice}"
             )
+
+
+def names_in(text: str) -> list[str]:
+    """Return names that are separated by commas."""
+    return [name.strip() for name in text.split(",")]
 
 
 def split_column(frame: pd.DataFrame, named: str | None) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal.cli import terminal
+from bayescal.cli.columns import names_in
 from bayescal.cli.predictions import Calibrated, calibrated, most_undecided_first
 from bayescal.cli.scores import ScoreTable, fittable, refuse_if_all, split_by_topic
 from bayescal.support import parallel, validation
@@ -33,7 +34,7 @@ def read_parameters(arguments: Mapping[str, Any]) -> ScoreParameters:
     from bayescal.fitting.settings import SCORES_ARE, ScoreParameters, read_options
 
     family, model, inference = arguments["family"], arguments["model"], inference_of(arguments)
-    names, scores_are = part_names(arguments["parts"]), arguments["scores_are"]
+    names, scores_are = names_in(arguments["parts"]), arguments["scores_are"]
     with terminal.usage_errors():
         for name in names:
             validation.check_choice(
@@ -95,11 +96,6 @@ def _check_program(model: str | None, inference: str, columns: str | None) -> No
             f"--model {model} takes no covariates, got --covariate-columns {columns}: leave it"
             " out, or give the program an argument covariates."
         )
-
-
-def part_names(parts: str) -> list[str]:
-    """Return the names in --parts."""
-    return [name.strip() for name in parts.split(",")]
 
 
 def parts_of(names: list[str], family: str | None, model: str | None) -> Parts:

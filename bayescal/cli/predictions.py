@@ -334,7 +334,7 @@ def read_calibrator(
         source = load(path) if source is None else source
         if of_classes(source):
             raise UsageError(f"{path} calibrates several classes: this command takes one score.")
-        topics = reader.topics(topic_column) if topic_column else None
+        topics = reader.names(topic_column) if topic_column else None
         problems = source.fitted_problems()
     if problems.by_topic and topics is None:
         raise UsageError(f"{path} holds many topics: name their column with --topic-column.")

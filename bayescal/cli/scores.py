@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli.columns import ColumnReader, Mask, Rows, split_column
+from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, counted
 from bayescal.support.validation import Columns, Floats, first_of, take_columns
@@ -162,7 +162,7 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
         classes=classes,
         test=reader.test_rows(split, labelled),
         labelled=labelled,
-        topics=reader.topics(names["topic"]) if names["topic"] is not None else None,
+        topics=reader.names(names["topic"]) if names["topic"] is not None else None,
         weight=reader.weights(weight, labelled, sampled=sampled) if weight is not None else None,
         sampled=sampled,
         sign=sign,
@@ -172,7 +172,7 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
 
 def split_names(text: str) -> tuple[str, ...]:
     """Return the names of several classes, separated by commas in --classes."""
-    names = tuple(name.strip() for name in text.split(","))
+    names = tuple(names_in(text))
     if len(names) < 2 or not all(names):
         raise UsageError(f"--classes must name at least two classes, as a,b,c; got {text!r}.")
     if twice := [name for name in names if names.count(name) > 1]:
@@ -186,7 +186,7 @@ def _covariates(
     """Return the columns of --covariate-columns."""
     if asked is None:
         return None
-    wanted = [name.strip() for name in asked.split(",")]
+    wanted = names_in(asked)
     if not all(wanted) or len(set(wanted)) < len(wanted):
         raise UsageError(
             f"--covariate-columns must name every column once, such as length,site; got {asked!r}."

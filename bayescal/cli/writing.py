@@ -196,13 +196,6 @@ def staged_folder(out: Path) -> Iterator[Path]:
             shutil.rmtree(stage, ignore_errors=True)
 
 
-@contextmanager
-def staged_file(out: Path) -> Iterator[Path]:
-    """Yield a path to write to; without an error the file moves to `out`."""
-    with staged_folder(out.parent) as stage:
-        yield stage / out.name
-
-
 def save(
     out: Path | None, write: Callable[[Path], object], arguments: Mapping[str, Any], screen: Screen
 ) -> None:
@@ -262,7 +255,7 @@ def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
     if out is None:
         write_frame(frame, sys.stdout)
         return
-    with staged_file(out) as path:
+    with usage_errors("--out: ", (OSError,)), run_files.whole_file(out) as path:
         write_frame(frame, path)
     screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from bayescal.metrics import class_verdict, reliability_curve, top_label
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
-from bayescal.support.palette import FAINT_COLOUR
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -187,9 +186,8 @@ class ClassReliabilityDisplay(ClassDisplay):
 
     def _draw_panel(self, ax: Axes, curve: xr.Dataset, name: str) -> None:
         x = curve["predicted"].values
-        band: display.Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
         text = f"{self._level}, if calibrated"
-        ax.fill_between(x, curve["lower"], curve["upper"], label=text, **band)
+        ax.fill_between(x, curve["lower"], curve["upper"], label=text, **display.GREY_BAND)
         ax.plot([0.0, 1.0], [0.0, 1.0], **display.REFERENCE)
         look = display.POSTERIOR | {"marker": "o", "markersize": 3.5}
         ax.plot(x, curve["observed"], label="share in bins", **look)

@@ -105,6 +105,7 @@ Look = dict[str, Any]
 POSTERIOR: Look = {"color": POSTERIOR_COLOUR, "linestyle": "-", "linewidth": 1.8}
 MLE: Look = {"color": MLE_COLOUR, "linestyle": (0, (5, 2)), "linewidth": 1.4}
 BAND: Look = {"color": POSTERIOR_COLOUR, "alpha": 0.22, "linewidth": 0}
+GREY_BAND: Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
 DATA: Look = {
     "color": DATA_COLOUR,
     "linestyle": "none",

@@ -13,7 +13,7 @@ from bayescal.fitting.curves.curves import Prior
 from bayescal.metrics import reliability_curve
 from bayescal.plots import curve, display
 from bayescal.support.numerics import probability
-from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
+from bayescal.support.palette import DATA_COLOUR
 from bayescal.support.validation import Floats, as_labels, first_of, of_each_class
 from bayescal.support.weighting import either_weights
 
@@ -231,8 +231,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         self.band_ = None
         if "lower" in data:
             text = f"{name}{self._level}, {BAND_NAMES[data.attrs['band']]}"
-            grey: display.Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
-            look = band_look if self.before_ else grey
+            look = band_look if self.before_ else display.GREY_BAND
             self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **look)
         ax.plot([0.0, 1.0], [0.0, 1.0], **display.REFERENCE)
         binned = data.attrs["method"] != "corp"

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import math
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.table import Table
 
-from bayescal.cli import options, outcomes, tables, writing
-from bayescal.cli.columns import ColumnReader
+from bayescal.cli import options, tables, writing
+from bayescal.cli.columns import ColumnReader, spelled
+from bayescal.cli.commands.report import PAGES
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.validation import check_positive
+from bayescal.support.validation import Floats, check_positive
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAGES = (".html", ".htm")
+PROBABILITY = "Given probabilities of the positive class."
+ProbabilityColumn = Annotated[
+    str, options.option("--probability-column", options.COLUMNS, PROBABILITY)
+]
+OUTCOME = "Outcomes of two classes; rows without one are left out."
+OutcomeColumn = Annotated[str, options.option("--label-column", options.COLUMNS, OUTCOME)]
+SITE = "Sites, such as hospitals or months."
+SiteColumn = Annotated[str | None, options.option("--site-column", options.COLUMNS, SITE)]
 FILES = "One file of probabilities and outcomes; with --no-labels the reference, then the new one."
 Files = Annotated[list[Path], options.argument("FILES", f"{FILES} {options.FILE_KINDS}.")]
 QUESTION = "Question"
@@ -45,6 +56,67 @@ OF_RECALIBRATE = (
     "positive",
 )
 
+
+@dataclass(frozen=True)
+class OutcomeTable:
+    """The labelled rows of a file, and the reader of all rows."""
+
+    reader: ColumnReader
+    labelled: NDArray[np.bool_]  # (rows,): mask of rows with an outcome
+    p: Floats  # (labelled rows,), like the arrays below
+    positive: NDArray[np.bool_]
+    sites: NDArray[np.str_] | None
+    inclusion: Floats | None
+    classes: tuple[Any, Any]  # negative and positive
+
+    def name_of(self, position: int) -> str:
+        """Return the name of a labelled row for messages."""
+        return self.reader.row(int(np.flatnonzero(self.labelled)[position]))
+
+
+def read_outcomes(
+    path: Path,
+    probability_column: str,
+    label_column: str,
+    site_column: str | None,
+    inclusion_column: str | None,
+    positive: str | None,
+) -> OutcomeTable:
+    """Read the probabilities, outcomes, sites and inclusion probabilities of a file."""
+    reader = ColumnReader(path)
+    p = reader.scores(probability_column, "--probability-column")
+    present = reader.present(label_column, "--label-column")
+    classes: tuple[Any, Any]
+    if reader.frame[label_column][present].nunique() == 1:
+        # The meaning of a single class comes from its name or --positive.
+        values, labelled = reader.class_labels(label_column)
+        classes = (0, 1)
+        is_positive = labelled & _only_positive(reader.name(label_column), values[0], positive)
+    else:
+        classes, is_positive, labelled = reader.labels(label_column, positive)
+    sites = None
+    if site_column is not None:
+        sites = reader.names(site_column, "--site-column", "a site")[labelled]
+    inclusion = None
+    if inclusion_column is not None:
+        inclusion = reader.weights(inclusion_column, labelled, sampled=True)[labelled]
+    positives = is_positive[labelled]
+    return OutcomeTable(reader, labelled, p[labelled], positives, sites, inclusion, classes)
+
+
+def _only_positive(name: str, label: Any, positive: str | None) -> bool:
+    """Return True if the only label of a column is the positive one."""
+    if positive is not None:
+        return str(label) == positive
+    meanings = spelled(np.array([label]), np.array((0, 1)))
+    if meanings is None:
+        raise UsageError(
+            f"{name} must hold two labels, or one that means 0 or 1, got {str(label)!r} only: name"
+            " the positive label with --positive."
+        )
+    return meanings[label]
+
+
 app = typer.Typer()
 
 
@@ -52,9 +124,9 @@ app = typer.Typer()
 def audit(
     context: typer.Context,
     files: Files,
-    probability_column: outcomes.ProbabilityColumn = "p",
-    label_column: outcomes.OutcomeColumn = "y",
-    site_column: outcomes.SiteColumn = None,
+    probability_column: ProbabilityColumn = "p",
+    label_column: OutcomeColumn = "y",
+    site_column: SiteColumn = None,
     inclusion_column: options.InclusionColumn = None,
     positive: options.Positive = None,
     threshold: Threshold = None,
@@ -106,7 +178,7 @@ def audit(
     if out is not None:
         writing.check_file(out, PAGES, read=files[0])
     columns = probability_column, label_column, site_column, inclusion_column
-    data = outcomes.read(files[0], *columns, positive)
+    data = read_outcomes(files[0], *columns, positive)
     # Imported late: reading the file is faster.
     from bayescal.monitoring.auditing import audit_outcomes, read_audited
 
@@ -148,7 +220,7 @@ def _foresee(
     seed: int,
 ) -> None:
     probability_column, label_column, positive = columns
-    data = outcomes.read(files[0], probability_column, label_column, None, None, positive)
+    data = read_outcomes(files[0], probability_column, label_column, None, None, positive)
     reader = ColumnReader(files[1])
     new = reader.scores(probability_column, "--probability-column")
     from bayescal.metrics.changes import clipped_log_odds

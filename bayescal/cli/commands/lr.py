@@ -9,10 +9,11 @@ import numpy as np
 import typer
 
 from bayescal.cli import options, predictions, writing
-from bayescal.cli.columns import ColumnReader
+from bayescal.cli.columns import ColumnReader, names_in
 from bayescal.cli.commands.report import PAGES
 from bayescal.cli.files import write_frame
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.files import whole_file
 from bayescal.support.validation import check_choice
 
 SOURCES = "The two columns of the items' sources, such as a,b; shared sources widen intervals."
@@ -108,9 +109,9 @@ def lr(
             )
         screen.say(f"Written to {out}: opens in any browser")
     if ratios is not None:
-        given = [predictions.ratio_columns(found)]
-        columns = predictions.merge_columns(given, [rows], len(reader.frame))
-        with writing.staged_file(ratios) as path:
+        own = predictions.ratio_columns(found)
+        columns = predictions.merge_columns([own], [rows], len(reader.frame))
+        with usage_errors("--ratios: ", (OSError,)), whole_file(ratios) as path:
             write_frame(reader.frame.assign(**columns), path)
         screen.say(f"Written to {ratios}")
 
@@ -121,7 +122,7 @@ def _sources(
     """Return the sources of the labelled rows, as text."""
     if names is None:
         return None
-    parts = [part.strip() for part in names.split(",")]
+    parts = names_in(names)
     if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
         raise UsageError(
             "--source-columns must name two columns, the sources of the two items of each"

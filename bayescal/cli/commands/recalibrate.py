@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from bayescal.cli import options, outcomes, writing
+from bayescal.cli import options, writing
+from bayescal.cli.commands import audit
 from bayescal.cli.files import write_frame
 from bayescal.cli.predictions import RowCurve
 from bayescal.cli.terminal import Screen, counted, usage_errors
@@ -26,9 +27,9 @@ def recalibrate(
     context: typer.Context,
     file: options.ScoresFile,
     out: OutFolder,
-    probability_column: outcomes.ProbabilityColumn = "p",
-    label_column: outcomes.OutcomeColumn = "y",
-    site_column: outcomes.SiteColumn = None,
+    probability_column: audit.ProbabilityColumn = "p",
+    label_column: audit.OutcomeColumn = "y",
+    site_column: audit.SiteColumn = None,
     inclusion_column: options.InclusionColumn = None,
     positive: options.Positive = None,
     refit: Refit = "auto",
@@ -53,7 +54,7 @@ def recalibrate(
     writing.check_folder(out)
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
     columns = probability_column, label_column, site_column, inclusion_column
-    data = outcomes.read(file, *columns, positive)
+    data = audit.read_outcomes(file, *columns, positive)
     frame = data.reader.frame
     writing.check_columns_free(frame, file)
     from bayescal.calibrators.loading import TOPICS_FILE

@@ -11,6 +11,7 @@ import typer
 
 from bayescal.cli import options, reviews, writing
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
+from bayescal.support.files import whole_file
 
 N = Annotated[
     int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER", least=1)
@@ -81,7 +82,7 @@ def sample(
             hidden=hidden.prior,
             random_state=seed,
         )
-    with writing.staged_file(out) as path:
+    with usage_errors("--out: ", (OSError,)), whole_file(out) as path:
         plan.to_csv(path)
     words = shlex.join(["bayescal", *sys.argv[1:]])
     strata = f"{len(plan.strata)} {'stratum' if len(plan.strata) == 1 else 'strata'}"
