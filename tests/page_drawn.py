@@ -188,7 +188,7 @@ class Drawn:
                 continue
             low, high = (np.array(ends) - scale[0]) / scale[1]
             step = _round_step((high - low) / count)
-            # Multiples of the step, all of those that the axis has room for.
+            # All multiples of the step within the axis.
             wanted = step * np.arange(np.ceil(low / step - 1e-3), high / step + 1e-3)
             np.testing.assert_allclose(ticks[:, 0], wanted, atol=1e-6 * step)
 

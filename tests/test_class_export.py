@@ -1,4 +1,4 @@
-"""Exported maps of several classes say what the calibrator says."""
+"""Exported maps of several classes return the calibrator's probabilities."""
 
 import importlib.util
 import json

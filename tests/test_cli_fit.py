@@ -1,4 +1,4 @@
-"""`bayescal fit`: what it prints and writes is what the estimator says."""
+"""`bayescal fit`: printed and written numbers are those of the estimator."""
 
 import warnings
 from dataclasses import asdict

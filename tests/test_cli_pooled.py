@@ -1,4 +1,4 @@
-"""`bayescal fit --pool` and `bayescal predict` of what it writes."""
+"""`bayescal fit --pool`, and `bayescal predict` with its files."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Files that need no bayescal say what the calibrator says, near and far, and nothing else."""
+"""Exported files return the calibrator's probabilities, near and far, without bayescal."""
 
 import importlib.util
 import json
@@ -133,7 +133,7 @@ def test_a_file_agrees_with_the_calibrator_near_and_far(calibrator, format, tmp_
     assert_near(found, exact(calibrator, scores))
 
 
-# Reserved words, names with capitals and dots, names of what the files themselves hold.
+# Reserved words, names with capitals and dots, names that the files use themselves.
 COLUMNS = ["order", "group", "index", "key", "lower", "a.b", "Score", "1st", "a b", "\xb5"]
 COLUMNS += ["def", "predict", "np", "curves", "probability", "constant/0", "node/0", "svm_score"]
 

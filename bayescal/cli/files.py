@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -277,6 +278,55 @@ def _writable(path: Path | IO[str]) -> Iterator[IO[str]]:
             yield stream
     else:
         yield path
+
+
+# Checks of paths before any work.
+
+
+def check_folder(out: Path | None) -> None:
+    """Raise UsageError, before any work, if a folder of results cannot be made."""
+    if out is None:
+        return
+    for part in (out, *out.parents):
+        if part.exists() and not part.is_dir():
+            raise UsageError(f"--out must be a folder, but {part} is a file: choose another.")
+    _check_writable(out)
+
+
+def check_file(
+    out: Path | None,
+    suffixes: Sequence[str] = WRITTEN,
+    read: Path | None = None,
+    option: str = "--out",
+) -> None:
+    """Raise UsageError, before any work, if a file cannot be written."""
+    if out is None:
+        return
+    if out.suffix.lower() not in suffixes:
+        raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {out}.")
+    if out.is_dir():
+        raise UsageError(f"{option}: {out} is a folder, where a file is to be written.")
+    if not out.parent.is_dir():
+        raise UsageError(f"{option}: there is no folder {out.parent}; make it first.")
+    if read is not None and read.exists() and out.exists() and out.samefile(read):
+        raise UsageError(f"{option} must differ from the input file {read}: choose another name.")
+    _check_writable(out.parent)
+
+
+def _check_writable(folder: Path) -> None:
+    """Make and remove a folder there, as permissions alone are not conclusive."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".bayescal-", dir=existing_folder(folder))).rmdir()
+    except OSError as err:
+        raise UsageError(
+            "--out must be where files can be written, but of"
+            f" {existing_folder(folder)} the system says: {err.strerror or err}. Choose another."
+        ) from err
+
+
+def existing_folder(folder: Path) -> Path:
+    """Return the folder, or its nearest parent that exists."""
+    return next(part for part in (folder, *folder.absolute().parents) if part.is_dir())
 
 
 NUMERIC = "biufcmM"  # kinds of columns without text

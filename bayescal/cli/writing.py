@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal.cli import predictions, scores
-from bayescal.cli.files import WRITTEN, write_frame
+from bayescal.cli.files import existing_folder, write_frame
 from bayescal.cli.predictions import Calibrated
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import files as run_files
@@ -122,63 +122,17 @@ def _jsonable(value: Any) -> Any:
     return value
 
 
-# Checks before any work, and writing whole results.
+# Writing whole results.
 
 MOST_NAMES = 5  # of calibrators in a line
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
-
-
-def check_folder(out: Path | None) -> None:
-    """Raise UsageError, before any work, if a folder of results cannot be made."""
-    if out is None:
-        return
-    for part in (out, *out.parents):
-        if part.exists() and not part.is_dir():
-            raise UsageError(f"--out must be a folder, but {part} is a file: choose another.")
-    _check_writable(out)
-
-
-def check_file(
-    out: Path | None,
-    suffixes: Sequence[str] = WRITTEN,
-    read: Path | None = None,
-    option: str = "--out",
-) -> None:
-    """Raise UsageError, before any work, if a file cannot be written."""
-    if out is None:
-        return
-    if out.suffix.lower() not in suffixes:
-        raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {out}.")
-    if out.is_dir():
-        raise UsageError(f"{option}: {out} is a folder, where a file is to be written.")
-    if not out.parent.is_dir():
-        raise UsageError(f"{option}: there is no folder {out.parent}; make it first.")
-    if read is not None and read.exists() and out.exists() and out.samefile(read):
-        raise UsageError(f"{option} must differ from the input file {read}: choose another name.")
-    _check_writable(out.parent)
-
-
-def _check_writable(folder: Path) -> None:
-    """Make and remove a folder there, as permissions alone are not conclusive."""
-    try:
-        Path(tempfile.mkdtemp(prefix=".bayescal-", dir=_existing(folder))).rmdir()
-    except OSError as err:
-        raise UsageError(
-            f"--out must be where files can be written, but of {_existing(folder)} the system says:"
-            f" {err.strerror or err}. Choose another."
-        ) from err
-
-
-def _existing(folder: Path) -> Path:
-    """Return the folder, or its nearest parent that exists."""
-    return next(part for part in (folder, *folder.absolute().parents) if part.is_dir())
 
 
 @contextmanager
 def staged_folder(out: Path) -> Iterator[Path]:
     """Yield a folder to write into; without an error its files move to `out`."""
     # In the same folder, for moves within a file system.
-    parent = _existing(out)
+    parent = existing_folder(out)
     with usage_errors("--out: ", (OSError,)):
         stage = Path(tempfile.mkdtemp(prefix=".bayescal-", dir=parent))
         try:

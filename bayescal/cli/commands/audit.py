@@ -13,9 +13,10 @@ import typer
 from numpy.typing import NDArray
 from rich.table import Table
 
-from bayescal.cli import options, tables, writing
+from bayescal.cli import options, tables
 from bayescal.cli.columns import ColumnReader, spelled
 from bayescal.cli.commands.report import PAGES
+from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import Floats, check_positive
 
@@ -176,7 +177,7 @@ def audit(
         )
         return
     if out is not None:
-        writing.check_file(out, PAGES, read=files[0])
+        check_file(out, PAGES, read=files[0])
     columns = probability_column, label_column, site_column, inclusion_column
     data = read_outcomes(files[0], *columns, positive)
     # Imported late: reading the file is faster.

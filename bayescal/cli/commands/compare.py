@@ -8,6 +8,7 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli.files import check_folder
 from bayescal.cli.scores import (
     HELD_OUT,
     ScoreTable,
@@ -78,7 +79,7 @@ def compare(
     """
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "compare")
     if classes is not None:
-        writing.check_folder(out)
+        check_folder(out)
         given = options.given(context)
         table = _with_test_rows(class_files.read_to_fit(arguments, given), holdout, seed, screen)
         calibrator = class_files.fit(table, arguments, given, screen)
@@ -96,7 +97,7 @@ def compare(
         )
     arguments["inference"] = fitting.inference_of(arguments)
     parameters = fitting.read_parameters(arguments)
-    writing.check_folder(out)
+    check_folder(out)
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)

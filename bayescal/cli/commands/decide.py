@@ -11,6 +11,7 @@ import typer
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader, Mask
+from bayescal.cli.files import check_file
 from bayescal.cli.scores import rows_by_topic
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import Floats
@@ -88,7 +89,7 @@ def decide(
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
     questions = {"--at": at, "--at-score": at_score, "--recall": recall}
-    writing.check_file(out, read=scores)
+    check_file(out, read=scores)
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.files import write_frame
+from bayescal.cli.files import check_folder, write_frame
 from bayescal.cli.predictions import Calibrated
 from bayescal.cli.scores import NONE, ScoreTable, split_by_topic
 from bayescal.cli.terminal import Screen, usage_errors
@@ -109,7 +109,7 @@ def demo(
     from bayescal.plots.display import require
 
     screen = Screen(quiet=quiet)
-    writing.check_folder(out)
+    check_folder(out)
     # A missing matplotlib is reported before any work.
     with usage_errors(errors=(ImportError,)):
         require("matplotlib.figure")

@@ -7,6 +7,7 @@ from rich.console import Group
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli.files import check_folder
 from bayescal.cli.scores import NONE, read_scores, split_by_topic
 from bayescal.cli.terminal import Screen, UsageError
 
@@ -81,7 +82,7 @@ def fit(
     """
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "fit")
     if classes is not None:
-        writing.check_folder(out)
+        check_folder(out)
         given = options.given(context)
         table = class_files.read_to_fit(arguments, given)
         calibrator = class_files.fit(table, arguments, given, screen)
@@ -94,7 +95,7 @@ def fit(
             f" {prior_knowledge}: leave out one of them."
         )
     settings = fitting.read_parameters(arguments)
-    writing.check_folder(out)
+    check_folder(out)
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)

@@ -11,7 +11,7 @@ import typer
 from bayescal.cli import options, predictions, writing
 from bayescal.cli.columns import ColumnReader, names_in
 from bayescal.cli.commands.report import PAGES
-from bayescal.cli.files import write_frame
+from bayescal.cli.files import check_file, write_frame
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.files import whole_file
 from bayescal.support.validation import check_choice
@@ -68,8 +68,8 @@ def lr(
 
     with usage_errors():
         check_choice("--support", support, predictions.SCALES)
-    writing.check_file(out, PAGES)
-    writing.check_file(ratios, read=scores, option="--ratios")
+    check_file(out, PAGES)
+    check_file(ratios, read=scores, option="--ratios")
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     if ratios is not None:
         writing.check_columns_free(reader.frame, scores, *predictions.RATIO_COLUMNS)

@@ -9,6 +9,7 @@ import typer
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader
+from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support import validation
 
@@ -73,7 +74,7 @@ def predict(
     logarithm of the likelihood ratio, its band, and its verbal equivalent.
     """
     _check_options(band, support)
-    writing.check_file(out, read=scores)
+    check_file(out, read=scores)
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     with usage_errors():
         source: Any = predictions.load(calibrator)

@@ -10,7 +10,7 @@ import typer
 
 from bayescal.cli import options, writing
 from bayescal.cli.commands import audit
-from bayescal.cli.files import write_frame
+from bayescal.cli.files import check_folder, write_frame
 from bayescal.cli.predictions import RowCurve
 from bayescal.cli.terminal import Screen, counted, usage_errors
 
@@ -51,7 +51,7 @@ def recalibrate(
     With --site-column each site has its own shift and slope; a new site has
     those of the population of sites.
     """
-    writing.check_folder(out)
+    check_folder(out)
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
     columns = probability_column, label_column, site_column, inclusion_column
     data = audit.read_outcomes(file, *columns, positive)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from bayescal.cli import options, reviews, tables, writing
+from bayescal.cli import options, reviews, tables
+from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
 REPORT = "A report to write: the design, the labels, the intervals and their assumptions."
@@ -63,7 +64,7 @@ def recall(
         raise UsageError(
             "--at-score must be the score from which on documents are taken, got none."
         )
-    writing.check_file(report, (".html",), read=scores, option="--report")
+    check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
     sign = -1.0 if lower_is_positive else 1.0
     review = reviews.read_review(scores, labels, score_column, sign, group_column)

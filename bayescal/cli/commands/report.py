@@ -8,8 +8,9 @@ import numpy as np
 import typer
 
 from bayescal.cli import classes as class_files
-from bayescal.cli import options, predictions, scores, writing
+from bayescal.cli import options, predictions, scores
 from bayescal.cli.columns import ColumnReader
+from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
 PAGES = (".html", ".htm")
@@ -60,7 +61,7 @@ def report(
     """
     from bayescal.report import write_report
 
-    writing.check_file(out, PAGES)
+    check_file(out, PAGES)
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors():
         source: Any = predictions.load(calibrator)

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from bayescal.cli import options, reviews, writing
+from bayescal.cli import options, reviews
+from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support.files import whole_file
 
@@ -64,7 +65,7 @@ def sample(
     """
     from bayescal.sampling import plan_sample
 
-    writing.check_file(out, (".csv",), read=scores)
+    check_file(out, (".csv",), read=scores)
     screen = Screen(quiet=quiet)
     if any(out.exists() and out.samefile(path) for path in labels or () if path.exists()):
         raise UsageError(f"--out must be another file than {out}, which holds labels.")

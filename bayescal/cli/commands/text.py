@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli.files import check_folder
 from bayescal.cli.scores import NONE, missing_class, read_documents
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
@@ -65,7 +66,7 @@ def fit_text(
     probability, band and log-odds. Documents without a label are predicted;
     rows of split test are predicted, and their losses are printed.
     """
-    writing.check_folder(out)
+    check_folder(out)
     _check_classifier(classifier)
     table, texts = read_documents(documents, text_column, label_column, split_column, positive)
     writing.check_columns_free(table.frame, documents, SCORE, SCORED_BY)
