@@ -273,7 +273,7 @@ def test_results_that_cannot_be_are_refused(fitted):
         ({"support": "verbal"}, "support must be 'enfsi', a mapping"),
         ({"support": {0.5: "weak"}}, "limits of support must be LRs of 1 or more, got 0.5"),
         ({"support": {}}, "support must be 'enfsi', a mapping"),
-        ({"topic": "a"}, "topic must be left out for a ScoreCalibrator"),
+        ({"topic": "a"}, "topic must be left out, got 'a'"),
         ({"force": 1}, "force must be True or False"),
     ],
 )

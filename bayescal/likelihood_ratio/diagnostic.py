@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from bayescal.fitting.problems.problem import Calibrator
+from bayescal.fitting.problems.problem import Calibrator, problem_of
 from bayescal.likelihood_ratio.measures import LN10
-from bayescal.likelihood_ratio.ratios import one_problem, shown
+from bayescal.likelihood_ratio.ratios import shown
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, as_scores, check_fraction, generator
 
@@ -116,7 +116,7 @@ def diagnostic_ratios(
     True
     """
     check_fraction(level=level)
-    problem = one_problem(calibrator, topic)
+    problem = problem_of(calibrator, topic, new=True)
     documents = problem.documents
     if not documents.known or not problem.has_posterior:
         raise ValueError(

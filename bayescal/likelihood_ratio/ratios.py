@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.curves.combined_draws import CombinedDraws
-from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problems_of
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem_of
 from bayescal.fitting.results.calibration import PREDICTIVE
 from bayescal.likelihood_ratio.bounds import (
     LikelihoodRatioBounds,
@@ -221,7 +221,7 @@ def likelihood_ratios(
     """
     check_fraction(level=level)
     check_flag(force=force)
-    problem = one_problem(calibrator, topic)
+    problem = problem_of(calibrator, topic, new=True)
     return ratios_of(
         problem, scores, level=level, bounds=bounds, scale=read_scale(support), force=force
     )
@@ -337,24 +337,6 @@ def _read_bounds(
             " numpy.log10 of LRs."
         )
     return LikelihoodRatioBounds(float(pair[0]), float(pair[1]))
-
-
-def one_problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
-    """Return the only problem of a calibrator, or a topic of it."""
-    problems = problems_of(calibrator)
-    names = list(problems)
-    if not problems.by_topic:
-        if topic is not None:
-            raise ValueError(
-                f"topic must be left out for a {type(calibrator).__name__}, got {topic!r}."
-            )
-        return problems[names[0]]
-    if not problems.answers(topic) or topic is None:
-        raise ValueError(
-            f"topic must be one of those fitted ({', '.join(map(repr, names[:5]))}, ...), got"
-            f" {topic!r}."
-        )
-    return problems.answering(topic)
 
 
 def _largest(problem: FittedProblem, force: bool) -> tuple[float, float]:

@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 
 from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem, problems_of
+from bayescal.fitting.problems.problem import (
+    Calibrator,
+    Documents,
+    FittedProblem,
+    problem_of,
+    problems_of,
+)
 from bayescal.support.files import whole_file
 from bayescal.support.palette import (
     DATA_COLOUR,
@@ -57,7 +63,7 @@ def read_problem(
     sample_weight: ArrayLike | None = None,
 ) -> FittedProblem:
     """Return the problem of a fitted calibrator, or of one topic, class or label."""
-    problem = _find(calibrator, topic)
+    problem = problem_of(calibrator, topic)
     problem = replace(problem, calibration=problem.calibration.with_prior(prior))
     if (scores is None) != (y is None):
         raise ValueError("scores and y must be given together: held-out scores and their labels.")
@@ -79,24 +85,6 @@ def _of_topic(labelled: Any, topic: str) -> tuple[Any, Any]:
         return labelled
     rows = labelled[labelled["topic"] == topic]
     return rows["score"], rows["label"]
-
-
-def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
-    problems = problems_of(calibrator)
-    names = list(problems)
-    if topic not in names and str(topic) in names:
-        topic = str(topic)  # problems of classes are named by text, whatever the labels are
-    if not problems.by_topic:
-        if topic is not None:
-            raise ValueError(
-                f"topic must be left out for a {type(calibrator).__name__}, which has one; got"
-                f" {topic!r}."
-            )
-        return problems[names[0]]
-    if topic not in names:
-        shown = ", ".join(map(repr, names[:5]))
-        raise ValueError(f"topic must be one of those fitted ({shown}, ...), got {topic!r}.")
-    return problems[topic]
 
 
 # Keyword arguments of an artist. Looks differ without colour too.

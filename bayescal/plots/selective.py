@@ -13,7 +13,7 @@ from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
 from bayescal.plots.classes import ClassDisplay, answers_of
 from bayescal.support.palette import DATA_COLOUR
-from bayescal.support.validation import Floats, as_reals, check_fraction, generator
+from bayescal.support.validation import Floats, as_reals, check_fraction, generator, of_each_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,11 +210,7 @@ class RiskCoverageDisplay(ClassDisplay):
     def _read(cls, calibrator: Any, scores: Any, y: Any, prior: Any) -> dict[str, Any]:
         label = None
         if y is not None:
-            position = {each: k for k, each in enumerate(calibrator.classes_.tolist())}
-            unknown = [each for each in np.asarray(y).tolist() if each not in position]
-            if unknown:
-                raise ValueError(f"y must hold classes that were fitted, got {unknown[0]!r}.")
-            label = np.array([position[each] for each in np.asarray(y).tolist()])
+            label = of_each_class(np.asarray(y), np.asarray(calibrator.classes_)).argmax(axis=0)
         return {"draws": answers_of(calibrator, "sample_proba", scores, prior), "y_true": label}
 
     def _draw(self, ax: Axes) -> None:

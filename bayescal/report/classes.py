@@ -13,6 +13,7 @@ from scipy import special
 
 from bayescal.decisions.selective import risk_coverage
 from bayescal.metrics import ClassVerdict, class_verdict, top_label
+from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.report.answer import ASK_FOR_LABELS, UNKNOWN, Answer, of_outcome
 from bayescal.report.held_out import reliability
 from bayescal.report.rendering import Cell, Row, describe_run, numbers, percent, short, write_page
@@ -86,8 +87,7 @@ def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dic
     some = np.unique(np.linspace(0, len(draws) - 1, min(DRAWS, len(draws))).astype(np.intp))
     draws = draws[some]
     verdict = class_verdict(y, p, names, draws=draws)
-    position = {name: k for k, name in enumerate(names.tolist())}
-    label = np.array([position[each] for each in np.asarray(y).tolist()], dtype=np.intp)
+    label = read_class_outcomes(y, p, names)[0]
     right, confidence = top_label(label, p)
     figures = [{"name": "the likeliest class", **_reliability(confidence, right, level)}]
     frequent = np.argsort(-p.sum(axis=0), kind="stable")[:MOST_FIGURES]

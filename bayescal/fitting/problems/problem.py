@@ -20,7 +20,7 @@ from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support.score_checks import read_scores
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,6 +276,23 @@ def problems_of(calibrator: Any) -> Problems:
         "calibrator must be a fitted calibrator or classifier of bayescal, got an object of type"
         f" {type(calibrator).__name__}.{last}"
     )
+
+
+def problem_of(calibrator: Any, topic: Any = None, *, new: bool = False) -> FittedProblem:
+    """Return the only problem of a fitted calibrator, or a topic's, perhaps one not fitted."""
+    problems = problems_of(calibrator)
+    names = list(problems)
+    if not problems.by_topic:
+        if topic is not None:
+            raise ValueError(
+                f"topic must be left out, got {topic!r}: the calibrator has no topics."
+            )
+        return problems[names[0]]
+    if topic not in names and str(topic) in names:
+        topic = str(topic)  # problems of classes are named by text, whatever the labels are
+    if topic is None or not (topic in names or (new and problems.answers(topic))):
+        raise ValueError(f"topic must be one of those fitted, {first_of(names)}; got {topic!r}.")
+    return problems.answering(topic)
 
 
 def check_named(calibrators: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayescal.fitting.curves.curves import Prior, prior_draws
-from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problems_of
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem_of
 from bayescal.fitting.results.tree import ESTIMATOR
 from bayescal.report.export import formats
 from bayescal.report.export.class_map import ClassContent, make_class_content
@@ -25,7 +25,7 @@ from bayescal.report.export.knots import (
     make_table,
 )
 from bayescal.support.files import check_target, whole_file
-from bayescal.support.validation import check_choice, check_fraction, first_of
+from bayescal.support.validation import check_choice, check_fraction
 
 # Contents of a file in any format: the curves and their provenance.
 
@@ -191,8 +191,9 @@ def export(
     if getattr(calibrator, "several_classes", False):
         written = _render_classes(calibrator, FORMATS[format], topic, level, prior, column)
     else:
-        content = make_content(_problem(calibrator, topic), level, prior, column)
-        written = FORMATS[format].render(content)
+        problem = problem_of(calibrator, topic)
+        problem.check_one_curve("an exported file")
+        written = FORMATS[format].render(make_content(problem, level, prior, column))
     with whole_file(target) as temporary:
         temporary.write_bytes(written)
     return target
@@ -228,20 +229,3 @@ def _check_suffix(target: Path, format: str) -> None:
                 f"path must not end in {each.suffix!r} for format={format!r}: give"
                 f" format={each.name!r}, or a name that ends in {FORMATS[format].suffix!r}."
             )
-
-
-def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
-    """Return the problem of a topic, or the only problem."""
-    problems = problems_of(calibrator)
-    if not problems.by_topic:
-        if topic is not None:
-            raise ValueError(
-                f"topic must be left out, got {topic!r}: the calibrator has no topics."
-            )
-        only = next(iter(problems.values()))
-        only.check_one_curve("an exported file")
-        return only
-    names = list(problems)
-    if topic not in names:
-        raise ValueError(f"topic must be one of those fitted, {first_of(names)}; got {topic!r}.")
-    return problems[topic]
