@@ -315,7 +315,7 @@ def cllr(log_ratio: Floats, y: Labels) -> float:
 
 
 def speakers(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
-    """Return Cllr of a calibrator of one domain in another, mended by few labels."""
+    """Return Cllr of a calibrator of one domain in another, recalibrated by few labels."""
     assert options.data is not None  # noqa: S101
     old, new = (read(options.data, f"shift_spkr_{part}") for part in ("trn", "tst"))
     calibrator = ScoreCalibrator(random_state=1, draws=250)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 REQUIRED = ("CI", "BAYESCAL_REQUIRE_BROWSER")
+DESKTOP = {"width": 1280, "height": 900}
 # As root, without a graphics card, and asking nothing of the network for itself.
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
@@ -41,6 +42,11 @@ def browser():
 
         yield new_page
         opened.close()
+
+
+def settle(page):
+    """Wait until the page has drawn what controls changed, which it does once a frame."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 
 @contextmanager

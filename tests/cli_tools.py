@@ -39,7 +39,6 @@ def make_topics():
 
 
 def write(frame, path):
-    """Write a CSV or Parquet file."""
     if path.suffix == ".csv":
         frame.to_csv(path, index=False)
     else:
@@ -48,12 +47,10 @@ def write(frame, path):
 
 
 def read(path):
-    """Read a CSV file that a command wrote."""
     return pd.read_csv(path, dtype={"document": str}, keep_default_na=False)
 
 
 def summary_of(folder):
-    """Read the summary that a command wrote."""
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 

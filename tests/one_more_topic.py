@@ -74,7 +74,7 @@ def wider(prior):
 
 
 def forget_the_evidence(monkeypatch):
-    """Give the engine all populations alike, whatever the new topic says of them: a wrong one."""
+    """Make the engine wrong: weight all populations equally, whatever their evidence."""
 
     def alike(log_evidence):
         return np.full(log_evidence.size, 1.0 / log_evidence.size), 1.0

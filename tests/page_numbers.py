@@ -116,7 +116,6 @@ class PageTopic:
         return np.array([middle, *self.summary(by_draw)[1:]])
 
     def fitted_prior(self):
-        """Return the mean share of positives among the documents fitted."""
         return float((self.p @ np.array(self.topic["share"])).mean())
 
 

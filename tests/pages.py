@@ -41,7 +41,6 @@ def commands_of(page):
 
 
 def run_python(blocks):
-    """Run blocks one after the other in this process, in the current folder."""
     exec(compile("\n".join(blocks), "<page>", "exec"), {"__name__": "page"})
 
 
@@ -55,7 +54,6 @@ def output_of(blocks, folder):
 
 
 def run_commands(commands):
-    """Run bayescal's commands one after the other in this process, in the current folder."""
     for command in commands:
         program, *arguments = shlex.split(command)
         assert program == "bayescal"

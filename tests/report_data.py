@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from bayescal import Densities, ScoreCalibrator
+from bayescal import Densities, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.report.rendering import describe_model
 
@@ -56,6 +56,13 @@ def make_topics(seed=0):
         score = rng.normal(2.5 * label - 1.0 + 0.1 * k, 1.0)
         parts.append(pd.DataFrame({"score": score, "label": label, "topic": name}))
     return pd.concat(parts, ignore_index=True)
+
+
+@cache
+def fitted_topics():
+    """Return a fitted calibrator of topics, and its table."""
+    frame = make_topics()
+    return TopicCalibrator(**FAST).fit(frame), frame
 
 
 def data_of(path):

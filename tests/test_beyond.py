@@ -34,7 +34,7 @@ def curves(calibrator):
 
 
 def test_densities_alone_turn_back(curves):
-    """The reason: what the combination would say without its reach."""
+    """The reason: log-odds of the combination without its reach."""
     at_end, far = special.expit(free(curves).predictive(np.array([LOW, LOW - 4.0])))
     assert far > at_end + 0.1
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -11,10 +12,11 @@ import bayescal
 from bayescal.cli import commands
 from bayescal.cli.app import app
 from bayescal.cli.commands import demo
-from bayescal.cli.commands.demo import APART, PLATT, POOLED, topics_losses
+from bayescal.cli.commands.demo import APART, PLATT, POOLED, sample, topics_losses
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
-from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
+from bayescal.text.reuters_scores import load_reuters_scores
+from tests.cli_tools import MLE, run, summary_of
 from tests.report_data import data_of
 
 COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "export", "models")
@@ -33,19 +35,19 @@ def test_help_teaches_with_an_example(command):
     assert "[bold]" not in text
 
 
-def test_a_file_is_a_command():
+def test_every_file_is_a_command_that_help_names_with_the_families():
     files = {path.stem for path in Path(commands.__path__[0]).glob("[a-z]*.py")}
     assert set(get_command(app).commands) == files == {*COMMANDS, *GROUPS}
-
-
-def test_help_names_the_commands_and_the_families():
     assert all(f" {command} " in run("--help").stdout for command in COMMANDS)
     words = run("fit", "--help").stdout.replace("│", " ").replace(",", " ").split()
     assert set(FAMILIES) <= {word.strip(".") for word in words}
 
 
-def test_version():
+def test_the_version_is_shown_by_command_and_module():
     assert run("--version").stdout == f"bayescal {bayescal.__version__}\n"
+    command = [sys.executable, "-m", "bayescal", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("bayescal ")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["fit", "--help"]], ids=str)
@@ -58,12 +60,6 @@ def test_nothing_heavy_is_imported_for_help(arguments):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "compare" in done.stdout or "--family" in done.stdout
-
-
-def test_module_runs():
-    command = [sys.executable, "-m", "bayescal", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("bayescal ")
 
 
 # models
@@ -84,20 +80,6 @@ def test_models_prints_the_source_as_it_is(name):
 
 
 # Real sampling
-
-
-@pytest.mark.slow
-def test_fit_samples(tmp_path):
-    frame = make_frame()
-    scores = write(frame, tmp_path / "scores.csv")
-    arguments = ("--inference", "nuts", "--draws", 60, "--tune", 60, "--chains", 2, "--seed", 5)
-    run("fit", scores, *arguments, "--out", tmp_path / "out", "--quiet")
-    own = bayescal.load(tmp_path / "out/posterior.nc")
-    assert own.posterior_["posterior"].sizes["chain"] == 2
-    table = read(tmp_path / "out/probabilities.csv")
-    assert (table["lower"] <= table["upper"]).all()
-    assert table["probability"].between(0.0, 1.0).all()
-    assert table["probability"].corr(frame["label"]) > 0.5
 
 
 @pytest.mark.slow
@@ -126,12 +108,20 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
         assert topic["losses"]["exact"]["log_loss"] / 3299 < 0.1
     assert text.count("MLE without floor") == 2
     run("fit", out / "scores.csv", *MLE, "--topic-column", "classifier", "--out", out / "again")
-    assert {topic["topic"] for topic in summary_of(out / "again")["topics"]} == {
-        "naive_bayes",
-        "linear_svm",
-    }
+    again = summary_of(out / "again")["topics"]
+    assert {each["topic"] for each in again} == {"naive_bayes", "linear_svm"}
     assert len(ten) == 2
     for losses in ten:
         assert {each.n for each in losses.values()} == {32_990}
         assert losses[POOLED].log_loss < 0.9 * losses[PLATT].log_loss
         assert losses[APART].log_loss < 0.9 * losses[PLATT].log_loss
+
+
+@pytest.mark.one_era
+def test_negatives_come_in_proportion():
+    calibration = load_reuters_scores("linear_svm", "corn", "calibration")
+    few = sample(calibration, np.random.default_rng(0))
+    assert few["label"].sum() == 5
+    share = calibration["label"].mean()
+    assert few["label"].mean() == pytest.approx(share, rel=0.02)
+    assert not few.index.has_duplicates

@@ -16,6 +16,7 @@ from tests.report_data import data_of
 pytestmark = pytest.mark.one_era
 
 CLASSES = ["ant", "bee", "wasp"]
+ALL = ("--classes", "ant,bee,wasp")
 
 
 def table(n, seed):
@@ -27,7 +28,6 @@ def table(n, seed):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with files of scores, and in `cal` a fit of one of them."""
     out = tmp_path_factory.mktemp("classes")
     fitted = table(120, 0)
     fitted.loc[3, "label"] = None
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
         out / "logits.csv", index=False
     )
     table(150, 1).to_csv(out / "held_out.csv", index=False)
-    arguments = ("--classes", "ant,bee,wasp", "--draws", 60, "--chains", 2, "--out", out / "cal")
+    arguments = (*ALL, "--draws", 60, "--chains", 2, "--out", out / "cal")
     shown = run("fit", out / "logits.csv", "--weight-column", "count", *arguments)
     (out / "shown.txt").write_text(shown.stdout)
     return out
@@ -82,19 +82,14 @@ def test_decide_abstains_at_a_cost(folder, tmp_path):
     assert (pd.read_csv(out)["decision"] == "abstain").mean() > 0.5
 
 
-def test_a_label_that_its_row_excludes(folder, tmp_path):
+def test_rows_that_cannot_be_fitted_are_named_by_their_row_of_the_file(folder, tmp_path):
     frame = pd.read_csv(folder / "held_out.csv")
     frame.loc[6, frame["label"][6]] = -np.inf
     frame.to_csv(tmp_path / "l.csv", index=False)
-    shown = run("fit", tmp_path / "l.csv", "--classes", "ant,bee,wasp", code=2)
+    shown = run("fit", tmp_path / "l.csv", *ALL, code=2)
     assert "a score above -inf, row 8 of the file (its first row is row 1) does not" in shown.stderr
-
-
-def test_a_row_whose_probabilities_do_not_sum_to_1_is_named_by_its_row_of_the_file(tmp_path):
-    path = tmp_path / "l.csv"
-    path.write_text("ant,bee,wasp,label\n0.2,0.3,0.5,ant\n\n0.2,0.3,0.9,bee\n")
-    arguments = ("--classes", "ant,bee,wasp", "--scores-are", "probabilities")
-    told = run("fit", path, *arguments, code=2).stderr
+    (tmp_path / "l.csv").write_text("ant,bee,wasp,label\n0.2,0.3,0.5,ant\n\n0.2,0.3,0.9,bee\n")
+    told = run("fit", tmp_path / "l.csv", *ALL, "--scores-are", "probabilities", code=2).stderr
     assert "those of row 4 of the file (its first row is row 1) sum to 1.4" in told
 
 
@@ -125,19 +120,16 @@ def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
     assert "Are the probabilities right?" in shown
 
 
-def test_compare_holds_rows_of_each_class_out(folder, tmp_path):
-    arguments = ("--classes", "ant,bee,wasp", "--holdout", 0.2, "--seed", 3, "--quiet")
+def test_compare_holds_rows_of_each_class_out_or_says_that_none_is_left(folder, tmp_path):
+    arguments = (*ALL, "--holdout", 0.2, "--seed", 3, "--quiet")
     quick = ("--draws", 20, "--chains", 2)
     run("compare", folder / "held_out.csv", *arguments, *quick, "--out", tmp_path / "cmp")
     frame = pd.read_csv(tmp_path / "cmp" / "probabilities.csv")
     held_out = frame.groupby("label")["held_out"]
     assert held_out.sum().tolist() == (0.2 * held_out.size()).round().tolist()
-
-
-def test_compare_says_if_no_row_is_left(folder, tmp_path):
     few = pd.read_csv(folder / "held_out.csv").drop_duplicates("label")
     few.to_csv(tmp_path / "few.csv", index=False)
-    shown = run("compare", tmp_path / "few.csv", "--classes", "ant,bee,wasp")
+    shown = run("compare", tmp_path / "few.csv", *ALL)
     assert "no row is left to test on" in shown.stderr
 
 
@@ -159,7 +151,7 @@ def test_a_report_ignores_no_option(folder, tmp_path):
 )
 def test_compare_refuses(folder, options, message, tmp_path):
     pd.read_csv(folder / "logits.csv").assign(half=0.5).to_csv(tmp_path / "l.csv", index=False)
-    shown = run("compare", tmp_path / "l.csv", "--classes", "ant,bee,wasp", *options, code=2)
+    shown = run("compare", tmp_path / "l.csv", *ALL, *options, code=2)
     assert message in shown.stderr
 
 
@@ -176,17 +168,13 @@ def test_export(folder, tmp_path):
         (None, ["--classes", "ant,ant"], "every class once, got 'ant' twice"),
         (None, ["--classes", "ant,bee,cat"], "it lacks 'cat'"),
         (None, ["--classes", "ant,bee"], "classes, 'ant', 'bee', in every row, got 'wasp'"),
-        (None, ["--classes", "ant,bee,wasp", "--pool"], "--pool is for one score"),
-        (None, ["--classes", "ant,bee,wasp", "--label-column", "ant"], "must be no class"),
-        (["-inf"] * 3, ["--classes", "ant,bee,wasp"], "not excluded, row 6 of"),
-        (("bee", "x"), ["--classes", "ant,bee,wasp"], "excluded class, in every row, got 'x'"),
-        (("bee", "inf"), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
-        (("bee", None), ["--classes", "ant,bee,wasp"], "-inf for an excluded class"),
-        (
-            None,
-            ["--classes", "ant,bee,wasp", "--scores-are", "probabilities"],
-            "must lie between 0 and 1",
-        ),
+        (None, [*ALL, "--pool"], "--pool is for one score"),
+        (None, [*ALL, "--label-column", "ant"], "must be no class"),
+        (["-inf"] * 3, ALL, "not excluded, row 6 of"),
+        (("bee", "x"), ALL, "excluded class, in every row, got 'x'"),
+        (("bee", "inf"), ALL, "-inf for an excluded class"),
+        (("bee", None), ALL, "-inf for an excluded class"),
+        (None, [*ALL, "--scores-are", "probabilities"], "must lie between 0 and 1"),
     ],
 )
 def test_bad_files(change, options, message, tmp_path):

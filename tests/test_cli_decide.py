@@ -9,7 +9,7 @@ import pytest
 from bayescal import load
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
 from bayescal.report.rendering import count, percent
-from tests.cli_tools import MLE, make_frame, make_topics, read, run, write
+from tests.cli_tools import make_frame, make_topics, read, run, write
 
 pytestmark = pytest.mark.one_era
 FEW = ("--family", "gaussian", "--draws", "50")
@@ -26,7 +26,6 @@ def folder(tmp_path_factory):
     run("fit", one, *FEW, "--out", path / "one")
     run("fit", topics, *FEW, *BY_TOPIC, "--pool", "--out", path / "pooled")
     run("fit", few, *FEW, *BY_TOPIC, "--out", path / "apart")
-    run("fit", one, *MLE, "--out", path / "mle")
     return path
 
 
@@ -115,11 +114,6 @@ def test_wrong_calls_are_one_line(arguments, message, folder, monkeypatch):
     assert message in result.stderr
     assert result.stdout == ""
     assert set(folder.rglob("*")) == before
-
-
-def test_maximum_likelihood_has_no_interval(folder):
-    result = run("decide", folder / "mle", folder / "one.csv", "--at", "0.5", code=2)
-    assert "intervals need a posterior and the calibrator has none" in result.stderr
 
 
 # Scores that rank nothing

@@ -39,14 +39,17 @@ def test_the_others_are_fitted_as_without_it(folder, tmp_path):
     assert (found.loc[found["topic"] != "a", "probability"] != "").all()
 
 
-def test_it_is_listed_with_the_reason(folder):
+def test_it_is_listed_with_the_reason_by_fit_and_compare(folder):
     text = (folder / "stdout").read_text(encoding="utf-8")
     assert "1 topic left out of the fit; the others are not affected" in text
     assert WHY in text
     assert "--pool fits all topics together, and answers for these too." in text
+    result = run("compare", folder / "scores.csv", *BY_TOPIC, "--draws", "20")
+    assert "1 topic left out of the fit" in result.stdout
+    assert "--pool" not in result.stdout
 
 
-def test_predict_gives_its_rows_empty_cells_and_says_so(folder, tmp_path):
+def test_predict_and_report_leave_its_rows_out_and_say_so(folder, tmp_path):
     out = tmp_path / "p.csv"
     arguments = ("predict", folder / "out", folder / "scores.csv", *BY_TOPIC)
     result = run(*arguments, "--test", "--out", out)
@@ -54,26 +57,14 @@ def test_predict_gives_its_rows_empty_cells_and_says_so(folder, tmp_path):
     assert "30 rows of 1 topic that the fit left out ('a')" in result.stderr
     (all_rows,) = (line for line in result.stdout.splitlines() if line.startswith("all "))
     assert all_rows.split()[1] == "120"
-
-
-def test_a_file_of_nothing_else_is_refused(folder, tmp_path):
     only = write(read(folder / "scores.csv").query("topic == 'a'"), tmp_path / "a.csv")
     result = run("predict", folder / "out", only, *BY_TOPIC, code=2)
     assert "must hold topics that were fitted: there are only 30 rows of 1 topic" in result.stderr
-
-
-def test_report_leaves_its_held_out_rows_out(folder, tmp_path):
     out = tmp_path / "report.html"
     result = run("report", folder / "out", "--test", folder / "scores.csv", "--out", out)
     topics = {topic["name"]: topic["test"]["point"]["n"] for topic in data_of(out)["topics"]}
     assert topics == {"b/x": 40, "NA": 40, "B x": 40}
     assert "that the fit left out ('a')" in result.stderr
-
-
-def test_compare_goes_on_too(folder):
-    result = run("compare", folder / "scores.csv", *BY_TOPIC, "--draws", "20")
-    assert "1 topic left out of the fit" in result.stdout
-    assert "--pool" not in result.stdout
 
 
 @pytest.mark.slow

@@ -127,7 +127,7 @@ class TestBayes:
 
     @pytest.mark.slow
     def test_bands_hold_the_truth_and_narrow(self):
-        """Independent views of the label: the true log-odds are the sum of what each says."""
+        """Independent views of the label: the true log-odds are the sum of theirs."""
         new, _, truth = views(300, np.random.default_rng(9), share=0.2)
         widths, seeds = [], size(4, 8)
         # Of 12 seeds .80 and .93 of the documents; one seed differs from others by .19 and .08, for

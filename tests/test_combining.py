@@ -276,7 +276,7 @@ class TestCombiners:
 
 
 class TestNoLeak:
-    """Labels that are noise: what combines held-out scores knows that, what cheats does not."""
+    """Labels that are noise: combiners of held-out scores show it, leaked scores do not."""
 
     @staticmethod
     def excess(combined, X, y):

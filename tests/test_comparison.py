@@ -37,7 +37,7 @@ def test_leave_one_out_is_that_of_fits_without_the_document(model):
     assert found.elpd_i.values == pytest.approx(expected, abs=0.08)
     assert found.elpd == pytest.approx(sum(expected), abs=0.2)
     p = fitted.predict_proba(scores)[np.arange(25), y.astype(int)]
-    assert np.log(p).sum() > sum(expected) + 0.4  # what it has seen it predicts better
+    assert np.log(p).sum() > sum(expected) + 0.4  # documents seen are predicted better
 
 
 def test_leave_one_out_of_direct_log_odds_is_arviz_alone():

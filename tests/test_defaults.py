@@ -15,7 +15,7 @@ from bayescal.cli import commands
 
 pytestmark = pytest.mark.one_era
 
-# What only the shell has: less work than in Python, numbers and names of examples, and a switch.
+# Defaults of the shell alone: less work than in Python, numbers and names of examples, a switch.
 OF_THE_SHELL = {
     "draws": [250],
     "positives": [5, 10],

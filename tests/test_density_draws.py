@@ -15,7 +15,7 @@ CENTRE, ASINH_SCALES = 0.5, np.array([np.inf, 2.0])
 
 
 def draws_of(families, size=12, seed=0):
-    """Return draws of some families on two warps, and what they were made from."""
+    """Return draws of some families on two warps, with their families and parameters."""
     rng = np.random.default_rng(seed)
     which = rng.integers(len(families), size=size)
     asinh_scale = rng.choice(ASINH_SCALES, size)

@@ -1,4 +1,4 @@
-"""Documents that tie at an end of the scores: levels of their own, where labels ask for them."""
+"""Documents that tie at an end of the scores have levels of their own if labels support them."""
 
 import copy
 import json

@@ -389,7 +389,7 @@ class TestSupportVectors:
         peer = make_pipeline(Normalizer(), SVC(kernel="linear"))
         found = values_of(alone(peer), NEW)
         model = make_pipeline(Normalizer(), SVC(kernel="linear")).fit(COUNTS, LABELS)
-        # The solver's own support vectors, in place of those that the margin tells.
+        # The solver's own support vectors, where the package finds them by their margins.
         inside, signs = model[-1].support_, np.where(LABELS, 1.0, -1.0)
         training = Normalizer().transform(COUNTS)
         expected = self.by_hand(unit(NEW[:1])[0], model[-1], unit(training[inside]), signs[inside])

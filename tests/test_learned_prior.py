@@ -1,4 +1,4 @@
-"""A prior learnt from other problems: the engine, the files, and what calibrators make of it."""
+"""A prior learned from other problems: in the engine, in files, and in calibrators."""
 
 import json
 import pickle

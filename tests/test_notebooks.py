@@ -14,7 +14,6 @@ NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 
 def code_of(path):
-    """Return the code cells of a notebook."""
     cells = nbformat.read(path, as_version=4).cells
     return [cell.source for cell in cells if cell.cell_type == "code"]
 
@@ -28,10 +27,6 @@ RUN = [
     pytest.param(path, id=path.stem, marks=[] if needs_pymc(path) else [pytest.mark.one_era])
     for path in NOTEBOOKS
 ]
-
-
-def test_there_are_notebooks():
-    assert NOTEBOOKS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

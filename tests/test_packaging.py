@@ -15,15 +15,7 @@ CHECKOUT = Path(__file__).parent.parent
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dist")
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--no-isolation",
-        "--outdir",
-        str(folder),
-        str(CHECKOUT),
-    ]
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, CHECKOUT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder

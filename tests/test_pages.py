@@ -151,3 +151,32 @@ def test_commands_run(page, tmp_path, monkeypatch):
     commands = [line for line in commands_of(page) if not line.startswith(NOT_RUN)]
     # A process a command costs seconds of imports: those of one page show that it works.
     (run_in_shell if page == "docs/audit.md" else run_commands)(commands)
+
+
+# Pages name all that they are about.
+
+
+def test_the_pages_on_decisions_and_audits_name_all_there_is():
+    from bayescal import calibrators, decisions, monitoring
+
+    page = PAGES["docs/decisions.md"] + PAGES["docs/audit.md"] + PAGES["docs/multiclass.md"]
+    functions = {
+        name
+        for room in (decisions, monitoring, calibrators)
+        for name, value in vars(room).items()
+        if callable(value) and not name.startswith("_") and not isinstance(value, type)
+    }
+    used = {name for name in functions if re.search(rf"\b{name}\b", page)}
+    # Steps of what the page shows, for arrays of one's own.
+    own = "expected_costs prior_posterior shares_posterior leave_one_out"
+    assert functions - used == set(own.split())
+
+
+def test_the_options_of_the_page_on_text_exist():
+    from typer.main import get_command
+
+    from bayescal.cli.app import app
+
+    fit = get_command(app).commands["text"].commands["fit"]
+    known = {option for parameter in fit.params for option in parameter.opts}
+    assert set(re.findall(r"--[a-z][a-z-]*", PAGES["docs/tutorial_text.md"])) <= known

@@ -32,12 +32,9 @@ def test_trace_draws_every_chain_of_every_quantity(calibrator):
         assert any(line.shape == chain.shape and (line == chain).all() for line in drawn)
 
 
-def test_rank_draws_what_is_asked_for(calibrator):
+def test_rank_and_pair_draw_what_is_asked_for(calibrator):
     plot_rank(calibrator, "mode", coords={"klass": "positive"})
     assert len([ax for ax in plt.gcf().axes if ax.lines]) == 1
-
-
-def test_pair_has_a_panel_for_every_two(calibrator):
     plot_pair(calibrator, ["mode"], marginal=False)
     assert any(ax.collections or ax.lines for ax in plt.gcf().axes)
 

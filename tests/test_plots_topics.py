@@ -76,7 +76,7 @@ def test_far_maximum_likelihood_stands_at_the_end_of_the_axis(topics):
     _, high = again.ax_.get_xlim()
     assert high < 100.0
     (arrow,) = (
-        line for line in again.ax_.lines if line.get_marker() == ">" and len(line.get_xdata())
+        each for each in again.ax_.lines if each.get_marker() == ">" and any(each.get_xdata())
     )
     assert arrow.get_xdata()[0] == pytest.approx(high)
 

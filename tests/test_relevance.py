@@ -1,7 +1,6 @@
 """Calibrated relevance: what drawn labels say, exactly and by simulation, and when to stop."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -73,12 +72,9 @@ def test_stopping_is_the_first_rank_with_enough_probability(recall, probability,
 @pytest.mark.slow
 def test_units_of_the_query_change_nothing(fitted):
     scores, _, qid = queries(1, 3)
-    moved = scores * np.repeat([0.01, 1.0, 50.0], DOCUMENTS) + np.repeat(
-        [7.0, 0.0, -3.0], DOCUMENTS
-    )
-    np.testing.assert_allclose(
-        fitted.predict_proba(moved, qid), fitted.predict_proba(scores, qid), atol=1e-9
-    )
+    scale, offset = (np.repeat(k, DOCUMENTS) for k in ([0.01, 1.0, 50.0], [7.0, 0.0, -3.0]))
+    expected, moved = (fitted.predict_proba(s, qid) for s in (scores, scale * scores + offset))
+    np.testing.assert_allclose(moved, expected, atol=1e-9)
     order = np.random.default_rng(2).permutation(scores.size)
     np.testing.assert_allclose(
         fitted.predict_proba(scores[order], qid[order]),
@@ -191,12 +187,9 @@ def test_wrong_calibrators_are_named(calibrator, match):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"recall": 0.0}, "recall must be a number above 0 and at most 1, got 0.0"),
         ({"recall": 1.5}, "recall must be a number above 0 and at most 1, got 1.5"),
         ({"recall": "0.8"}, "recall must be a number above 0 and at most 1, got '0.8'"),
-        ({"recall": None}, "recall must be a number above 0 and at most 1, got None"),
         ({"probability": 1.0}, "probability must lie between 0 and 1"),
-        ({"probability": 0.0}, "probability must lie between 0 and 1"),
         ({"probability": "0.9"}, "probability must lie between 0 and 1"),
     ],
 )
@@ -256,12 +249,3 @@ def test_warnings_advise_what_can_be_done():
     inside = (scores - scores.min()) / np.ptp(scores)
     with pytest.warns(ScoresWarning, match="scores_are='scores', to the TopicCalibrator that"):
         RelevanceCalibrator(quick, units="score").fit(inside, relevant, names)
-
-
-def test_a_pickled_calibrator_predicts_the_same(fitted):
-    scores, _, qid = queries(1, 2)
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(
-        again.predict_proba(scores, qid), fitted.predict_proba(scores, qid)
-    )
-    assert again.when_to_stop(scores, qid).equals(fitted.when_to_stop(scores, qid))

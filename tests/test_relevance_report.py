@@ -59,9 +59,7 @@ def test_a_reading_is_what_the_calibrator_says_one_by_one(fitted, ranked):
         assert reading.relevant.value == pytest.approx(stops.loc[name, "relevant"])
         assert reading.missed.value == pytest.approx(stops.loc[name, "missed"])
         found = reading.average_precision
-        assert [found.value, found.lower, found.upper] == pytest.approx(
-            precision.loc[name].tolist()
-        )
+        assert [found.value, found.lower, found.upper] == pytest.approx([*precision.loc[name]])
         assert reading.probability == pytest.approx(point[reading.document][reading.rank - 1])
         # The stop is the first rank at which enough is reached, among the ranks shown.
         before, after = reading.rank < reading.stop, reading.rank >= reading.stop

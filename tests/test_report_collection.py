@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, ScoreCalibrator
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
 from bayescal.report import write_report
-from tests.cli_tools import run
-from tests.report_data import NAMES, data_of, make_problem, make_topics
+from tests.report_data import NAMES, data_of, fitted_topics, make_problem, make_topics
 
 pytestmark = pytest.mark.one_era
 FAST = {"draws": 100, "random_state": 0}
@@ -21,12 +20,6 @@ FAST = {"draws": 100, "random_state": 0}
 @pytest.fixture(scope="module")
 def single():
     return ScoreCalibrator("gaussian", **FAST).fit(*make_problem(200, seed=0))
-
-
-@pytest.fixture(scope="module")
-def topics():
-    frame = make_topics()
-    return TopicCalibrator(**FAST).fit(frame), frame
 
 
 def check_rows(found, at, wanted):
@@ -55,27 +48,9 @@ def test_a_page_has_the_numbers_of_the_decisions(single, asked, tmp_path):
     assert "the score asked for, or more" in text if asked else "probability ½ or more" in text
 
 
-@pytest.mark.parametrize("question", ["--recall 0.9", "--at 0.5"])
-def test_a_shell_prints_what_the_page_shows(single, question, tmp_path):
-    scores, _ = make_problem(500, seed=1)
-    pd.DataFrame({"score": scores}).to_csv(tmp_path / "new.csv", index=False)
-    single.save(tmp_path / "c.nc")
-    printed = run("decide", tmp_path / "c.nc", tmp_path / "new.csv", *question.split()).stdout
-    page = single.report(tmp_path / "report.html", collection=scores).read_text("utf-8")
-    text = page[page.index('id="collection"') :]
-    shown = []
-    for name in ("Documents to read", "Positives found", "Positives missed", "Recall"):
-        cells = re.search(rf'row">{name}.*?</tr>', text).group(0).split('<td class="number">')[1:]
-        cell = re.sub("<[^>]+>", " ", cells[question.startswith("--recall")])
-        shown.append(cell.split("&nbsp;")[0].strip().split("  "))
-    for value, *interval in shown:
-        assert re.search(rf"(^| ){re.escape(value)}( |$)", printed, re.MULTILINE), value
-        assert not interval or " ".join(interval[0].split()) in printed
-
-
 @pytest.mark.slow
-def test_of_topics_there_is_a_row_each(topics, tmp_path):
-    calibrator, frame = topics
+def test_of_topics_there_is_a_row_each(tmp_path):
+    calibrator, frame = fitted_topics()
     new = make_topics(seed=3)
     path = calibrator.report(tmp_path / "report.html", fitted=frame, collection=new)
     common = {"level": 0.9, "random_state": 0}
@@ -94,8 +69,8 @@ def test_of_topics_there_is_a_row_each(topics, tmp_path):
 
 
 @pytest.mark.slow
-def test_topics_that_were_not_fitted_stand_without_a_link(topics, tmp_path):
-    calibrator, frame = topics
+def test_topics_that_were_not_fitted_stand_without_a_link(tmp_path):
+    calibrator, frame = fitted_topics()
     new = pd.DataFrame({"score": [0.0, 1.0, 2.0], "topic": ["corn", "new", "new"]})
     path = calibrator.report(tmp_path / "report.html", fitted=frame, collection=new)
     assert set(data_of(path)["collection"]) == {"corn", "new"}
@@ -124,47 +99,18 @@ def test_without_a_collection_there_is_nothing_about_one(single, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_collection_is_checked(single, topics, tmp_path):
+def test_a_collection_is_checked(single, tmp_path):
     path = tmp_path / "report.html"
     with pytest.raises(ValueError, match=r"collection must be .*columns score.* lacks score"):
         single.report(path, collection=pd.DataFrame({"p": [0.5]}))
     with pytest.raises(ValueError, match=r"columns score, topic.* lacks topic"):
-        topics[0].report(path, fitted=topics[1], collection=pd.DataFrame({"score": [0.5]}))
+        fitted_topics()[0].report(path, collection=pd.DataFrame({"score": [0.5]}))
     with pytest.raises(ValueError, match="scores must be finite"):
         single.report(path, collection=[0.0, np.nan])
     mle = ScoreCalibrator(inference="mle").fit(*make_problem(40, seed=0))
     with pytest.raises(ValueError, match="intervals need a posterior"):
         mle.report(path, collection=[0.0, 1.0])
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("several", [False, True])
-def test_the_command_agrees_with_decide(several, tmp_path):
-    frame = (
-        make_topics()
-        if several
-        else pd.DataFrame(dict(zip(("score", "label"), make_problem(120, 0), strict=True)))
-    )
-    new = (make_topics(2) if several else frame).drop(columns="label").assign(other=1)
-    if several:
-        keep = ["corn", "crude"]
-        frame, new = frame[frame["topic"].isin(keep)], new[new["topic"].isin(keep)]
-    frame.to_csv(tmp_path / "scores.csv", index=False)
-    new.to_csv(tmp_path / "new.csv", index=False)
-    topic = ("--topic-column", "topic") if several else ()
-    fitted, collection = tmp_path / "fitted", tmp_path / "new.csv"
-    run("fit", tmp_path / "scores.csv", "--out", fitted, "--draws", "100", *topic)
-    for name, question in (("at", ("--at", "0.5")), ("wanted", ("--recall", "0.9"))):
-        run("decide", fitted, collection, *question, *topic, "--out", tmp_path / f"{name}.csv")
-    page = tmp_path / "report.html"
-    run("report", fitted, "--collection", collection, "--out", page, *topic)
-    found = data_of(page)["collection"]
-    assert len(found) == (2 if several else 1)
-    tables = [pd.read_csv(tmp_path / f"{name}.csv") for name in ("at", "wanted")]
-    check_rows(
-        found, *(t.set_index("topic") if several else t.rename(index={0: ""}) for t in tables)
-    )
 
 
 def sha(topics):
@@ -194,8 +140,8 @@ def test_held_out_documents_are_told_from_those_fitted(tmp_path):
 
 
 @pytest.mark.slow
-def test_held_out_topics_are_told_from_those_fitted(topics, tmp_path):
-    calibrator, frame = topics
+def test_held_out_topics_are_told_from_those_fitted(tmp_path):
+    calibrator, frame = fitted_topics()
     held_out = make_topics(seed=1)
     held_out = held_out[held_out["topic"] != "crude"]
     path = write_report(calibrator, tmp_path / "report.html", test=held_out, fitted=frame)

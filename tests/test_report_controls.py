@@ -6,15 +6,13 @@ from scipy import special
 
 from bayescal import ScoreCalibrator
 from bayescal.report import write_report
-from tests.browser import opened
+from tests.browser import DESKTOP, opened, settle
 from tests.page_drawn import file_name, saved
 from tests.page_numbers import PageTopic, as_text
 from tests.report_data import as_number, data_of
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
-DESKTOP = {"width": 1280, "height": 900}
 MINUS = "\N{MINUS SIGN}"
-SETTLE = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
 # Each control: what its field shows of the slider's place, the inverse, and its digits.
@@ -59,7 +57,7 @@ def test_the_base_rate_is_set_only_where_it_is_not_the_fitted_one(chromium, one_
     with opened(chromium, one_report, viewport=DESKTOP) as page:
         for own in (True, False, True):
             page.set_checked("#prior-own", own)
-            page.evaluate(SETTLE)
+            settle(page)
             assert page.is_disabled("#prior") == page.is_disabled("#prior-value") == own
             if own:
                 assert float(page.input_value("#prior-value")) == float(f"{fitted:.3g}")
@@ -107,7 +105,7 @@ def test_regions_and_thresholds_are_those_of_the_curve_at_any_cost(chromium, whi
         for costs in ((1, 1), (1000, 0.01), (0.01, 1000), (1, 3)):
             for name, cost in zip(("cost-fp", "cost-fn"), costs, strict=True):
                 page.fill(f"#{name}-value", str(cost))
-            page.evaluate(SETTLE)
+            settle(page)
             limit = np.log(costs[0] / costs[1])
             assert page.inner_text("#regions") == regions_text(topic.x, topic.point(None), limit)
             middle, *ends = topic.decision(*costs, None)["threshold"]
@@ -239,7 +237,7 @@ def test_the_costs_of_all_topics_follow_and_keep_their_order(chromium, topics_re
         for costs in ((1, 1), (4, 1), (1, 30)):
             for name, cost in zip(("cost-fp", "cost-fn"), costs, strict=True):
                 page.fill(f"#{name}-value", str(cost))
-            page.evaluate(SETTLE)
+            settle(page)
             found = page.locator("#numbers").evaluate(CELLS)
             values = []
             for name, *_, threshold, cost in found:

@@ -10,26 +10,23 @@ from bayescal.monitoring import audit, load_heart_disease
 from bayescal.ranking import RelevanceCalibrator
 from bayescal.report import write_report
 from tests import page_figures as figures
-from tests.browser import opened
+from tests.browser import DESKTOP, opened, settle
 from tests.page_drawn import Drawn, read
 from tests.page_numbers import PageTopic
 from tests.report_data import HOSTILE, as_number, data_of, make_problem
 from tests.test_relevance import queries
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
-DESKTOP = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
 def point(tmp_path_factory):
-    """Return the report of maximum likelihood, which has no posterior."""
     calibrator = ScoreCalibrator("gaussian", "mle").fit(*make_problem(200, seed=3))
     return write_report(calibrator, tmp_path_factory.mktemp("point") / "report.html")
 
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
-    """Return the page of an audit."""
     patients = load_heart_disease()
     sites = patients["site"].replace("va", HOSTILE)
     checked = audit(patients["y"], patients["p"], sites, threshold=0.1, random_state=0)
@@ -38,7 +35,6 @@ def audited(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory):
-    """Return the page of three classes."""
     rng = np.random.default_rng(0)
     code = rng.integers(0, 3, 500)
     scores = np.eye(3)[code] + rng.normal(0.0, 1.0, (500, 3))
@@ -50,7 +46,6 @@ def classes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rankings(tmp_path_factory):
-    """Return the pages of queries with judgements and without."""
     quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
     scores, relevant, qid = queries(seed=0, number=4)
     fitted = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
@@ -70,7 +65,7 @@ def set_controls(page, costs, threshold, recall):
         page.fill("#prior-value", str(costs[2]))
     page.fill("#own-value", str(threshold))
     page.fill("#recall-value", str(recall))
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    settle(page)
 
 
 def check_shown(page, name, expected):
@@ -105,9 +100,7 @@ def test_decisions_follow_from_the_draws_of_the_page(chromium, one_report, costs
                 if page.locator(f"#{start}-{name}").count():
                     check_shown(page, f"{start}-{name}", each)
         spoken = page.locator("#spoken").text_content()
-        assert (
-            spoken == f"; expected cost {page.inner_text('#cost')}, {page.inner_text('#cost-band')}"
-        )
+        assert spoken.split("cost ")[1] == ", ".join(map(page.inner_text, ("#cost", "#cost-band")))
         if costs[2] is None:
             prior = as_number(page.input_value("#prior-value"))
             assert prior == pytest.approx(topic.fitted_prior(), rel=6e-3)
@@ -130,14 +123,13 @@ def test_figures_of_a_topic_show_its_numbers(chromium, which, costs, viewport, r
                 page.select_option("#choose", value=str(k))
             set_controls(page, costs, threshold, 80)
             expected = figures.topic_figures(data, one, names, threshold)
-            expected |= {each.title: each for each in figures.evidence_figures(data)}
+            expected += [figures.evidence_figure(each) for each in data["evidence"]]
             if len(data["topics"]) > 1:
-                overall = figures.reliability(data["test"], data["level"], ", all topics")
-                expected[overall.title] = overall
-            found = read(page)
-            assert sorted(each["title"] for each in found) == sorted(expected)
-            for each in found:
-                Drawn(each).check(expected[each["title"]])
+                expected.append(figures.reliability(data["test"], data["level"], ", all topics"))
+            found = {each["title"]: Drawn(each) for each in read(page)}
+            assert sorted(found) == sorted(each.title for each in expected)
+            for each in expected:
+                found[each.title].check(each)
 
 
 def check(chromium, path, expected, names=None):
@@ -174,9 +166,8 @@ def test_figures_of_a_query_show_its_numbers(chromium, rankings):
             assert marked.get_attribute("data-topic") == "0"
             stop = "none" if not first["stop"] else first["stop"]
             stop = "all" if first["stop"] == first["documents"] else stop
-            assert page.inner_text("#query-facts").startswith(
-                f"Read {stop} of {first['documents']}"
-            )
+            facts = page.inner_text("#query-facts")
+            assert facts.startswith(f"Read {stop} of {first['documents']}")
             found = read(page)
             for drawn, each in zip(found, figures.query_figures(data, first), strict=True):
                 Drawn(drawn).check(each)
@@ -211,7 +202,7 @@ def test_figures_are_drawn_for_the_width_that_they_have(chromium, which, request
         check_widths(page, 280, 620)
         for width in (250, 1500, 900):
             page.set_viewport_size({"width": width, "height": 900})
-            page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+            settle(page)
             check_widths(page, 280, 620)
         before = page.evaluate(WIDTHS)
         for event, printing in (("beforeprint", True), ("afterprint", False)):
@@ -250,6 +241,14 @@ DIAGONAL = """((given) => { const drawn = new Chart(given); drawn.diagonal();
   return [...drawn.plot.children].map((each) => each.getAttribute("d")); })"""
 TOPIC = {"x": [0, 1, 2], "lower": [0, 0, 0]}
 AXIS = "((...given) => costFigure(...given).chart.xRange)"
+SLOPES = {"x": [0, 1, 2, 3], "smooth": [0.1, 0.2, 0.1, 0.6]}
+REGIONS, COSTS_OF = (
+    [[0.5, 1.25], [2.75, 9]],
+    [
+        {"cost": {"mean": mean, "upper": upper}}
+        for mean, upper in zip([2, 2, 1, 2, 2, 2], [9, 2, 3, 2, 8, 1], strict=True)
+    ],
+)
 # What functions of figures.js return of arguments.
 RETURNED = [
     # Half as much again as calling all, or nothing, positive costs.
@@ -265,6 +264,15 @@ RETURNED = [
     # One threshold alone has no stretch: the axis is that of the scores.
     (AXIS, (TOPIC, points(2), deciding(1), 400), [0, 2]),
     (AXIS, (TOPIC, points(2, 2), deciding(1), 400), [0, 1]),
+    # What lies on the threshold is not above it.
+    ("shareAbove", (1.0, 1.0, 1.0), 0),
+    ("shareAbove", (0.0, 1.0, 1.0), 0),
+    ("shareAbove", (-1.0, 3.0, 0.0), 0.75),
+    # The main threshold is that of the region with most documents.
+    ("mainThreshold", (SLOPES, REGIONS), 2.75),
+    ("mainThreshold", (SLOPES | {"smooth": [0.1, 0.6, 0.1, 0.2]}, REGIONS), 0.5),
+    # Costs are drawn around the least one while their bands, not their means, are below.
+    ("stretchBelow", (COSTS_OF, 3), COSTS_OF[1:4]),
     ("rowsOf", ({"x": [1, 2], "y": [3, 4]},), [{"x": 1, "y": 3}, {"x": 2, "y": 4}]),
     ("rowsOf", ({},), []),
     ("axisOfShares", ([0.2, 0.4], None, [0.7]), [0.17, 0.73]),
@@ -298,5 +306,5 @@ def test_functions_of_figures_return_what_they_should(chromium, one_report):
         for name, given, expected in RETURNED:
             call = f"(given) => {{ {source}; return {name}(...given); }}"
             found = page.evaluate(call, list(given))
-            exact = name in ("rowsOf", "tickText", MARKS, DIAGONAL)
+            exact = name in ("rowsOf", "stretchBelow", "tickText", MARKS, DIAGONAL)
             assert found == (expected if exact else pytest.approx(expected)), name

@@ -2,43 +2,16 @@
 
 import re
 
-import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.decisions import precision_at, recall_at, threshold_for_recall
-from bayescal.report import write_report
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
-from tests.browser import opened
-from tests.report_data import as_number, make_problem, make_topics
+from tests.browser import DESKTOP, opened, settle
+from tests.report_data import as_number
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 800}
+PHONE = {"width": 360, "height": 800}
 PAPER = {"width": 688, "height": 1000}  # A4 less its margins
 CONTROLS = ("prior", "own", "recall", "cost-fp", "cost-fn")
-
-
-@pytest.fixture(scope="module")
-def single(tmp_path_factory):
-    """Return a calibrator with few positives, its scores, and its report."""
-    scores, labels = make_problem(60, seed=1)
-    calibrator = ScoreCalibrator(random_state=0, draws=300).fit(scores, labels)
-    path = tmp_path_factory.mktemp("single") / "report.html"
-    return calibrator, scores, write_report(calibrator, path, test=make_problem(500, seed=2))
-
-
-@pytest.fixture(scope="module")
-def topics(tmp_path_factory):
-    """Return the report of topics."""
-    frame = make_topics()
-    calibrator = TopicCalibrator(random_state=0, draws=250).fit(frame)
-    path = tmp_path_factory.mktemp("topics") / "report.html"
-    return write_report(calibrator, path, test=make_topics(seed=1), fitted=frame)
-
-
-def settle(page):
-    """Wait until what was typed is computed."""
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 
 def fill(page, control, value):
@@ -50,41 +23,8 @@ def results(page):
     return page.locator("#decisions table.results").all_inner_texts()
 
 
-def path_of(page, where):
-    """Return the points of a line or a band of a figure."""
-    numbers = re.findall(r"-?[\d.]+", page.locator(where).get_attribute("d"))
-    return np.array(numbers, dtype=float).reshape(-1, 2)
-
-
-@pytest.mark.parametrize("which", ["single", "topics"])
-def test_the_cost_curve_is_smooth_and_within_its_frame(chromium, which, request):
-    found = request.getfixturevalue(which)
-    with opened(chromium, found[-1] if which == "single" else found, viewport=DESKTOP) as page:
-        for costs in ((1, 1), (10, 1), (1, 50)):
-            fill(page, "cost-fp", costs[0])
-            fill(page, "cost-fn", costs[1])
-            check_cost_curve(page)
-
-
-def check_cost_curve(page):
-    x, y = path_of(page, "#cost-figure path.line").T
-    frame = page.locator("#cost-figure clipPath rect").evaluate(
-        "(rect) => ['x', 'y', 'width', 'height'].map((name) => Number(rect.getAttribute(name)))"
-    )
-    _, band = path_of(page, "#cost-figure path.band").T
-    for each in (y, band):
-        assert frame[1] - 0.01 <= each.min() <= each.max() <= frame[1] + frame[3] + 0.01
-    assert frame[0] - 0.01 <= x.min() <= x.max() <= frame[0] + frame[2] + 0.01
-    slope = np.diff(y) / np.diff(x)
-    # No corner: directions of neighbouring pieces differ by less than 20 degrees, and the curve
-    # falls to its best threshold and rises from there (y grows downwards).
-    assert np.abs(np.diff(np.degrees(np.arctan(slope)))).max() < 20
-    turns = np.diff(np.sign(slope[np.abs(slope) > 0.02]))
-    assert np.count_nonzero(turns) <= 1
-
-
-def test_numbers_out_of_range_are_refused_beside_the_field(chromium, single):
-    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+def test_numbers_out_of_range_are_refused_beside_the_field(chromium, one_report):
+    with opened(chromium, one_report, viewport=DESKTOP) as page:
         page.set_checked("#prior-own", False)
         settle(page)
         for control in CONTROLS:
@@ -109,8 +49,8 @@ def check_refused(page, control, values):
     assert field.get_attribute("aria-invalid") == "false"
 
 
-def test_a_slider_takes_the_place_of_what_was_refused(chromium, single):
-    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+def test_a_slider_takes_the_place_of_what_was_refused(chromium, one_report):
+    with opened(chromium, one_report, viewport=DESKTOP) as page:
         fill(page, "cost-fp", -1)
         page.focus("#cost-fp")
         page.keyboard.press("ArrowRight")
@@ -123,37 +63,11 @@ def test_a_slider_takes_the_place_of_what_was_refused(chromium, single):
         assert not page.locator("#prior-refused").is_visible()
 
 
-def shown(page, name):
-    """Return an estimate and the ends of its interval."""
-    ends = page.inner_text(f"#{name}-band").split(" to ")
-    return [as_number(text) for text in (page.inner_text(f"#{name}"), *ends)]
-
-
-def test_precision_and_recall_are_those_of_the_decisions(chromium, single):
-    calibrator, scores, path = single
-    rng = np.random.default_rng(0)
-    # Many documents like those fitted; the page spreads the few there are out a little.
-    p = calibrator.sample_proba(scores)
-    middle = float(np.quantile(scores, 0.7)) + 1e-6
-    with opened(chromium, path, viewport=DESKTOP) as page:
-        fill(page, "own", middle)
-        for name, of in (("precision", precision_at), ("recall", recall_at)):
-            expected = of(middle, scores, p, of="population", rng=rng)
-            ends = [expected.value, expected.lower, expected.upper]
-            assert shown(page, f"own-{name}") == pytest.approx(ends, abs=0.06)
-        fill(page, "recall", 80)
-        wanted = threshold_for_recall(scores, p, 0.8, of="population", rng=rng)
-        found = shown(page, "wanted-threshold")
-        # Scores of so few documents are apart.
-        assert found == pytest.approx([wanted.threshold, wanted.lower, wanted.upper], abs=0.35)
-        assert recall_at(found[0], scores, p, of="population").value == pytest.approx(0.8, abs=0.06)
-
-
-@pytest.mark.parametrize("which", ["single", "topics"])
+@pytest.mark.parametrize("which", ["one_report", "topics_report"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE, PAPER], ids=["desktop", "phone", "paper"])
 def test_nothing_is_wider_than_its_page(chromium, which, viewport, request):
-    found = request.getfixturevalue(which)
-    with opened(chromium, found[-1] if which == "single" else found, viewport=viewport) as page:
+    path = request.getfixturevalue(which)
+    with opened(chromium, path, viewport=viewport) as page:
         if viewport is PAPER:
             page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
             page.emulate_media(media="print")
@@ -177,25 +91,25 @@ OVERLAPS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("which", ["single", "topics"])
+@pytest.mark.parametrize("which", ["one_report", "topics_report"])
 def test_on_a_phone_tables_scroll_in_themselves_and_nothing_overlaps(chromium, which, request):
-    found = request.getfixturevalue(which)
-    with opened(chromium, found[-1] if which == "single" else found, viewport=PHONE) as page:
+    path = request.getfixturevalue(which)
+    with opened(chromium, path, viewport=PHONE) as page:
         assert page.evaluate(OVERLAPS) == []
         wide = page.evaluate(
             "[...document.querySelectorAll('table')].filter((each) => each.checkVisibility() &&"
             " each.getBoundingClientRect().right > innerWidth && !each.closest('.scroll')).length"
         )
         assert wide == 0
-        if which == "topics":
+        if which == "topics_report":
             # What a row is about stays in sight.
             page.locator("#topics").evaluate("(table) => { table.parentElement.scrollLeft = 300; }")
             first = page.locator("#topics tbody th").first.bounding_box()
             assert 0 <= first["x"] < first["x"] + first["width"] < 200
 
 
-def test_heads_of_tables_are_repeated_on_paper_and_rows_stay_whole(chromium, topics):
-    with opened(chromium, topics) as page:
+def test_heads_of_tables_are_repeated_on_paper_and_rows_stay_whole(chromium, topics_report):
+    with opened(chromium, topics_report) as page:
         page.emulate_media(media="print")
         style = "(each) => getComputedStyle(each)"
         for table in page.locator("table").all():
@@ -216,8 +130,8 @@ def test_heads_of_tables_are_repeated_on_paper_and_rows_stay_whole(chromium, top
         ) == ["visible", "none"]
 
 
-def test_paper_has_what_was_set_in_place_of_controls(chromium, single, tmp_path):
-    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+def test_paper_has_what_was_set_in_place_of_controls(chromium, one_report, tmp_path):
+    with opened(chromium, one_report, viewport=DESKTOP) as page:
         fill(page, "cost-fp", 7)
         fill(page, "own", 0.5)
         pdf = page.pdf(path=tmp_path / "report.pdf", format="A4")
@@ -250,8 +164,8 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_are_those_of_the_plots(chromium, single, scheme):
-    with opened(chromium, single[-1], color_scheme=scheme) as page:
+def test_colours_are_those_of_the_plots(chromium, one_report, scheme):
+    with opened(chromium, one_report, color_scheme=scheme) as page:
         for where, (name, colour) in DRAWN.items():
             if scheme == "dark" and colour == POSTERIOR_COLOUR:
                 colour = OKABE_ITO["sky blue"]
@@ -259,8 +173,8 @@ def test_colours_are_those_of_the_plots(chromium, single, scheme):
                 assert drawn.evaluate(f"(each) => getComputedStyle(each).{name}") == rgb(colour)
 
 
-def test_classes_and_estimates_are_told_apart_without_colour(chromium, single):
-    with opened(chromium, single[-1]) as page:
+def test_classes_and_estimates_are_told_apart_without_colour(chromium, one_report):
+    with opened(chromium, one_report) as page:
         looks = [
             page.locator(f"path.line.{kind}").first.evaluate(
                 "(each) => getComputedStyle(each).strokeDasharray"
@@ -273,15 +187,3 @@ def test_classes_and_estimates_are_told_apart_without_colour(chromium, single):
             for kind in ("negative", "positive")
         ]
         assert outlined[0] == "none" != outlined[1]
-
-
-def test_names_in_tables_are_in_words(chromium, topics):
-    with opened(chromium, topics, viewport=DESKTOP) as page:
-        tables = page.locator("#topic-tables").inner_text()
-        for words in (
-            "score at which the density of this class peaks (theta)",
-            "the scores below it (left)",
-            "the scores above it (right)",
-            "(elpd; higher is better)",
-        ):
-            assert words in tables

@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.one_era
 ROOT = Path(__file__).parent.parent
 ROOMS = (
     "bayescal",
@@ -77,7 +78,6 @@ def test_rooms_offer_something():
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_reference_has_every_public_name(site, room):
     text = "".join(page for name, page in site.items() if name.startswith("reference/"))
@@ -85,8 +85,7 @@ def test_the_reference_has_every_public_name(site, room):
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
-def test_the_reference_has_every_command(site):
+def test_every_command_notebook_and_study_is_there(site):
     from typer.main import get_command
 
     from bayescal.cli.app import app
@@ -94,18 +93,12 @@ def test_the_reference_has_every_command(site):
     headings = re.findall("<h2>(.*?)</h2>", site["reference/command_line.html"])
     words = " ".join(re.sub("<[^>]+>", "", heading) for heading in headings)
     assert {name for name in get_command(app).commands if f"bayescal {name}" not in words} == set()
-
-
-@pytest.mark.docs
-@pytest.mark.one_era
-def test_every_notebook_and_study_is_there(site):
     notebooks = {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
     studies = {f"validation/{path.stem}.html" for path in (ROOT / "docs/validation").glob("*.md")}
     assert notebooks | studies <= set(site)
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 def test_notebooks_show_their_outputs(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
@@ -118,7 +111,6 @@ def test_notebooks_show_their_outputs(tmp_path):
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 def test_signatures_have_values_in_place_of_names_of_constants(site):
     text = {name: unescape(re.sub("<[^>]+>", "", page)) for name, page in site.items()}
     assert 'lapse="auto"' in text["reference/score_calibrator.html"]
@@ -131,26 +123,19 @@ def test_signatures_have_values_in_place_of_names_of_constants(site):
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
-def test_the_first_page_says_what_to_take_as_the_readme_does(site):
+def test_the_first_page_is_that_of_the_readme(site):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.partition("| you have | take |\n|---|---|\n")[2].partition("\n\n")[0]
     wanted = [line.strip("| ").partition(" | ")[0] for line in table.splitlines()]
     assert len(wanted) > 10
     shown = unescape(re.sub("<[^>]+>", "", site["index.html"]))
     assert [words for words in wanted if words not in shown] == []
-
-
-@pytest.mark.docs
-@pytest.mark.one_era
-def test_links_of_the_readme_lead_to_pages_of_the_site(site):
     leads_to = re.findall(r'href="([^"]+)"', site["index.html"])
     assert {"prior.html", "when_not_to_use.html"} <= set(leads_to)
     assert not [link for link in leads_to if "docs/" in link or link.endswith(".md")]
 
 
 @pytest.mark.docs
-@pytest.mark.one_era
 def test_no_page_fetches_anything(site):
     found = {name: FETCHED.findall(page) for name, page in site.items()}
     assert {name: tags for name, tags in found.items() if tags} == {}

@@ -18,7 +18,6 @@ from bayescal.text import (
     make_classifier,
     raw_scores,
 )
-from bayescal.text.classifiers import CLASSIFIERS
 from tests.cli_tools import run, summary_of
 
 pytestmark = pytest.mark.one_era
@@ -27,7 +26,6 @@ FAST = ScoreCalibrator(inference="mle")
 
 
 def make_documents(n=60, seed=0):
-    """Return texts of which every third is about corn."""
     rng = np.random.default_rng(seed)
     about = np.arange(n) % 3 == 0
     words = np.array(["price", "market", "report", "week", "trade"])
@@ -55,13 +53,6 @@ class TestTextCalibrator:
         )
         assert found.predict_proba(new) == pytest.approx(by_hand, rel=1e-12)
 
-    @pytest.mark.parametrize("name", CLASSIFIERS)
-    def test_takes_any_classifier_by_name(self, name):
-        texts, labels = make_documents(150)
-        model = TextCalibrator(name, words=5, calibrator=FAST).fit(texts, labels)
-        new, truth = make_documents(300, seed=2)
-        assert (model.predict(new) == truth).mean() > 0.8
-
     def test_is_calibrated_not_only_right(self):
         texts, labels = make_documents(600)
         model = TextCalibrator(words=5).fit(texts, labels)
@@ -81,11 +72,6 @@ class TestTextCalibrator:
         assert again.predict_proba(TEXTS).tolist() == first.predict_proba(TEXTS).tolist()
         assert first.decision_function(TEXTS[:5]) == pytest.approx(np.log(p / (1 - p)))
 
-    def test_takes_a_classifier_of_yours(self):
-        model = TextCalibrator(MultinomialNB(), calibrator=FAST).fit(TEXTS, LABELS)
-        assert model.predict(["corn harvest"]).tolist() == ["corn"]
-        assert clone(model).get_params()["words"] == 300
-
     def test_either_class_may_be_the_positive_one(self):
         oil, corn = (
             TextCalibrator("naive_bayes", calibrator=FAST, positive=each).fit(TEXTS, LABELS)
@@ -97,13 +83,6 @@ class TestTextCalibrator:
         assert p == pytest.approx(oil.predict_proba(TEXTS), abs=1e-9)
         assert corn.predict(TEXTS).tolist() == oil.predict(TEXTS).tolist()
         assert (corn.decision_function(TEXTS) > 0).tolist() == (p[:, 1] > 0.5).tolist()
-
-    def test_several_classes_are_calibrated_each(self):
-        texts = [f"{word} {k}" for k in range(12) for word in ("corn bushels", "oil", "gold mine")]
-        labels = ["corn", "oil", "gold"] * 12
-        model = TextCalibrator(MultinomialNB(), calibrator=FAST, folds=3).fit(texts, labels)
-        assert model.predict(["corn", "mine", "oil"]).tolist() == ["corn", "gold", "oil"]
-        assert model.score_documents(["corn"]).shape == (1, 3)
 
     def test_weights_and_files_are_those_of_a_calibrated_classifier(self, tmp_path):
         settings = {"classifier": MultinomialNB(), "calibrator": FAST, "folds": 3}
@@ -145,21 +124,14 @@ class TestTextCalibrator:
         assert draws[:, 1].std() == pytest.approx(beta.std(), rel=0.1)
         assert shifted[1, column] == pytest.approx(0.9)
 
-    def test_a_text_without_known_words_is_answered_alone(self):
-        model = TextCalibrator("naive_bayes", calibrator=FAST).fit(TEXTS, LABELS)
-        with pytest.warns(UnknownWordsWarning, match="in the language of the documents fitted"):
-            p = model.predict_proba([""])
-        assert p == pytest.approx(np.array([[21, 41]]) / 62)
-        with pytest.warns(UnknownWordsWarning, match="they have the same score"):
-            scores = model.score_documents(["", "unknown"])
-        assert scores[0] == scores[1]
-
     def test_weights_and_several_classes_have_a_base_rate_too(self):
         texts = [f"{word} {k}" for k in range(12) for word in ("corn bushels", "oil", "gold mine")]
         labels = np.array(["corn", "oil", "gold"] * 12)
         weight = np.where(labels == "corn", 2.0, 1.0)
         model = TextCalibrator(MultinomialNB(), calibrator=FAST, folds=3)
         model.fit(texts, labels, sample_weight=weight)
+        assert model.predict(["corn", "mine", "oil"]).tolist() == ["corn", "gold", "oil"]
+        assert model.score_documents(["corn"]).shape == (1, 3)
         with pytest.warns(UnknownWordsWarning):
             p, shifted = (model.predict_proba([""], prior=q)[0] for q in (None, [0.7, 0.2, 0.1]))
         with pytest.warns(UnknownWordsWarning):
@@ -191,22 +163,18 @@ class TestTextCalibrator:
         with pytest.raises(ValueError, match=message):
             TextCalibrator().fit(texts, labels)
 
-    def test_refuses_several_labels_per_document(self):
+    def test_refuses_classes_and_classifiers(self):
         with pytest.raises(ValueError, match=r"one class per document, got shape \(60, 2\)"):
             TextCalibrator().fit(TEXTS, np.zeros((60, 2), dtype=int))
-
-    def test_refuses_several_classes_where_the_classifier_is_for_two(self):
         with pytest.raises(ValueError, match="'linear_svm' is for two classes, got 3"):
             TextCalibrator().fit(["corn", "oil", "gold"], [0, 1, 2])
+        with pytest.raises(ValueError, match="classifier must be one of"):
+            TextCalibrator("forest").fit(TEXTS, LABELS)
 
     @pytest.mark.parametrize("folds", ["3", 2.5, True, None])
     def test_refuses_folds_that_are_no_number_of_them(self, folds):
         with pytest.raises(ValueError, match="folds must be a positive whole number, got"):
             TextCalibrator(folds=folds).fit(TEXTS, LABELS)
-
-    def test_refuses_unknown_classifiers(self):
-        with pytest.raises(ValueError, match="classifier must be one of"):
-            TextCalibrator("forest").fit(TEXTS, LABELS)
 
 
 @pytest.fixture
@@ -318,12 +286,3 @@ class TestCommand:
         table.to_csv(path, index=False)
         assert "--classifier must be one of" in fit(path, "--classifier", "tree", code=2).stderr
         assert "--words must be at least 1" in fit(path, "--words", "0", code=2).stderr
-
-    def test_unknown_words_are_a_warning(self, table, tmp_path):
-        table.loc[0, "text"] = "zzz"
-        table.to_csv(tmp_path / "docs.csv", index=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            result = fit(tmp_path / "docs.csv")
-        assert "Warning: 1 of" in result.stderr
-        assert "Nothing is written" in result.stdout

@@ -79,18 +79,14 @@ def test_bad_weights(weight, message):
         as_weights(weight, 3, "counts")
 
 
-@pytest.mark.parametrize(("scores", "message"), BAD_SCORES.values(), ids=BAD_SCORES)
 @each_family
-def test_fits_refuse_bad_scores(family, scores, message):
-    with pytest.raises(ValueError, match=f"^x {message}"):
-        FAMILIES[family].fit(scores)
-
-
-@pytest.mark.parametrize(("weight", "message"), BAD_WEIGHTS.values(), ids=BAD_WEIGHTS)
-@each_family
-def test_fits_refuse_bad_weights(family, weight, message):
-    with pytest.raises(ValueError, match=f"^sample_weight {message}"):
-        FAMILIES[family].fit([1.0, 2.0, 4.0], weight)
+def test_fits_refuse_bad_scores_and_weights(family):
+    for scores, message in BAD_SCORES.values():
+        with pytest.raises(ValueError, match=f"^x {message}"):
+            FAMILIES[family].fit(scores)
+    for weight, message in BAD_WEIGHTS.values():
+        with pytest.raises(ValueError, match=f"^sample_weight {message}"):
+            FAMILIES[family].fit([1.0, 2.0, 4.0], weight)
 
 
 @pytest.mark.parametrize("candidates", ["grid", "Exact", "", None, 10])
@@ -101,12 +97,9 @@ def test_fits_refuse_other_candidates(family, candidates):
         FAMILIES[family].fit([1.0, 2.0], candidates=candidates)
 
 
-def test_complex_arrays_are_not_real_numbers():
+def test_other_values_are_no_real_numbers_and_not_printed_in_full():
     with pytest.raises(ValueError, match=r"^scores must be real numbers, got array"):
         as_scores(np.array([1j, 2.0]))
-
-
-def test_long_input_is_not_printed_in_full():
     with pytest.raises(ValueError, match=r"got \['word', .*\.\.\.\.$") as caught:
         as_scores(["word"] * 1000)
     assert len(str(caught.value)) < 120
@@ -135,18 +128,12 @@ def test_legal_scores_become_doubles(scores):
         np.testing.assert_array_equal(as_weights(scores, 3), [1.0, 2.0, 3.0])
 
 
-def test_legal_extremes():
+def test_legal_values_are_kept():
     for extreme in ([1e150, -1e150], [0.0, -0.0], [5e-324], [1e150] * 1000):
         np.testing.assert_array_equal(as_scores(extreme), extreme)
     np.testing.assert_array_equal(as_weights([0.0, 1e-300, 1e150], 3), [0.0, 1e-300, 1e150])
-
-
-def test_weights_may_be_none_or_a_number():
     assert as_weights(None, 3) is None
     np.testing.assert_array_equal(as_weights(2, 3), [2.0, 2.0, 2.0])
-
-
-def test_doubles_are_not_copied():
     scores = np.array([1.0, 2.0])
     assert as_scores(scores) is scores
     assert as_weights(scores, 2) is scores
@@ -180,10 +167,14 @@ def test_share(value):
     check_share(forgetting=1, recall=5e-324, kept=np.float32(1.0))
 
 
-def test_choice():
+def test_choice_and_same_length():
     with pytest.raises(ValueError, match=r"^inference must be one of 'mle', 'nuts', got 'map'"):
         check_choice("inference", "map", ("mle", "nuts"))
     check_choice("inference", "nuts", ("mle", "nuts"))
+    message = "^scores and labels must have the same length, got 3 and 2"
+    with pytest.raises(ValueError, match=message):
+        check_same_length("scores", 3, "labels", 2)
+    check_same_length("scores", 3, "labels", 3)
 
 
 def test_texts_of_numpy_and_of_python_are_of_one_type():
@@ -192,13 +183,6 @@ def test_texts_of_numpy_and_of_python_are_of_one_type():
     for other in (1, 1.5, True, b"b"):
         with pytest.raises(ValueError, match=r"^y must hold labels of one type, got"):
             as_labels(np.array(["a", other], dtype=object), "y")
-
-
-def test_same_length():
-    message = "^scores and labels must have the same length, got 3 and 2"
-    with pytest.raises(ValueError, match=message):
-        check_same_length("scores", 3, "labels", 2)
-    check_same_length("scores", 3, "labels", 3)
 
 
 @pytest.mark.parametrize("one", [1.0, 0.5])
