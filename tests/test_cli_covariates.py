@@ -9,7 +9,10 @@ import xarray as xr
 from scipy import special
 
 import bayescal
+from bayescal import Program, ScoreCalibrator
+from bayescal.decisions import rates_by_topic
 from bayescal.fitting.problems.problem import Documents
+from bayescal.likelihood_ratio import likelihood_ratios
 from bayescal.report.held_out import MOST_CELLS, predict
 from tests.cli_tools import make_frame, run, summary_of, write
 
@@ -96,7 +99,22 @@ def test_columns_reach_the_probabilities_of_fit_and_predict(folder):
     turned = pd.read_csv(folder / "new.csv").iloc[::-1, ::-1]
     turned.to_csv("turned.csv", index=False)
     run("predict", "out", "turned.csv", "--out", "t.csv")
-    np.testing.assert_allclose(*(pd.read_csv(f"{k}.csv")["probability"] for k in "tp"))
+    np.testing.assert_allclose(
+        pd.read_csv("t.csv")["probability"][::-1], pd.read_csv("p.csv")["probability"]
+    )
+
+
+@pytest.mark.slow
+def test_predict_is_what_python_predicts_for_another_prior(folder):
+    fit("--out", "out")
+    frame = pd.read_csv("new.csv")
+    run("predict", "out", "new.csv", "--prior", 0.6, "--level", 0.5, "--out", "p.csv")
+    calibrator, table = bayescal.load("out/posterior.nc"), pd.read_csv("p.csv")
+    columns = frame[["length", "site"]]
+    p = calibrator.predict_proba(frame["score"], 0.6, covariates=columns)[:, 1]
+    np.testing.assert_allclose(table["probability"], p)
+    band = calibrator.predict_interval(frame["score"], 0.5, prior=0.6, covariates=columns)
+    np.testing.assert_allclose(table[["lower", "upper"]], band)
 
 
 @pytest.mark.slow
@@ -224,3 +242,13 @@ def test_commands_of_one_curve_refuse(folder):
     for call, message in OF_ONE_CURVE.items():
         assert message in run(*call.split(), code=2).stderr
     assert not (folder / "page.html").exists()
+
+
+def test_python_refuses_the_same(folder):
+    frame = pd.read_csv("scores.csv")
+    calibrator = ScoreCalibrator(Program("mine.py"), draws=400, chains=2, random_state=0)
+    calibrator.fit(frame["score"], frame["label"], covariates=frame[["length", "site"]])
+    with pytest.raises(ValueError, match="a table of decisions has one curve"):
+        rates_by_topic(calibrator, frame["score"], probability=0.5)
+    with pytest.raises(ValueError, match="a likelihood ratio has one curve"):
+        likelihood_ratios(calibrator, frame["score"])
