@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier
-from bayescal.calibrators.classifier import ensemble
+from bayescal.calibrators import calibrated_classifier
 
 pytestmark = pytest.mark.one_era
 
@@ -25,14 +25,14 @@ def error(fitted, monkeypatch, draws):
     """Return the distance of intervals by some draws from those by all, in widths."""
     found = []
     for how_many in (draws, 10**6):
-        monkeypatch.setattr(ensemble, "INTERVAL_DRAWS", how_many)
+        monkeypatch.setattr(calibrated_classifier, "INTERVAL_DRAWS", how_many)
         found.append(fitted.predict_interval(X[:200]))
     some, every = found
     return np.sqrt((((some - every) / np.diff(every)) ** 2).mean())
 
 
 def test_intervals_by_some_draws_are_near_those_by_all(fitted, monkeypatch):
-    assert 0.0 < error(fitted, monkeypatch, ensemble.INTERVAL_DRAWS) < ENOUGH
+    assert 0.0 < error(fitted, monkeypatch, calibrated_classifier.INTERVAL_DRAWS) < ENOUGH
 
 
 def test_too_few_draws_are_noticed(fitted, monkeypatch):

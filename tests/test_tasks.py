@@ -359,15 +359,15 @@ class TestRefusals:
         [
             (X, Y, TASK[:-1], "task and X must have the same length, got 719 and 720"),
             (X, Y[:-1], TASK, "y and X must have the same length, got 719 and 720"),
-            (X, Y, TASK[:, None], r"task must have shape \(n,\), one name a document"),
+            (X, Y, TASK[:, None], r"task must have shape \(n,\), one task a document"),
             (X, Y & (TASK != "task 1"), TASK, "one class only in 'task 1': leave such tasks out"),
             (X, Y & (TASK != "task 5"), TASK, "one class only in 'task 5': leave such tasks out"),
-            (X, Y, np.where(TASK == "task 1", np.nan, 1.0), "name the task of every document"),
-            (X, Y, [None, *TASK[1:]], "every document, got None for document 0"),
+            (X, Y, np.where(TASK == "task 1", np.nan, 1.0), "task must not hold nan"),
+            (X, Y, [None, *TASK[1:]], "got None at position 0: leave documents without a task out"),
             (np.where(X > 9.0, np.nan, X), Y, TASK, "contains NaN"),
             (X, np.zeros(len(X)), TASK, "both classes"),
-            (X, Y, ["a", np.nan] * 360, "every document, got nan for document 1"),
-            (X, Y, np.array(["a", 1] * 360, dtype=object), "all text or all numbers, got int, str"),
+            (X, Y, ["a", np.nan] * 360, "labels of one type, got nan at position 1"),
+            (X, Y, np.array(["a", 1] * 360, dtype=object), "labels of one type, got int, str"),
         ],
     )
     def test_data(self, x, y, task, message):

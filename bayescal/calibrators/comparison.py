@@ -20,7 +20,6 @@ from bayescal.fitting.problems.problem import check_named
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_score_draws, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
-from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import smooth
 from bayescal.inference.newton import log_scores
@@ -46,7 +45,7 @@ class _Part(NamedTuple):
     weight: float
 
 
-def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
+def leave_one_out(calibrator: Any, *, draws: int = 1000) -> Any:
     """
     Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
 
@@ -96,11 +95,7 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
 
     validation.check_count("draws", draws)
     if getattr(calibrator, "several_classes", False):
-        parts = [
-            _part_of_classes(
-                FittedClasses.from_results(Results.of_tree(calibrator.results_)), draws
-            )
-        ]
+        parts = [_part_of_classes(calibrator._fit, draws)]
     else:
         parts = _parts_of_scores(flat(calibrator.results_), draws)
     smoothed = [_smooth(part) for part in parts]
@@ -127,7 +122,7 @@ def compare_calibrators(
     Parameters
     ----------
     calibrators : mapping of str to ScoreCalibrator or MulticlassCalibrator
-        Fitted with a posterior.
+        At least two; other calibrators are refused as by `leave_one_out`.
     draws : int
         See `leave_one_out`.
 
@@ -136,13 +131,6 @@ def compare_calibrators(
     pandas.DataFrame
         The table of `arviz_stats.compare`, best calibrator first: elpd, difference to the best, its
         standard error and stacking weights; and pareto_k, a verdict on the estimates in words.
-
-    Raises
-    ------
-    TypeError
-        If they have no names.
-    ValueError
-        If there are fewer than two, or they were fitted to different documents.
     """
     import arviz_stats
 
@@ -165,10 +153,10 @@ def compare_calibrators(
     return table
 
 
-def _labels(calibrator: AnyCalibrator) -> NDArray[Any]:
+def _labels(calibrator: Any) -> NDArray[Any]:
     """Return the labels that a calibrator was fitted to."""
     if getattr(calibrator, "several_classes", False):
-        fitted = FittedClasses.from_results(Results.of_tree(calibrator.results_))
+        fitted = calibrator._fit
         return np.asarray(fitted.classes[fitted.documents().label])
     return read_unweighted(flat(calibrator.results_), "leave_one_out").positive
 
@@ -187,8 +175,7 @@ def _part_of_classes(fitted: FittedClasses, draws: int) -> _Part:
     if data.weight is not None:
         raise ValueError(f"leave_one_out {UNWEIGHTED}")
     warn_of_draws(fitted)
-    size = fitted.map.size
-    kept = np.linspace(0, size - 1, min(draws, size)).astype(np.intp)
+    kept = _evenly(fitted.map.size, draws)
     chance = [
         p[:, data.label[part], np.arange(p.shape[2])]
         for part, p in fitted.map.blocks(data.scores.log_p, draws=kept)
@@ -204,11 +191,12 @@ def _parts_of_scores(groups: Groups, draws: int) -> list[_Part]:
     if curves is None or POSTERIOR not in groups:
         raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
     warn_of_problems(diagnose(groups))
-    return _parts(_thin(curves, draws), data)
+    return _parts(curves.take(_evenly(curves.size, draws)), data)
 
 
-def _thin(curves: Posterior, draws: int) -> Posterior:
-    return curves.take(np.linspace(0, curves.size - 1, min(draws, curves.size)).astype(np.intp))
+def _evenly(size: int, draws: int) -> NDArray[np.intp]:
+    """Return the positions of at most `draws` of `size` draws, evenly chosen."""
+    return np.linspace(0, size - 1, min(draws, size)).astype(np.intp)
 
 
 def _parts(curves: Posterior, data: BinaryScores) -> list[_Part]:
@@ -266,14 +254,9 @@ def paired_sign_test(
     Parameters
     ----------
     loss_a, loss_b : array-like of shape (n,)
-        Losses of the same documents, such as `bayescal.metrics.pointwise_losses` gives.
+        Finite losses of the same documents, such as `bayescal.metrics.pointwise_losses` gives.
     tolerance : float
         Differences up to this are ties.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ or a loss is not finite.
 
     Examples
     --------
@@ -351,7 +334,7 @@ def paired_bootstrap(
     Raises
     ------
     ValueError
-        If an argument is not as described, or there are fewer than two groups.
+        If there are fewer than two groups.
 
     References
     ----------

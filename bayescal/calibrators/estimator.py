@@ -66,12 +66,8 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         """
         Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
 
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If another estimator wrote it, or a later version of bayescal.
+        Raises FileNotFoundError if there is no such file, and ValueError if another estimator wrote
+        it, or a later version of bayescal.
         """
         results = storage.read_tree(path)
         provenance.check_made_by(cls._fit_type.estimator, results, path)
@@ -113,10 +109,8 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
 
         Raises
         ------
-        ValueError
-            If an argument is not as described, or a held-out label is missing.
-        FileNotFoundError, OSError
-            If the file cannot be written; no partial file stays.
+        ValueError, FileNotFoundError, OSError
+            See `bayescal.report.write_report`; no partial file stays.
         """
         from bayescal.report import write_report
 
@@ -146,20 +140,8 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         """
         Write probabilities and bands to a file that works without bayescal.
 
-        Parameters
-        ----------
-        path, topic, format, level, prior
-            See `bayescal.report.export`.
-        column : str, optional
-            The name of the scores where the file is used; by default "score", for several classes
-            "scores".
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or there is no posterior for a band.
-        FileNotFoundError, OSError
-            If the file cannot be written; no partial file stays.
+        Parameters and errors are those of `bayescal.report.export`. Scores are called `column`
+        where the file is used; by default "score", for several classes "scores".
         """
         from bayescal.report.export.writing import export
 

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
 from bayescal.decisions import expected_cost
 from bayescal.decisions.expected_cost import Decisions
-from bayescal.fitting.curves.curves import highest_density, quantiles
+from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.fitted_classes import (
     ClassParameters,
     FittedClasses,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from bayescal.fitting.results.diagnostics import Diagnostics
 
-POINTWISE, HDI = INTERVALS = ("pointwise", "hdi")
 MARGINAL, DOCUMENT = SETS = ("marginal", "document")
 
 
@@ -132,6 +131,10 @@ class MulticlassCalibrator(
     >>> calibrator = MulticlassCalibrator(random_state=0).fit(scores, y)
     >>> calibrator.predict_proba([[5.0, 0.0, 0.0]]).round(1)
     array([[0.8, 0.1, 0.1]])
+    >>> calibrator.predict_top([[50.0, 0.0, 0.0]]).probability_likeliest.round(1).tolist()
+    [1.0]
+    >>> calibrator.findings()[0][:30]
+    'The scores are over-confident:'
     """
 
     _fit_type = FittedClasses
@@ -193,19 +196,9 @@ class MulticlassCalibrator(
         """
         Learn from further labelled documents.
 
-        The map is fitted to all documents so far, with priors in the unit r of the first fit.
-
-        Parameters
-        ----------
-        scores, labels, sample_weight
-            New documents, as in `fit`.
-        forgetting : float
-            A number in (0, 1] by which the weights of all earlier documents are multiplied.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described. The calibrator is then unchanged.
+        The map is fitted to all documents so far, with priors in the unit r of the first fit; the
+        weights of earlier documents are multiplied by `forgetting`, in (0, 1]. Scores, labels and
+        errors are as in `fit`; after an error the calibrator is unchanged.
         """
         self._fitted = self._fit.updated(
             self._parameters(), scores, labels, sample_weight, forgetting
@@ -247,17 +240,13 @@ class MulticlassCalibrator(
             return np.log(self.predict_proba(scores, prior))
 
     def predict_interval(
-        self, scores: Any, level: float = 0.9, kind: str = POINTWISE, prior: Any = None
+        self, scores: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
         """
         Return the posterior interval of each probability, shape (n, K, 2): lower and upper.
 
-        Parameters
-        ----------
-        scores, prior
-            See `predict_proba`.
-        level, kind
-            See `ScoreCalibrator.predict_interval`; "pointwise" or "hdi".
+        Scores and `prior` are as in `predict_proba`, `level` and `kind` ("pointwise" or "hdi") as
+        in `ScoreCalibrator.predict_interval`.
         """
         check_fraction(level=level)
         check_choice("kind", kind, INTERVALS)
@@ -265,11 +254,7 @@ class MulticlassCalibrator(
         log_p = fitted.read(scores)
         out = np.empty((*log_p.shape, 2))
         for part, p in fitted.map.blocks(log_p, fitted.tilt(prior)):
-            if kind == HDI:
-                ends = highest_density(p.reshape(len(p), -1), level).reshape(2, *p.shape[1:])
-                out[part] = ends.T
-            else:
-                out[part] = _equal_tails(p, level).T
+            out[part] = interval_of_draws(np.swapaxes(p, 1, 2), level, kind)
         return out
 
     def sample_proba(
@@ -278,12 +263,8 @@ class MulticlassCalibrator(
         """
         Return the probabilities of posterior draws, shape (draws, n, K), for `bayescal.decisions`.
 
-        Parameters
-        ----------
-        scores, prior
-            See `predict_proba`.
-        draws, random_state
-            See `ScoreCalibrator.sample_proba`.
+        Scores and `prior` are as in `predict_proba`, other arguments as in
+        `ScoreCalibrator.sample_proba`.
         """
         fitted = self._fit
         size = fitted.map.size
@@ -298,23 +279,7 @@ class MulticlassCalibrator(
         """
         Return the likeliest class of each document, its probability and band.
 
-        Parameters
-        ----------
-        scores, prior
-            See `predict_proba`.
-        level : float
-            Posterior probability of the interval.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayescal import MulticlassCalibrator
-        >>> rng = np.random.default_rng(0)
-        >>> y = rng.integers(3, size=200)
-        >>> scores = rng.normal(size=(200, 3)) + 4.0 * np.eye(3)[y]
-        >>> top = MulticlassCalibrator(random_state=0).fit(scores, y).predict_top([[5.0, 0, 0]])
-        >>> int(top.label[0]), top.probability_likeliest.round(1).tolist()
-        (0, [1.0])
+        Scores and `prior` are as in `predict_proba`; `level` is the probability of the band.
         """
         check_fraction(level=level)
         fitted = self._fit
@@ -328,7 +293,7 @@ class MulticlassCalibrator(
             at = np.arange(mean.shape[1])
             own = p[:, best[part], at]
             probability[part] = mean[best[part], at]
-            interval[part] = _equal_tails(own, level).T
+            interval[part] = interval_of_draws(own, level, "pointwise")
             likeliest[part] = (own >= p.max(axis=1)).mean(axis=0)
         return TopClasses(fitted.labels(log_p.shape[1])[best], probability, interval, likeliest)
 
@@ -378,17 +343,9 @@ class MulticlassCalibrator(
         ----------
         scores, prior
             See `predict_proba`.
-        costs : array-like of shape (decisions, K)
-            costs[d, k] is the cost of decision d where the class is k. The first K decisions are
-            the classes; a further row may be abstaining (`bayescal.decisions.with_abstention`).
-        level : float
-            Posterior probability of the band of the expected cost.
-
-        Returns
-        -------
-        bayescal.decisions.Decisions
-            decision (rows of `costs`), expected_cost and cost_interval, probability_optimal, and
-            expected_regret.
+        costs, level
+            See `bayescal.decisions.decide`. The first K decisions are the classes; a further row
+            may be abstaining (`bayescal.decisions.with_abstention`).
         """
         fitted = self._fit
         log_p = fitted.read(scores)
@@ -407,15 +364,8 @@ class MulticlassCalibrator(
         """
         Return posterior medians and intervals of the shared parameters and of each class.
 
-        Parameters
-        ----------
-        level : float
-            Posterior probability of the equal-tailed intervals.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows are (parameter, class, other class); columns are median, lower and upper.
+        Rows are (parameter, class, other class); columns are median, and lower and upper ends of
+        equal-tailed intervals of probability `level`.
         """
         from bayescal.fitting.results.class_summary import class_table
 
@@ -427,22 +377,7 @@ class MulticlassCalibrator(
         """
         Return sentences on over-confidence and on the classes that the fitted scores confuse most.
 
-        With `exchangeable` there are no classes to confuse.
-
-        Parameters
-        ----------
-        level : float
-            Posterior probability of the intervals.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayescal import MulticlassCalibrator
-        >>> rng = np.random.default_rng(0)
-        >>> y = rng.integers(3, size=200)
-        >>> scores = 5.0 * (rng.normal(size=(200, 3)) + 2.0 * np.eye(3)[y])
-        >>> print(MulticlassCalibrator(random_state=0).fit(scores, y).findings()[0][:32])
-        The scores are over-confident: t
+        With `exchangeable` there are no classes to confuse. Intervals have probability `level`.
         """
         check_fraction(level=level)
         return self._fit.findings(level)
@@ -471,13 +406,6 @@ class MulticlassCalibrator(
     def diagnostics_(self) -> Diagnostics:
         """Quality of the posterior draws, and what to do about it."""
         return self._fit.diagnostics_
-
-
-def _equal_tails(p: Floats, level: float) -> Floats:
-    """Return quantiles over draws, the first dimension; (2, ...)."""
-    tail = 0.5 - level / 2.0
-    ends = quantiles(p.reshape(len(p), -1), np.array([tail, 1.0 - tail]))
-    return ends.reshape(2, *p.shape[1:])
 
 
 def _threshold(p: Floats, weight: Floats, coverage: float) -> float:

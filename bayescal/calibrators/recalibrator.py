@@ -176,14 +176,8 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         Return the posterior interval of the recalibrated P(+); shape (n, 2), lower and upper.
 
         This is the band of the average, which shrinks to the old probabilities; `audit` draws the
-        band of the labels alone.
-
-        Parameters
-        ----------
-        p, sites, prior
-            See `decision_function`.
-        level, kind
-            See `ScoreCalibrator.predict_interval`.
+        band of the labels alone. `level` and `kind` are as in `ScoreCalibrator.predict_interval`,
+        other arguments as in `decision_function`.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
@@ -200,12 +194,8 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         """
         Return posterior draws of the recalibrated P(+); shape (draws, n).
 
-        Parameters
-        ----------
-        p, sites, prior
-            See `decision_function`.
-        draws, random_state
-            See `ScoreCalibrator.sample_proba`.
+        `draws` and `random_state` are as in `ScoreCalibrator.sample_proba`, other arguments as in
+        `decision_function`.
         """
         total = self._fit.parameters.draws
         index = chosen_draws(draws, total, random_state)

@@ -227,13 +227,9 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         """
         Return the posterior interval of P(+|s); lower and upper last.
 
-        Parameters
-        ----------
-        scores, topics, prior
-            See `decision_function`.
-        level, kind
-            See `ScoreCalibrator.predict_interval`. A simultaneous band covers the range of a
-            topic's densities, since the calibrator does not keep scores.
+        Scores, topics and `prior` are as in `decision_function`, `level` and `kind` as in
+        `ScoreCalibrator.predict_interval`. A simultaneous band covers the range of a topic's
+        densities, since the calibrator does not keep scores.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
@@ -264,8 +260,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
             A new folder: a file a row group, in the order of the rows.
         score, topic : str
             Columns of raw scores and of their topics.
-        level : float
-            Posterior probability of the interval at each score, between 0 and 1.
+        level
+            See `predict_interval`.
         resume : bool
             Continue an interrupted call, whose files are kept.
 
@@ -301,12 +297,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         """
         Return P_k(+|s) of posterior draws k; of the shape of the scores, draws first.
 
-        Parameters
-        ----------
-        scores, topics, prior
-            See `decision_function`.
-        draws, random_state
-            See `ScoreCalibrator.sample_proba`.
+        Scores, topics and `prior` are as in `decision_function`, other arguments as in
+        `ScoreCalibrator.sample_proba`.
         """
         curves = self._fit.curves
         index = chosen_draws(draws, curves.draws, random_state)
@@ -358,17 +350,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic
         by itself), pooled (posterior mean), lower and upper (its interval) and population (the
         median of topics without documents), in raw score units. An exponential side is the mean
-        distance of its scores from the mode, a Gaussian one is sigma.
-
-        Parameters
-        ----------
-        level : float
-            Posterior probability of the intervals, between 0 and 1.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the draws of any part are unreliable; see `diagnostics_`.
+        distance of its scores from the mode, a Gaussian one is sigma. Intervals have probability
+        `level`. A ConvergenceWarning says if draws of a part are unreliable; see `diagnostics_`.
         """
         fitted = self._fit
         check_fraction(level=level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.folds import route, router_of
 from bayescal.calibrators.classifier.raw_scores import read_classifiers
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, read_target
+from bayescal.calibrators.estimator import chosen_draws
 from bayescal.combining.combination_problem import Combination
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayes import Bayesian
@@ -29,6 +31,7 @@ from bayescal.combining.nested import (
     fit_nested,
     rates_of_few,
 )
+from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
 from bayescal.support import validation, weighting
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
 
     from bayescal.fitting.results.diagnostics import Diagnostics
 
-INTERVALS = ("pointwise", "hdi")
 # Documents times problems at a time: with a thousand draws each, 64 MB.
 BLOCK = 8_000
 
@@ -55,6 +57,7 @@ def _gives_probabilities(estimator: CombinedClassifier) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class CombinedClassifier(
     FittedClassifier,
     ClassifierMixin,  # type: ignore[misc]
@@ -139,28 +142,16 @@ class CombinedClassifier(
     (100, 2)
     """
 
-    def __init__(
-        self,
-        classifiers: Sequence[tuple[str, Any]],
-        *,
-        indicators: Any = None,
-        combiner: Any = "bayes",
-        cv: Any = 5,
-        normalise: bool = True,
-        measure: str | None = None,
-        positive: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.classifiers = classifiers
-        self.indicators = indicators
-        self.combiner = combiner
-        self.cv = cv
-        self.normalise = normalise
-        self.measure = measure
-        self.positive = positive
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    classifiers: Sequence[tuple[str, Any]]
+    _: KW_ONLY
+    indicators: Any = None
+    combiner: Any = "bayes"
+    cv: Any = 5
+    normalise: bool = True
+    measure: str | None = None
+    positive: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,
@@ -175,18 +166,11 @@ class CombinedClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
-        y : array-like of shape (n,) or (n, labels)
-            Classes, or 0 and 1 for each label.
-        sample_weight : array-like of shape (n,), optional
-            How many documents each counts for. With metadata routing a classifier gets them only if
-            it requests them.
+        X, y, sample_weight, **params
+            As in `CalibratedClassifier.fit`, for all classifiers.
         inclusion : array-like of shape (n,), optional
             The probability that the document was labelled. A document of the smallest one counts as
             one, others as less, so that bands are no narrower than the weighted estimate varies.
-        **params
-            Metadata. Without routing `groups` goes to the splitter, the rest to all classifiers.
 
         Raises
         ------
@@ -229,7 +213,7 @@ class CombinedClassifier(
         self.base_scores_ = [own.scatter(own.labelled.inputs.scores, n) for own, _ in pairs]
         held_out = np.stack([own.scatter(combined.held_out, n) for own, combined in pairs], axis=1)
         scores = self._every_column(held_out, np.nan)
-        self.scores_ = scores[:, 0] if target.kind == BINARY else scores
+        self.scores_ = self._of_columns(scores)
         self.thresholds_ = {
             name: self._every_column(
                 np.array([each.thresholds[name] for each in self._combined]), np.nan
@@ -242,12 +226,7 @@ class CombinedClassifier(
         """
         Return combined scores, shape (n,) of `classes_[1]` or (n, columns) of each class or label.
 
-        They are natural log-odds if the combiner has probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
+        They are natural log-odds if the combiner has probabilities. X as in `fit`.
         """
         scores = self._scores(self._inputs(X))
         if self._kind == BINARY:
@@ -279,8 +258,7 @@ class CombinedClassifier(
             Measure that the combiner's, or the voting classifiers', thresholds optimise.
         """
         validation.check_choice("measure", measure, tuple(MEASURES))
-        taken = self._decide(self._inputs(X), measure)
-        return taken[:, 0] if self._kind == BINARY else taken
+        return self._of_columns(self._decide(self._inputs(X), measure))
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -295,91 +273,45 @@ class CombinedClassifier(
 
     def predict_interval(self, X: Any, level: float = 0.9, kind: str = "pointwise") -> Floats:
         """
-        Return posterior intervals of probabilities; lower and upper last.
+        Return posterior intervals of probabilities, as `CalibratedClassifier.predict_interval`.
 
-        They account for the uncertainty of the calibration curves and of the weights.
+        They account for the uncertainty of the calibration curves and of the weights. Raises
+        ValueError if the combiner has no posterior, or an argument is out of range.
 
         Parameters
         ----------
-        X
-            As in `fit`.
-        level : float
-            Posterior probability, between 0 and 1.
+        X, level
+            As there.
         kind : {"pointwise", "hdi"}
             Equal tails, or the shortest.
-
-        Returns
-        -------
-        array of shape (n, 2) or (n, columns, 2)
-            Intervals of P(+) for two classes, else of every class or label.
-
-        Raises
-        ------
-        ValueError
-            If the combiner has no posterior, or an argument is out of range.
         """
         validation.check_fraction(level=level)
         validation.check_choice("kind", kind, INTERVALS)
         inputs = self._inputs(X)
         n = len(inputs[0].scores)
         parts = [
-            ensemble.interval_of_draws(
-                self._sample([own.take(rows) for own in inputs]), level, kind
-            )
+            interval_of_draws(self._sample([own.take(rows) for own in inputs]), level, kind)
             for rows in np.array_split(np.arange(n), max(1, -(-n * len(inputs) // BLOCK)))
         ]
-        out = np.concatenate(parts)
-        return out[:, 0] if self._kind == BINARY else out
+        return self._of_columns(np.concatenate(parts), 1)
 
     def sample_proba(self, X: Any, draws: int | None = None, random_state: Any = None) -> Floats:
         """
-        Return probabilities of posterior draws; with several classes each draw sums to 1.
+        Return probabilities of posterior draws, as `CalibratedClassifier.sample_proba`.
 
-        Parameters
-        ----------
-        X
-            As in `fit`.
-        draws : int, optional
-            How many draws to choose at random; by default all are returned, in order.
-        random_state : int, Generator, RandomState or None
-            Chooses the draws.
-
-        Returns
-        -------
-        array of shape (draws, n) or (draws, n, columns)
-            Draws of P(+) for two classes, else of every class or label.
-
-        Raises
-        ------
-        ValueError
-            If the combiner has no posterior, or not so many draws.
+        Raises ValueError if the combiner has no posterior, or not so many draws.
         """
         out = self._sample(self._inputs(X))
-        if draws is not None:
-            if not 1 <= draws <= len(out):
-                raise ValueError(f"draws must be from 1 to {len(out)}, got {draws}.")
-            out = out[validation.generator(random_state).choice(len(out), draws, replace=False)]
-        return out[:, :, 0] if self._kind == BINARY else out
+        chosen = chosen_draws(draws, len(out), random_state)
+        return self._of_columns(out if chosen is None else out[chosen])
 
     def weights(self, level: float = 0.9) -> pd.DataFrame:
         """
         Return the posterior of the classifiers' weights and of the bias, for "bayes".
 
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers,
-            "indicator 0", ..., and for "local_bayes" the moderators' shifts of the weights.
-
-        Raises
-        ------
-        ValueError
-            If the combiner has no posterior.
+        Columns mean, lower and upper, the equal-tailed interval of probability `level`; rows
+        (problem, coefficient): "bias", the classifiers, "indicator 0", ..., and for "local_bayes"
+        the moderators' shifts of the weights. Raises ValueError if the combiner has no posterior.
         """
         import pandas as pd
 
@@ -409,14 +341,7 @@ class CombinedClassifier(
 
         One problem for two classes, under the empty name; else one for each class or label. Its
         score is the combined log-odds, its curve that score's probability, and its band that of
-        P(+) among documents of the score.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        AttributeError
-            If the combiner has no posterior.
+        P(+) among documents of the score. Raises AttributeError if the combiner has no posterior.
         """
         combinations = list(self._combinations(AttributeError).values())
         names = [""] if self._kind == BINARY else [str(name) for name in self._columns]

@@ -1,43 +1,20 @@
 """Ranking for average precision: linear rankers and measures."""
 
-from bayescal.ranking.drawn_relevance import RankingSummary
-from bayescal.ranking.features import (
-    BinnedFunctions,
-    StepFunctions,
-    min_max_within_queries,
-    percentiles_within_queries,
-    standardise_within_queries,
-)
-from bayescal.ranking.measures import (
-    RankingComparison,
-    average_precision,
-    compare_rankings,
-    mean_average_precision,
-    ndcg,
-    precision_at,
-)
-from bayescal.ranking.problem import QueriesLeftOutWarning
-from bayescal.ranking.queries import RankingData, load_ranking, qid_from_group_sizes
-from bayescal.ranking.ranker import SVMMAPRanker
-from bayescal.ranking.relevance import RelevanceCalibrator
-
-__all__ = [
-    "BinnedFunctions",
-    "QueriesLeftOutWarning",
-    "RankingComparison",
-    "RankingData",
-    "RankingSummary",
-    "RelevanceCalibrator",
-    "SVMMAPRanker",
-    "StepFunctions",
-    "average_precision",
-    "compare_rankings",
-    "load_ranking",
-    "mean_average_precision",
-    "min_max_within_queries",
-    "ndcg",
-    "percentiles_within_queries",
-    "precision_at",
-    "qid_from_group_sizes",
-    "standardise_within_queries",
-]
+from bayescal.ranking.drawn_relevance import RankingSummary as RankingSummary
+from bayescal.ranking.features import BinnedFunctions as BinnedFunctions
+from bayescal.ranking.features import StepFunctions as StepFunctions
+from bayescal.ranking.features import min_max_within_queries as min_max_within_queries
+from bayescal.ranking.features import percentiles_within_queries as percentiles_within_queries
+from bayescal.ranking.features import standardise_within_queries as standardise_within_queries
+from bayescal.ranking.measures import RankingComparison as RankingComparison
+from bayescal.ranking.measures import average_precision as average_precision
+from bayescal.ranking.measures import compare_rankings as compare_rankings
+from bayescal.ranking.measures import mean_average_precision as mean_average_precision
+from bayescal.ranking.measures import ndcg as ndcg
+from bayescal.ranking.measures import precision_at as precision_at
+from bayescal.ranking.problem import QueriesLeftOutWarning as QueriesLeftOutWarning
+from bayescal.ranking.queries import RankingData as RankingData
+from bayescal.ranking.queries import load_ranking as load_ranking
+from bayescal.ranking.queries import qid_from_group_sizes as qid_from_group_sizes
+from bayescal.ranking.ranker import SVMMAPRanker as SVMMAPRanker
+from bayescal.ranking.relevance import RelevanceCalibrator as RelevanceCalibrator

@@ -1,14 +1,14 @@
 """Features 1[f(d) >= k] of retrieval functions f, and the step functions that weights make of f."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.support import validation
@@ -54,6 +54,7 @@ class StepFunctions:
         return total
 
 
+@dataclass(eq=False, repr=False)
 class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Turn scores of retrieval functions into the features 1[f(d) >= k] for several thresholds k.
@@ -88,11 +89,9 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     [0.0, 1.0, -1.0]
     """
 
-    def __init__(
-        self, thresholds: str | ArrayLike = "quantiles", *, n_thresholds: int = 50
-    ) -> None:
-        self.thresholds = thresholds
-        self.n_thresholds = n_thresholds
+    thresholds: str | ArrayLike = "quantiles"
+    _: KW_ONLY
+    n_thresholds: int = 50
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: N803
         """
@@ -140,15 +139,8 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return a linear ranker's score as step functions, which are faster than the features.
 
-        Parameters
-        ----------
-        coef : array-like of shape (features,)
-            Coefficients of the features, such as a ranker's `coef_`.
-
-        Raises
-        ------
-        ValueError
-            If the number of coefficients is not that of features.
+        `coef` has a coefficient of each feature, such as a ranker's `coef_`; another number of them
+        raises a ValueError.
         """
         check_is_fitted(self, "thresholds_")
         weights = validation.as_reals(coef, "coef")
@@ -163,11 +155,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return names such as `x0>=0.5`."""
         check_is_fitted(self, "thresholds_")
-        names = input_features
-        if names is None:
-            names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{k}" for k in range(len(self.thresholds_))]
+        names = _check_feature_names_in(self, input_features)
         pairs = zip(names, self.thresholds_, strict=True)
         return np.array([f"{name}>={k:g}" for name, each in pairs for k in each], dtype=object)
 
@@ -244,19 +232,8 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
     Return scores less the median of their query, in units of their query's spread.
 
     The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
-    equal scores become 0. Documents that are not relevant, the majority, determine both.
-
-    Parameters
-    ----------
-    scores : array-like of shape (documents,)
-        Raw scores.
-    qid
-        As in `percentiles_within_queries`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+    equal scores become 0. Documents that are not relevant, the majority, determine both. Scores
+    have shape (documents,); `qid` and errors are as in `percentiles_within_queries`.
 
     Examples
     --------

@@ -222,14 +222,8 @@ def precision_at(
     """
     Return the share of relevant documents among the first k of each query.
 
-    Missing documents of queries with fewer than k count as not relevant.
-
-    Parameters
-    ----------
-    y, scores, qid, ties, relevance_threshold
-        As in `average_precision`, like the result and errors.
-    k : int
-        Number of documents from the top.
+    `k` counts documents from the top; missing ones of shorter rankings count as not relevant. Other
+    arguments, the result and errors are as in `average_precision`.
 
     Examples
     --------

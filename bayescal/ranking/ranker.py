@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -46,19 +47,10 @@ class RankerMixin:
         qid: Any = None,
     ) -> float:
         """
-        Return the mean average precision.
+        Return the mean average precision; arguments as in `fit`.
 
-        Parameters
-        ----------
-        X, y, qid
-            As in `fit`.
-        sample_weight : None
-            Accepted for pipelines: average precision has no weights of documents.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or no query has both classes.
+        Raises ValueError if no query has both classes, or for a `sample_weight`, which is there for
+        pipelines: average precision has no weights of documents.
         """
         if sample_weight is not None:
             raise ValueError(
@@ -80,6 +72,7 @@ class RankerMixin:
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Rank documents by w.x, with the w that minimises a convex bound on 1 - MAP.
@@ -141,26 +134,15 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     1.0
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,  # noqa: N803
-        *,
-        loss: str = "map",
-        solver: str = "bcfw",
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        ties: str = "pessimistic",
-        relevance_threshold: float | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.ties = ties
-        self.relevance_threshold = relevance_threshold
-        self.random_state = random_state
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "map"
+    solver: str = "bcfw"
+    tol: float = 1e-2
+    max_iter: int = 1000
+    ties: str = "pessimistic"
+    relevance_threshold: float | None = None
+    random_state: Any = 0
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:  # noqa: N803
         """
@@ -201,14 +183,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         Return a fitted ranker for each C, in the order given, without fitting this one.
 
         Each is as good as a separate fit, to the same relative duality gap, but takes less time,
-        since it continues from the rankings found for the C before: rising C is fastest.
-
-        Parameters
-        ----------
-        costs : sequence of float
-            The values of C.
-        X, y, qid
-            As in `fit`, like errors and warnings.
+        since it continues from the rankings found for the C before: rising C is fastest. `costs`
+        are the values of C; other arguments, errors and warnings are those of `fit`.
 
         Examples
         --------

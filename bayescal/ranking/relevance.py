@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +21,6 @@ from bayescal.ranking.features import standardise
 from bayescal.ranking.relevance_report import write_relevance_report
 from bayescal.support import score_checks, validation
 from bayescal.support.files import check_target
-from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, Integers, generator
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 UNITS = ("query", "score")
 
 
+@dataclass(eq=False, repr=False)
 class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     """
     P(relevant) with bands for documents of queries without judgements.
@@ -78,18 +78,11 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     ['documents', 'relevant', 'stop', 'missed']
     """
 
-    def __init__(
-        self,
-        calibrator: TopicCalibrator | None = None,
-        *,
-        units: str = "query",
-        relevance_threshold: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.calibrator = calibrator
-        self.units = units
-        self.relevance_threshold = relevance_threshold
-        self.random_state = random_state
+    calibrator: TopicCalibrator | None = None
+    _: KW_ONLY
+    units: str = "query"
+    relevance_threshold: float | None = None
+    random_state: Any = None
 
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any) -> Self:
         """
@@ -127,13 +120,13 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
                 " relevance_threshold."
             )
         queries = grouping.group_by_query(qid, values.size)
-        in_units = self._in_units(values, queries)
+        in_units, lone = self._in_units(values, queries)
         with score_checks.without_scores_warnings():
             self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
         self.queries_, self.grades_ = queries.names, np.unique(grades)
         self.relevance_threshold_ = threshold
         problems = drawing.query_problems(self.calibrator_, in_units, relevant, queries)
-        score_checks.warn_of_scores((*self._without_units(queries), *problems))
+        score_checks.warn_of_scores((*lone, *problems))
         return self
 
     def predict_proba(self, scores: ArrayLike, qid: Any = None) -> Floats:
@@ -149,8 +142,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
         ValueError
             If an argument is not as described, here and in the methods below.
 
@@ -170,9 +161,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     def sample_proba(
         self, scores: ArrayLike, qid: Any = None, draws: int | None = None, random_state: Any = None
     ) -> Floats:
-        """
-        Return draws of P(relevant), (draws, documents): for each, a curve and base rate of a query.
-        """
+        """Return draws of P(relevant), (draws, documents), each by a curve of a new query."""
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.sample_proba(values, new, draws, random_state)
 
@@ -194,9 +183,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         pandas.DataFrame
-            A row for each query, in order of first appearance: documents, their number; relevant,
-            the expected number of relevant ones; stop, the number to read; missed, the expected
-            number of relevant ones among the rest.
+            A row for each query, in order of first appearance: documents and relevant, the numbers
+            of documents and (expected) of relevant ones; stop, the number to read; missed, the
+            expected number of relevant ones among the rest.
         """
         validation.check_share(recall=recall)
         validation.check_fraction(probability=probability)
@@ -213,52 +202,28 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self, scores: ArrayLike, qid: Any = None, *, level: float = 0.9
     ) -> pd.DataFrame:
         """
-        Predict the average precision of each query before it is judged.
+        Predict the average precision of each query, given that some document is relevant.
 
-        Returns
-        -------
-        pandas.DataFrame
-            mean, lower and upper (an equal-tailed interval) by query, given that some document is
-            relevant.
+        Columns mean, lower and upper, an equal-tailed interval of probability `level`, by query.
         """
         validation.check_fraction(level=level)
-        return self._by_query(
-            lambda relevant: _ends(drawing.estimate(drawing.average_precision_of(relevant), level)),
-            scores,
-            qid,
-            ["mean", "lower", "upper"],
-        )
+        return self._intervals(drawing.average_precision_of, scores, qid, level)
 
     def relevant_below(
         self, scores: ArrayLike, qid: Any = None, *, rank: int, level: float = 0.9
     ) -> pd.DataFrame:
         """
-        Return the number of relevant documents below a rank, those missed by reading that far.
+        Return the number of relevant documents that are missed by reading `rank` documents.
 
-        Parameters
-        ----------
-        scores, qid
-            As in `predict_proba`.
-        rank : int
-            Number of documents read.
-        level : float
-            Posterior probability of the interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            mean, lower and upper (an equal-tailed interval) by query.
+        Columns mean, lower and upper, an equal-tailed interval of probability `level`, by query.
         """
         validation.check_count("rank", rank)
         validation.check_fraction(level=level)
-        return self._by_query(
-            lambda relevant: _ends(
-                drawing.estimate(relevant[:, rank:].sum(axis=1).astype(float), level)
-            ),
-            scores,
-            qid,
-            ["mean", "lower", "upper"],
-        )
+
+        def missed(relevant: NDArray[np.bool_]) -> Floats:
+            return relevant[:, rank:].sum(axis=1).astype(float)
+
+        return self._intervals(missed, scores, qid, level)
 
     def read(
         self,
@@ -272,19 +237,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         Return the posterior summary of each query's ranking, which `report` and plots show.
 
-        Parameters
-        ----------
-        scores, qid
-            As in `predict_proba`.
-        recall, probability
-            As in `when_to_stop`.
-        level : float
-            Posterior probability of all intervals.
-
-        Returns
-        -------
-        dict
-            A `bayescal.ranking.RankingSummary` by query, in order of first appearance.
+        Arguments as in `when_to_stop`; `level` is the posterior probability of all intervals.
+        Queries are in order of first appearance.
         """
         validation.check_share(recall=recall)
         validation.check_fraction(probability=probability, level=level)
@@ -323,21 +277,14 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         path : str or Path
-            The file to write or replace, in an existing folder.
-        scores, qid
-            As in `predict_proba`.
+            The file to write or replace, in an existing folder; returned.
+        scores, qid, recall, probability, level
+            As in `read`.
         y : array-like of shape (documents,), optional
             Relevance of the documents, in the grades that were fitted; with `relevance_threshold`
             other grades are allowed.
-        recall, probability, level
-            As in `read`.
         title : str, optional
             Title of the page.
-
-        Returns
-        -------
-        Path
-            Path of the file.
 
         Raises
         ------
@@ -368,19 +315,37 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         )
         return np.asarray(grades >= self.relevance_threshold_)
 
-    def _in_units(self, values: Floats, queries: grouping.Queries) -> Floats:
-        return values if self.units == "score" else standardise(values, queries)
-
-    def _without_units(self, queries: grouping.Queries) -> tuple[str, ...]:
-        return () if self.units == "score" else drawing.lone_documents(queries)
+    def _in_units(
+        self, values: Floats, queries: grouping.Queries
+    ) -> tuple[Floats, tuple[str, ...]]:
+        """Return scores in their units, and problems of finding these."""
+        if self.units == "score":
+            return values, ()
+        return standardise(values, queries), drawing.lone_documents(queries)
 
     def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, grouping.Queries]:
         """Return scores in their units, topics without a fit, and the queries."""
         check_is_fitted(self, "calibrator_")
         values = validation.as_scores(scores)
         queries = grouping.group_by_query(qid, values.size)
-        score_checks.warn_of_scores(self._without_units(queries))
-        return self._in_units(values, queries), drawing.new_topics(values.size), queries
+        in_units, problems = self._in_units(values, queries)
+        score_checks.warn_of_scores(problems)
+        return in_units, drawing.new_topics(values.size), queries
+
+    def _intervals(
+        self,
+        measure: Callable[[NDArray[np.bool_]], Floats],
+        scores: ArrayLike,
+        qid: Any,
+        level: float,
+    ) -> pd.DataFrame:
+        """Return mean and interval of a measure of the labels drawn for each query."""
+
+        def of_query(relevant: NDArray[np.bool_]) -> tuple[float, float, float]:
+            found = drawing.estimate(measure(relevant), level)
+            return found.value, found.lower, found.upper
+
+        return self._by_query(of_query, scores, qid, ["mean", "lower", "upper"])
 
     def _by_query(
         self,
@@ -398,7 +363,3 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         )
         index = pd.Index(queries.names, name="query", tupleize_cols=False)
         return pd.DataFrame([summarise(relevant) for _, _, relevant in drawn], index, columns)
-
-
-def _ends(estimate: Interval) -> tuple[float, float, float]:
-    return estimate.value, estimate.lower, estimate.upper

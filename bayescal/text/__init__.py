@@ -3,44 +3,19 @@
 Counting and weighting of words and the linear SVM are scikit-learn's.
 """
 
-from bayescal.text.classifiers import (
-    NearestNeighbours,
-    decision_tree,
-    linear_svm,
-    make_classifier,
-    naive_bayes,
-    nearest_neighbours,
-)
-from bayescal.text.text_calibrator import (
-    TextCalibrator,
-    UnknownWordsWarning,
-    cross_val_scores,
-    raw_scores,
-)
-from bayescal.text.word_models import (
-    BernoulliNaiveBayes,
-    DecisionTree,
-    MultinomialNaiveBayes,
-    MutualInformationSelector,
-    leaf_log_odds,
-    mutual_information,
-)
-
-__all__ = [
-    "BernoulliNaiveBayes",
-    "DecisionTree",
-    "MultinomialNaiveBayes",
-    "MutualInformationSelector",
-    "NearestNeighbours",
-    "TextCalibrator",
-    "UnknownWordsWarning",
-    "cross_val_scores",
-    "decision_tree",
-    "leaf_log_odds",
-    "linear_svm",
-    "make_classifier",
-    "mutual_information",
-    "naive_bayes",
-    "nearest_neighbours",
-    "raw_scores",
-]
+from bayescal.text.classifiers import NearestNeighbours as NearestNeighbours
+from bayescal.text.classifiers import decision_tree as decision_tree
+from bayescal.text.classifiers import linear_svm as linear_svm
+from bayescal.text.classifiers import make_classifier as make_classifier
+from bayescal.text.classifiers import naive_bayes as naive_bayes
+from bayescal.text.classifiers import nearest_neighbours as nearest_neighbours
+from bayescal.text.text_calibrator import TextCalibrator as TextCalibrator
+from bayescal.text.text_calibrator import UnknownWordsWarning as UnknownWordsWarning
+from bayescal.text.text_calibrator import cross_val_scores as cross_val_scores
+from bayescal.text.text_calibrator import raw_scores as raw_scores
+from bayescal.text.word_models import BernoulliNaiveBayes as BernoulliNaiveBayes
+from bayescal.text.word_models import DecisionTree as DecisionTree
+from bayescal.text.word_models import MultinomialNaiveBayes as MultinomialNaiveBayes
+from bayescal.text.word_models import MutualInformationSelector as MutualInformationSelector
+from bayescal.text.word_models import leaf_log_odds as leaf_log_odds
+from bayescal.text.word_models import mutual_information as mutual_information

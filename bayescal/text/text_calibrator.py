@@ -12,7 +12,6 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
-from bayescal.calibrators.classifier import ensemble
 from bayescal.calibrators.classifier.raw_scores import raw_scores as scores_by_column
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.fitting.curves.curves import prior_draws
@@ -29,25 +28,10 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     """
     Return a fitted classifier's scores: margins, or log-odds taken in log space.
 
-    `decision_function` if the classifier has one, else the difference of log probabilities: the
-    probabilities themselves are 0 or 1 for a tenth of naive Bayes' documents.
-
-    Parameters
-    ----------
-    classifier : fitted scikit-learn classifier or pipeline
-        For two classes.
-    documents : sequence or matrix of n documents
-        Input of the classifier.
-
-    Returns
-    -------
-    array of shape (n,)
-        Larger for likelier positives, the second class in sorted order.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite score per document.
+    `decision_function` if the classifier, for two classes, has one, else the difference of log
+    probabilities: the probabilities themselves are 0 or 1 for a tenth of naive Bayes' documents.
+    Scores have shape (n,) and are larger for likelier members of the second class in sorted order.
+    Raises ValueError if there is not one finite score per document.
 
     Examples
     --------
@@ -87,11 +71,6 @@ def cross_val_scores(
         skews the scores, and few folds make the classifier worse than the final one.
     random_state : int
         Shuffles the documents.
-
-    Returns
-    -------
-    array of shape (n,)
-        Out-of-fold scores.
 
     Raises
     ------
@@ -313,24 +292,11 @@ class TextCalibrator(CalibratedClassifier):
         """
         Return the classifier's raw scores of new documents, shape (n,) or (n, columns).
 
-        Parameters
-        ----------
-        X : iterable of n str
-            Documents.
-
-        Warns
-        -----
-        UnknownWordsWarning
-            If documents hold no word that a document fitted had: they have the same score.
-
-        Raises
-        ------
-        ValueError
-            If a document is no text.
+        Documents without a word of those fitted all have the same score; an UnknownWordsWarning
+        counts them. Raises ValueError if a document is no text.
         """
-        (pair,) = self._pairs()
-        scores = pair.scores(self._counted(X, "they have the same score")[0])
-        return scores[:, 0] if self.scores_.ndim == 1 else scores
+        counts, _ = self._counted(X, "they have the same score")
+        return self._of_columns(self.problem_scores(counts))
 
     @property
     def cv(self) -> BaseCrossValidator:
@@ -380,8 +346,7 @@ class TextCalibrator(CalibratedClassifier):
         """Return draws of the share of each class, (size, classes)."""
         if prior is None:
             return np.random.default_rng(0).dirichlet(self._shares, size)
-        (pair,) = self._pairs()
-        of_columns = ensemble.priors_of(pair.kind, pair.classes, prior)
+        of_columns = self._priors(prior)
         if len(of_columns) > 1:
             return np.tile(np.asarray(of_columns, dtype=np.float64), (size, 1))
         out = np.empty((size, 2))

@@ -48,17 +48,12 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     counts : array or sparse matrix of shape (documents, words)
         How often each word occurs; the function uses only whether it does.
     positive : array-like of shape (documents,) of bool
-        The class of each document.
+        The class of each document; other lengths raise a ValueError.
 
     Returns
     -------
     array of shape (words,)
         At least 0, at most ln 2.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ.
 
     Examples
     --------
@@ -361,30 +356,25 @@ class BernoulliNaiveBayes(LogLinear):
             return np.asarray(np.log((with_word + share) / (sizes + 1.0)))
 
     def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
-        # A word that all documents share, or none, tells nothing: it is left out.
-        telling = (np.isfinite(log_probabilities) & (log_probabilities < 0.0)).all(axis=0)
-        present = np.where(telling, log_probabilities, np.log(0.5))
-        absent = np.log1p(-np.exp(present))
+        present, absent, _ = presence_and_absence(log_probabilities)
         of_absence = absent[1] - absent[0]
         return (present[1] - present[0]) - of_absence, float(of_absence.sum())
+
+
+def presence_and_absence(log_present: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return ln P(w|c) and ln P(not w|c), and True for words that are informative; else 1/2."""
+    # A word that all documents share, or none, says nothing of the class.
+    informative = (np.isfinite(log_present) & (log_present < 0.0)).all(axis=0)
+    present = np.where(informative, log_present, np.log(0.5))
+    return present, np.log1p(-np.exp(present)), informative
 
 
 def leaf_log_odds(tree: Any) -> Floats:
     """
     Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents that it was grown on.
 
-    The log-odds of Laplace's correction (n_c + 1)/(n + 2), which are finite in pure leaves too
-    (Bennett's dissertation, equation 6.10).
-
-    Parameters
-    ----------
-    tree : sklearn.tree.DecisionTreeClassifier
-        Fitted to two classes.
-
-    Returns
-    -------
-    array of shape (nodes,)
-        Natural log-odds of the second class.
+    The natural log-odds of the second of two classes by Laplace's correction (n_c + 1)/(n + 2),
+    shape (nodes,), finite in pure leaves too (Bennett's dissertation, equation 6.10).
 
     Examples
     --------

@@ -1,12 +1,13 @@
 """Calibrated pairs of a classifier and its score maps, and their mean probabilities and draws."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -23,8 +24,6 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves import curves
 from bayescal.fitting.parts.configured import AUTO
-from bayescal.fitting.problems.problem import FittedProblem, Problems, summary_of
-from bayescal.support.intervals import tails
 from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, as_reals, first_of, unmasked, warn_user
@@ -117,15 +116,18 @@ def mean_log_proba(members: list[Floats]) -> Floats:
     return np.asarray(logsumexp(np.stack(members), axis=0) - np.log(len(members)))
 
 
-def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
-    """Return intervals over draws, shape (n, columns, 2); lower and upper last."""
-    shares = np.array(tails(level))
-    columns = np.moveaxis(draws, 2, 0)
-    if kind == "hdi":
-        ends = [curves.highest_density(column, level) for column in columns]
-    else:
-        ends = [curves.quantiles(column, shares) for column in columns]
-    return np.stack(ends).transpose(2, 0, 1)
+def mean_draws(
+    pairs: Sequence[CalibratedPair],
+    scores: list[Floats],
+    draws: int | None,
+    rng: Any,
+    priors: Priors,
+) -> Floats:
+    """Return posterior draws averaged over pairs, whose posteriors are independent."""
+    total = pairs[0].sample(scores[0], draws, rng, priors)
+    for pair, one in zip(pairs[1:], scores[1:], strict=True):
+        total += pair.sample(one, draws, rng, priors)
+    return total / len(pairs)
 
 
 @dataclass(frozen=True)
@@ -329,154 +331,3 @@ def _fit(calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any]) -
         # Others' calibrators may return nothing.
         calibrator.fit(scores, y, **extra)
     return calibrator
-
-
-Pairs = list[CalibratedPair]
-# Draws for intervals of several classes, which cannot be interpolated in a table since each draw is
-# normalised. The ends of a 90 % interval err by a thirtieth of its width; 4,000 draws take four
-# times as long and halve the error.
-INTERVAL_DRAWS = 1000
-
-
-def log_proba(pairs: Pairs, documents: Any, prior: Any) -> Floats:
-    """Return the log of the pairs' mean probability, shape (n, classes)."""
-    priors = _priors(pairs, prior)
-    return mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
-
-
-def sample(pairs: Pairs, documents: Any, draws: int | None, rng: Any, prior: Any) -> Floats:
-    """Return posterior draws of the pairs' mean probability, shape (draws, n, columns)."""
-    scores, priors = [pair.scores(documents) for pair in pairs], _priors(pairs, prior)
-    return _mean_draws(pairs, scores, draws, rng, priors)
-
-
-def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) -> Floats:
-    """Return posterior intervals of the pairs' mean probability, shape (n, columns, 2)."""
-    scores, priors = [pair.scores(documents) for pair in pairs], _priors(pairs, prior)
-    if len(pairs) == 1 and pairs[0].kind != MULTICLASS:
-        return pairs[0].score_map.interval(scores[0], level, kind, priors)
-    if kind == "simultaneous":
-        raise ValueError(
-            "kind='simultaneous' is a band for one curve: several classes and ensembles have none,"
-            " use 'pointwise' or 'hdi'."
-        )
-    columns = scores[0].shape[1]
-    # One document shows the number of draws.
-    size = _mean_draws(pairs, [one[:1] for one in scores], None, None, priors).shape[0]
-    some = INTERVAL_DRAWS if size > INTERVAL_DRAWS else None
-
-    def ends(block: slice) -> Floats:
-        # A document's draws do not depend on the block.
-        rng = np.random.default_rng(0)
-        of_block = [one[block] for one in scores]
-        draws = _mean_draws(pairs, of_block, some, rng, priors)
-        # Single precision sorts twice as fast; shortest intervals would have ties.
-        draws = draws if kind == "hdi" else draws.astype(np.float32)
-        return interval_of_draws(draws, level, kind)
-
-    elements = (some or size) * columns
-    return np.concatenate([ends(block) for block in curves.blocks(elements, scores[0].shape[0])])
-
-
-def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
-    """Return natural log-odds of the pairs' mean probability, shape (n, columns)."""
-    if pairs[0].kind == MULTICLASS:
-        return log_odds_of_classes(log_proba(pairs, documents, prior))
-    priors = _priors(pairs, prior)
-    both = [pair.log_both(documents, priors) for pair in pairs]
-    negative, positive = (mean_log_proba(list(side)) for side in zip(*both, strict=True))
-    # In scikit-learn larger values mean the second class in sorted order.
-    return np.asarray(negative - positive if pairs[0].columns.turned else positive - negative)
-
-
-def posterior(pairs: Pairs) -> xr.DataTree:
-    """Return the tree of the one pair's calibrators, or a tree with a branch for each pair."""
-    trees = [pair.score_map.posterior() for pair in pairs]
-    if len(trees) == 1:
-        return trees[0]
-    return xr.DataTree(children={f"fold_{k + 1}": tree for k, tree in enumerate(trees)})
-
-
-def diagnostics(pairs: Pairs) -> Any:
-    """Return the diagnostics of the one calibrator, or of several by class, label and fold."""
-    by_name = {}
-    for pair, fold in zip(pairs, _folds(pairs), strict=True):
-        alone = len(pair.calibrators) == 1
-        names = [""] if alone else map(str, pair.score_map.names.tolist())
-        for name, calibrator in zip(names, pair.calibrators, strict=True):
-            if not hasattr(calibrator, "diagnostics_"):
-                raise AttributeError(score_maps.no_posterior(calibrator))
-            by_name[_joined(name, fold)] = calibrator.diagnostics_
-    return by_name.get("", by_name)
-
-
-def summary(pairs: Pairs, level: float) -> Any:
-    """Return the parameters of the calibrators; of several by class, label and fold first."""
-    import pandas as pd
-
-    if not pairs[0].score_map.of_all_classes:
-        return summary_of(problems(pairs), level)
-    tables = [pair.calibrators[0].summary(level) for pair in pairs]
-    return tables[0] if len(pairs) == 1 else pd.concat(tables, keys=_folds(pairs), names=["fold"])
-
-
-def findings(pairs: Pairs, level: float) -> tuple[str, ...]:
-    """Return the findings of maps of all classes, by fold if there are several."""
-    if not pairs[0].score_map.of_all_classes:
-        return ()
-    of_folds = [pair.calibrators[0].findings(level) for pair in pairs]
-    return tuple(
-        f"{fold}: {text}" if fold else text
-        for fold, texts in zip(_folds(pairs), of_folds, strict=True)
-        for text in texts
-    )
-
-
-def problems(pairs: Pairs) -> Problems:
-    """Return the calibrators' fitted problems, for plots and reports."""
-    by_name: dict[str, FittedProblem] = {}
-    for pair, fold in zip(pairs, _folds(pairs), strict=True):
-        for column, problem in pair.score_map.problems().items():
-            own = "" if pair.kind == BINARY else column
-            name = _joined(own, fold)
-            labels = pair.classes if pair.kind == BINARY else problem.labels
-            by_name[name] = replace(problem, name=name, labels=labels)
-    names = list(by_name)
-    return Problems(names, lambda position: by_name[names[position]], by_topic=names != [""])
-
-
-def own_scores(pairs: Pairs, documents: Any) -> Floats:
-    """Return the scores of documents by the only classifier, (n, columns)."""
-    if len(pairs) > 1:
-        raise ValueError(
-            "an ensemble gives no single score of held-out documents: fit with ensemble=False."
-        )
-    (pair,) = pairs
-    return pair.scores(documents)
-
-
-def kept_columns(pairs: Pairs) -> NDArray[np.bool_] | slice:
-    """Return the classes or labels that have a problem, and a column of scores."""
-    return pairs[0].score_map.kept
-
-
-def _folds(pairs: Pairs) -> list[str]:
-    return [f"fold {k + 1}" for k in range(len(pairs))] if len(pairs) > 1 else [""]
-
-
-def _joined(*names: str) -> str:
-    return ", ".join(name for name in names if name)
-
-
-def _mean_draws(
-    pairs: Pairs, scores: list[Floats], draws: int | None, rng: Any, priors: Priors
-) -> Floats:
-    """Return posterior draws averaged over pairs, whose posteriors are independent."""
-    total = pairs[0].sample(scores[0], draws, rng, priors)
-    for pair, one in zip(pairs[1:], scores[1:], strict=True):
-        total += pair.sample(one, draws, rng, priors)
-    return total / len(pairs)
-
-
-def _priors(pairs: Pairs, prior: Any) -> Priors:
-    return priors_of(pairs[0].kind, pairs[0].classes, prior)

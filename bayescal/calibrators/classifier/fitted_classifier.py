@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.classifier.targets import (
     BINARY,
@@ -25,63 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def with_labels(
-    scores: Floats,
-    y: Any,
-    kind: str,
-    classes: NDArray[Any],
-    kept: NDArray[np.bool_] | slice = slice(None),
-) -> Any:
-    """Return scores and labels: for two classes a pair, else a DataFrame with topics as classes."""
-    import pandas as pd
-
-    if kind == BINARY:
-        match_labels(y, classes)
-        return scores[:, 0], y
-    target = read_target(y, len(y), known=None if kind == MULTILABEL else classes)
-    if target.kind != kind or (kind == MULTILABEL and target.names.size != classes.size):
-        raise ValueError(f"y must be of the classes fitted, {classes.tolist()}.")
-    return pd.concat(
-        [
-            pd.DataFrame({"score": score, "label": mine.astype(np.int64), "topic": name})
-            for name, score, mine in zip(
-                map(str, classes[kept].tolist()), scores.T, target.positive[:, kept].T, strict=True
-            )
-        ]
-    )
-
-
 CLASSIFIER = "classifier"
-
-
-def write_classifier(classifier: Any, path: str | Path) -> Path:
-    """Write a fitted classifier with its calibrators to a file, atomically."""
-    content = {
-        ESTIMATOR: type(classifier).__name__,
-        "bayescal_versions": versions(),
-        CLASSIFIER: classifier,
-    }
-    with whole_file(path) as temporary:
-        joblib.dump(content, temporary, compress=3)
-    return Path(path)
-
-
-def read_classifier(path: str | Path, expected: type) -> Any:
-    """Read a file of `write_classifier`: a pickle, which runs code when it is read."""
-    source = Path(path)
-    if not source.is_file():
-        raise FileNotFoundError(f"there is no file {source}.")
-    advice = f"{source} must be a file that {expected.__name__}.save wrote"
-    try:
-        content = joblib.load(source)
-    except Exception as err:  # a pickle that is damaged may raise anything
-        raise ValueError(f"{advice}: it cannot be read as one ({err!r}).") from err
-    if not isinstance(content, dict) or ESTIMATOR not in content:
-        raise ValueError(f"{advice}, got a pickle of something else.")
-    loaded = content[CLASSIFIER]
-    if not isinstance(loaded, expected):
-        raise ValueError(f"{advice}, got a {content[ESTIMATOR]}: use {content[ESTIMATOR]}.load.")
-    return loaded
 
 
 class FittedClassifier:
@@ -126,8 +71,27 @@ class FittedClassifier:
         or label). Raises ValueError like `problem_scores`, and if y holds classes that were not
         fitted.
         """
-        scores = self.problem_scores(X)
-        return with_labels(scores, y, self._kind, self._names, self._kept_columns())
+        import pandas as pd
+
+        scores, kind, classes = self.problem_scores(X), self._kind, self._names
+        if kind == BINARY:
+            match_labels(y, classes)
+            return scores[:, 0], y
+        target = read_target(y, len(y), known=None if kind == MULTILABEL else classes)
+        if target.kind != kind or (kind == MULTILABEL and target.names.size != classes.size):
+            raise ValueError(f"y must be of the classes fitted, {classes.tolist()}.")
+        kept = self._kept_columns()
+        names, labels = map(str, classes[kept].tolist()), target.positive[:, kept].astype(np.int64)
+        return pd.concat(
+            [
+                pd.DataFrame({"score": score, "label": label, "topic": name})
+                for name, score, label in zip(names, scores.T, labels.T, strict=True)
+            ]
+        )
+
+    def _of_columns(self, values: NDArray[Any], axis: int = -1) -> NDArray[Any]:
+        """Return values of the only column of two classes, else of all columns."""
+        return values.take(0, axis) if self._kind == BINARY else values
 
     def _kept_columns(self) -> NDArray[np.bool_] | slice:
         """Return the classes or labels that have a problem."""
@@ -173,12 +137,10 @@ class FittedClassifier:
 
         Raises
         ------
-        ValueError
-            If an argument is not as described.
         AttributeError
             If there is no posterior.
-        FileNotFoundError, OSError
-            If the file cannot be written; no partial file stays.
+        ValueError, FileNotFoundError, OSError
+            See `bayescal.report.write_report`; no partial file stays.
         """
         from bayescal.report import write_report
 
@@ -206,17 +168,15 @@ class FittedClassifier:
 
         The file is a pickle, as usual for scikit-learn: only load it with the same package versions
         and from a source you trust. Calibrators alone need no pickle:
-        `calibrated_classifiers_[0].calibrators[0].save`.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder does not exist.
+        `calibrated_classifiers_[0].calibrators[0].save`. Raises FileNotFoundError if the folder
+        does not exist.
         """
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self, "classes_")
-        return write_classifier(self, path)
+        name = type(self).__name__
+        content = {ESTIMATOR: name, "bayescal_versions": versions(), CLASSIFIER: self}
+        with whole_file(path) as temporary:
+            joblib.dump(content, temporary, compress=3)
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -230,5 +190,17 @@ class FittedClassifier:
         ValueError
             If something else wrote it.
         """
-        loaded: Self = read_classifier(path, cls)
+        source = Path(path)
+        if not source.is_file():
+            raise FileNotFoundError(f"there is no file {source}.")
+        advice = f"{source} must be a file that {cls.__name__}.save wrote"
+        try:
+            content = joblib.load(source)
+        except Exception as err:  # a pickle that is damaged may raise anything
+            raise ValueError(f"{advice}: it cannot be read as one ({err!r}).") from err
+        if not isinstance(content, dict) or ESTIMATOR not in content:
+            raise ValueError(f"{advice}, got a pickle of something else.")
+        loaded, made_by = content[CLASSIFIER], content[ESTIMATOR]
+        if not isinstance(loaded, cls):
+            raise ValueError(f"{advice}, got a {made_by}: use {made_by}.load.")
         return loaded

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -19,9 +19,8 @@ from bayescal.calibrators.classifier.wrappers import METHODS, ScikitLearnCalibra
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
+from bayescal.fitting.curves.curves import Prior, interval_of_draws, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
-from bayescal.support.intervals import tails
 from bayescal.support.numerics import class_prior
 from bayescal.support.validation import Floats, check_choice, generator
 
@@ -121,15 +120,6 @@ def log_probabilities(
         return np.log1p(-positive), np.log(positive)
 
 
-def posterior_draws(
-    calibrator: Any, scores: Floats, draws: int | None, rng: Any, prior: Prior | None = None
-) -> Floats:
-    """Return P_k(+|s) of posterior draws k, shape (draws, n)."""
-    if not hasattr(calibrator, "sample_proba"):
-        raise ValueError(no_posterior(calibrator))
-    return np.asarray(calibrator.sample_proba(scores, draws, rng, prior))
-
-
 def no_posterior(calibrator: Any) -> str:
     """Return the error message for uncertainty of a calibrator without a posterior."""
     name = getattr(calibrator, "method", None) or type(calibrator).__name__
@@ -176,6 +166,7 @@ Priors = Sequence[Prior | None]
 class ScoreMap:
     """Calibrators of all columns of scores."""
 
+    knows_shares: ClassVar[bool] = False  # whether the map accepts priors of several classes
     calibrators: list[Any]  # Fitted
     names: NDArray[Any]  # (columns,): class or label of each column
 
@@ -200,11 +191,6 @@ class ScoreMap:
         raise AttributeError(no_posterior(self.calibrators[0]))
 
     @property
-    def knows_shares(self) -> bool:
-        """Return whether the map accepts priors of several classes."""
-        return False
-
-    @property
     def kept(self) -> NDArray[np.bool_] | slice:
         """Return the classes or labels that have a calibrator, and a column of scores."""
         return slice(None)
@@ -212,7 +198,7 @@ class ScoreMap:
     @property
     def of_all_classes(self) -> bool:
         """Return whether one calibrator is for all classes together."""
-        return False
+        return any(isinstance(each, MulticlassCalibrator) for each in self.calibrators)
 
 
 @dataclass(frozen=True)
@@ -227,10 +213,11 @@ class ColumnMaps(ScoreMap):
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, columns); columns are independent."""
-        parts = [
-            posterior_draws(calibrator, column, draws, rng, prior).T
-            for calibrator, column, prior in self._columns(scores, priors)
-        ]
+        parts = []
+        for calibrator, column, prior in self._columns(scores, priors):
+            if not hasattr(calibrator, "sample_proba"):
+                raise ValueError(no_posterior(calibrator))
+            parts.append(np.asarray(calibrator.sample_proba(column, draws, rng, prior)).T)
         # Draws of a document are contiguous in memory, as intervals sort them.
         return np.stack(parts).transpose(2, 1, 0)
 
@@ -274,25 +261,21 @@ class ColumnMaps(ScoreMap):
 class PooledMap(ScoreMap):
     """A TopicCalibrator: the columns are its topics."""
 
-    @property
-    def topics(self) -> Any:
-        """Return the one calibrator."""
-        return self.calibrators[0]
-
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
-        log_odds = self.topics.decision_function(scores, self.names, self._of(priors))
+        (topics,) = self.calibrators
+        log_odds = topics.decision_function(scores, self.names, self._of(priors))
         return log_expit(-log_odds), log_expit(log_odds)
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, columns)."""
-        draws_of_topics = self.topics.sample_proba(scores, self.names, draws, rng, self._of(priors))
-        return np.asarray(draws_of_topics)
+        (topics,) = self.calibrators
+        return np.asarray(topics.sample_proba(scores, self.names, draws, rng, self._of(priors)))
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
         """Return posterior intervals of P(+), shape (n, columns, 2)."""
-        intervals = self.topics.predict_interval(scores, self.names, level, kind, self._of(priors))
-        return np.asarray(intervals)
+        (topics,), own = self.calibrators, self._of(priors)
+        return np.asarray(topics.predict_interval(scores, self.names, level, kind, own))
 
     def _of(self, priors: Priors) -> dict[Any, Any] | None:
         """Return the given priors by topic; None if all are None."""
@@ -301,12 +284,12 @@ class PooledMap(ScoreMap):
 
     def posterior(self) -> xr.DataTree:
         """Return the calibrator's tree."""
-        tree: xr.DataTree = self.topics.posterior_
+        tree: xr.DataTree = self.calibrators[0].posterior_
         return tree
 
     def problems(self) -> dict[str, FittedProblem]:
         """Return the topics."""
-        by_topic = self.topics.fitted_problems()
+        by_topic = self.calibrators[0].fitted_problems()
         return {name: by_topic[name] for name in self.names.tolist()}
 
 
@@ -318,47 +301,27 @@ class JointMap(ScoreMap):
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every class, each (n, classes)."""
-        positive = self.calibrators[0].predict_proba(as_logits(scores, self.log_odds))
+        logits, shares = as_logits(scores, self.log_odds), _shares(priors)
+        positive = self.calibrators[0].predict_proba(logits, *shares)
         with np.errstate(divide="ignore"):
             return np.log1p(-positive), np.log(positive)
 
 
 @dataclass(frozen=True)
-class ClassesMap(ScoreMap):
+class ClassesMap(JointMap):
     """A MulticlassCalibrator of logits, or of log-odds of probabilities."""
 
-    log_odds: bool
-
-    @property
-    def joint(self) -> MulticlassCalibrator:
-        """Return the one calibrator."""
-        calibrator: MulticlassCalibrator = self.calibrators[0]
-        return calibrator
-
-    @property
-    def knows_shares(self) -> bool:
-        """Return whether the map accepts priors of several classes."""
-        return True
-
-    @property
-    def of_all_classes(self) -> bool:
-        """Return whether one calibrator is for all classes together."""
-        return True
-
-    def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
-        """Return log P(-) and log P(+) of every class, each (n, classes)."""
-        positive = self.joint.predict_proba(as_logits(scores, self.log_odds), _shares(priors))
-        with np.errstate(divide="ignore"):
-            return np.log1p(-positive), np.log(positive)
+    knows_shares: ClassVar[bool] = True
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, classes)."""
-        logits = as_logits(scores, self.log_odds)
-        return self.joint.sample_proba(logits, draws, rng, _shares(priors))
+        logits, shares = as_logits(scores, self.log_odds), _shares(priors)
+        return np.asarray(self.calibrators[0].sample_proba(logits, draws, rng, *shares))
 
     def posterior(self) -> xr.DataTree:
         """Return the calibrator's tree."""
-        return self.joint.posterior_
+        tree: xr.DataTree = self.calibrators[0].posterior_
+        return tree
 
     def problems(self) -> dict[str, FittedProblem]:
         """Raise AttributeError: no class has a curve of its own score."""
@@ -374,8 +337,9 @@ def as_logits(scores: Floats, log_odds: bool) -> Floats:
     return np.asarray(log_expit(scores)) if log_odds else scores
 
 
-def _shares(priors: Priors) -> Any:
-    return None if priors[0] is None else list(priors)
+def _shares(priors: Priors) -> list[Any]:
+    """Return the shares of all classes as a further argument, if there are any."""
+    return [] if priors[0] is None else [list(priors)]
 
 
 @dataclass(frozen=True)
@@ -420,17 +384,8 @@ class WithBaseRates(ScoreMap):
             kept = self._of_kept(priors)
             out[:, self.kept] = self.inner.interval(scores, level, kind, kept)
         for k in np.flatnonzero(~self.kept).tolist():
-            rates = self._rates(k, priors, MOST_RATES)[:, None]
-            if kind == "hdi":
-                out[:, k] = highest_density(rates, level).ravel()
-            else:
-                out[:, k] = np.quantile(rates, tails(level))
+            out[:, k] = interval_of_draws(self._rates(k, priors, MOST_RATES), level, kind)
         return out
-
-    @property
-    def of_all_classes(self) -> bool:
-        """Return whether one calibrator is for all classes together."""
-        return self.inner.of_all_classes
 
     def posterior(self) -> xr.DataTree:
         """Return the map's tree."""

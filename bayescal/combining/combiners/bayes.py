@@ -264,80 +264,56 @@ class Bayes(Combiner):
         rng: np.random.Generator,
     ) -> list[Bayesian]:
         """Return the combinations of problems whose scores are calibrated already."""
-        evidence = [
-            CalibratedEvidence.of(*each, of_weights=self.weight_shifts)
-            for each in zip(problems, calibrated, strict=True)
+        shifts = [
+            Shifts.of(each.inputs.indicators, each.weight, of_weights=self.weight_shifts)
+            for each in problems
         ]
-        designs = [each.design for each in evidence]
-        nodes = engine.fit_modes(designs, _centre(evidence, rng), self.prior)
+        known = list(zip(problems, calibrated, shifts, strict=True))
+        designs = [_design(*each) for each in known]
+        # Held-out log scores of all problems give the centre of the weights.
+        scores = [log_scores(own.held_out.T, each.positive) for each, own, _ in known]
+        counts = np.concatenate([each.counts for each in problems])
+        centre = model.centre_of_weights(np.concatenate(scores, axis=1), counts, rng)
+        nodes = engine.fit_modes(designs, centre, self.prior)
         held_out = _cross_validated(problems, designs, nodes)
         drawn = engine.draw_weights(nodes, self.draws, rng)
         warn_of_weights(drawn)
         return [
-            Bayesian(
-                each.labelled,
-                each.calibrated,
-                each.shifts,
-                weights,
-                each.moves(weights, design),
-                scores,
-                self.prior,
-            )
-            for each, weights, design, scores in zip(
-                evidence, drawn, designs, held_out, strict=True
-            )
+            Bayesian(*own, weights, _moves(*own, weights, design), scores, self.prior)
+            for own, weights, design, scores in zip(known, drawn, designs, held_out, strict=True)
         ]
 
 
-@dataclass(frozen=True)
-class CalibratedEvidence:
-    """Documents of one problem with calibrated scores and standardised indicators."""
-
-    labelled: Labelled
-    calibrated: CalibratedScores
-    shifts: Shifts
-
-    @classmethod
-    def of(
-        cls, labelled: Labelled, calibrated: CalibratedScores, *, of_weights: bool
-    ) -> CalibratedEvidence:
-        """Return the evidence with shifts fitted to the indicators."""
-        shifts = Shifts.of(labelled.inputs.indicators, labelled.weight, of_weights=of_weights)
-        return cls(labelled, calibrated, shifts)
-
-    @property
-    def design(self) -> Design:
-        """Return the columns of the logistic model, from held-out log-odds, and its labels."""
-        evidence = self.calibrated.held_out - self.calibrated.base
-        columns = self.shifts.design(evidence, self.labelled.inputs.indicators)
-        interactions = evidence.shape[1] * self.shifts.axes.shape[1]
-        labelled, base = self.labelled, self.calibrated.base
-        return Design(columns, base, labelled.positive, labelled.counts, interactions)
-
-    def moves(self, weights: Weights, design: Design) -> Floats:
-        """
-        Return the shift of the mode by each draw of the curves, (curves, coefficients).
-
-        Draws of the curves fitted to all documents are shifted by the difference of the held-out
-        and the full point estimate.
-        """
-        calibrated, inputs = self.calibrated, self.labelled.inputs
-        shift = calibrated.held_out - calibrated.point(inputs.scores)
-        evidence = calibrated.draws(inputs.scores) + shift - calibrated.base
-        moderators = self.shifts.moderators(inputs.indicators)
-        return np.array(
-            [
-                engine.follow(weights, design, each, model.interactions(each, moderators))
-                for each in evidence
-            ]
-        )
+def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
+    """Return the columns of the logistic model, from held-out log-odds, and its labels."""
+    evidence = calibrated.held_out - calibrated.base
+    columns = shifts.design(evidence, labelled.inputs.indicators)
+    interactions = evidence.shape[1] * shifts.axes.shape[1]
+    return Design(columns, calibrated.base, labelled.positive, labelled.counts, interactions)
 
 
-def _centre(problems: Sequence[CalibratedEvidence], rng: np.random.Generator) -> Floats:
-    """Return centres of the weights by the held-out log scores of all problems."""
-    each = [log_scores(own.calibrated.held_out.T, own.labelled.positive) for own in problems]
-    weight = np.concatenate([own.labelled.counts for own in problems])
-    return model.centre_of_weights(np.concatenate(each, axis=1), weight, rng)
+def _moves(
+    labelled: Labelled,
+    calibrated: CalibratedScores,
+    shifts: Shifts,
+    weights: Weights,
+    design: Design,
+) -> Floats:
+    """
+    Return the shift of the mode by each draw of the curves, (curves, coefficients).
+
+    Draws of the curves fitted to all documents are shifted by the difference of the held-out and
+    the full point estimate.
+    """
+    inputs = labelled.inputs
+    shift = calibrated.held_out - calibrated.point(inputs.scores)
+    evidence = calibrated.draws(inputs.scores) + shift - calibrated.base
+    moderators = shifts.moderators(inputs.indicators)
+    moved = [
+        engine.follow(weights, design, each, model.interactions(each, moderators))
+        for each in evidence
+    ]
+    return np.array(moved)
 
 
 def _cross_validated(

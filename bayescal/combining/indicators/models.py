@@ -145,10 +145,8 @@ class Flips:
 
 def learn_bernoulli(model: Any, features: Any, positive: NDArray[np.bool_]) -> Flips:
     """Return the log-odds of each word's presence of a Bernoulli naive Bayes classifier."""
-    log_present = np.asarray(model.feature_log_prob_)
-    informative = (np.isfinite(log_present) & (log_present < 0.0)).all(axis=0)
-    present = np.where(informative, log_present, np.log(0.5))
-    negative, positive_odds = present - np.log1p(-np.exp(present))
+    present, absent, informative = word_models.presence_and_absence(model.feature_log_prob_)
+    negative, positive_odds = present - absent
     weights = np.stack([negative, positive_odds, positive_odds - negative], axis=1)
     size = max(int(informative.sum()), 1)
     return Flips(

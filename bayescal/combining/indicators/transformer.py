@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -168,6 +168,7 @@ def task_numbers(members: list[Member], positive: NDArray[np.bool_]) -> dict[str
 JUDGED_ON = 2000  # documents that choose the best classifier; neighbours take long
 
 
+@dataclass(eq=False, repr=False)
 class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Compute features of documents that predict how reliable classifiers are on them.
@@ -224,22 +225,13 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     (1.03, 0.5)
     """
 
-    def __init__(
-        self,
-        classifiers: Sequence[tuple[str, Any]],
-        *,
-        text: bool = True,
-        prefit: bool = False,
-        task: bool = False,
-        thresholds: Sequence[float] | None = None,
-        best: str | None = None,
-    ) -> None:
-        self.classifiers = classifiers
-        self.text = text
-        self.prefit = prefit
-        self.task = task
-        self.thresholds = thresholds
-        self.best = best
+    classifiers: Sequence[tuple[str, Any]]
+    _: KW_ONLY
+    text: bool = True
+    prefit: bool = False
+    task: bool = False
+    thresholds: Sequence[float] | None = None
+    best: str | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """

@@ -1,5 +1,6 @@
 """OnlineCombiner: update experts' weights label by label, with bounds on the loss."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from bayescal.support.validation import Floats, Integers
 LEAST_BETA = 1e-100
 
 
+@dataclass(eq=False, repr=False)
 class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
     Combine experts online: predict, observe the label, update the weights.
@@ -84,20 +86,12 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([1., 0., 0.])
     """
 
-    def __init__(
-        self,
-        rule: str = "eg",
-        *,
-        beta: float = 0.5,
-        eta: float = 0.25,
-        passes: int = 1,
-        constant_experts: bool = True,
-    ) -> None:
-        self.rule = rule
-        self.beta = beta
-        self.eta = eta
-        self.passes = passes
-        self.constant_experts = constant_experts
+    rule: str = "eg"
+    _: KW_ONLY
+    beta: float = 0.5
+    eta: float = 0.25
+    passes: int = 1
+    constant_experts: bool = True
 
     def fit(
         self,

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.combining.combination_problem import table_of
 from bayescal.combining.nested import WithinRange, seeded_clone
 from bayescal.fitting.engines.classifier_weights import model as weights_model
-from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
+from bayescal.fitting.engines.classifier_weights.engine import GridModes, draw_population, fit_modes
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.inference.importance import weighted
 from bayescal.inference.newton import root_of_inverse
 from bayescal.support.parallel import one_blas_thread
-from bayescal.support.validation import Floats, Integers, as_array, check_same_length, warn_user
+from bayescal.support.validation import Floats, Integers, read_groups, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,28 +64,9 @@ def deal_folds(
 
 def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integers]:
     """Return the names of all tasks in sorted order, and the number of each document's task."""
-    import pandas as pd
-
-    # NumPy would convert a missing name among text to text.
-    values = as_array(task, "task")
-    raw = np.asarray(task, dtype=object)
-    if values.ndim != 1:
-        raise ValueError(
-            f"task must have shape (n,), one name a document, got shape {values.shape}."
-        )
-    check_same_length("task", values.size, "X", n)
-    nameless = np.flatnonzero(pd.isna(raw))
-    if nameless.size:
-        raise ValueError(
-            f"task must name the task of every document, got {raw[nameless[0]]} for document"
-            f" {nameless[0]}."
-        )
-    try:
-        names, code = np.unique(values, return_inverse=True)
-    except TypeError:
-        types = ", ".join(sorted({type(each).__name__ for each in raw}))
-        raise ValueError(f"task names must be all text or all numbers, got {types}.") from None
-    return names, code.astype(np.intp)
+    # NumPy would convert a missing name in a list of text to text.
+    named = task if hasattr(task, "dtype") else np.array(task, dtype=object)
+    return read_groups(named, "task", "task", n, "X")
 
 
 def check_both_classes(
@@ -264,23 +245,22 @@ class WeightsModel(TaskModel):
 
     @cached_property
     @one_blas_thread()
-    def of_population(self) -> tuple[Integers, Floats, Floats]:
-        """Return the number of draws of each node, and draws of mu and of tau in this order."""
-        rng = np.random.default_rng(self.seed)
-        sizes = rng.multinomial(DRAWS, self.nodes.share)
-        mu = [
-            rng.multivariate_normal(mode.mu, mode.covariance, size, method="cholesky")
-            for mode, size in zip(self.nodes.modes, sizes, strict=True)
-        ]
-        tau = np.repeat([mode.model.scales.tau for mode in self.nodes.modes], sizes)
-        return sizes, np.concatenate(mu), tau
+    def of_population(self) -> list[tuple[weights_model.JointMode, Floats]]:
+        """Return draws of mu by the modes of their tau."""
+        return draw_population(self.nodes, DRAWS, np.random.default_rng(self.seed))
+
+    @property
+    def mu_and_tau(self) -> tuple[Floats, Floats]:
+        """Return draws of mu, (draws, 1 + columns), and of tau, (draws,)."""
+        tau = [np.full(len(mu), mode.model.scales.tau) for mode, mu in self.of_population]
+        return np.concatenate([mu for _, mu in self.of_population]), np.concatenate(tau)
 
     def of_task(self, task: int) -> Floats:
         """Return posterior draws of a task's coefficients, shape (draws, 1 + columns)."""
         rng = np.random.default_rng([self.seed, task % len(self.points)])
-        sizes, mu, tau = self.of_population
         if task != POPULATION:
-            return _draws_of_task(self.nodes, task, mu, sizes, rng)
+            return _draws_of_task(self.of_population, task, rng)
+        mu, tau = self.mu_and_tau
         # A task without labels is a draw from the population.
         out = mu + tau[:, None] * rng.standard_normal(mu.shape)
         bias_scale = self.nodes.likeliest.model.prior.bias_scale
@@ -303,7 +283,7 @@ class WeightsModel(TaskModel):
 
     def population(self, names: list[str], level: float) -> pd.DataFrame:
         """Return a row for each input and for tau: posterior mean and interval."""
-        _, mu, tau = self.of_population
+        mu, tau = self.mu_and_tau
         return table_of(np.column_stack([mu, tau]), ["intercept", *names, "tau"], level)
 
 
@@ -360,15 +340,14 @@ def _joined(points: Floats) -> Floats:
 
 
 def _draws_of_task(
-    nodes: GridModes, k: int, mu: Floats, sizes: Integers, rng: np.random.Generator
+    population: Sequence[tuple[weights_model.JointMode, Floats]], k: int, rng: np.random.Generator
 ) -> Floats:
     """Return Laplace draws of a task's coefficients, resampled by the likelihood of its labels."""
-    ends = np.cumsum(sizes)
-    parts = [
-        _laplace(mode, k, mu[end - size : end], rng)
-        for mode, size, end in zip(nodes.modes, sizes, ends, strict=True)
-        if size
-    ]
+    parts = []
+    for mode, mu in population:
+        at = mode.points[k] + (mu - mode.mu) @ mode.pulls[k].T
+        noise = rng.standard_normal(at.shape) @ root_of_inverse(mode.hessians[k]).T
+        parts.append((at + noise, mode.beyond_laplace(k, at + noise)))
     draws = weighted(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     if not draws.trusted:
         warn_user(
@@ -377,19 +356,3 @@ def _draws_of_task(
             ConvergenceWarning,
         )
     return _joined(draws.resample(len(draws.points), rng))
-
-
-def _laplace(
-    mode: weights_model.JointMode, k: int, mu: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Return Gaussian draws given mu, and the log likelihood less its expansion at the mode."""
-    design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
-    root = root_of_inverse(hessian)
-    away = (mu - mode.mu) @ mode.pulls[k].T
-    away = away + rng.standard_normal((len(mu), at.size)) @ root.T
-    information = hessian - np.diag(mode.model.precision(k))
-    expansion = away @ design.gradient(at) - 0.5 * np.einsum(
-        "ij,jk,ik->i", away, information, away, optimize=True
-    )
-    level = float(design.log_likelihood(at[None])[0])
-    return at + away, design.log_likelihood(at + away) - level - expansion

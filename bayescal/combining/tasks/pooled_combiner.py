@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.calibrators.classifier.ensemble import interval_of_draws
-from bayescal.combining.combined_classifier import INTERVALS
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
+from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.support import validation
 from bayescal.support.numerics import probabilities, probability
 from bayescal.support.validation import Floats, Integers, generator
@@ -66,7 +66,7 @@ def read_metaclassifier(
 
 
 def read_specialise(specialise: Any) -> float | None:
-    """Return the m of equation 8.1, None where it is learnt."""
+    """Return the m of equation 8.1, None if it is learnt."""
     if isinstance(specialise, str) and specialise in SPECIALISE:
         return SPECIALISE[specialise]
     number = isinstance(specialise, Real) and not isinstance(specialise, bool | np.bool_)
@@ -78,6 +78,7 @@ def read_specialise(specialise: Any) -> float | None:
     return float(specialise)
 
 
+@dataclass(eq=False, repr=False)
 class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
     Combine classifiers' scores in many tasks, learning from the labels of all tasks.
@@ -143,20 +144,12 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     (50, 2)
     """
 
-    def __init__(
-        self,
-        metaclassifier: Any = "weights",
-        *,
-        specialise: str | float = "pooled",
-        cv: int = 5,
-        memory: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.metaclassifier = metaclassifier
-        self.specialise = specialise
-        self.cv = cv
-        self.memory = memory
-        self.random_state = random_state
+    metaclassifier: Any = "weights"
+    _: KW_ONLY
+    specialise: str | float = "pooled"
+    cv: int = 5
+    memory: Any = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: ArrayLike, task: ArrayLike) -> Self:
         """
@@ -203,17 +196,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Add tasks without labels, with the scale of these documents' inputs.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators; several documents of each task.
-        task : array-like of shape (n,)
-            Names of new tasks.
-
-        Raises
-        ------
-        ValueError
-            If a task is known already, or has a single document.
+        X and `task` are as in `fit`. Raises ValueError if a task is known already, or has a single
+        document.
         """
         check_is_fitted(self, "tasks_")
         columns = validation.validated(self, X, dtype=np.float64, reset=False)
@@ -224,17 +208,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return natural log-odds of the positive class, shape (n,).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
-
-        Raises
-        ------
-        ValueError
-            If a task was neither fitted nor added.
+        X and `task` are as in `fit`. Raises ValueError if a task was neither fitted nor added.
         """
         columns, code = self._read(X, task)
         return self._model.log_odds(columns, code)
@@ -252,12 +226,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return decisions by the thresholds that are best by a measure; True for positive.
 
-        Parameters
-        ----------
-        X, task
-            As in `decision_function`.
-        measure : {"error", "f1", "cost_1_10", "cost_10_1"}
-            Measure that each task's threshold optimises.
+        X and `task` are as in `fit`, `measure` as in `CombinedClassifier.decide`.
         """
         validation.check_choice("measure", measure, tuple(MEASURES))
         columns, code = self._read(X, task)
@@ -271,40 +240,18 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Return posterior intervals of P(+), shape (n, 2), for "weights" or a pooled tree.
 
         They account for the uncertainty of the tasks' leaves or weights, and of their population;
-        not for that of the tree itself.
-
-        Parameters
-        ----------
-        X, task
-            As in `decision_function`.
-        level : float
-            Posterior probability, between 0 and 1.
-        kind : {"pointwise", "hdi"}
-            Equal tails, or the shortest.
-
-        Raises
-        ------
-        ValueError
-            If there is no posterior, or an argument is out of range.
+        not for that of the tree itself. X and `task` are as in `fit`, `level` and `kind` as in
+        `CombinedClassifier.predict_interval`, like errors.
         """
         validation.check_fraction(level=level)
         validation.check_choice("kind", kind, INTERVALS)
-        draws = self.sample_proba(X, task)
-        return interval_of_draws(draws[:, :, None], level, kind)[:, 0]
+        return interval_of_draws(self.sample_proba(X, task), level, kind)
 
     def sample_proba(self, X: Any, task: ArrayLike) -> Floats:
         """
         Return posterior draws of P(+), shape (draws, n), for "weights" or a pooled tree.
 
-        Parameters
-        ----------
-        X, task
-            As in `decision_function`.
-
-        Raises
-        ------
-        ValueError
-            If there is no posterior.
+        X and `task` are as in `fit`. Raises ValueError if there is no posterior.
         """
         columns, code = self._read(X, task)
         return probability(self._model.sample(columns, code))
@@ -313,22 +260,10 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return the posterior of the population of tasks, for "weights" or a pooled tree.
 
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed intervals.
-
-        Returns
-        -------
-        pandas.DataFrame
-            For a tree a row for each leaf: tasks, documents, positives; p, the share of positives
-            in the population, and m, how many documents it is worth, with intervals. For "weights"
-            a row for the intercept, each input, and tau, the standard deviation of tasks.
-
-        Raises
-        ------
-        ValueError
-            If there is no population, or the level is out of range.
+        For a tree a row for each leaf: tasks, documents, positives; p, the share of positives in
+        the population, and m, how many documents it is worth, with equal-tailed intervals of
+        probability `level`. For "weights" a row for the intercept, each input, and tau, the
+        standard deviation of tasks. Raises ValueError if there is no population.
         """
         check_is_fitted(self, "tasks_")
         validation.check_fraction(level=level)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.fitting.posterior import Posterior, log_odds_of_mean
+from bayescal.support.intervals import tails
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats, as_reals, check_fraction, unmasked
 
@@ -93,6 +94,18 @@ def highest_density(values: Floats, level: float) -> Floats:
     start = (ordered[:, inside - 1 :] - ordered[:, : draws - inside + 1]).argmin(axis=1)
     ends = np.stack([start, start + inside - 1])
     return np.asarray(ordered[np.arange(point), ends])
+
+
+INTERVALS = ("pointwise", "hdi")
+
+
+def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
+    """Return intervals over draws, one of INTERVALS; draws come first, lower and upper last."""
+    # A view where the draws of a document are contiguous in memory.
+    flat = draws.T.reshape(-1, len(draws)).T
+    shares = np.array(tails(level))
+    ends = highest_density(flat, level) if kind == "hdi" else quantiles(flat, shares)
+    return ends.reshape(2, *draws.shape[:0:-1]).T
 
 
 def _ordered(values: Floats) -> Floats:

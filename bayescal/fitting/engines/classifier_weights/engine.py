@@ -109,23 +109,28 @@ class Proposals:
         )
 
 
-def propose(
-    modes: Sequence[JointMode], share: Floats, size: int, rng: np.random.Generator
-) -> Proposals:
-    """Return proposals from the Gaussian approximations at joint modes."""
-    sizes = rng.multinomial(size, share)
-    drawn = [(mode, n) for mode, n in zip(modes, sizes, strict=True) if n]
-    mus = [
-        rng.multivariate_normal(mode.mu, mode.covariance, n, method="cholesky") for mode, n in drawn
+def draw_population(
+    nodes: GridModes, size: int, rng: np.random.Generator
+) -> list[tuple[JointMode, Floats]]:
+    """Return draws of mu by the modes of their scales."""
+    sizes = rng.multinomial(size, nodes.share)
+    return [
+        (mode, rng.multivariate_normal(mode.mu, mode.covariance, n, method="cholesky"))
+        for mode, n in zip(nodes.modes, sizes, strict=True)
+        if n
     ]
+
+
+def propose(nodes: GridModes, size: int, rng: np.random.Generator) -> Proposals:
+    """Return proposals from the Gaussian approximations at joint modes."""
+    drawn = draw_population(nodes, size, rng)
     shared = [
-        np.column_stack([mu, np.tile(mode.model.scales.logs, (n, 1))])
-        for (mode, n), mu in zip(drawn, mus, strict=True)
+        np.column_stack([mu, np.tile(mode.model.scales.logs, (len(mu), 1))]) for mode, mu in drawn
     ]
     points: list[Floats] = []
     log_ratios: list[Floats] = []
-    for k in range(len(modes[0].points)):
-        parts = [_of_problem(mode, k, mu, rng) for (mode, _), mu in zip(drawn, mus, strict=True)]
+    for k in range(len(nodes.modes[0].points)):
+        parts = [_of_problem(mode, k, mu, rng) for mode, mu in drawn]
         points.append(np.concatenate([part[0] for part in parts]))
         log_ratios.append(np.concatenate([part[1] for part in parts]))
     return Proposals(np.concatenate(shared), points, log_ratios)
@@ -149,19 +154,14 @@ def _of_problem(
     stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
     z[:, :head] *= WIDER * stretch[:, None]
     points = at + shift + (mu - mode.mu) @ mode.pulls[k].T + z @ root.T
-    # Log likelihood over its second-order expansion at the mode, and Gaussian over Student t.
-    away = points - at
-    information = hessian - np.diag(mode.model.precision(k))
-    expansion = away @ design.gradient(at) - 0.5 * np.einsum(
-        "ij,jk,ik->i", away, information, away, optimize=True
-    )
-    log_ratio = design.log_likelihood(points) - expansion
+    log_ratio = mode.beyond_laplace(k, points)
+    # Gaussian over Student t.
     square = (z[:, :head] ** 2).sum(axis=1)
     log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / (FREEDOM * WIDER**2))
     # The Gaussian is centred at the mode, the proposals at the mean.
     moved = np.linalg.solve(root, shift)
     log_ratio -= z @ moved + 0.5 * float(moved @ moved)
-    return points, log_ratio - float(design.log_likelihood(at[None])[0])
+    return points, log_ratio
 
 
 # Proposals for each draw; more, up to a limit, if their weights are uneven.
@@ -231,12 +231,12 @@ def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightHyperparam
 
 def draw_weights(nodes: GridModes, draws: int, rng: np.random.Generator) -> list[Weights]:
     """Return draws of each problem's coefficients."""
-    proposals = propose(nodes.modes, nodes.share, PROPOSALS * draws, rng)
+    proposals = propose(nodes, PROPOSALS * draws, rng)
     samples = _weigh(proposals)
     worth = min(sample.efficiency for sample in samples)
     wanted = min(draws / worth, MOST_PROPOSALS * draws)
     if wanted > proposals.size:
-        further = propose(nodes.modes, nodes.share, math.ceil(wanted) - proposals.size, rng)
+        further = propose(nodes, math.ceil(wanted) - proposals.size, rng)
         proposals = proposals.joined(further)
         samples = _weigh(proposals)
     model = nodes.likeliest.model

@@ -190,6 +190,16 @@ class JointMode:
     covariance: Floats  # of mu, (m, m)
     log_evidence: float  # Laplace's approximation of log p(labels | scales)
 
+    def beyond_laplace(self, k: int, points: Floats) -> Floats:
+        """Return log likelihoods of problem k less their second-order expansion at the mode."""
+        design, at = self.model.designs[k], self.points[k]
+        away, information = points - at, self.hessians[k] - np.diag(self.model.precision(k))
+        expansion = away @ design.gradient(at) - 0.5 * np.einsum(
+            "ij,jk,ik->i", away, information, away, optimize=True
+        )
+        level = float(design.log_likelihood(at[None])[0])
+        return design.log_likelihood(points) - level - expansion
+
 
 def find_mode(
     model: WeightsPopulation, start: tuple[Floats, Sequence[Floats]] | None = None
