@@ -30,16 +30,8 @@ COLUMNS = (
     "Average precision",
 )
 JUDGED_COLUMNS = ("Judged relevant", "Recall at the stop", "Average precision, judged")
-BY_RANK = (
-    "rank",
-    "probability",
-    "lower",
-    "upper",
-    "recall",
-    "recall_lower",
-    "recall_upper",
-    "reached",
-)
+BANDS = ("probability", "lower", "upper", "recall", "recall_lower", "recall_upper")
+BY_RANK = ("rank", *BANDS, "reached")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def default_neighbours(documents: int) -> int:
     return min(2 * int(np.ceil(np.log2(documents))) + 1, documents)
 
 
-class NearestNeighbours(word_models.CountsClassifier):
+class NearestNeighbours(word_models.WordsClassifier):
     """
     Score documents by the classes of the most similar documents, weighted by their similarity.
 
@@ -88,6 +88,8 @@ class NearestNeighbours(word_models.CountsClassifier):
     >>> model.decision_function([[1, 0, 0], [0, 0, 0]]).round(2)
     array([-0.99,  0.  ])
     """
+
+    only_counts = True
 
     def __init__(self, neighbours: int | None = None, threshold: float | str = 0.0) -> None:
         self.neighbours = neighbours

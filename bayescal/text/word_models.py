@@ -7,7 +7,7 @@ much as one observation.
 """
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -167,6 +167,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
 class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of documents, sparse or dense, into two classes by one score."""
 
+    only_counts: ClassVar[bool] = False  # whether negative features are refused
     classes_: NDArray[Any]
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
@@ -179,15 +180,10 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             How often each word occurs; none negative.
         y : array-like of shape (documents,)
             Labels, two classes, both present.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = validation.encode_labels(y)
-        if self.__sklearn_tags__().input_tags.positive_only:
+        if self.only_counts:
             check_non_negative(X, f"{type(self).__name__}.fit")
         self._learn(X, positive)
         return self
@@ -209,6 +205,7 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = self.only_counts
         return tags
 
     @abstractmethod
@@ -220,17 +217,6 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the scores of documents."""
 
 
-class CountsClassifier(WordsClassifier):
-    """A classifier of non-negative counts of words."""
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that input is non-negative counts."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # made for counts of words
-        return tags
-
-
 class LogOddsMixin:
     """Probabilities of a classifier whose scores are natural log-odds."""
 
@@ -239,8 +225,10 @@ class LogOddsMixin:
         return probabilities(self.decision_function(X))  # type: ignore[attr-defined]
 
 
-class LogLinear(LogOddsMixin, CountsClassifier):
+class LogLinear(LogOddsMixin, WordsClassifier):
     """Base of both naive Bayes models: an intercept, and a log ratio of each word."""
+
+    only_counts = True
 
     def _learn(self, counts: Any, positive: NDArray[np.bool_]) -> None:
         n, n_positive = float(positive.size), float(positive.sum())
@@ -364,7 +352,8 @@ class BernoulliNaiveBayes(LogLinear):
 def presence_and_absence(log_present: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return ln P(w|c) and ln P(not w|c), and True for words that are informative; else 1/2."""
     # A word that all documents share, or none, says nothing of the class.
-    informative = (np.isfinite(log_present) & (log_present < 0.0)).all(axis=0)
+    finite = np.isfinite(log_present) & (log_present < 0.0)
+    informative: NDArray[np.bool_] = finite.all(axis=0)
     present = np.where(informative, log_present, np.log(0.5))
     return present, np.log1p(-np.exp(present)), informative
 

@@ -117,9 +117,8 @@ def score_held_out(
         documents = replace(documents, target=_without_constant_labels(target, estimator))
     if target.kind != MULTILABEL:
         splits = list(splitter_of(cv, y).split(features, y, **split_params))
-    score = score_folds if ensemble else score_out_of_fold
-    columns = ScoreColumns.of(documents.target)
-    return target, columns, score(estimator, documents, splits, n_jobs=n_jobs)
+    parts = score_folds(estimator, documents, splits, ensemble=ensemble, n_jobs=n_jobs)
+    return target, ScoreColumns.of(documents.target), parts
 
 
 def _marked_apart(target: Target, splits: list[Split], *, tested: bool) -> Target:
@@ -157,31 +156,28 @@ def place_scores(parts: list[Scored], target: Target) -> Floats:
 
 
 def score_folds(
-    estimator: Any, documents: TrainingDocuments, splits: Iterable[Split], *, n_jobs: int | None
+    estimator: Any,
+    documents: TrainingDocuments,
+    splits: Iterable[Split],
+    *,
+    ensemble: bool,
+    n_jobs: int | None,
 ) -> list[Scored]:
-    """Return, for each split, a classifier trained on one part and scores of the other."""
-    parts = checked_splits(splits, documents.target, used=documents.rows)
-    jobs = [delayed(_train_and_score)(estimator, documents, part) for part in parts]
-    return list(Parallel(n_jobs=n_jobs)(jobs))
-
-
-def score_out_of_fold(
-    estimator: Any, documents: TrainingDocuments, splits: Iterable[Split], *, n_jobs: int | None
-) -> list[Scored]:
-    """Return a classifier trained on all documents, with out-of-fold scores of its clones."""
+    """Return a classifier of each fold, or one of all documents, with out-of-fold scores."""
     parts = checked_splits(
         splits,
         documents.target,
         used=documents.rows,
-        repeats=False,
+        repeats=ensemble,
         where=" with ensemble=False",
         other=", or ensemble=True",
     )
-    rows = np.concatenate([test for _, test in parts])
+    jobs = [delayed(_train_and_score)(estimator, documents, part, keep=ensemble) for part in parts]
+    if ensemble:
+        return list(Parallel(n_jobs=n_jobs)(jobs))
     # The fit on all documents takes longest, so that it starts first.
-    jobs = [delayed(_train_on_all)(estimator, documents)]
-    jobs += [delayed(_train_and_score)(estimator, documents, part, keep=False) for part in parts]
-    fitted, *held_out = Parallel(n_jobs=n_jobs)(jobs)
+    fitted, *held_out = Parallel(n_jobs=n_jobs)([delayed(documents.fit)(estimator), *jobs])
+    rows = np.concatenate([part.rows for part in held_out])
     scores, order = np.concatenate([part.scores for part in held_out]), np.argsort(rows)
     return [Scored(fitted, rows[order], scores[order])]
 
@@ -216,14 +212,10 @@ def checked_splits(
 
 
 def _train_and_score(
-    estimator: Any, documents: TrainingDocuments, part: Split, keep: bool = True
+    estimator: Any, documents: TrainingDocuments, part: Split, *, keep: bool
 ) -> Scored:
     fitted = documents.fit(estimator, part[0])
     return Scored(fitted if keep else None, part[1], documents.score(fitted, part))
-
-
-def _train_on_all(estimator: Any, documents: TrainingDocuments) -> Any:
-    return documents.fit(estimator)
 
 
 # Routing of fit's metadata: to classifiers, the splitter, and the owner's own calibrators.

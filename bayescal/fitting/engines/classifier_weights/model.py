@@ -198,7 +198,7 @@ class JointMode:
             "ij,jk,ik->i", away, information, away, optimize=True
         )
         level = float(design.log_likelihood(at[None])[0])
-        return design.log_likelihood(points) - level - expansion
+        return np.asarray(design.log_likelihood(points) - level - expansion)
 
 
 def find_mode(
