@@ -283,26 +283,12 @@ class CalibratedClassifier(
         """
         Return posterior intervals of probabilities; lower and upper last.
 
-        For more than two classes, and for ensembles, they are quantiles of at most 1,000 draws in
-        single precision.
-
-        Parameters
-        ----------
-        X, prior
-            See `predict_proba`.
-        level, kind
-            See `ScoreCalibrator.predict_interval`; "simultaneous" is for two classes or several
-            labels, and not for an ensemble.
-
-        Returns
-        -------
-        array of shape (n, 2) or (n, columns, 2)
-            Intervals of P(+) for two classes, else of every class or label.
-
-        Raises
-        ------
-        ValueError
-            If the calibrator has no posterior, or an argument is out of range.
+        Intervals of P(+) of two classes have the shape (n, 2), else those of every class or label
+        (n, columns, 2). For more than two classes, and for ensembles, they are quantiles of at most
+        1,000 draws in single precision. X and `prior` are as in `predict_proba`, `level` and `kind`
+        as in `ScoreCalibrator.predict_interval`; "simultaneous" is for two classes or several
+        labels, and not for an ensemble. Raises ValueError if the calibrator has no posterior, or an
+        argument is out of range.
         """
         checks.check_fraction(level=level)
         checks.check_choice("kind", kind, KINDS)

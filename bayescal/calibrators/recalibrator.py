@@ -120,11 +120,6 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
             The probability that each document had to be labelled, as in `MulticlassCalibrator.fit`.
             Omit it where documents were chosen by `p` alone: the fit is of labels given `p`, and
             weights would only widen its bands.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         self._fitted = fit_recalibration(self._parameters(), p, y, sites, sample_weight, inclusion)
         return self

@@ -321,21 +321,9 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         draws. The new topics do not inform each other, and `population_` is unchanged: a joint fit
         to all documents, where they are at hand, learns more.
 
-        Parameters
-        ----------
-        scores, labels, topics, sample_weight
-            The new documents, as in `fit`. One of the two classes may be missing.
-
-        Raises
-        ------
-        ValueError
-            If a topic was fitted already, its name has another type than the other names, or a
-            label is none of `classes_`.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the draws of the topics added, or of the population, are unreliable.
+        Arguments are as in `fit`; one of the two classes may be missing. Raises ValueError if a
+        topic was fitted already, its name has another type than the other names, or a label is none
+        of `classes_`. A ConvergenceWarning says if draws are unreliable.
         """
         fitted = self._fit
         with workers(self.n_jobs, self.memory):

@@ -250,12 +250,7 @@ class CombinedClassifier(
         """
         Return decisions by the thresholds that are best by a measure, shape (n,) or (n, columns).
 
-        Parameters
-        ----------
-        X
-            As in `fit`.
-        measure : {"error", "f1", "cost_1_10", "cost_10_1"}
-            Measure that the combiner's, or the voting classifiers', thresholds optimise.
+        The measure is "error", "f1", "cost_1_10" or "cost_10_1"; X is as in `fit`.
         """
         validation.check_choice("measure", measure, tuple(MEASURES))
         return self._of_columns(self._decide(self._inputs(X), measure))
@@ -275,15 +270,9 @@ class CombinedClassifier(
         """
         Return posterior intervals of probabilities, as `CalibratedClassifier.predict_interval`.
 
-        They account for the uncertainty of the calibration curves and of the weights. Raises
-        ValueError if the combiner has no posterior, or an argument is out of range.
-
-        Parameters
-        ----------
-        X, level
-            As there.
-        kind : {"pointwise", "hdi"}
-            Equal tails, or the shortest.
+        They account for the uncertainty of the calibration curves and of the weights; `kind` is
+        "pointwise" for equal tails, or "hdi" for the shortest interval. Raises ValueError if the
+        combiner has no posterior, or an argument is out of range.
         """
         validation.check_fraction(level=level)
         validation.check_choice("kind", kind, INTERVALS)

@@ -95,19 +95,9 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: N803
         """
-        Choose the thresholds.
+        Choose the thresholds from scores by retrieval functions; nan if missing.
 
-        Parameters
-        ----------
-        X : array-like of shape (documents, functions)
-            Scores by retrieval functions; nan if missing.
-        y : ignored
-            For scikit-learn's pipelines.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+        X has shape (documents, functions). `y` is ignored; it is there for pipelines.
         """
         validation.check_count("n_thresholds", self.n_thresholds)
         scores = validation.validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -191,19 +181,9 @@ def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa
     Parameters
     ----------
     X : array-like of shape (documents, functions)
-        Scores by retrieval functions; nan if missing.
+        Scores by retrieval functions; nan if missing, and then in the result.
     qid : sequence of shape (documents,) of hashable values, optional
         The query of each document; by default one query.
-
-    Returns
-    -------
-    array of shape (documents, functions)
-        Within (0, 1), or nan.
-
-    Raises
-    ------
-    ValueError
-        If X is not two-dimensional, or `qid` not as described.
 
     Examples
     --------

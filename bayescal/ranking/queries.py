@@ -72,12 +72,7 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
     """
     Return a query for each document from the queries' numbers of documents, as LightGBM has them.
 
-    Documents must be sorted by query.
-
-    Raises
-    ------
-    ValueError
-        If a size is not a positive whole number.
+    Documents must be sorted by query, and sizes be positive whole numbers.
 
     Examples
     --------
@@ -171,8 +166,7 @@ def load_ranking(
     Raises
     ------
     ValueError
-        If the file is not of this form, has no queries or more than `n_features` features, or if
-        the sizes do not sum to the number of documents.
+        If the file is not of this form, or the sizes do not sum to the number of documents.
 
     Examples
     --------

@@ -352,8 +352,7 @@ class BernoulliNaiveBayes(LogLinear):
 def presence_and_absence(log_present: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return ln P(w|c) and ln P(not w|c), and True for words that are informative; else 1/2."""
     # A word that all documents share, or none, says nothing of the class.
-    finite = np.isfinite(log_present) & (log_present < 0.0)
-    informative: NDArray[np.bool_] = finite.all(axis=0)
+    informative = np.asarray((np.isfinite(log_present) & (log_present < 0.0)).all(axis=0))
     present = np.where(informative, log_present, np.log(0.5))
     return present, np.log1p(-np.exp(present)), informative
 

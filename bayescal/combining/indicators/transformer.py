@@ -243,11 +243,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             How often each word occurs, before any selection of words; or any features.
         y : array-like of shape (documents,)
             Labels, two classes, both present.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
         """
         read_classifiers(self.classifiers)
         check_flag(text=self.text, prefit=self.prefit, task=self.task)
@@ -292,12 +287,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         """
         Return the names of the indicators, in the order of `transform`'s columns.
 
-        Several classifiers of a kind have names such as "linear_svm__signedNNSV".
-
-        Parameters
-        ----------
-        input_features : ignored
-            For scikit-learn.
+        Several classifiers of a kind have names such as "linear_svm__signedNNSV". `input_features`
+        is ignored.
         """
         check_is_fitted(self, "classes_")
         of_models = Counter(name for member in self._members for name in member.kind.indicators)
