@@ -51,6 +51,11 @@ def three():
 
 
 @functools.cache
+def labels():
+    return CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
+
+
+@functools.cache
 def folds():
     return CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)
 
@@ -273,7 +278,7 @@ class TestSeveralClasses:
 
 class TestSeveralLabels:
     def test_each_label_by_itself(self):
-        classifier = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
+        classifier = labels()
         p, band = classifier.predict_proba(XL), classifier.predict_interval(XL)
         assert p.shape == (240, 4)
         assert band.shape == (240, 4, 2)
@@ -316,13 +321,12 @@ class TestSeveralLabels:
         assert classifier.posterior_ is calibrator_of(classifier).posterior_
 
     def test_sparse_labels(self):
-        dense = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
         thin = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, sparse.csr_matrix(YL))
-        np.testing.assert_array_equal(dense.predict_proba(XL), thin.predict_proba(XL))
+        np.testing.assert_array_equal(labels().predict_proba(XL), thin.predict_proba(XL))
 
     def test_raw_scores_reach_through_wrappers(self):
         # MultiOutputClassifier has no decision_function, nor LinearSVC a predict_proba.
-        plain = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
+        plain = labels()
         wrapped = CalibratedClassifier(MultiOutputClassifier(SVC), QUICK).fit(XL, YL)
         np.testing.assert_allclose(wrapped.predict_proba(XL), plain.predict_proba(XL))
         piped = make_pipeline(StandardScaler(with_std=False), MultiOutputClassifier(SVC))

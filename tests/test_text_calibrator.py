@@ -157,24 +157,20 @@ class TestTextCalibrator:
             (TEXTS, LABELS[:-1], "X and y must have the same length"),
             (TEXTS, ["a"] * 60, "one class only"),
             (["corn"] * 3 + ["oil"] * 9, [1] * 3 + [0] * 9, "folds must be from 2 to 3"),
+            (TEXTS, np.zeros((60, 2), int), r"one class per document, got shape \(60, 2\)"),
+            (["corn", "oil", "gold"], [0, 1, 2], "'linear_svm' is for two classes, got 3"),
         ],
     )
     def test_refuses(self, texts, labels, message):
         with pytest.raises(ValueError, match=message):
             TextCalibrator().fit(texts, labels)
 
-    def test_refuses_classes_and_classifiers(self):
-        with pytest.raises(ValueError, match=r"one class per document, got shape \(60, 2\)"):
-            TextCalibrator().fit(TEXTS, np.zeros((60, 2), dtype=int))
-        with pytest.raises(ValueError, match="'linear_svm' is for two classes, got 3"):
-            TextCalibrator().fit(["corn", "oil", "gold"], [0, 1, 2])
+    def test_refuses_settings(self):
         with pytest.raises(ValueError, match="classifier must be one of"):
             TextCalibrator("forest").fit(TEXTS, LABELS)
-
-    @pytest.mark.parametrize("folds", ["3", 2.5, True, None])
-    def test_refuses_folds_that_are_no_number_of_them(self, folds):
-        with pytest.raises(ValueError, match="folds must be a positive whole number, got"):
-            TextCalibrator(folds=folds).fit(TEXTS, LABELS)
+        for folds in ("3", 2.5, True, None):
+            with pytest.raises(ValueError, match="folds must be a positive whole number, got"):
+                TextCalibrator(folds=folds).fit(TEXTS, LABELS)
 
 
 @pytest.fixture
