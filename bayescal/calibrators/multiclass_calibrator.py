@@ -254,7 +254,7 @@ class MulticlassCalibrator(
         log_p = fitted.read(scores)
         out = np.empty((*log_p.shape, 2))
         for part, p in fitted.map.blocks(log_p, fitted.tilt(prior)):
-            out[part] = interval_of_draws(np.swapaxes(p, 1, 2), level, kind)
+            out[part] = np.swapaxes(interval_of_draws(p, level, kind), 0, 1)
         return out
 
     def sample_proba(

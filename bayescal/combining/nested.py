@@ -78,14 +78,6 @@ def splits_of(problem: Target, cv: Any, features: Any, params: dict[str, Any]) -
     return checked_splits(splits, problem, repeats=False)
 
 
-def fold_of(splits: list[Split]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the documents that are held out, in order, and the fold of each."""
-    rows = np.concatenate([held for _, held in splits])
-    fold = np.repeat(np.arange(len(splits)), [held.size for _, held in splits])
-    order = np.argsort(rows)
-    return rows[order], fold[order]
-
-
 def seeded_clone(classifier: Any, seed: Callable[[], int]) -> Any:
     """Return an unfitted copy; a random state of None becomes a seed."""
     copy = clone(classifier)
@@ -333,8 +325,10 @@ def _gather(
     problem: BinaryProblem, fitted: Members, parts: Sequence[Inputs], weight: Floats | None
 ) -> Nested:
     """Return the inputs of all held-out documents, in their order."""
-    rows, fold = fold_of(problem.splits)
-    order = np.argsort(np.concatenate([held for _, held in problem.splits]))
+    sizes = [held.size for _, held in problem.splits]
+    rows = np.concatenate([held for _, held in problem.splits])
+    order = np.argsort(rows)
+    rows, fold = rows[order], np.repeat(np.arange(len(sizes)), sizes)[order]
     scores = np.concatenate([part.scores for part in parts])[order]
     indicators = np.concatenate([part.indicators for part in parts])[order]
     ends = FiniteEnds.of(scores)

@@ -66,7 +66,8 @@ def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integ
     """Return the names of all tasks in sorted order, and the number of each document's task."""
     # NumPy would convert a missing name in a list of text to text.
     named = task if hasattr(task, "dtype") else np.array(task, dtype=object)
-    return read_groups(named, "task", "task", n, "X")
+    names, code = read_groups(named, "task", "task", n, "X")
+    return (np.array(names.tolist()) if names.dtype == object else names), code
 
 
 def check_both_classes(

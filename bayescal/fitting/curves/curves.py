@@ -12,7 +12,7 @@ the line by chance.
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,11 +101,12 @@ INTERVALS = ("pointwise", "hdi")
 
 def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
     """Return intervals over draws, one of INTERVALS; draws come first, lower and upper last."""
-    # A view where the draws of a document are contiguous in memory.
-    flat = draws.T.reshape(-1, len(draws)).T
+    # No copy, whether draws are in rows or in columns.
+    order: Literal["C", "F"] = "F" if draws.flags.f_contiguous else "C"
+    flat = draws.reshape(len(draws), -1, order=order)
     shares = np.array(tails(level))
     ends = highest_density(flat, level) if kind == "hdi" else quantiles(flat, shares)
-    return ends.reshape(2, *draws.shape[:0:-1]).T
+    return np.moveaxis(ends.reshape(2, *draws.shape[1:], order=order), 0, -1)
 
 
 def _ordered(values: Floats) -> Floats:
