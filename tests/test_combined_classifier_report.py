@@ -228,14 +228,6 @@ class TestWithoutPosterior:
         with pytest.raises(NotFittedError, match="CombinedClassifier instance is not fitted"):
             ask(CombinedClassifier(PAIR))
 
-    def test_labels_and_documents_come_together(self, binary, tmp_path):
-        X, _ = problem()
-        with pytest.raises(ValueError, match="X and y must be given together"):
-            binary.report(tmp_path / "report.html", X)
-        with pytest.raises(ValueError, match="y must hold 'a', 'b' only"):
-            binary.report(tmp_path / "report.html", X[:2], ["a", "d"])
-        assert not list(tmp_path.iterdir())
-
 
 class TestFiles:
     @pytest.mark.slow

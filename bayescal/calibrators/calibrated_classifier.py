@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, validation
 
 from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
+from bayescal.calibrators.classifier.ensemble import CalibratedPair
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.raw_scores import check_scoring
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
@@ -342,7 +343,7 @@ class CalibratedClassifier(
     @property
     def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
         """Diagnostics of the draws; for several calibrators by class, label or fold."""
-        by_name = {}
+        by_name: dict[str, Diagnostics] = {}
         for fold, pair in self._by_fold():
             alone = len(pair.calibrators) == 1
             names = [""] if alone else map(str, pair.score_map.names.tolist())
@@ -404,7 +405,9 @@ class CalibratedClassifier(
 
         if not self._pairs()[0].score_map.of_all_classes:
             return super()._summary(level)
-        tables = {fold: pair.calibrators[0].summary(level) for fold, pair in self._by_fold()}
+        tables: dict[str, pd.DataFrame] = {
+            fold: pair.calibrators[0].summary(level) for fold, pair in self._by_fold()
+        }
         return tables[""] if "" in tables else pd.concat(tables, names=["fold"])
 
     def _kept_columns(self) -> NDArray[np.bool_] | slice:
@@ -424,11 +427,11 @@ class CalibratedClassifier(
         default = LinearSVC(random_state=0)
         return default.set_fit_request(sample_weight=True) if folds.routing_enabled() else default
 
-    def _pairs(self) -> list[ensemble.CalibratedPair]:
+    def _pairs(self) -> list[CalibratedPair]:
         validation.check_is_fitted(self, "calibrated_classifiers_")
         return self.calibrated_classifiers_
 
-    def _by_fold(self) -> list[tuple[str, ensemble.CalibratedPair]]:
+    def _by_fold(self) -> list[tuple[str, CalibratedPair]]:
         """Return the pairs with the names of their folds, if there are several."""
         pairs = self._pairs()
         return [("" if len(pairs) == 1 else f"fold {k}", each) for k, each in enumerate(pairs, 1)]

@@ -21,16 +21,7 @@ SUMMARY, TOPICS_FILE = "summary.json", "topics.nc"
 
 
 class CalibratorsOfTopics(Mapping[str, Read]):
-    """
-    The calibrators of topics fitted one by one, by topic; each is read on access.
-
-    Parameters
-    ----------
-    files : mapping of str to Path
-        The file of each topic's calibrator.
-    read : callable
-        Maps a file and the name of its topic to the calibrator.
-    """
+    """The calibrators of topics fitted one by one, by topic; each file is read on access."""
 
     def __init__(self, files: Mapping[str, Path], read: Callable[[Path, str], Read]) -> None:
         self._files, self._read = files, read

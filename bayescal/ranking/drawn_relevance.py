@@ -87,11 +87,6 @@ def lone_documents(queries: Queries) -> tuple[str, ...]:
     )
 
 
-def new_topics(n: int) -> Integers:
-    """Return the topics of n documents of queries without a fit."""
-    return np.full(n, NEW)
-
-
 def drawn_queries(
     calibrator: TopicCalibrator, values: Floats, queries: Queries, rng: np.random.Generator
 ) -> Iterator[tuple[Hashable, Integers, NDArray[np.bool_]]]:
@@ -100,7 +95,7 @@ def drawn_queries(
         best_first = documents[np.argsort(-values[documents], kind="stable")]
         most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
         draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
-        new = new_topics(documents.size)
+        new = np.full(documents.size, NEW)
         probability = calibrator.sample_proba(values[best_first], new, draws, rng)
         yield name, best_first, draw_relevance(probability, rng)
 

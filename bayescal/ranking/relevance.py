@@ -221,7 +221,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         validation.check_fraction(level=level)
 
         def missed(relevant: NDArray[np.bool_]) -> Floats:
-            return relevant[:, rank:].sum(axis=1).astype(float)
+            return np.asarray(relevant[:, rank:].sum(axis=1), dtype=np.float64)
 
         return self._intervals(missed, scores, qid, level)
 
@@ -330,7 +330,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         queries = grouping.group_by_query(qid, values.size)
         in_units, problems = self._in_units(values, queries)
         score_checks.warn_of_scores(problems)
-        return in_units, drawing.new_topics(values.size), queries
+        return in_units, np.full(values.size, drawing.NEW), queries
 
     def _intervals(
         self,

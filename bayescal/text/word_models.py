@@ -242,9 +242,9 @@ class LogLinear(LogOddsMixin, WordsClassifier):
         features = self._features(sparse.csr_array(counts))
         return np.asarray(features @ self.log_ratios_ + self.intercept_)
 
-    @abstractmethod
     def _features(self, counts: Any) -> Any:
         """Return the features of the model from counts."""
+        return counts
 
     @abstractmethod
     def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
@@ -281,9 +281,6 @@ class MultinomialNaiveBayes(LogLinear):
     >>> model.decision_function([[1, 0], [0, 1], [0, 0]]).round(2)
     array([-2.42,  0.48, -0.56])
     """
-
-    def _features(self, counts: Any) -> Any:
-        return counts
 
     def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
         occurrences = np.asarray(counts.sum(axis=0), dtype=np.float64)
