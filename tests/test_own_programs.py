@@ -320,6 +320,9 @@ def test_operations_are_rewritten_for_numpy():
     assert all(op.nfunc_spec for op in scalar)
 
 
+HALF = Density("HalfNormal", sigma=5.0)
+
+
 @pytest.mark.parametrize(
     ("density", "message"),
     [
@@ -332,12 +335,28 @@ def test_operations_are_rewritten_for_numpy():
         (Density(pm.Flat), "Flat has no parameters, so that nothing would be fitted"),
         (Density(pm.Normal, mu=[1, 2, 3]), "must be finite numbers, or a pair"),
         (Density(pm.Normal, mu=0, priors={"mu": Density(pm.Normal)}), "is fixed and has a prior"),
+        (Density(pm.Normal, mu="zero"), "Density: mu must be real numbers, got 'zero'"),
         (Density(pm.Normal, priors={"mu": 3}), "prior of 'mu' must be a Density of fixed"),
+        *(
+            (Density(pm.Normal, priors={"sigma": prior}), message)
+            for prior, message in (
+                (Density("HalfNormal", priors={"sigma": HALF}), "prior of sigma must have fixed"),
+                (Density("HalfNormal", sgma=1.0), "parameters of HalfNormal are .*; got sgma"),
+                (Density("HalfNormal", sigma=np.nan), "must be finite numbers, or a pair"),
+                (Density("Gamma", alpha=2.0), "the prior of sigma, Gamma, lacks parameters"),
+            )
+        ),
     ],
 )
 def test_densities_that_are_none(density, message):
     with pytest.raises(ValueError, match=message):
         fitted(density)
+
+
+def test_densities_are_equal_if_their_parameters_are():
+    arrays = [Density("Gumbel", beta=kind([0.5, 1.0])) for kind in (np.array, tuple, list)]
+    assert arrays[0] == arrays[1] == arrays[2]
+    assert arrays[0] != Density("Gumbel", beta=[0.5, 2.0])
 
 
 def test_covariates_reach_the_model_and_the_log_odds(write, draws_of_prior, tmp_path):

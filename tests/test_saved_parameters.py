@@ -178,6 +178,7 @@ def test_a_parameter_that_no_file_can_hold_is_named(tmp_path):
         ({"lapse": (0.0, 1.0)}, "a scale or count of lapse must be positive"),
         ({"scales": {"steep": 1.0}}, "scales must be a dict of bias, slope, certainty, confusion"),
         ({"scales": {"bias": -1.0}}, "the scale of bias must be positive"),
+        ({"scales": {"bias": [1.0, 2.0]}}, "the scale of bias must be one number"),
     ],
 )
 def test_a_prior_of_several_classes_is_checked(stated, message):

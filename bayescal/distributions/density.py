@@ -12,6 +12,7 @@ import pymc as pm
 
 import bayescal.distributions
 from bayescal.distributions.programs import ModelProgram
+from bayescal.support.validation import as_reals
 
 KLASS = ("negative", "positive")
 # For standardised scores; a scale's prior must vanish at zero.
@@ -47,11 +48,7 @@ def check_density(plain: Mapping[str, Any]) -> None:
     known = _parameters(distribution_of(name))
     if not known:
         raise ValueError(f"Density: {name} has no parameters, so that nothing would be fitted.")
-    given = {**plain["fixed"], **plain["priors"]}
-    if unknown := [each for each in given if each not in known]:
-        raise ValueError(
-            f"Density: parameters of {name} are {', '.join(known)}; got {', '.join(unknown)}."
-        )
+    _check_names({**plain["fixed"], **plain["priors"]}, name)
     if both := [each for each in plain["fixed"] if each in plain["priors"]]:
         raise ValueError(f"Density: {both[0]} of {name} is fixed and has a prior: give one.")
     free = _free(plain)
@@ -71,14 +68,48 @@ def check_density(plain: Mapping[str, Any]) -> None:
             f"Density: all parameters of {name} are fixed, so that nothing would be fitted: leave"
             " one out, which then has a prior."
         )
-    for values in plain["fixed"].values():
-        if np.shape(values) not in ((), (2,)) or not np.isfinite(values).all():
+    _check_fixed(plain["fixed"])
+    for each, prior in plain["priors"].items():
+        _check_prior(each, prior)
+
+
+def _check_names(given: Mapping[str, Any], name: str) -> None:
+    """Raise ValueError unless a distribution has these parameters."""
+    known = _parameters(distribution_of(name))
+    if unknown := [each for each in given if each not in known]:
+        raise ValueError(
+            f"Density: parameters of {name} are {', '.join(known)}; got {', '.join(unknown)}."
+        )
+
+
+def _check_fixed(fixed: Mapping[str, Any]) -> None:
+    """Raise ValueError unless fixed parameters are finite numbers for one or for both classes."""
+    for name, values in fixed.items():
+        array = as_reals(values, f"Density: {name}")
+        if array.shape not in ((), (2,)) or not np.isfinite(array).all():
             raise ValueError(
                 "Density: fixed parameters must be finite numbers, or a pair of them, of the"
-                f" negative and of the positive class; got {values!r}."
+                f" negative and of the positive class; got {name}={values!r}."
             )
-    for prior in plain["priors"].values():
-        distribution_of(prior["distribution"])
+
+
+def _check_prior(parameter: str, prior: Mapping[str, Any]) -> None:
+    """Raise ValueError unless fixed parameters define a prior."""
+    name, fixed = prior["distribution"], prior["fixed"]
+    if prior["priors"]:
+        raise ValueError(
+            f"Density: the prior of {parameter} must have fixed parameters, such as"
+            f" Density('HalfNormal', sigma=1); got a prior of {', '.join(prior['priors'])} in it."
+            " For a hierarchical prior write a program: see models/README.md."
+        )
+    _check_names(fixed, name)
+    _check_fixed(fixed)
+    try:
+        distribution_of(name).dist(**fixed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Density: the prior of {parameter}, {name}, lacks parameters: {error}"
+        ) from error
 
 
 def density_program(name: str, plain: Mapping[str, Any]) -> ModelProgram:

@@ -271,7 +271,7 @@ class Density(ConfiguredPart):
         such as mixtures of several kinds, write a program.
     priors : dict, optional
         The prior of each free parameter in both classes, as a `Density` of fixed parameters. By
-        default "mu" is Normal(0, 2) and "sigma" InverseGamma(2, 0.5).
+        default "mu" is Normal(0, 2), and "sigma" and "b" are InverseGamma(2, 0.5).
     **parameters : float or pair of floats
         Fixed parameters, in both classes or in the negative and in the positive one.
 
@@ -313,7 +313,7 @@ class Density(ConfiguredPart):
         return f"Density({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Density) and self.changed() == other.changed()
+        return isinstance(other, Density) and encode(self) == encode(other)
 
     def __hash__(self) -> int:
         return hash(_name_of(self.distribution))

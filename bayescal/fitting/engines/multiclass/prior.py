@@ -70,7 +70,12 @@ def read_hyperparameters(stated: Any) -> MapHyperparameters:
         raise ValueError(
             f"prior_knowledge: scales must be a dict of {', '.join(BLOCKS)}, got {scales!r}."
         )
-    check_positive(**{f"the scale of {name}": scale for name, scale in scales.items()})
+    for name, scale in scales.items():
+        if np.ndim(scale):
+            raise ValueError(
+                f"prior_knowledge: the scale of {name} must be one number, got {scale!r}."
+            )
+        check_positive(**{f"the scale of {name}": scale})
     numbers: dict[str, Any] = {
         name: _numbers(name, value, len(known[name])) for name, value in values.items()
     }
