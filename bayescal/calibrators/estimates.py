@@ -27,10 +27,24 @@ def compare_estimates(
     """
     Return the parameters of several fits side by side: MLE, MAP, NUTS, exact, or others.
 
-    Rows are (class, parameter), in raw score units. Each calibrator, by its name, has a column
-    estimate (maximum likelihood, posterior mode or posterior median), and with a posterior lower
-    and upper, equal-tailed intervals of probability `level`. A parameter that a fit does not have
-    is nan. Raises TypeError if they have no names, or one of them is no calibrator.
+    Parameters
+    ----------
+    calibrators : mapping of str to ScoreCalibrator
+        Fitted calibrators, whose parameters are in raw score units.
+    level : float
+        Posterior probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each class and parameter. Each calibrator has a column estimate (maximum
+        likelihood, posterior mode or posterior median), and with a posterior lower and upper. A
+        parameter that a fit does not have is nan.
+
+    Raises
+    ------
+    TypeError
+        If they have no names, or one of them is no calibrator.
 
     Examples
     --------

@@ -55,8 +55,15 @@ def compare_rankings(first: pd.Series, second: pd.Series) -> RankingComparison:
     """
     Compare two rankers by a measure of each query; equal values take no part in the test.
 
-    Both arguments hold a measure of the same queries in any order, such as `average_precision`
-    returns; others raise a ValueError.
+    Parameters
+    ----------
+    first, second : pandas.Series
+        A measure of the same queries in any order, such as `average_precision` returns.
+
+    Raises
+    ------
+    ValueError
+        If the queries are not the same.
 
     References
     ----------
@@ -215,8 +222,14 @@ def precision_at(
     """
     Return the share of relevant documents among the first k of each query.
 
-    `k` counts documents from the top; missing ones of shorter rankings count as not relevant. Other
-    arguments, the result and errors are as in `average_precision`.
+    Missing documents of queries with fewer than k count as not relevant.
+
+    Parameters
+    ----------
+    y, scores, qid, ties, relevance_threshold
+        As in `average_precision`, like the result and errors.
+    k : int
+        Number of documents from the top.
 
     Examples
     --------
@@ -243,9 +256,16 @@ def ndcg(
     DCG is the sum over ranks r = 1, ..., k of gain / log2(r + 1); NDCG is its ratio to the DCG of
     the best order.
 
-    y holds grades of relevance, none negative; k counts documents from the top, by default all. The
-    gain of grade g is 2^g - 1 ("exponential") or g ("linear"). Other arguments, the result and
-    errors are as in `average_precision`.
+    Parameters
+    ----------
+    y : array-like of shape (documents,)
+        Grades of relevance, none negative.
+    scores, qid, ties
+        As in `average_precision`, like the result and errors.
+    k : int, optional
+        Number of documents from the top; by default all.
+    gain : {"exponential", "linear"}
+        The gain of grade g: 2^g - 1, or g itself.
 
     Examples
     --------

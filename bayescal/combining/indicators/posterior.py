@@ -108,8 +108,14 @@ def posterior_indicators(
     """
     Return each posterior indicator of raw scores by its name, arrays of shape (n,).
 
-    The calibrator, fitted to held-out scores, is a `ScoreCalibrator`, or a `TopicCalibrator` with
-    the topic of the scores; without a posterior a ValueError is raised.
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator or TopicCalibrator
+        Fitted to held-out scores, with a posterior; a ValueError is raised without one.
+    scores : array-like of shape (n,) or (n, 1)
+        Raw scores.
+    topic : label
+        Topic of a `TopicCalibrator`.
 
     Examples
     --------

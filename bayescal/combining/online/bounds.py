@@ -1,9 +1,8 @@
 """Bounds on the mistakes and squared errors of each rule, for any sequence of documents.
 
 Sums are over rounds, errors are squared errors (1 - P(label))^2, logarithms natural. A bound holds
-for one pass, from equal weights, with one `beta`, the rule's parameter between 0 and 1. Counts and
-losses of experts (`expert_losses`, a sum of squared errors for each) include constant experts.
-Every function raises a ValueError if an argument is not as described.
+for one pass, from equal weights, with one `beta`. Counts and losses of experts include constant
+experts. Every function raises a ValueError if an argument is not as described.
 """
 
 from typing import NamedTuple
@@ -26,9 +25,17 @@ def weighted_majority_mistakes(
         mistakes <= min_i (ln n + L_i ln(1/beta)) / ln(1/F),
 
     where L_i is the sum of squared errors of expert i of n. A mistake leaves at most F of the sum
-    of weights: F = (1 + beta)/2 with `decisions`, for experts that all give probabilities of 0 and
-    1 only, whose L_i counts mistakes; else F = (3 + beta)/4, as squared errors then average at
-    least 1/4.
+    of weights: F = (1 + beta)/2 for experts that give probabilities of 0 and 1 only, whose L_i
+    counts mistakes; else F = (3 + beta)/4, as squared errors then average at least 1/4.
+
+    Parameters
+    ----------
+    expert_losses : array-like of shape (experts,)
+        Sum of squared errors of each expert.
+    beta : float
+        The rule's parameter, between 0 and 1.
+    decisions : bool
+        Whether all experts give probabilities of 0 and 1 only.
 
     References
     ----------
@@ -52,7 +59,11 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
         L_H <= min_i (ln n + L_i ln(1/beta)) / (1 - beta).
 
     It bounds the loss of choosing an expert by its share; the mixture's is no larger (Jensen).
-    L_i are the `expert_losses` of n experts.
+
+    Parameters
+    ----------
+    expert_losses, beta
+        As in `weighted_majority_mistakes`.
 
     References
     ----------
@@ -71,13 +82,22 @@ def winnow_mistakes(n_experts: int, infallible: int, beta: float = 0.5) -> float
     """
     Bound the number of mistakes of rule "winnow" if some experts make none.
 
-    If one of r `infallible` experts, of `n_experts`, is awake for each document,
+    If one of r infallible experts is awake for each document,
 
         mistakes <= r ln(n) / ln(2 / (1 + beta^2)).
 
     In a mistake at least half of the awake weight is wrong; rescaled, right experts gain a factor
     of at least 2/(1 + beta^2) of a sum of weights that stays n. Experts must give probabilities of
     0 and 1.
+
+    Parameters
+    ----------
+    n_experts : int
+        Number of experts, n.
+    infallible : int
+        Number of infallible experts, r.
+    beta : float
+        The rule's parameter, between 0 and 1.
 
     Examples
     --------
@@ -94,7 +114,12 @@ def specialists_mistakes(n_experts: int, infallible: int) -> float:
     Return 2 r log_{3/2}(3 n), the published bound on Winnow's mistakes with specialists.
 
     It is for promotion by 3/2 and demotion by 1/2 without rescaling, and larger than
-    `winnow_mistakes`, which has the same arguments, at the default beta.
+    `winnow_mistakes` at the default beta.
+
+    Parameters
+    ----------
+    n_experts, infallible
+        As in `winnow_mistakes`.
 
     References
     ----------
@@ -116,10 +141,17 @@ def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
 
         L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta
 
-    for n experts and m indicators, where L_{e,I} = sum_t I(t) L_e(t) are the `expert_losses`, shape
-    (experts, indicators). L_H is the error of choosing an expert by its share, which the mixture's
-    never exceeds; for "bmxmod" it is the mixture's, with indicators divided by their sum. For
-    "winbmx" and "winbmxmod" sum over rounds that changed weights.
+    for n experts and m indicators, where L_{e,I} = sum_t I(t) L_e(t). L_H is the error of choosing
+    an expert by its share, which the mixture's never exceeds; for "bmxmod" it is the mixture's,
+    with indicators divided by their sum. For "winbmx" and "winbmxmod" sum over rounds that changed
+    weights.
+
+    Parameters
+    ----------
+    expert_losses : array-like of shape (experts, indicators)
+        L_{e,I}.
+    beta : float
+        The rule's parameter, between 0 and 1.
 
     References
     ----------
@@ -143,9 +175,19 @@ def exponentiated_gradient_loss(
 
         L_H <= L_u / (1 - eta/2) + m ln(n) / eta,  eta = ln(1/beta) < 2,
 
-    for every fixed mixture u of n experts with the sum of squared errors L_u, `mixture_loss`. With
-    m indicators u has a mixture for each, taken by the indicators' shares. `beta` must be above
-    e^-2, about 0.135.
+    for every fixed mixture u of n experts with the sum of squared errors L_u. With m indicators u
+    has a mixture for each, taken by the indicators' shares.
+
+    Parameters
+    ----------
+    mixture_loss : float
+        L_u.
+    n_experts : int
+        Number of experts, n.
+    beta : float
+        The rule's parameter; above e^-2, about 0.135.
+    n_indicators : int
+        Number of indicators, m.
 
     References
     ----------
@@ -214,8 +256,12 @@ def best_mixture(
     Return the mixture that is best for documents whose labels are all known.
 
     It minimises |A u|^2 over shares u, where A has 1 - P(label) of each document and expert.
-    `exponentiated_gradient_loss` bounds how much more rule "eg" loses. Arguments as in
-    `OnlineCombiner` and its `fit`; all experts must be awake.
+    `exponentiated_gradient_loss` bounds how much more rule "eg" loses.
+
+    Parameters
+    ----------
+    P, y, classes, constant_experts
+        As in `OnlineCombiner` and its `fit`; all experts must be awake.
 
     Examples
     --------
