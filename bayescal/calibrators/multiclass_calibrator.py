@@ -197,9 +197,19 @@ class MulticlassCalibrator(
         """
         Learn from further labelled documents.
 
-        The map is fitted to all documents so far, with priors in the unit r of the first fit; the
-        weights of earlier documents are multiplied by `forgetting`, in (0, 1]. Scores, labels and
-        errors are as in `fit`; after an error the calibrator is unchanged.
+        The map is fitted to all documents so far, with priors in the unit r of the first fit.
+
+        Parameters
+        ----------
+        scores, labels, sample_weight
+            New documents, as in `fit`.
+        forgetting : float
+            A number in (0, 1] by which the weights of all earlier documents are multiplied.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described. The calibrator is then unchanged.
         """
         self._fitted = self._fit.updated(
             self._parameters(), scores, labels, sample_weight, forgetting
@@ -344,9 +354,17 @@ class MulticlassCalibrator(
         ----------
         scores, prior
             See `predict_proba`.
-        costs, level
-            See `bayescal.decisions.decide`. The first K decisions are the classes; a further row
-            may be abstaining (`bayescal.decisions.with_abstention`).
+        costs : array-like of shape (decisions, K)
+            costs[d, k] is the cost of decision d where the class is k. The first K decisions are
+            the classes; a further row may be abstaining (`bayescal.decisions.with_abstention`).
+        level : float
+            Posterior probability of the band of the expected cost.
+
+        Returns
+        -------
+        bayescal.decisions.Decisions
+            decision (rows of `costs`), expected_cost and cost_interval, probability_optimal, and
+            expected_regret.
         """
         fitted = self._fit
         log_p = fitted.read(scores)

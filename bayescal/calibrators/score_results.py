@@ -32,11 +32,20 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
 
     def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
         """
-        Return the densities of both classes at raw scores, for plots and checks.
+        Return the densities of both classes at scores, for plots and checks.
 
-        They are per unit of score, with dimensions klass and score: `mle`, and where there is a
-        posterior `predictive`, with a pointwise interval of probability `level`, `lower` and
-        `upper`.
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        level : float
+            Probability of the pointwise posterior interval.
+
+        Returns
+        -------
+        xarray.Dataset
+            Densities per unit of score, with dimensions klass and score: `mle`, and where there is
+            a posterior `predictive`, `lower` and `upper`.
         """
         calibration = self._fit.calibration
         check_fraction(level=level)
@@ -53,13 +62,25 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         sigma for a Gaussian one). Rows of log-odds fits are their values at the knots and at the
         ends of the scores fitted.
 
-        Columns are mle and guard; where there is a posterior also median, lower and upper ends of
-        an equal-tailed interval of probability `level`, rhat and ess_bulk; for inference "map" also
-        map. There is no mean: widths may have none where warps make tails heavy. guard names what
-        moved mle off the likelihood's optimum: "scale_floor", a lower bound of scales; "add_one",
-        Bennett's class prior (positives + 1)/(documents + 2). "exact" has independent draws, with
-        ess_bulk their number, and rhat nan. A ConvergenceWarning says if the draws of a part are
-        unreliable; see `diagnostics_`.
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed posterior interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each class and parameter, with columns mle and guard; where there is a
+            posterior also median, lower, upper, rhat and ess_bulk; for inference "map" also map.
+            There is no mean: widths may have none where warps make tails heavy. guard names what
+            moved mle off the likelihood's optimum: "scale_floor", a lower bound of scales;
+            "add_one", Bennett's class prior (positives + 1)/(documents + 2). "exact" has
+            independent draws, with ess_bulk their number, and rhat nan.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are unreliable; see `diagnostics_`.
         """
         fitted = self._fit
         check_fraction(level=level)

@@ -250,7 +250,12 @@ class CombinedClassifier(
         """
         Return decisions by the thresholds that are best by a measure, shape (n,) or (n, columns).
 
-        The measure is "error", "f1", "cost_1_10" or "cost_10_1"; X is as in `fit`.
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        measure : {"error", "f1", "cost_1_10", "cost_10_1"}
+            Measure that the combiner's, or the voting classifiers', thresholds optimise.
         """
         validation.check_choice("measure", measure, tuple(MEASURES))
         return self._of_columns(self._decide(self._inputs(X), measure))
@@ -298,9 +303,21 @@ class CombinedClassifier(
         """
         Return the posterior of the classifiers' weights and of the bias, for "bayes".
 
-        Columns mean, lower and upper, the equal-tailed interval of probability `level`; rows
-        (problem, coefficient): "bias", the classifiers, "indicator 0", ..., and for "local_bayes"
-        the moderators' shifts of the weights. Raises ValueError if the combiner has no posterior.
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers,
+            "indicator 0", ..., and for "local_bayes" the moderators' shifts of the weights.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior.
         """
         import pandas as pd
 

@@ -129,8 +129,15 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return a linear ranker's score as step functions, which are faster than the features.
 
-        `coef` has a coefficient of each feature, such as a ranker's `coef_`; another number of them
-        raises a ValueError.
+        Parameters
+        ----------
+        coef : array-like of shape (features,)
+            Coefficients of the features, such as a ranker's `coef_`.
+
+        Raises
+        ------
+        ValueError
+            If the number of coefficients is not that of features.
         """
         check_is_fitted(self, "thresholds_")
         weights = validation.as_reals(coef, "coef")
@@ -212,8 +219,19 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
     Return scores less the median of their query, in units of their query's spread.
 
     The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
-    equal scores become 0. Documents that are not relevant, the majority, determine both. Scores
-    have shape (documents,); `qid` and errors are as in `percentiles_within_queries`.
+    equal scores become 0. Documents that are not relevant, the majority, determine both.
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents,)
+        Raw scores.
+    qid
+        As in `percentiles_within_queries`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
 
     Examples
     --------

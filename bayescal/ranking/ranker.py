@@ -183,8 +183,14 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         Return a fitted ranker for each C, in the order given, without fitting this one.
 
         Each is as good as a separate fit, to the same relative duality gap, but takes less time,
-        since it continues from the rankings found for the C before: rising C is fastest. `costs`
-        are the values of C; other arguments, errors and warnings are those of `fit`.
+        since it continues from the rankings found for the C before: rising C is fastest.
+
+        Parameters
+        ----------
+        costs : sequence of float
+            The values of C.
+        X, y, qid
+            As in `fit`, like errors and warnings.
 
         Examples
         --------

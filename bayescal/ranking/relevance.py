@@ -213,9 +213,21 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self, scores: ArrayLike, qid: Any = None, *, rank: int, level: float = 0.9
     ) -> pd.DataFrame:
         """
-        Return the number of relevant documents that are missed by reading `rank` documents.
+        Return the number of relevant documents below a rank, those missed by reading that far.
 
-        Columns mean, lower and upper, an equal-tailed interval of probability `level`, by query.
+        Parameters
+        ----------
+        scores, qid
+            As in `predict_proba`.
+        rank : int
+            Number of documents read.
+        level : float
+            Posterior probability of the interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            mean, lower and upper (an equal-tailed interval) by query.
         """
         validation.check_count("rank", rank)
         validation.check_fraction(level=level)

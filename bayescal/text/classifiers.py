@@ -110,9 +110,22 @@ class NearestNeighbours(word_models.WordsClassifier):
         """
         Return the similarities of the nearest documents fitted and their rows, nearest first.
 
-        X is as in `fit`; `count`, a positive number, is `neighbours_` by default. Both arrays have
-        shape (queries, count): cosines from 0 to 1, 0 for documents without words, and rows of
-        `documents_`.
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (queries, words)
+            How often each word occurs.
+        count : int, optional
+            Number of neighbours, at most the documents fitted; by default `neighbours_`.
+
+        Returns
+        -------
+        tuple of arrays of shape (queries, count)
+            Cosines from 0 to 1, 0 for documents without words, and rows of `documents_`.
+
+        Raises
+        ------
+        ValueError
+            If `count` is no positive whole number.
         """
         check_is_fitted(self, "documents_")
         if count is not None:
@@ -256,8 +269,14 @@ def nearest_neighbours(
 
     The words are chosen for the one class. Bennett chooses them for all classes of a corpus, with
     fewer errors (1.8 % of decisions on the ten largest topics of Reuters-21578 instead of 2.4 %):
-    route `topics` to the first step, see `MutualInformationSelector.fit`. `words` is a third of
-    their number; for `neighbours` and `threshold` see `NearestNeighbours`.
+    route `topics` to the first step, see `MutualInformationSelector.fit`.
+
+    Parameters
+    ----------
+    words : int
+        A third of the number of words, as in `naive_bayes`.
+    neighbours, threshold
+        See `NearestNeighbours`.
 
     Examples
     --------
@@ -274,7 +293,12 @@ def decision_tree(
     """
     Return a decision tree on the most informative words; its scores are smoothed log-odds.
 
-    `words` is as in `naive_bayes`; for `penalty` and `random_state` see `DecisionTree`.
+    Parameters
+    ----------
+    words : int
+        Number of words, as in `naive_bayes`.
+    penalty, random_state
+        See `DecisionTree`.
 
     Examples
     --------
@@ -289,10 +313,20 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
     """
     Return one of the classifiers by name, with its defaults.
 
-    The name is that of the function, "linear_svm", "nearest_neighbours" or "decision_tree", or a
-    kind of `naive_bayes`: "naive_bayes" or "bernoulli_naive_bayes". "nearest_neighbours" uses three
-    times as many words. `random_state` orders the SVM's steps, and words that split a tree equally
-    well.
+    Parameters
+    ----------
+    name : {"naive_bayes", "bernoulli_naive_bayes", "linear_svm", "nearest_neighbours", \
+"decision_tree"}
+        The function of this module; the first two are kinds of `naive_bayes`.
+    words : int
+        Number of words; "nearest_neighbours" uses three times as many.
+    random_state : int
+        Orders the SVM's steps, and words that split a tree equally well.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown.
 
     Examples
     --------

@@ -28,10 +28,25 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     """
     Return a fitted classifier's scores: margins, or log-odds taken in log space.
 
-    `decision_function` if the classifier, for two classes, has one, else the difference of log
-    probabilities: the probabilities themselves are 0 or 1 for a tenth of naive Bayes' documents.
-    Scores have shape (n,) and are larger for likelier members of the second class in sorted order.
-    Raises ValueError if there is not one finite score per document.
+    `decision_function` if the classifier has one, else the difference of log probabilities: the
+    probabilities themselves are 0 or 1 for a tenth of naive Bayes' documents.
+
+    Parameters
+    ----------
+    classifier : fitted scikit-learn classifier or pipeline
+        For two classes.
+    documents : sequence or matrix of n documents
+        Input of the classifier.
+
+    Returns
+    -------
+    array of shape (n,)
+        Larger for likelier positives, the second class in sorted order.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite score per document.
 
     Examples
     --------

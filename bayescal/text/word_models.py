@@ -358,8 +358,18 @@ def leaf_log_odds(tree: Any) -> Floats:
     """
     Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents that it was grown on.
 
-    The natural log-odds of the second of two classes by Laplace's correction (n_c + 1)/(n + 2),
-    shape (nodes,), finite in pure leaves too (Bennett's dissertation, equation 6.10).
+    The log-odds of Laplace's correction (n_c + 1)/(n + 2), which are finite in pure leaves too
+    (Bennett's dissertation, equation 6.10).
+
+    Parameters
+    ----------
+    tree : sklearn.tree.DecisionTreeClassifier
+        Fitted to two classes.
+
+    Returns
+    -------
+    array of shape (nodes,)
+        Natural log-odds of the second class.
 
     Examples
     --------

@@ -208,7 +208,17 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return natural log-odds of the positive class, shape (n,).
 
-        X and `task` are as in `fit`. Raises ValueError if a task was neither fitted nor added.
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+
+        Raises
+        ------
+        ValueError
+            If a task was neither fitted nor added.
         """
         columns, code = self._read(X, task)
         return self._model.log_odds(columns, code)
@@ -260,10 +270,22 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return the posterior of the population of tasks, for "weights" or a pooled tree.
 
-        For a tree a row for each leaf: tasks, documents, positives; p, the share of positives in
-        the population, and m, how many documents it is worth, with equal-tailed intervals of
-        probability `level`. For "weights" a row for the intercept, each input, and tau, the
-        standard deviation of tasks. Raises ValueError if there is no population.
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For a tree a row for each leaf: tasks, documents, positives; p, the share of positives
+            in the population, and m, how many documents it is worth, with intervals. For "weights"
+            a row for the intercept, each input, and tau, the standard deviation of tasks.
+
+        Raises
+        ------
+        ValueError
+            If there is no population, or the level is out of range.
         """
         check_is_fitted(self, "tasks_")
         validation.check_fraction(level=level)
