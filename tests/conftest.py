@@ -1,7 +1,6 @@
 """Fixtures for several files of tests: tables of scores, a browser, figures closed."""
 
 import gc
-import sys
 import zlib
 
 import numpy as np
@@ -64,14 +63,6 @@ def ax():
 @pytest.fixture
 def fake_nuts(monkeypatch):
     replace_sampler(monkeypatch)
-
-
-@pytest.fixture(autouse=True)
-def _no_figure_stays_open():
-    """Close what pyplot keeps, of which it warns from the twentieth figure of a process on."""
-    yield
-    if pyplot := sys.modules.get("matplotlib.pyplot"):
-        pyplot.close("all")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -41,11 +41,8 @@ def test_without_alarm_there_is_none(monitor, ax):
     assert ax.get_legend() is None
 
 
-def test_a_monitor_that_has_seen_nothing_is_refused(monitor, ax):
+def test_monitors_without_documents_and_calibrators_are_refused(monitor, ax):
     with pytest.raises(ValueError, match="has seen no document yet"):
         DriftDisplay.from_estimator(DriftMonitor(monitor.calibrator), ax=ax)
-
-
-def test_a_calibrator_is_no_monitor(monitor, ax):
     with pytest.raises(ValueError, match="must be a DriftMonitor, got ScoreCalibrator: make one"):
         DriftDisplay.from_estimator(monitor.calibrator, ax=ax)

@@ -31,14 +31,14 @@ pytestmark = pytest.mark.one_era
 
 NAMED, KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
-OF_DOCUMENTS = [
+OF_SCORES = [
     ClassDensityDisplay,
     LogOddsDisplay,
     ProbabilityDisplay,
     PredictiveCheckDisplay,
     ComparisonDisplay,
+    DecisionDisplay,
 ]
-OF_SCORES = [*OF_DOCUMENTS, DecisionDisplay]
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +46,15 @@ def calibrator():
     return ScoreCalibrator("gaussian", draws=50, random_state=0).fit(SCORES, LABELS)
 
 
-@pytest.mark.parametrize("display", OF_SCORES)
-def test_not_fitted(display, ax):
+def test_not_fitted(ax):
     with pytest.raises(NotFittedError):
-        display.from_estimator(ScoreCalibrator(), ax=ax)
-
-
-def test_not_fitted_topics(ax):
+        ProbabilityDisplay.from_estimator(ScoreCalibrator(), ax=ax)
     with pytest.raises(NotFittedError):
         TopicForestDisplay.from_estimator(TopicCalibrator(), ax=ax)
     with pytest.raises(NotFittedError):
         plot_rank(ScoreCalibrator())
 
 
-@pytest.mark.parametrize("display", OF_DOCUMENTS)
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
@@ -71,9 +66,9 @@ def test_not_fitted_topics(ax):
         (([], []), "scores must hold at least one score"),
     ],
 )
-def test_wrong_documents(display, documents, message, calibrator, ax):
+def test_wrong_documents(documents, message, calibrator, ax):
     with pytest.raises(ValueError, match=message):
-        display.from_estimator(calibrator, *documents, ax=ax)
+        ProbabilityDisplay.from_estimator(calibrator, *documents, ax=ax)
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,6 @@ def calibrator():
     return ScoreCalibrator(draws=50, random_state=0).fit(SCORES, LABELS)
 
 
-@pytest.fixture(autouse=True)
-def figures():
-    yield
-    plt.close("all")
-
-
 def test_trace_draws_every_chain_of_every_quantity(calibrator):
     plot_trace(calibrator)
     axes = [ax for ax in plt.gcf().axes if ax.lines]

@@ -229,11 +229,10 @@ class ProbabilityDisplay(CurveDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
-    >>> display = ProbabilityDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = ProbabilityDisplay.from_estimator(calibrator)
     >>> display.ax_.get_ylabel()
     'P(1 | score)'
     """
@@ -308,11 +307,10 @@ class LogOddsDisplay(CurveDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
-    >>> display = LogOddsDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = LogOddsDisplay.from_estimator(calibrator)
     >>> display.ax_.get_ylabel()
     'log-odds of 1'
     """

@@ -44,11 +44,10 @@ class DecisionDisplay(display.ProblemDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
-    >>> display = DecisionDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = DecisionDisplay.from_estimator(calibrator)
     >>> display.data["agreement"].sel(cost_ratio=1.0, score=-2.0, method="nearest").item()
     0.0
     """

@@ -54,11 +54,10 @@ class ClassDensityDisplay(display.ProblemDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
-    >>> display = ClassDensityDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = ClassDensityDisplay.from_estimator(calibrator)
     >>> bool(display.data["mle"].integrate("score").min() > 0.5)
     True
     """

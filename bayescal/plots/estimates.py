@@ -49,11 +49,10 @@ class ComparisonDisplay(display.ProblemDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator("gaussian", random_state=0).fit(scores, labels)
-    >>> display = ComparisonDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = ComparisonDisplay.from_estimator(calibrator)
     >>> display.data.sizes["document"]
     6
     """
@@ -186,14 +185,13 @@ class EstimatesDisplay(display.Display):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> s, y = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> fits = {
     ...     "MLE": ScoreCalibrator("gaussian", "mle").fit(s, y),
     ...     "exact": ScoreCalibrator("gaussian", random_state=0).fit(s, y),
     ... }
-    >>> display = EstimatesDisplay.from_estimators(fits, ax=Figure().subplots())
+    >>> display = EstimatesDisplay.from_estimators(fits)
     >>> sorted(display.lines_), sorted(display.bands_)
     (['MLE', 'exact'], ['exact'])
     """

@@ -43,7 +43,6 @@ class LearningCurveDisplay(display.EstimatorDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat([0, 1], [300, 100])
@@ -53,7 +52,6 @@ class LearningCurveDisplay(display.EstimatorDisplay):
     ...     labels,
     ...     sizes=[4, 32],
     ...     repeats=5,
-    ...     ax=Figure().subplots(),
     ... )
     >>> few, many = display.data["log_loss"].mean("repeat").values[0]
     >>> bool(few > many)

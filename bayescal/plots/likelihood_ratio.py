@@ -48,12 +48,11 @@ class LikelihoodRatioDisplay(display.ProblemDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> same = np.repeat([True, False], [20, 60])
     >>> calibrator = ScoreCalibrator(random_state=0).fit(3.0 * same + rng.normal(size=80), same)
-    >>> display = LikelihoodRatioDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = LikelihoodRatioDisplay.from_estimator(calibrator)
     >>> display.ax_.get_ylabel()
     'log10 LR for True'
     """
@@ -161,10 +160,7 @@ class TippettDisplay(display.PredictionsDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
-    >>> display = TippettDisplay.from_predictions(
-    ...     [0, 0, 1, 1], [-1.0, 0.3, 0.2, 1.0], ax=Figure().subplots()
-    ... )
+    >>> display = TippettDisplay.from_predictions([0, 0, 1, 1], [-1.0, 0.3, 0.2, 1.0])
     >>> display.ax_.get_ylabel()
     'share of larger LRs'
     """
@@ -235,10 +231,7 @@ class PavDisplay(display.PredictionsDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
-    >>> display = PavDisplay.from_predictions(
-    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
-    ... )
+    >>> display = PavDisplay.from_predictions([0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0])
     >>> len(display.edges_)
     2
     """
@@ -307,10 +300,7 @@ class CrossEntropyDisplay(display.PredictionsDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
-    >>> display = CrossEntropyDisplay.from_predictions(
-    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
-    ... )
+    >>> display = CrossEntropyDisplay.from_predictions([0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0])
     >>> display.ax_.get_ylabel()
     'empirical cross-entropy (bits)'
     """
@@ -367,10 +357,7 @@ class ConsistencyDisplay(display.PredictionsDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
-    >>> display = ConsistencyDisplay.from_predictions(
-    ...     [0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0], ax=Figure().subplots()
-    ... )
+    >>> display = ConsistencyDisplay.from_predictions([0, 1, 0, 1], [-1.0, 0.3, 0.5, 1.0])
     >>> display.data.sizes["bin"]
     2
     """

@@ -65,11 +65,10 @@ class CalibrationCurveDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
     >>> result = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
-    >>> shown = CalibrationCurveDisplay.from_audit(result, ax=Figure().subplots())
+    >>> shown = CalibrationCurveDisplay.from_audit(result)
     >>> shown.line_.get_label()
     'true probability'
     """
@@ -135,12 +134,11 @@ class NetBenefitDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
     >>> y = np.random.default_rng(0).random(200) < p
     >>> result = audit(y, p, threshold=0.2, random_state=0)
-    >>> shown = NetBenefitDisplay.from_audit(result, ax=Figure().subplots())
+    >>> shown = NetBenefitDisplay.from_audit(result)
     >>> sorted(shown.lines_)
     ['all', 'as is', 'recalibrated']
     """
@@ -191,11 +189,10 @@ class ModelProbabilityDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit
     >>> p = np.linspace(0.05, 0.6, 200)
     >>> result = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
-    >>> len(ModelProbabilityDisplay.from_audit(result, ax=Figure().subplots()).bars_)
+    >>> len(ModelProbabilityDisplay.from_audit(result).bars_)
     4
     """
 
@@ -248,11 +245,10 @@ class SitesDisplay(AuditDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal.monitoring import audit, load_heart_disease
     >>> patients = load_heart_disease()
     >>> result = audit(patients["y"], patients["p"], patients["site"], random_state=0)
-    >>> shown = SitesDisplay.from_audit(result, ax=Figure().subplots())
+    >>> shown = SitesDisplay.from_audit(result)
     >>> [text.get_text() for text in shown.ax_.get_yticklabels()]
     ['hungarian', 'switzerland', 'va', 'a new site']
     """
@@ -325,7 +321,6 @@ class DriftDisplay(display.EstimatorDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> from bayescal.monitoring import DriftMonitor
     >>> rng = np.random.default_rng(0)
@@ -333,7 +328,7 @@ class DriftDisplay(display.EstimatorDisplay):
     >>> s = rng.normal(2.0 * y)
     >>> calibrator = ScoreCalibrator("gaussian", draws=50, random_state=0).fit(s[:200], y[:200])
     >>> monitor = DriftMonitor(calibrator).update(s[200:], y[200:])
-    >>> display = DriftDisplay.from_estimator(monitor, ax=Figure().subplots())
+    >>> display = DriftDisplay.from_estimator(monitor)
     >>> [line.get_label() for line in display.lines_]
     ['base rate', 'slope', 'any']
     """

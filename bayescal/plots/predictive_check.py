@@ -52,11 +52,10 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator("gaussian", random_state=0).fit(scores, labels)
-    >>> display = PredictiveCheckDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = PredictiveCheckDisplay.from_estimator(calibrator)
     >>> float(display.data["observed"].max())
     2.0
     """

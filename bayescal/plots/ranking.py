@@ -38,7 +38,6 @@ class RankingDisplay(display.EstimatorDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import TopicCalibrator
     >>> from bayescal.ranking import RelevanceCalibrator
     >>> rng = np.random.default_rng(0)
@@ -46,7 +45,7 @@ class RankingDisplay(display.EstimatorDisplay):
     >>> scores = 2.0 * relevant + rng.normal(size=240)
     >>> quick = TopicCalibrator(draws=50, random_state=0)
     >>> calibrator = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
-    >>> display = RankingDisplay.from_estimator(calibrator, scores[:40], ax=Figure().subplots())
+    >>> display = RankingDisplay.from_estimator(calibrator, scores[:40])
     >>> display.ax_.get_xlabel()
     'rank'
     """

@@ -64,10 +64,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
-    >>> display = ReliabilityDisplay.from_predictions(
-    ...     [0, 1, 0, 1], [0.2, 0.4, 0.4, 0.9], random_state=0, ax=Figure().subplots()
-    ... )
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.4, 0.4, 0.9])
     >>> display.data["prob_true"].values.tolist()
     [0.0, 0.5, 1.0]
     """

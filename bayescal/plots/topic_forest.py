@@ -60,7 +60,6 @@ class TopicForestDisplay(display.EstimatorDisplay):
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from bayescal import TopicCalibrator
     >>> rng = np.random.default_rng(0)
     >>> labels = np.tile(np.repeat([0, 1], [20, 4]), 3)
@@ -68,7 +67,7 @@ class TopicForestDisplay(display.EstimatorDisplay):
     >>> calibrator = TopicCalibrator(random_state=0).fit(
     ...     rng.normal(3.0 * labels, 1.0), labels, topics
     ... )
-    >>> display = TopicForestDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display = TopicForestDisplay.from_estimator(calibrator)
     >>> display.ax_.get_xlabel()
     'mode of the scores of class 1'
     """
