@@ -194,10 +194,8 @@ def _losses_table(
     both = (weights.get("sample_weight"), weights.get("inclusion"))
     weight = either_weights(*both, rows.size)
     weight = np.ones(rows.size) if weight is None else weight
-    shown = tables.new_table()
-    tables.add_columns(shown, ["method"], text=True)
     more = f"more per row than {MAP}, {tables.percent(level)} interval"
-    tables.add_columns(shown, [*tables.LOSS_COLUMNS, more])
+    shown = tables.new_table(*tables.LOSS_COLUMNS, more, text=["method"])
     first: Floats | None = None
     for name, p in by_method.items():
         log, *others = (

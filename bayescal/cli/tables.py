@@ -43,13 +43,14 @@ SHOWN_QUANTILES = (0.05, 0.5, 0.95)
 # Layout of tables and formats of numbers.
 
 
-def new_table(*names: str, topics: bool = False) -> Table:
-    """Return an empty table with columns of numbers, after one of topics if requested."""
+def new_table(*names: str, text: Sequence[str] = (), topics: bool = False) -> Table:
+    """Return an empty table with columns of numbers, after those of topics and of text."""
     # Narrow: parameters and curves fit into 80 columns.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     if topics:
         # Only names of topics wrap.
         table.add_column(_text("topic"), justify="left", overflow="fold", min_width=8)
+    add_columns(table, text, text=True)
     add_columns(table, names)
     return table
 
@@ -100,9 +101,7 @@ def percent(share: float) -> str:
 def parameter_table(result: Calibrated, level: float) -> Group:
     """Return a topic's parameters, maximum likelihood beside the posterior."""
     frame = result.fitted.parameters(level)
-    table = new_table()
-    add_columns(table, ["class", "parameter"], text=True)
-    add_columns(table, ["MLE", *_inferred_headers(frame, level)])
+    table = new_table("MLE", *_inferred_headers(frame, level), text=["class", "parameter"])
     previous = ""
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
@@ -145,12 +144,11 @@ def answer_table(result: Calibrated, level: float) -> Group:
     """Return probabilities with bands at a few scores."""
     quantiles, score = shown_scores(result.problem)
     curve = predictions.curve_at(result.fitted, score, level)
-    table = new_table("score", "at", f"P({result.problem.classes[1]})")
-    add_columns(table, [f"{percent(level)} band"] if curve.band is not None else [])
+    band = [f"{percent(level)} band"] if curve.band is not None else []
+    table = new_table("score", "at", f"P({result.problem.classes[1]})", *band)
     for k, value in enumerate(score):
-        band = _band_cells(curve, k)
         shown = number(result.problem.sign * value)
-        table.add_row(shown, quantiles[k], share(curve.probability[k]), *band)
+        table.add_row(shown, quantiles[k], share(curve.probability[k]), *_band_cells(curve, k))
     notes = ["at: quantiles of the scores of negatives (-) and positives (+)"]
     if (covariates := result.fitted.calibration.covariates) is not None:
         notes.append(f"of a typical document: {covariates.typical().words}")
@@ -169,10 +167,9 @@ def curve_table(result: Calibrated, level: float) -> Group:
     if result.fitted.inference != "mle":
         curve = predictions.curve_at(result.fitted, score, level)
         curves[result.fitted.inference] = curve
-    table = new_table("score", "at")
-    add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in curves])
-    add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in curves])
-    add_columns(table, [f"P\n{percent(level)} band"] if curve.band is not None else [])
+    heads = [f"{what}\n{POINT_NAMES[name]}" for what in ("log-odds", "P") for name in curves]
+    band = [f"P\n{percent(level)} band"] if curve.band is not None else []
+    table = new_table("score", "at", *heads, *band)
     for k, value in enumerate(score):
         cells = [number(each.log_odds[k]) for each in curves.values()]
         cells += [share(each.probability[k]) for each in curves.values()]
@@ -249,8 +246,7 @@ def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:
     """Return a table of topics left out, with reasons; none if all were fitted."""
     if not left_out:
         return []
-    table = new_table()
-    add_columns(table, ["topic"], text=True)
+    table = new_table(text=["topic"])
     table.add_column("reason", overflow="fold")
     for topic, reason in left_out.items():
         table.add_row(_text(topic), _text(reason))
@@ -288,9 +284,7 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
     with_topics = any(topic for topic, _ in rows)
     if total and len(rows) > 1:
         rows.append((ALL_TOPICS, predictions.sum_losses(losses for _, losses in rows)))
-    table = new_table(topics=with_topics)
-    add_columns(table, ["method"], text=True)
-    add_columns(table, LOSS_COLUMNS)
+    table = new_table(*LOSS_COLUMNS, text=["method"], topics=with_topics)
     for topic, methods in rows:
         for k, (method, loss) in enumerate(methods.items()):
             head = [_text("" if k else topic)] if with_topics else []
@@ -364,9 +358,7 @@ METHODS = {
 
 def review_table(result: ReviewEstimate) -> Group:
     """Return the intervals of a review, the recommended one first, and its counts."""
-    table = new_table()
-    add_columns(table, ["interval"], text=True)
-    add_columns(table, [result.of, "from", "to"])
+    table = new_table(result.of, "from", "to", text=["interval"])
     for name, words in METHODS.items():
         limits = getattr(result, name)
         if limits is not None:

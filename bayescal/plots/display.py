@@ -354,36 +354,28 @@ class Display:
         return look | {"marker": None}, BAND | {"color": look["color"], "alpha": 0.15}
 
 
+def _compute_and_plot(cls: Any, *given: Any, **options: Any) -> Any:
+    """
+    Compute and plot.
+
+    Parameters
+    ----------
+    *given, **options
+        Arguments of `compute` and `plot`.
+    """
+    return cls._made(*given, **options)
+
+
 class EstimatorDisplay(Display):
     """A display of a fitted estimator."""
 
-    @classmethod
-    def from_estimator(cls, *given: Any, **options: Any) -> Self:
-        """
-        Compute and plot.
-
-        Parameters
-        ----------
-        *given, **options
-            Arguments of `compute` and `plot`.
-        """
-        return cls._made(*given, **options)
+    from_estimator = classmethod(_compute_and_plot)
 
 
 class PredictionsDisplay(Display):
     """A display of labels and predictions."""
 
-    @classmethod
-    def from_predictions(cls, *given: Any, **options: Any) -> Self:
-        """
-        Compute and plot.
-
-        Parameters
-        ----------
-        *given, **options
-            Arguments of `compute` and `plot`.
-        """
-        return cls._made(*given, **options)
+    from_predictions = classmethod(_compute_and_plot)
 
 
 class ProblemDisplay(Display):

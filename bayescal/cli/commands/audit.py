@@ -245,9 +245,8 @@ def _foresee(
 
 def _table(frame: pd.DataFrame, level: float) -> Any:
     """Return the numbers of an audit as a table."""
-    table: Table = tables.new_table()
-    tables.add_columns(table, ["number"], text=True)
-    tables.add_columns(table, ["value", f"{100.0 * level:g} % interval"])
+    interval = f"{tables.percent(level)} interval"
+    table: Table = tables.new_table("value", interval, text=["number"])
     records: list[dict[Any, float]] = frame.to_dict("records")
     for name, row in zip(frame.index, records, strict=True):
         if math.isfinite(row["value"]):
