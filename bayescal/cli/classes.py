@@ -195,7 +195,7 @@ def _losses_table(
     weight = either_weights(*both, rows.size)
     weight = np.ones(rows.size) if weight is None else weight
     more = f"more per row than {MAP}, {tables.percent(level)} interval"
-    shown = tables.new_table(*tables.LOSS_COLUMNS, more, text=["method"])
+    shown = tables.new_table(*tables.LOSS_COLUMNS, more, words=["method"])
     first: Floats | None = None
     for name, p in by_method.items():
         log, *others = (

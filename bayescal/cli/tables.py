@@ -43,14 +43,14 @@ SHOWN_QUANTILES = (0.05, 0.5, 0.95)
 # Layout of tables and formats of numbers.
 
 
-def new_table(*names: str, text: Sequence[str] = (), topics: bool = False) -> Table:
-    """Return an empty table with columns of numbers, after those of topics and of text."""
+def new_table(*names: str, words: Sequence[str] = (), topics: bool = False) -> Table:
+    """Return an empty table with columns of numbers, after those of topics and of words."""
     # Narrow: parameters and curves fit into 80 columns.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     if topics:
         # Only names of topics wrap.
         table.add_column(_text("topic"), justify="left", overflow="fold", min_width=8)
-    add_columns(table, text, text=True)
+    add_columns(table, words, text=True)
     add_columns(table, names)
     return table
 
@@ -101,7 +101,7 @@ def percent(share: float) -> str:
 def parameter_table(result: Calibrated, level: float) -> Group:
     """Return a topic's parameters, maximum likelihood beside the posterior."""
     frame = result.fitted.parameters(level)
-    table = new_table("MLE", *_inferred_headers(frame, level), text=["class", "parameter"])
+    table = new_table("MLE", *_inferred_headers(frame, level), words=["class", "parameter"])
     previous = ""
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
@@ -246,7 +246,7 @@ def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:
     """Return a table of topics left out, with reasons; none if all were fitted."""
     if not left_out:
         return []
-    table = new_table(text=["topic"])
+    table = new_table(words=["topic"])
     table.add_column("reason", overflow="fold")
     for topic, reason in left_out.items():
         table.add_row(_text(topic), _text(reason))
@@ -284,7 +284,7 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
     with_topics = any(topic for topic, _ in rows)
     if total and len(rows) > 1:
         rows.append((ALL_TOPICS, predictions.sum_losses(losses for _, losses in rows)))
-    table = new_table(*LOSS_COLUMNS, text=["method"], topics=with_topics)
+    table = new_table(*LOSS_COLUMNS, words=["method"], topics=with_topics)
     for topic, methods in rows:
         for k, (method, loss) in enumerate(methods.items()):
             head = [_text("" if k else topic)] if with_topics else []
@@ -358,7 +358,7 @@ METHODS = {
 
 def review_table(result: ReviewEstimate) -> Group:
     """Return the intervals of a review, the recommended one first, and its counts."""
-    table = new_table(result.of, "from", "to", text=["interval"])
+    table = new_table(result.of, "from", "to", words=["interval"])
     for name, words in METHODS.items():
         limits = getattr(result, name)
         if limits is not None:

@@ -246,7 +246,7 @@ def _foresee(
 def _table(frame: pd.DataFrame, level: float) -> Any:
     """Return the numbers of an audit as a table."""
     interval = f"{tables.percent(level)} interval"
-    table: Table = tables.new_table("value", interval, text=["number"])
+    table: Table = tables.new_table("value", interval, words=["number"])
     records: list[dict[Any, float]] = frame.to_dict("records")
     for name, row in zip(frame.index, records, strict=True):
         if math.isfinite(row["value"]):
