@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import _no_figure_stays_open, pytest_runtest_protocol
+from tests.conftest import pytest_runtest_protocol
 
-__all__ = ["_no_figure_stays_open", "pytest_runtest_protocol"]
+__all__ = ["pytest_runtest_protocol"]
 
 
 @pytest.hookimpl(tryfirst=True)
