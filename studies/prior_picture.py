@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY
-from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact import engine as densities
 from bayescal.fitting.engines.monotone import engine as monotone
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
@@ -82,15 +81,14 @@ def picture(panels: Mapping[str, Panel]) -> Figure:
 def of_densities() -> Floats:
     """Return P_k(+|s) by draws of both classes' densities and the base rate; (draws, scores)."""
     nothing = BinaryScores(np.empty(0), np.empty(0, dtype=bool), units=(0.0, 1.0))
-    results = densities.draw_prior(
+    results = densities.fit_densities(
         tuple(FAMILIES[name] for name in DENSITIES),
         nothing,
         np.random.default_rng(0),
         draws=DRAWS,
         asinh_scales=ASINH_SCALES,
     )
-    curves = ClassDraws.of_sides(results.posterior)
-    return probability(curves.log_odds(SPREADS))
+    return probability(results.posterior.log_odds(SPREADS))
 
 
 def of_log_odds() -> Floats:

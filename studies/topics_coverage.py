@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.fitting.curves.part_draws import ClassDraws
+from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.engines.pooled.engine import fit_topics, sides_of
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
@@ -110,12 +110,12 @@ def cover(seed: int) -> pd.DataFrame:
     results = fit_topics(topics, FAMILY, rng, draws=1000, pooling="partial", scale=(0.0, 1.0))
     known = np.mean(
         [
-            _covered(results.sides[:, :, t], results.rate[t], sides[:, :, t], rates[t])
+            _covered(results.topics.take((t, slice(None))), sides[:, :, t], rates[t])
             for t in range(TOPICS)
         ],
         axis=0,
     )
-    new = _covered(results.new_sides, results.new_rate, sides[:, :, -1], rates[-1])
+    new = _covered(results.unseen, sides[:, :, -1], rates[-1])
     rows = [
         (topic, band, level, inside[b, i], seed)
         for topic, inside in (("known", known), ("new", new))
@@ -132,11 +132,10 @@ def draw_scores(sides: Floats, size: int, rng: np.random.Generator) -> Floats:
     return theta + rng.exponential(size=size) * np.where(on_left, -left, right)
 
 
-def _covered(drawn: Sides, rates: Floats, true: Floats, rate: float) -> Floats:
+def _covered(drawn: DensitySides, true: Floats, rate: float) -> Floats:
     """Return the share of scores whose true log-odds are within the band; (bands, levels)."""
-    curves = ClassDraws.of_sides(sides_of(drawn, rates, (FAMILY.name,))).log_odds(SCORES)
-    single = ClassDraws.of_sides(sides_of(true[..., None], np.array([rate]), (FAMILY.name,)))
-    truth = single.log_odds(SCORES)[0]
+    curves = drawn.log_odds(SCORES)
+    truth = sides_of(FAMILY.name, true[..., None], np.array([rate])).log_odds(SCORES)[0]
     middle, out = np.median(curves, axis=0), np.empty((len(BANDS), len(LEVELS)))
     for i, level in enumerate(LEVELS):
         low, high = np.quantile(curves, [0.5 - level / 2, 0.5 + level / 2], axis=0)

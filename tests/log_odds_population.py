@@ -9,10 +9,11 @@ import scipy.stats as st
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.pooled.drawing import Health
+from bayescal.fitting.engines.pooled.engine import TopicPosterior
 from bayescal.fitting.engines.pooled.hyperparameters import draw_hyperposterior
 from bayescal.fitting.engines.pooled.log_odds import (
     HYPERPRIOR,
-    LogOddsOfTopics,
+    curves_of,
     draw_log_odds,
     draw_unseen,
 )
@@ -41,18 +42,20 @@ def quantities(points, values):
     return np.concatenate([points.T, looked_at[0], *np.log(looked_at[1:])]).T
 
 
+def values_of(curves):
+    """Return intercepts and slopes, (1 + J, ..., draws)."""
+    return np.concatenate([curves.intercept[None], np.moveaxis(curves.slope, -1, 0)])
+
+
 def history(past, rng, draws=1500):
     """Return the population of topics' log-odds, which the engine keeps for further topics."""
     draw = partial(draw_log_odds, past, PIECES)
     found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=2000)
-    return LogOddsOfTopics(
-        pieces=PIECES,
-        centre=0.0,
-        spread=1.0,
-        asinh_scale=IDENTITY,
+    unseen = curves_of(draw_unseen(found.points, PIECES, rng), 0.5, PIECES, 0.0, 1.0, IDENTITY)
+    return TopicPosterior(
+        topics=unseen,
+        unseen=unseen,
         population=found.points,
-        values=np.empty((2 + PIECES.knots.size, 0, draws)),
-        new_values=draw_unseen(found.points, PIECES, rng),
         pareto_k=found.pareto_k,
         population_efficiency=found.efficiency,
         efficiency=np.empty(0),

@@ -6,11 +6,10 @@ import numpy as np
 import scipy.stats as st
 from scipy import special
 
-from bayescal.fitting.engines.multiclass.density import Likelihood, MapPosterior
+from bayescal.fitting.engines.multiclass.density import BLOCKS, LEARNED, Likelihood, MapPosterior
 from bayescal.fitting.engines.multiclass.engine import draw_chains
 from bayescal.fitting.engines.multiclass.features import ScoredOptions, design, typical_gap
 from bayescal.fitting.engines.multiclass.mode import FirstMap, find_mode
-from bayescal.fitting.engines.multiclass.prior import BLOCKS, LEARNED
 
 PRIOR = LEARNED
 

@@ -39,7 +39,8 @@ def quantities(sides, rate):
 def sample(topic, *, draws, tune, seed=1):
     """Return the quantities by NUTS of all ten topics, (chain, draw, k), and divergences."""
     found = sampled(FAMILY, draws, tune, seed)
-    drawn = quantities(found.sides[:, :, topic], found.rate[topic])
+    own = found.topics.take((topic, slice(None)))
+    drawn = quantities(np.stack([own.theta.T, own.left.T, own.right.T], axis=1), own.prior)
     divergent = float(found.sample_stats["diverging"].mean())
     return drawn.reshape(CHAINS, draws, -1), divergent
 

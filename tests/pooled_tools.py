@@ -92,10 +92,15 @@ def quantities(family, points, sides):
     return np.concatenate(found).T
 
 
+def sides_of(drawn):
+    """Return mode, left and right side of both classes, (2, 3, ..., draws)."""
+    return np.moveaxis([drawn.theta, drawn.left, drawn.right], -1, 0)
+
+
 def sample(family, klass, *, draws, tune, seed=1):
     """Return the quantities of a class by NUTS, and the share of divergent transitions."""
     found = sampled(family, draws, tune, seed)
-    drawn = quantities(family, found.population[klass], found.sides[klass])
+    drawn = quantities(family, found.population[klass], sides_of(found.topics)[klass])
     return drawn.reshape(CHAINS, draws, -1), float(found.sample_stats["diverging"].mean())
 
 

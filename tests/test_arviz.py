@@ -14,7 +14,7 @@ from bayescal import Densities, Monotone, ScoreCalibrator
 from bayescal.calibrators import leave_one_out
 from bayescal.families import FAMILIES
 from bayescal.families.draws import raw_shapes
-from bayescal.fitting.engines.exact.engine import draw_prior
+from bayescal.fitting.engines.exact.engine import NOTHING, fit_densities
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import flat
 from bayescal.fitting.results.calibration import read_calibration
@@ -153,8 +153,13 @@ def test_replicates_by_the_prior_are_the_program_s(combined):
 def test_the_prior_of_a_mixture_is_in_raw_score_units():
     families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
     documents = BinaryScores(SCORES, LABELS)
-    found = draw_prior(
-        families, documents, np.random.default_rng(0), draws=2000, asinh_scales=ASINH_SCALES
+    found = fit_densities(
+        families,
+        NOTHING,
+        np.random.default_rng(0),
+        draws=2000,
+        asinh_scales=ASINH_SCALES,
+        scale=documents.centre_and_spread,
     )
     # All families and warps alike.
     share = np.bincount(found.mixture.component.ravel(), minlength=8) / 4000
@@ -191,7 +196,7 @@ def test_replicates_are_drawn_from_the_posterior_predictive(combined):
     expected = combined.sample_proba(SCORES).mean(axis=0)
     assert share == pytest.approx(expected, abs=5 * 0.5 / 2000**0.5)
     densities = read_calibration(flat(combined.results_)).density_draws
-    for k, each in enumerate((densities.negative, densities.positive)):
+    for k, each in enumerate(densities.both):
         drawn = replicates["score"].values[..., k == LABELS].reshape(2000, -1)[:, 0]
         at = np.quantile(drawn, [0.1, 0.5, 0.9])
         assert each.cdf(at).mean(axis=0) == pytest.approx([0.1, 0.5, 0.9], abs=0.04)

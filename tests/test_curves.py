@@ -7,26 +7,21 @@ import pytest
 import xarray as xr
 from scipy.special import expit, logit
 
-from bayescal.families import FAMILIES
-from bayescal.families.draws import density_draws
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.curves.averaged_draws import AveragedDraws
-from bayescal.fitting.curves.combined_draws import CombinedDraws, LevelledCurves, read_levels
 from bayescal.fitting.curves.part_draws import (
     ChangedDraws,
-    ClassDraws,
+    CombinedDraws,
     IdentityDraws,
+    LevelledCurves,
     RecalibratedDraws,
-)
-from bayescal.fitting.curves.program_draws import (
-    DocumentCurves,
-    ProgramClassDraws,
-    ProgramDraws,
-    ProgramLogOdds,
+    read_levels,
 )
 from bayescal.fitting.engines.combination import GROUP, Ends
+from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
+from bayescal.fitting.parts.program import DocumentCurves, ProgramClassDraws, ProgramLogOdds
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.changes import LogOddsFrame
 
@@ -53,8 +48,7 @@ class Line:
 
 
 def densities(draws=DRAWS):
-    """Return draws of a Gaussian and of an asymmetric Laplace density."""
-    families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
+    """Return draws of Gaussian and of asymmetric Laplace densities."""
     which, warp = np.arange(draws) % 2, np.where(np.arange(draws) % 3, np.inf, 2.0)
     sides = [
         RNG.uniform([[k - 0.5], [0.8], [0.8]], [[k], [2.0], [2.0]], (3, draws)) for k in (0, 1)
@@ -62,7 +56,9 @@ def densities(draws=DRAWS):
     # Sides of a symmetric family are alike.
     for each in sides:
         each[2] = np.where(which == 0, each[1], each[2])
-    return [density_draws(families, which, each, warp, 0.1) for each in sides]
+    family = np.stack([which, which], axis=1)
+    names = "gaussian", "asymmetric_laplace"
+    return DensitySides(names, *np.stack(sides, axis=-1), PRIOR[:draws], family, warp, 0.1)
 
 
 MONOTONE = MonotoneDraws(
@@ -74,7 +70,7 @@ MONOTONE = MonotoneDraws(
     1.4,
     3.0,
 )
-PROGRAM = ProgramDraws(Line(), {"slope": RNG.uniform(0.5, 2.0, DRAWS)})
+PROGRAM = Line(), {"slope": RNG.uniform(0.5, 2.0, DRAWS)}, PRIOR, SHIFT
 KINDS = {
     "monotone": MONOTONE,
     "identity": IdentityDraws(PRIOR, SHIFT),
@@ -87,9 +83,9 @@ KINDS = {
         PRIOR,
         SHIFT,
     ),
-    "densities": ClassDraws(*densities(), PRIOR),
-    "program": ProgramLogOdds(PROGRAM, PRIOR, SHIFT),
-    "program of densities": ProgramClassDraws.of_draws(PROGRAM, PRIOR),
+    "densities": densities(),
+    "program": ProgramLogOdds(*PROGRAM),
+    "program of densities": ProgramClassDraws(*PROGRAM),
 }
 KINDS["recalibrated"] = RecalibratedDraws(KINDS["densities"], MONOTONE)
 KINDS["levelled"] = LevelledCurves(
@@ -101,6 +97,14 @@ KINDS["levelled"] = LevelledCurves(
 PARTS = (MONOTONE, KINDS["densities"]), np.array([0.3, 0.7]), np.array([1, 0, 1, 1, 0, 1])
 KINDS["combined"] = CombinedDraws(*PARTS, None, PRIOR)
 WITH_LAPSES = CombinedDraws(*PARTS, RNG.uniform(0.0, 0.1, DRAWS), PRIOR, (-1.0, 1.5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_draws_have_no_curves(kind):
+    # A combination may take no draw of a part.
+    if kind != "combined":
+        nothing = KINDS[kind].take(np.empty(0, dtype=np.intp))
+        assert nothing.log_odds(SCORES).shape == (0, SCORES.size)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -219,7 +223,7 @@ def test_documents_have_columns_of_their_own(kind):
     score = np.array([0.3, -0.2, 1.0])
     documents = DocumentCurves(curves, score, columns)
     rows = np.array([2.0, 0.0, 2.0])
-    slope, length = PROGRAM.values["slope"][:, None], np.array([2.0, 0.5, 2.0])
+    slope, length = PROGRAM[1]["slope"][:, None], np.array([2.0, 0.5, 2.0])
     line = slope * np.array([1.0, 0.3, 1.0]) + length
     if kind == "program":
         expected = line + SHIFT[:, None]

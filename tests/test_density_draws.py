@@ -1,12 +1,15 @@
 """Draws of densities against the families' own log densities, on raw and warped scores."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
 from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws
-from bayescal.fitting.curves.part_draws import ClassDraws
+from bayescal.fitting.posterior import ClassDraws
 
 pytestmark = pytest.mark.one_era
 
@@ -56,12 +59,23 @@ def test_densities_integrate_to_one_in_raw_scores():
         assert total == pytest.approx(1.0, abs=1e-6)
 
 
+@dataclass(frozen=True)
+class Pair(ClassDraws):
+    """Draws of two densities."""
+
+    pair: tuple[Any, Any]
+    prior: np.ndarray
+
+    def of_class(self, klass):
+        return self.pair[klass]
+
+
 def test_log_odds_need_no_jacobian():
     negative, *_, asinh_scale = draws_of(mirrored_too(), seed=1)
     positive, which, sides, _ = draws_of(mirrored_too(), seed=2)
     positive = density_draws(mirrored_too(), which, sides, asinh_scale, CENTRE)
     prior = np.linspace(0.1, 0.9, negative.size)
-    curves = ClassDraws(negative, positive, prior).log_odds(SCORES)
+    curves = Pair((negative, positive), prior).log_odds(SCORES)
     whole = positive.logpdf(SCORES) - negative.logpdf(SCORES)
     np.testing.assert_allclose(curves, whole + np.log(prior / (1 - prior))[:, None])
 

@@ -32,7 +32,7 @@ def test_independent_draws_pass():
     assert found.rhat < 1.01
     assert found.ess_bulk > 1500
     assert found.draws == 2000
-    warn_of_problems(found)  # a warning would be an error here
+    warn_of_problems(found.problems)  # a warning would be an error here
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_each_problem_is_named(draws, divergences, message):
     found = diagnose(flat(tree(draws, divergences)))
     assert not found.ok
     with pytest.warns(ConvergenceWarning, match=message):
-        warn_of_problems(found)
+        warn_of_problems(found.problems)
 
 
 def test_one_chain_has_no_rhat():
@@ -70,7 +70,7 @@ def test_problems_of_exact_draws(efficiency, resolved, message):
         return diagnose(groups | {paths.evidence: xr.Dataset(values)})
 
     with pytest.warns(ConvergenceWarning, match=message):
-        warn_of_problems(exact(efficiency, resolved))
+        warn_of_problems(exact(efficiency, resolved).problems)
     fine = exact(0.99, 1)
     assert fine.ok
     assert fine.ess_bulk == fine.draws == 2000

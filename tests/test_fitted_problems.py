@@ -31,7 +31,7 @@ def test_another_kind_of_calibrator_is_drawn(by_language):
     expected = LogOddsDisplay.from_estimator(by_language.calibrators_["fr"]).data
     assert drawn.attrs["topic"] == "fr"
     np.testing.assert_array_equal(drawn["lower"], expected["lower"])
-    with pytest.raises(ValueError, match=r"topic must be one of those fitted \('en', 'fr', ...\)"):
+    with pytest.raises(ValueError, match="topic must be one of those fitted, 'en', 'fr'"):
         LogOddsDisplay.from_estimator(by_language, topic="de")
 
 

@@ -9,7 +9,7 @@ from scipy import special
 import bayescal
 from bayescal import MulticlassCalibrator
 from bayescal.decisions import with_abstention
-from bayescal.fitting.results.class_summary import class_findings
+from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.support.score_checks import ScoresWarning
 
 # Chains may disagree where documents are few or labels reversed; rounding decides in which fits.

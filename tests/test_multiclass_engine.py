@@ -8,9 +8,9 @@ import pytest
 from scipy import optimize, special, stats
 
 from bayescal.fitting.engines.multiclass import engine
-from bayescal.fitting.engines.multiclass.blocks import ChunkedDocuments, fit_blocks
 from bayescal.fitting.engines.multiclass.density import (
     GLOBALS,
+    LEARNED,
     Likelihood,
     Maps,
     asymmetry_of,
@@ -18,8 +18,13 @@ from bayescal.fitting.engines.multiclass.density import (
     steepness,
 )
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap, warp
-from bayescal.fitting.engines.multiclass.mode import derivatives, find_mode, first_map
-from bayescal.fitting.engines.multiclass.prior import LEARNED
+from bayescal.fitting.engines.multiclass.mode import (
+    ChunkedDocuments,
+    derivatives,
+    find_mode,
+    first_map,
+    fit_blocks,
+)
 from bayescal.inference.chains import in_two_threads, sample
 from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
@@ -264,9 +269,9 @@ def test_curvature_of_classes_is_the_diagonal_of_the_whole(classes, monkeypatch)
     posterior = posterior_of(log_p, label, weight=weight)
     made = posterior.likelihood.design
     mode = find_mode(posterior, first_of(posterior))
-    monkeypatch.setattr("bayescal.fitting.engines.multiclass.blocks.CHUNK_SCORES", 17 * classes)
+    monkeypatch.setattr("bayescal.fitting.engines.multiclass.mode.CHUNK_SCORES", 17 * classes)
     if classes == 25:
-        monkeypatch.setattr("bayescal.fitting.engines.multiclass.blocks.MOST_KEPT", 0)
+        monkeypatch.setattr("bayescal.fitting.engines.multiclass.mode.MOST_KEPT", 0)
     documents = ChunkedDocuments(log_p, label, weight, made)
     blocks = documents.curvature(mode.maps)
     whole, slope = derivatives(posterior, mode.maps)

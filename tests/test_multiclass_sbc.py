@@ -5,8 +5,7 @@ import pytest
 from scipy import special, stats
 
 from bayescal import MulticlassCalibrator
-from bayescal.fitting.engines.multiclass.density import Maps, probabilities
-from bayescal.fitting.engines.multiclass.prior import FREEDOM
+from bayescal.fitting.engines.multiclass.density import FREEDOM, Maps, probabilities
 from studies.envelope import least_uniform
 from tests.multiclass_tools import PRIOR, draws_of, log_scores, other_gain, posterior_of
 

@@ -24,6 +24,7 @@ from bayescal.fitting.engines.pooled.population import (
     statistics,
 )
 from bayescal.fitting.scores import BinaryScores
+from tests.pooled_tools import sides_of
 
 pytestmark = pytest.mark.one_era
 
@@ -239,11 +240,11 @@ def test_shifting_and_scaling_scores_shifts_and_scales_draws(family):
         )
         for form, scale in ((documents, (0.5, 2.0)), (moved, (10.0, 8.0)))
     )
-    expected = 4.0 * here.sides
+    expected = 4.0 * sides_of(here.topics)
     expected[:, 0] += 8.0
-    np.testing.assert_allclose(there.sides, expected, rtol=1e-12)
+    np.testing.assert_allclose(sides_of(there.topics), expected, rtol=1e-12)
     np.testing.assert_array_equal(there.population, here.population)
-    np.testing.assert_array_equal(there.rate, here.rate)
+    np.testing.assert_array_equal(there.topics.prior, here.topics.prior)
 
 
 def test_proposals_are_possible_however_few_points_count():

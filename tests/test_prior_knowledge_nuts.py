@@ -69,7 +69,7 @@ def log_odds_apart():
     for seed in range(RUNS):
         fitted = four_topics(seed)
         found = add_log_odds([documents()[OF_FIVE]], fitted, np.random.default_rng(100 + seed))
-        both = np.repeat(found.values, 5, axis=1)
+        both = np.repeat(log_odds_population.values_of(found.topics), 5, axis=1)
         runs.append(quantities(found.population, both)[:, mine])
     return np.abs(from_runs(np.array(runs), stored("population of log-odds").take(mine))).max()
 

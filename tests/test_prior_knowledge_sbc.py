@@ -20,7 +20,7 @@ from bayescal.fitting.scores import BinaryScores
 from studies.ranks import DataSet, Parameters, exact, rank_truths
 from studies.sbc import adjusted_p
 from tests import log_odds_population
-from tests.log_odds_population import PIECES
+from tests.log_odds_population import PIECES, values_of
 from tests.one_more_topic import FAMILY, UNITS, certain, forget_the_evidence, wider
 from tests.sizes import size
 
@@ -148,7 +148,7 @@ def p_of_log_odds(change=lambda history: history):
     """Return the p of intercepts, slopes, log-odds at two scores and the log likelihood."""
     rng, rows = np.random.default_rng(24), []
     for new, truth, history in labelled():
-        found = add_log_odds([new], change(history), rng).values[:, 0]
+        found = values_of(add_log_odds([new], change(history), rng).topics)[:, 0]
         found = found[:, rng.choice(found.shape[1], DRAWS, replace=False)]
         rows.append((ranked(found, new) < ranked(truth[:, None], new)).sum(axis=1))
     return adjusted_p({str(k): each for k, each in enumerate(np.array(rows).T)}, DRAWS)

@@ -12,12 +12,12 @@ import xarray as xr
 
 from bayescal import Density
 from bayescal.distributions import programs
-from bayescal.fitting.curves import program_draws
-from bayescal.fitting.curves.program_draws import ProgramDensity, ProgramDraws
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.point_estimates import Mode
 from bayescal.fitting.engines.program import build_model, draw_prior
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord
+from bayescal.fitting.parts import program
+from bayescal.fitting.parts.program import ProgramClassDraws
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.chains import INDEPENDENT
 
@@ -68,21 +68,26 @@ def test_scores_are_standardised_where_the_program_asks_for_it():
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_simulated_scores_are_of_each_draw_and_class(name, monkeypatch):
-    monkeypatch.setattr(program_draws, "REPLICATES", 5)
+    monkeypatch.setattr(program, "REPLICATES", 5)
     record = replace(RECORDS[name], arguments={"centre": 0.5} if name == "gaussian" else {})
     values = {key: np.stack([each, 2.0 * each]) for key, each in POINT.items()}
     values["prior"] = np.array([0.2, 0.3])
     centre, spread = record.units
     with pytensor.config.change_flags(mode="FAST_COMPILE"):
         for klass in (0, 1):
-            density = ProgramDensity(ProgramDraws(ProgramFunctions(record, {}), values), klass)
+            curves = ProgramClassDraws(
+                ProgramFunctions(record, {}), values, values["prior"], np.zeros(2)
+            )
+            density = curves.of_class(klass)
             mean = centre + spread * values["mu"][:, klass]
             found = density.sample(3, np.random.default_rng(1))
             np.testing.assert_allclose(found, np.repeat(mean[:, None], 3, axis=1), atol=0.01)
             assert np.unique(found).size == 6
             again = density.sample(3, np.random.default_rng(1))
             np.testing.assert_array_equal(again, found)
-            (share,) = density.take(np.array([1])).cdf(mean[1] + np.array([-1.0, 1.0]))
+            (share,) = (
+                curves.take(np.array([1])).of_class(klass).cdf(mean[1] + np.array([-1.0, 1.0]))
+            )
             assert share.tolist() == [0.0, 1.0]
 
 

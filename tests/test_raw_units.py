@@ -46,7 +46,7 @@ def topics():
 def test_modes_are_where_the_draws_densities_of_raw_scores_are_largest(fitted, name):
     posterior = fitted[name].posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
     densities = read_calibration(flat(fitted[name].results_)).density_draws
-    for k, density in enumerate((densities.negative, densities.positive)):
+    for k, density in enumerate(densities.both):
         mode, left, right = (
             posterior[each].transpose("klass", "sample").values[k]
             for each in ("mode", "left_width", "right_width")

@@ -31,10 +31,10 @@ from bayescal.fitting.engines.pooled.nuts import SMALLEST_SHARE, _open
 from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.engines.program_functions import ProgramRecord
 from bayescal.fitting.fitted_classes import _labels
+from bayescal.fitting.fitted_topics import _base_rates
 from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
-from bayescal.fitting.topic_fitting import _base_rates
 from bayescal.inference.newton import compare
 from bayescal.likelihood_ratio import invariance_bounds
 from bayescal.ranking.drawn_relevance import estimate

@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
+from bayescal.families.draws import standardise
 from bayescal.fitting.engines.monotone.engine import leave_one_out
 from bayescal.fitting.engines.monotone.posterior import MonotoneCurves
 from bayescal.fitting.engines.pooled import nuts
@@ -147,9 +148,10 @@ def test_documents_are_left_out_by_their_weights():
     data = BinaryScores(rng.normal(positive), positive, rng.uniform(0.1, 0.9, 200))
     found = fit_log_odds([data, data], (0.0, 1.0), rng, draws=300)
     own, _ = leave_out([data, data], found, [np.arange(200)] * 2, rng)
-    curves = MonotoneCurves(found.pieces, found.values[0, 0], found.values[1:, 0].T)
+    drawn = found.topics
+    curves = MonotoneCurves(drawn.pieces, drawn.intercept[0], drawn.slope[0])
     prior = prior_of(found.population.mean(axis=0))
-    x = found.standardised(data).score
+    x = standardise(data.score, drawn.centre, drawn.spread, drawn.asinh_scale)
     expected, unweighted = (
         leave_one_out(curves, x, positive, weight, prior, rng).log_odds(positive)
         for weight in (data.weight, None)

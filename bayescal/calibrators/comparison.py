@@ -12,8 +12,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import CombinedDraws
-from bayescal.fitting.fitted_classes import FittedClasses, warn_of_draws
+from bayescal.fitting.curves.part_draws import CombinedDraws
+from bayescal.fitting.fitted_classes import FittedClasses
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.problems.problem import check_named
@@ -174,7 +174,7 @@ def _part_of_classes(fitted: FittedClasses, draws: int) -> _Part:
     data = fitted.documents()
     if data.weight is not None:
         raise ValueError(f"leave_one_out {UNWEIGHTED}")
-    warn_of_draws(fitted)
+    warn_of_problems(fitted.problems)
     kept = _evenly(fitted.map.size, draws)
     chance = [
         p[:, data.label[part], np.arange(p.shape[2])]
@@ -190,7 +190,7 @@ def _parts_of_scores(groups: Groups, draws: int) -> list[_Part]:
     curves = read_calibration(groups).draws
     if curves is None or POSTERIOR not in groups:
         raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
-    warn_of_problems(diagnose(groups))
+    warn_of_problems(diagnose(groups).problems)
     return _parts(curves.take(_evenly(curves.size, draws)), data)
 
 

@@ -13,12 +13,8 @@ from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
 from bayescal.decisions import expected_cost
 from bayescal.decisions.expected_cost import Decisions
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
-from bayescal.fitting.fitted_classes import (
-    ClassParameters,
-    FittedClasses,
-    fit_multiclass,
-    warn_of_draws,
-)
+from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_multiclass
+from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -214,7 +210,7 @@ class MulticlassCalibrator(
         self._fitted = self._fit.updated(
             self._parameters(), scores, labels, sample_weight, forgetting
         )
-        warn_of_draws(self._fitted)
+        warn_of_problems(self._fitted.problems)
         return self
 
     def predict_proba(self, scores: Any, prior: Any = None) -> Floats:
@@ -386,10 +382,8 @@ class MulticlassCalibrator(
         Rows are (parameter, class, other class); columns are median, and lower and upper ends of
         equal-tailed intervals of probability `level`.
         """
-        from bayescal.fitting.results.class_summary import class_table
-
         check_fraction(level=level)
-        warn_of_draws(self._fit)
+        warn_of_problems(self._fit.problems)
         return class_table(self._fit.results.groups, level)
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         """
         fitted = self._fit
         check_fraction(level=level)
-        diagnostics.warn_of_problems(fitted.diagnostics_)
+        diagnostics.warn_of_problems(fitted.draw_problems)
         return diagnostics.parameter_table(flat(fitted.tree), fitted.classes, level)
 
     @property

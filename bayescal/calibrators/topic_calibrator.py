@@ -343,7 +343,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         """
         fitted = self._fit
         check_fraction(level=level)
-        diagnostics.warn_of_problems(fitted.diagnostics_)
+        diagnostics.warn_of_problems(fitted.diagnostics_.problems)
         return diagnostics.topic_table(fitted.results.groups, fitted.classes, level)
 
     @property

@@ -128,7 +128,9 @@ def density_draws(
         coefficients[4:, rows] = np.reshape(shape, (4, 1))
     same_sides = all(each.powers[0] == each.powers[1] for each in family)
     asinh_scales, of_bend = np.unique(asinh_scale, return_inverse=True)
-    return DensityDraws(coefficients, same_sides, of_bend, tuple(asinh_scales.tolist()), centre)
+    # No draws have no warp of their own.
+    warps = tuple(asinh_scales.tolist()) or (IDENTITY,)
+    return DensityDraws(coefficients, same_sides, of_bend, warps, centre)
 
 
 # Mode and widths of draws of a density on the scale of raw scores.

@@ -21,14 +21,13 @@ from bayescal.fitting.class_scores import (
     read_classes,
 )
 from bayescal.fitting.engines.multiclass import density
-from bayescal.fitting.engines.multiclass.density import Maps
+from bayescal.fitting.engines.multiclass.density import Maps, read_hyperparameters
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
-from bayescal.fitting.engines.multiclass.prior import read_hyperparameters
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
-from bayescal.fitting.posterior import DRAWS
+from bayescal.fitting.posterior import DRAWS, unpack, variables_of
 from bayescal.fitting.results import diagnostics
-from bayescal.fitting.results.class_summary import class_findings
+from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.fitting.results.tree import Fit
 from bayescal.support import validation, weighting
 from bayescal.support.parallel import one_blas_thread
@@ -143,20 +142,10 @@ def read_maps(groups: Groups) -> tuple[FeatureDesign, Maps]:
     flat = {str(name): each.transpose("sample", ...).values for name, each in posterior.items()}
     shared = np.swapaxes(flat["confusion"], 1, 2)
     theta = np.concatenate([np.stack([flat[name] for name in ROWS], axis=1), shared], axis=1)
-    components = constants.get("components")
-    design = FeatureDesign(
-        unit=float(constants["unit"]),
-        anchor=constants["anchor"].values,
-        used=constants["used"].values.astype(bool),
-        centre=constants["centre"].values,
-        size=constants["size"].values,
-        component_centre=None if components is None else constants["component_centre"].values,
-        components=None if components is None else components.values,
-    )
     maps = Maps(
         np.stack([flat[name] for name in GLOBALS], axis=1), special.logit(flat["lapse"]), theta
     )
-    return design, maps
+    return unpack(FeatureDesign, constants), maps
 
 
 def groups_of(
@@ -183,19 +172,11 @@ def groups_of(
     coords: dict[str, Any] = {"klass": names, "block": list(drawn.blocks)}
     if not components:
         coords["klass_to"] = names
-    design = drawn.design
     constants: dict[str, Any] = {
-        "unit": design.unit,
-        "anchor": ("global", design.anchor),
-        "used": (("row", "klass"), design.used.astype(np.int8)),
-        "centre": (("row", "klass"), design.centre),
-        "size": (("row", "klass"), design.size),
+        **dict(variables_of(drawn.design)),
         "share": ("klass", share),
         "weight": ("document", np.ones(data.label.size) if data.weight is None else data.weight),
     }
-    if components:
-        constants["component_centre"] = "klass", design.component_centre
-        constants["components"] = ("component", "klass"), design.components
     return {
         POSTERIOR: xr.Dataset(posterior, coords),
         SAMPLER: xr.Dataset(
@@ -297,7 +278,18 @@ class FittedClasses(Fit[ClassParameters]):
             draws=int(draws),
             efficiency=None,
             pareto_k=None,
-            problems=problems_of(rhat),
+            problems=self.problems,
+        )
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return the problems of the draws, by their largest R-hat."""
+        rhat = float(self.results.groups[SAMPLER]["rhat"])
+        if rhat <= RHAT_LIMIT:
+            return ()
+        return (
+            f"R-hat is {rhat:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise draws=, or check"
+            " scores that are far larger than others",
         )
 
     def findings(self, level: float) -> tuple[str, ...]:
@@ -375,16 +367,6 @@ def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
     )
 
 
-def problems_of(rhat: float) -> tuple[str, ...]:
-    """Return the problems of draws by their largest R-hat."""
-    if rhat <= RHAT_LIMIT:
-        return ()
-    return (
-        f"R-hat is {rhat:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise draws=, or check"
-        " scores that are far larger than others",
-    )
-
-
 def _labels(y: Any, n: int, name: str = "y") -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{name} must hold the label of every document, got None.")
@@ -417,7 +399,7 @@ def fit_multiclass(
     weight = weighting.effective_weights(sample_weight, inclusion, n)
     data = ClassData(read, label, weight).used()
     fitted = fit_documents(parameters, data, named)
-    warn_of_draws(fitted)
+    diagnostics.warn_of_problems(fitted.problems)
     return fitted
 
 
@@ -437,14 +419,6 @@ def _check(parameters: ClassParameters) -> None:
         raise ValueError("chains must be at least 2, so that they can be compared, got 1.")
     if parameters.draws < 4:
         raise ValueError(f"draws must be at least 4 a chain, got {parameters.draws}.")
-
-
-def warn_of_draws(fitted: FittedClasses) -> None:
-    """Warn if the chains disagree."""
-    problems = problems_of(float(fitted.results.groups[SAMPLER]["rhat"]))
-    if problems:
-        message = "the posterior draws are not to be trusted yet: "
-        validation.warn_user(message + "; ".join(problems) + ".", diagnostics.ConvergenceWarning)
 
 
 def fit_documents(

@@ -13,8 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import combine
-from bayescal.fitting.curves.part_draws import ChangedDraws
+from bayescal.fitting.curves.part_draws import ChangedDraws, combine
 from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
@@ -23,7 +22,7 @@ from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.fitting.results.tree import Fit, Results
+from bayescal.fitting.results.tree import Fit, Results, kept_below, read_below
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.metrics import changes
@@ -253,9 +252,7 @@ def _compare_refit(
     )
     if refit is None:
         return {WEIGHTS: group}
-    results = refit.results
-    again = {f"{REFIT}/{path}": each for path, each in results.groups.items()}
-    return {WEIGHTS: group, REFIT: xr.Dataset(attrs=dict(results.attrs)), **again}
+    return {WEIGHTS: group, **kept_below(REFIT, refit.results)}
 
 
 def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator) -> float:
@@ -302,13 +299,8 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
     @cached_property
     def refit(self) -> FittedScores | None:
         """The calibration from scratch, where it has a weight."""
-        start = f"{REFIT}/"
-        own = {
-            path.removeprefix(start): group
-            for path, group in self.groups.items()
-            if path.startswith(start)
-        }
-        return FittedScores.from_results(Results(own, self.groups[REFIT].attrs)) if own else None
+        own = read_below(REFIT, self.groups)
+        return None if own is None else FittedScores.from_results(own)
 
     @property
     def frame(self) -> LogOddsFrame:

@@ -16,6 +16,7 @@ from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.engines.combination import GROUP, find_levels
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
 from bayescal.fitting.engines.point_estimates import fit_classes
+from bayescal.fitting.fitted_topics import extend_results
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
@@ -35,7 +36,6 @@ from bayescal.fitting.settings import (
     read_units,
     resolve_scores,
 )
-from bayescal.fitting.topic_fitting import extend_results
 from bayescal.metrics.scores import losses
 from bayescal.support import validation, weighting
 from bayescal.support.parallel import one_blas_thread, workers
@@ -101,10 +101,14 @@ class FittedScores(Fit[ScoreParameters]):
         )
 
     @property
+    def draw_problems(self) -> tuple[str, ...]:
+        """Return the problems of the draws."""
+        return () if self.diagnostics_ is None else self.diagnostics_.problems
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the scores and of the draws."""
-        diagnostics = self.diagnostics_
-        return (*self.score_problems_, *(() if diagnostics is None else diagnostics.problems))
+        return (*self.score_problems_, *self.draw_problems)
 
     def updated(
         self,
@@ -138,7 +142,7 @@ class FittedScores(Fit[ScoreParameters]):
         data = joined(read_documents(groups), new, forgetting)
         refitted = fit_groups(read_options(parameters), data, kept_population(groups))
         fitted = self.of_groups(parameters, refitted | record, self.classes)
-        diagnostics.warn_of_problems(fitted.diagnostics_)
+        diagnostics.warn_of_problems(fitted.draw_problems)
         return fitted
 
     def evidence(self) -> xr.Dataset:
@@ -220,8 +224,7 @@ def fit_scores(
     if population is None and asked == AUTO and options.inference == "exact":
         data = as_probabilities(data)
     fitted = FittedScores.of_groups(parameters, fit_groups(options, data, population), classes)
-    if fitted.diagnostics_ is not None:
-        diagnostics.warn_of_problems(fitted.diagnostics_)
+    diagnostics.warn_of_problems(fitted.draw_problems)
     warn_of_scores(fitted.score_problems_)
     return fitted
 
@@ -268,7 +271,9 @@ def _fit_around(
     with workers(1), one_blas_thread():
         extended = extend_results(population.results, _as_topic(data), families, options.rng)
     topic = prior_knowledge.groups_of_topic(extended.groups)
-    return problem_groups(data, fits, topic | prior_knowledge.kept_groups(population.results))
+    return problem_groups(
+        data, fits, topic | tree.kept_below(prior_knowledge.KEPT, population.results)
+    )
 
 
 def _as_topic(data: BinaryScores) -> TopicScores:

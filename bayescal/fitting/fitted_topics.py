@@ -1,4 +1,4 @@
-"""The fit of many topics, and its parameters."""
+"""The fit of many topics, with its parameters; further topics around a fit."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -6,33 +6,67 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
+import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import FAMILIES, Family
-from bayescal.fitting.engines.pooled.combination import DENSITIES
-from bayescal.fitting.engines.pooled.engine import POOLINGS
-from bayescal.fitting.engines.pooled.hyperparameters import UNITS, read_hyperparameters
+from bayescal.fitting.engines.combination import GROUP as LEVELS
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS
+from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
+from bayescal.fitting.engines.pooled.combination import (
+    DENSITIES,
+    add_levels,
+    between,
+    combine_topics,
+    draw_levels,
+    extend_combination,
+    find_ends,
+)
+from bayescal.fitting.engines.pooled.engine import (
+    POOLINGS,
+    DensitiesOfTopics,
+    add_topics,
+    fit_topics,
+    fit_unpooled,
+)
+from bayescal.fitting.engines.pooled.hyperparameters import (
+    UNITS,
+    TopicHyperparameters,
+    read_hyperparameters,
+)
 from bayescal.fitting.engines.pooled.nuts import Sampler
+from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
-from bayescal.fitting.parts.part import COMBINATION, CONSTANTS
+from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, POSTERIOR, Reading
+from bayescal.fitting.parts.pooled import MONOTONE_PATHS, densities_paths
+from bayescal.fitting.posterior import pack
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import ResultsProblems, describe_topics
-from bayescal.fitting.results import diagnostics, topics, tree
+from bayescal.fitting.results import diagnostics, tree
+from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
-from bayescal.fitting.results.tree import Fit, Results
-from bayescal.fitting.scores import check_alike, read_topics
+from bayescal.fitting.results.tree import Fit, Results, read_scores_are
+from bayescal.fitting.scores import BinaryScores, TopicScores, check_alike, read_topics
 from bayescal.fitting.settings import REFERENCE, SCORES_ARE, read_lapse, resolve_scores
-from bayescal.fitting.topic_fitting import TopicOptions, extend_results, fit_topic_groups
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import warn_of_scores
-from bayescal.support.validation import check_choice, check_count, first_of, generator, warn_user
+from bayescal.support.validation import (
+    Floats,
+    check_choice,
+    check_count,
+    first_of,
+    generator,
+    warn_user,
+)
 
 FAMILY_NAMES = ("gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
 PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name, *FAMILY_NAMES)
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
+RATE_DRAWS = 4000
 
 
 @dataclass(eq=False, repr=False)
@@ -54,6 +88,21 @@ class TopicParameters:
     random_state: Any = None
 
 
+@dataclass(frozen=True)
+class TopicOptions:
+    """Settings of a fit of many topics."""
+
+    families: tuple[Family, ...]  # families of densities; several make the combination
+    pooling: str  # {"partial", "none", "complete"}: see `engines.pooled.engine.fit_topics`
+    hyperparameters: TopicHyperparameters  # non-default hyperparameters
+    chains: int  # number of chains
+    draws: int  # draws of each
+    scores_are: str  # meaning of the scores; probabilities are fitted as log-odds
+    sampler: Sampler | None  # replaces the fast engine for partial pooling
+    rng: np.random.Generator  # source of randomness
+    lapse: float | None  # the lapse rate of a combination; None learns it
+
+
 class FittedTopics(Fit[TopicParameters]):
     """The fit of many topics."""
 
@@ -66,7 +115,7 @@ class FittedTopics(Fit[TopicParameters]):
         super().__init__(parameters, results, classes)
         self.curves = TopicCurves(results, parameters.point or PREDICTIVE)
         stated = parameters.scores_are != AUTO
-        self.score_problems_, reversed_topics = topics.read_problems(
+        self.score_problems_, reversed_topics = topic_groups.read_problems(
             results.groups, classes, stated=stated
         )
         counts = results.groups[tree.LIKELIHOOD]["total_weight"].transpose("topic", "klass").values
@@ -87,7 +136,7 @@ class FittedTopics(Fit[TopicParameters]):
     @property
     def names(self) -> NDArray[Any]:
         """Return the names of the topics."""
-        return topics.names_of(self.results.groups)
+        return topic_groups.names_of(self.results.groups)
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -100,8 +149,8 @@ class FittedTopics(Fit[TopicParameters]):
         diagnosed = self.diagnostics_
         if added is not None:
             # Diagnosing all topics would take longer than adding some.
-            diagnosed = diagnostics.diagnose(topics.at_topics(self.results.groups, added))
-        diagnostics.warn_of_problems(diagnosed)
+            diagnosed = diagnostics.diagnose(topic_groups.at_topics(self.results.groups, added))
+        diagnostics.warn_of_problems(diagnosed.problems)
         warnings = self.score_problems_
         if self._reversed:
             warnings = (
@@ -141,7 +190,7 @@ class FittedTopics(Fit[TopicParameters]):
             raise AttributeError(
                 f"pooling={self.parameters.pooling!r} has no population; use 'partial'."
             )
-        return type(self)(self.parameters, topics.without_topics(self.results), self.classes)
+        return type(self)(self.parameters, topic_groups.without_topics(self.results), self.classes)
 
     def checked(self, prior: Priors | None) -> Priors | None:
         """Return a class prior; raise ValueError if it names a topic that was not fitted."""
@@ -289,3 +338,165 @@ def _check_combined(pooling: str) -> None:
             f"parts='combined' needs pooling='partial', got pooling={pooling!r}: choose"
             " 'densities', or leave it at 'auto'."
         )
+
+
+def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.Dataset]:
+    """Return the groups of all topics: of one family, or of the combination of several."""
+    families, hyperparameters, rng = options.families, options.hyperparameters, options.rng
+    units = resolve(families, data.units(), hyperparameters.own)
+    scale, shape = (units.centre, units.spread), (options.chains, options.draws)
+    # Constant scores imply zero width and shrink the widths of other topics.
+    shaped = data if options.pooling == "none" else data.without(data.constant())
+    if not shaped.score.size:
+        raise ValueError(
+            "scores must differ within a topic: all scores of every topic are the same, and say"
+            " nothing of its labels."
+        )
+    ends = find_ends(shaped) if options.sampler is None else None
+    topics = _by_topic(shaped if ends is None else between(ends, shaped))
+    groups: dict[str, xr.Dataset] = {}
+    densities = []
+    for family in families:
+        densities.append(_fit_family(topics, family, scale, options))
+        paths = densities_paths(family, families)
+        groups |= topic_groups.part_groups(paths, densities[-1], data.names, shape)
+    if len(families) > 1:
+        combination = combine_topics(
+            topics,
+            densities,
+            scale,
+            rng,
+            draws=options.draws * options.chains,
+            hyperparameters=hyperparameters,
+            lapse=options.lapse,
+        )
+        base = densities[0].mean_rates
+        groups |= topic_groups.combination_groups(combination, base, data.names, shape)
+    if ends is not None:
+        pooled = options.pooling != "none"
+        levels = draw_levels(
+            ends,
+            data,
+            options.draws * options.chains,
+            rng,
+            hyperparameters.populations,
+            apart=None if pooled else (units.prior_alpha, units.prior_beta),
+        )
+        groups |= topic_groups.level_groups(levels, data.names, shape)
+    groups |= _documents(data, shaped, families[0], scale, options.scores_are)
+    if data.rate_counts is not None:
+        groups |= topic_groups.with_base_rates(
+            groups, *_base_rates(data.rate_counts, units, options)
+        )
+    return groups
+
+
+def _base_rates(
+    counts: Floats, prior: Hyperparameters, options: TopicOptions
+) -> tuple[Floats, Floats]:
+    """Return the betas of P(+) of every sampled topic, (topics, 2), and of an unseen one, (2,)."""
+    positives, negatives = counts.T
+    if options.pooling == "none":
+        unseen = np.array([prior.prior_alpha, prior.prior_beta])
+        return counts + unseen, unseen
+    rate, population = draw_base_rates(
+        positives, negatives, RATE_DRAWS, options.rng, options.hyperparameters.populations
+    )
+    new = np.asarray(options.rng.beta(*population))
+    return np.array([beta_like(each) for each in rate]), beta_like(new)
+
+
+def _documents(
+    data: TopicScores,
+    shaped: TopicScores,
+    family: Family,
+    scale: tuple[float, float],
+    scores_are: str,
+    others: tuple[float, ...] = (),
+) -> dict[str, xr.Dataset]:
+    """Return the groups of documents, with maximum likelihood of `shaped`."""
+    unpooled = fit_unpooled(_by_topic(shaped), family.name)
+    counts = np.stack([shaped.counts(False), shaped.counts(True)])
+    return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
+
+
+def _fit_family(
+    topics: list[BinaryScores], family: Family, scale: tuple[float, float], options: TopicOptions
+) -> DensitiesOfTopics:
+    """Return the draws of one family's densities, by the fast engine or by a sampler."""
+    if options.sampler is not None:
+        return options.sampler(
+            topics,
+            family,
+            options.rng,
+            draws=options.draws,
+            chains=options.chains,
+            scale=scale,
+            hyperparameters=options.hyperparameters,
+        )
+    return fit_topics(
+        topics,
+        family,
+        options.rng,
+        draws=options.draws * options.chains,
+        pooling=options.pooling,
+        scale=scale,
+        hyperparameters=options.hyperparameters,
+    )
+
+
+def extend_results(
+    results: Results, data: TopicScores, families: tuple[Family, ...], rng: np.random.Generator
+) -> Results:
+    """Return results with further topics around the population, each fitted independently."""
+    groups = results.groups
+    of_levels = topic_groups.read_levels_of_population(groups)
+    topics = _by_topic(data if of_levels is None else between(of_levels[0], data))
+    reading = Reading.of(topic_groups.at_topic(groups, None))
+    scale = reading.centre, reading.spread
+    sizes = groups[POSTERIOR].sizes
+    shape = sizes["chain"], sizes["draw"]
+    added: dict[str, xr.Dataset] = {}
+    densities = []
+    for family in families:
+        paths = densities_paths(family, families)
+        population = topic_groups.read_population(groups, paths)
+        densities.append(add_topics(topics, family, population, rng, scale))
+        added |= topic_groups.added_groups(paths, densities[-1], data.names, shape)
+    if len(families) > 1:
+        base_weight, weight = topic_groups.weights_of_population(groups)
+        along = topic_groups.read_recalibration(groups)
+        # Weights are learned from the same number of draws of the densities.
+        along = along.take(np.arange(min(MOST_DRAWS, along.size)))
+        direct, weights = extend_combination(
+            topics,
+            densities,
+            rng,
+            base_weight=base_weight,
+            recalibrate=along.predictive,
+            fitted=topic_groups.read_population(groups, MONOTONE_PATHS),
+            population=weight,
+        )
+        added |= topic_groups.added_groups(MONOTONE_PATHS, direct, data.names, shape)
+        own = {"weight": (("topic", "part"), weights)}
+        added[COMBINATION] = xr.Dataset(own, {"topic": data.names})
+    if of_levels is not None:
+        levels = add_levels(*of_levels, data, rng)
+        added[LEVELS] = pack(levels, shape, data.names)
+    documents = _documents(
+        data, data, families[0], scale, read_scores_are(groups), reading.score_range
+    )
+    joined = topic_groups.append_topics(groups, added) | topic_groups.join_documents(
+        groups, documents
+    )
+    return Results({**groups, **joined}, results.attrs)
+
+
+def _by_topic(data: TopicScores) -> list[BinaryScores]:
+    weight = data.weight
+    return [
+        BinaryScores(
+            data.score[rows], data.positive[rows], None if weight is None else weight[rows]
+        )
+        for rows in data.rows()
+    ]

@@ -198,12 +198,13 @@ def learn_population(
     scale = units_of(everything.score, everything.positive, everything.weight)
     with one_blas_thread():
         posterior = fit_log_odds(topics, scale, generator(random_state), draws=DRAWS)
+    unseen = posterior.unseen
     return LogOddsPopulation(
         name=name,
         scores_are=(scores_are,),
-        centre=float(posterior.centre),
-        spread=float(posterior.spread),
-        asinh_scale=float(posterior.asinh_scale),
-        pieces=posterior.pieces,
+        centre=float(unseen.centre),
+        spread=float(unseen.spread),
+        asinh_scale=float(unseen.asinh_scale),
+        pieces=unseen.pieces,
         prior=Prior(*moments(posterior.population)),
     )

@@ -1,7 +1,7 @@
 """Population: a prior for the next problem, learned from a history of others."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import FAMILIES, Family
-from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.parts.densities import shapes
 from bayescal.fitting.parts.part import (
@@ -26,7 +25,7 @@ from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.topics import at_topic, read_population, without_topics
-from bayescal.fitting.results.tree import LIKELIHOOD, Results, read_scores_are
+from bayescal.fitting.results.tree import LIKELIHOOD, Results, read_below, read_scores_are
 from bayescal.fitting.settings import LEARNED, VAGUE, ScoreParameters
 
 HISTORY = "TopicCalibrator"  # the estimator of populations, by its name in files
@@ -161,7 +160,7 @@ def read_population_of(parameters: ScoreParameters) -> Population:
 
 def kept_population(groups: Groups) -> Population | None:
     """Return the population that results were fitted around; None for the package's own priors."""
-    kept = _read_kept(groups)
+    kept = read_below(KEPT, groups)
     return None if kept is None else Population.of_results(kept)
 
 
@@ -214,8 +213,8 @@ def _population(results: Results, what: str) -> Results:
     if "base_rate" in results.groups[CONSTANTS]:
         raise ValueError(f"{MAY_BE}; {what} of documents fitted with inclusion.")
     # A single topic is never pooled, and its base rate has one prior.
-    draws = read_population(results.groups, all_paths(results.groups)[0])
-    if np.all(np.ptp(draws.rate, axis=1) == 0.0):
+    rates = read_population(results.groups, all_paths(results.groups)[0]).rates
+    if rates is None or np.all(np.ptp(rates, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
     return without_topics(results)
 
@@ -230,23 +229,6 @@ def families_in(groups: Groups) -> tuple[Family, ...]:
     """Return the families of densities in results of topics, in their order."""
     kind = PooledDensities.name
     return tuple(FAMILIES[each.name] for each in all_paths(groups) if each.kind == kind)
-
-
-def kept_groups(population: Results) -> dict[str, xr.Dataset]:
-    """Return a population's results and provenance as groups below prior_knowledge."""
-    groups = {f"{KEPT}/{path}": group for path, group in population.groups.items()}
-    return {KEPT: xr.Dataset(attrs=dict(population.attrs)), **groups}
-
-
-def _read_kept(groups: Groups) -> Results | None:
-    """Return the results of the population that a problem was fitted around, if any."""
-    if KEPT not in groups:
-        return None
-    start = f"{KEPT}/"
-    own = {
-        path.removeprefix(start): each for path, each in groups.items() if path.startswith(start)
-    }
-    return Results(own, groups[KEPT].attrs)
 
 
 def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
@@ -264,6 +246,5 @@ def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
 def draw_of_population(population: Groups, draws: int) -> tuple[xr.Dataset, Posterior]:
     """Return one chain of evenly chosen draws of a topic without documents, and their curves."""
     unseen = unpack(DensitySides, population[of_unseen(POSTERIOR)])
-    kept = np.linspace(0, unseen.prior.size - 1, draws).astype(np.intp)
-    some = replace(unseen, **{name: getattr(unseen, name)[kept] for name in unseen.drawn})
-    return shapes(some, (1, draws)), ClassDraws.of_sides(some)
+    some = unseen.take(np.linspace(0, unseen.size - 1, draws).astype(np.intp))
+    return shapes(some, (1, draws)), some

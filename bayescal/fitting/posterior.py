@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_type_hints
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.scores import KLASS, BinaryScores
-from bayescal.support.numerics import log_sum_exp, probability
+from bayescal.support.numerics import log_odds, log_sum_exp, probability
 from bayescal.support.validation import Floats
 
 DRAWS = ("chain", "draw")  # dimensions of every group of draws
@@ -52,12 +52,12 @@ class Posterior:
         return int(self.prior.size)
 
     @property
-    def densities(self) -> Any:
-        """Return the draws of class densities, a `ClassDraws`; None without densities."""
+    def densities(self) -> ClassDraws | None:
+        """Return the draws of class densities; None without densities."""
         return None
 
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """Return the draws at some positions."""
+    def take(self, index: NDArray[np.intp] | tuple[int, slice]) -> Self:
+        """Return the draws at some positions; some draws of one topic of many for a pair."""
         taken = {name: _take(getattr(self, name), index) for name in self.drawn}
         return replace(self, **taken)  # type: ignore[type-var]
 
@@ -87,9 +87,64 @@ class Posterior:
         return log_score
 
 
-def _take(value: Any, index: NDArray[np.intp]) -> Any:
+class ClassDraws(Posterior):
+    """Draws of both classes' densities and of the class prior."""
+
+    def of_class(self, klass: int) -> Any:
+        """Return the draws of one class's density, 0 negative or 1 positive: a `DensityDraws`."""
+        raise NotImplementedError
+
+    @cached_property
+    def both(self) -> tuple[Any, Any]:
+        """The densities of negatives and positives."""
+        return self.of_class(0), self.of_class(1)
+
+    @property
+    def densities(self) -> ClassDraws:
+        """Return the draws themselves."""
+        return self
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats:
+        """Return log p(s_i, y_i | k) of each document, the likelihood of densities."""
+        negative, positive = self.log_densities(data.score)
+        prior = special.logit(self.prior)[:, None]
+        negative += special.log_expit(-prior)
+        positive += special.log_expit(prior)
+        return np.where(data.positive, positive, negative)
+
+    def with_prior(self, prior: Floats) -> Self:
+        """Return the same densities with another class prior, of shape (draws,)."""
+        return replace(self, prior=prior)  # type: ignore[type-var]
+
+    def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return log p(s|-) and log p(s|+), shape (draws, scores)."""
+        negative, positive = self.both
+        return negative.logpdf(scores), positive.logpdf(scores)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the calibrated log-odds, shape (draws, scores)."""
+        # Both densities of a draw have the same warp, whose Jacobian cancels.
+        negative, positive = (density.log_density_warped(scores) for density in self.both)
+        curves: Floats = positive
+        curves += special.logit(self.prior)[:, None]
+        curves -= negative
+        return curves
+
+    def predictive(self, scores: Floats) -> Floats:
+        """
+        Return the log-odds of P(+ | s, data): Bayes' rule with posterior predictive densities.
+
+        logit(mean prior) + log mean_k p(s|+, k) - log mean_k p(s|-, k); shape (scores,).
+        """
+        negative, positive = (log_sum_exp(each, axis=0) for each in self.log_densities(scores))
+        return log_odds(float(self.prior.mean()), positive, negative)
+
+
+def _take(value: Any, index: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_take(each, index) for each in value)
+    if isinstance(value, Mapping):
+        return {name: each[index] for name, each in value.items()}
     if value is None:
         return None
     return value[index] if isinstance(value, np.ndarray) else value.take(index)
@@ -135,9 +190,8 @@ def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None
     ArviZ summarises draws alone. Nested dataclasses add their own fields; texts become attributes,
     and None is left out.
     """
-    axes = getattr(type(record), "axes", {})
-    variables = dict(_variables(record, axes, shape))
-    coords: dict[str, Any] = dict(zip(DRAWS, map(np.arange, shape), strict=True))
+    variables = dict(variables_of(record, shape))
+    coords: dict[str, Any] = draw_coords(shape)
     coords |= {"klass": list(KLASS)} | ({} if topics is None else {TOPIC: topics})
     used = {name for dims, _ in variables.values() for name in dims}
     texts = ((each.name, getattr(record, each.name)) for each in fields(record))
@@ -149,17 +203,24 @@ def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None
     return xr.Dataset(variables, coords, attrs).set_coords(constants)
 
 
+def draw_coords(shape: tuple[int, int]) -> dict[str, NDArray[np.intp]]:
+    """Return the coordinates of draws of `shape` (chains, draws)."""
+    return dict(zip(DRAWS, map(np.arange, shape), strict=True))
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
 
 
-def _variables(
-    record: Any, axes: Mapping[str, tuple[str, ...]], shape: tuple[int, int]
+def variables_of(
+    record: Any, shape: tuple[int, int] = (1, -1), axes: Mapping[str, tuple[str, ...]] | None = None
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], NDArray[Any]]]]:
+    """Yield the fields of a dataclass as variables: their names, dimensions and values."""
+    axes = getattr(type(record), "axes", {}) if axes is None else axes
     for each in fields(record):
         value = getattr(record, each.name)
         if is_dataclass(value):
-            yield from _variables(value, axes, shape)
+            yield from variables_of(value, shape, axes)
         elif value is not None and not _is_text(value):
             dims, values = axes.get(each.name, ()), np.asarray(value)
             if values.ndim > len(dims):

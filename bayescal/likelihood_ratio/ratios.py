@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.fitting.curves.combined_draws import CombinedDraws
+from bayescal.fitting.curves.part_draws import CombinedDraws
 from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem_of
 from bayescal.fitting.results.calibration import PREDICTIVE
 from bayescal.likelihood_ratio.bounds import (

@@ -195,7 +195,7 @@ def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generato
         raise ValueError("replicates of scores need posterior draws: fit with inference='exact'.")
     x, names, observed, replicates = problem.grid(), [], [], []
     some = draws_of.take(rng.integers(draws_of.size, size=draws))
-    for k, density in enumerate((some.negative, some.positive)):
+    for k, density in enumerate(some.both):
         score, weight = problem.documents.of_class(bool(k))
         if not weight.any():
             continue

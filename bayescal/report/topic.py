@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special
 
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
-from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.curves.curves import quantiles_of_log_odds
+from bayescal.fitting.curves.part_draws import CombinedDraws
 from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.report.held_out import HeldOut, empirical_log_odds, histogram

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayescal.fitting.engines.multiclass.density import MapHyperparameters
 from bayescal.fitting.engines.multiclass.engine import fit_map
-from bayescal.fitting.engines.multiclass.prior import MapHyperparameters
 from bayescal.fitting.fitted_classes import BlockedMap
 from studies.multiclass.measures import coverage, losses
 from studies.multiclass.methods import Method, available

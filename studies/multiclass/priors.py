@@ -14,10 +14,18 @@ from pathlib import Path
 
 import numpy as np
 
-from bayescal.fitting.engines.multiclass.density import GLOBALS, Likelihood, MapPosterior, Maps
+from bayescal.fitting.engines.multiclass.density import (
+    BIAS,
+    GLOBALS,
+    LARGEST_GAP,
+    LEARNED,
+    Likelihood,
+    MapHyperparameters,
+    MapPosterior,
+    Maps,
+)
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap
 from bayescal.fitting.engines.multiclass.mode import derivatives, first_map
-from bayescal.fitting.engines.multiclass.prior import BIAS, LARGEST_GAP, LEARNED, MapHyperparameters
 from studies.multiclass.problems import GROUP_OF, MOST_CLASSES, PROBLEMS, Floats, Labels, load
 
 DOCUMENTS = 1500

@@ -27,7 +27,7 @@ ROOMS = {
     "likelihood_ratio": ("bayescal/likelihood_ratio",),
     "topics": (
         "bayescal/calibrators/topic_calibrator.py",
-        "bayescal/fitting/topic_fitting.py",
+        "bayescal/fitting/fitted_topics.py",
         "bayescal/fitting/fitted_topics.py",
         "bayescal/fitting/scores.py",
         "bayescal/fitting/engines/pooled",

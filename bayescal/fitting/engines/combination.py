@@ -52,18 +52,10 @@ TINY = np.finfo(float).tiny  # replaces a total weight of 0
 RECALIBRATION = {"centre": 0.0, "spread": 1.0, "slope_scale": 0.4}
 
 
-@dataclass(frozen=True)
-class DocumentSample:
-    """Documents that determine the parts' weights."""
-
-    index: NDArray[np.intp]  # their positions in the data
-    weight: Floats  # the number of documents that each represents
-
-
 def pick_documents(
     data: BinaryScores, rng: np.random.Generator, most: int = MOST_DOCUMENTS
-) -> DocumentSample:
-    """Return all documents, or a weighted sample of each class."""
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return positions of all documents, or of a sample of each class, and their weights."""
     own = np.ones(data.score.size) if data.weight is None else data.weight
     picked, weight = [], []
     positives = int(np.count_nonzero(data.positive))
@@ -75,7 +67,7 @@ def pick_documents(
             index = np.sort(rng.choice(index, most, replace=False))
         picked.append(index)
         weight.append(own[index] * (data.total(positive) / max(own[index].sum(), TINY)))
-    return DocumentSample(np.concatenate(picked), np.concatenate(weight))
+    return np.concatenate(picked), np.concatenate(weight)
 
 
 @dataclass(frozen=True)

@@ -55,14 +55,6 @@ def record_of(program: str | Path) -> ProgramRecord:
 
 
 @dataclass(frozen=True)
-class ProgramPosterior:
-    """Results of a run: groups (posterior or mode, and chains), and the program's functions."""
-
-    groups: Mapping[str, xr.Dataset]
-    functions: ProgramFunctions
-
-
-@dataclass(frozen=True)
 class ProgramInference:
     """A program with its hyperparameters and the options of its sampler."""
 
@@ -75,8 +67,12 @@ class ProgramInference:
 
     def posterior(
         self, inference: str, data: BinaryScores, rng: np.random.Generator
-    ) -> ProgramPosterior:
-        """Return the groups posterior and sample_stats by "nuts", or mode by "map"."""
+    ) -> tuple[Mapping[str, xr.Dataset], ProgramFunctions]:
+        """
+        Return groups, and the program's functions.
+
+        The groups are posterior and sample_stats by "nuts", or mode by "map".
+        """
         program = self.record.program()
         _ = program.answer  # raises an error that shows the contract
         with _deadline(program) as started:
@@ -100,7 +96,7 @@ class ProgramInference:
                     )
         if program.log_odds is not None:
             groups = _with_base_rate(groups, data, rng)
-        return ProgramPosterior(groups, functions)
+        return groups, functions
 
     def maximum_likelihood(self, data: BinaryScores, rng: np.random.Generator) -> Mode:
         """Return the mode of the program's posterior under flat priors."""

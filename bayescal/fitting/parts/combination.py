@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import combine, read_levels
+from bayescal.fitting.curves.part_draws import combine, read_levels
 from bayescal.fitting.engines import combination as engine
 from bayescal.fitting.engines.monotone.engine import (
     LaplaceFits,
@@ -36,7 +36,7 @@ from bayescal.fitting.parts.part import (
 )
 from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
-from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, pack
+from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, draw_coords, pack
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import class_prior, log_sum_exp
@@ -173,8 +173,7 @@ def lapse_groups(drawn: Floats | None, shape: tuple[int, int]) -> dict[str, xr.D
     if drawn is None:
         return {}
     variable = (DRAWS, drawn.reshape(shape), {"long_name": LONG_NAME})
-    coords = dict(zip(DRAWS, map(np.arange, shape), strict=True))
-    return {LAPSE: xr.Dataset({LAPSE: variable}, coords)}
+    return {LAPSE: xr.Dataset({LAPSE: variable}, draw_coords(shape))}
 
 
 def read_lapse(groups: Groups) -> Floats | None:
@@ -232,18 +231,18 @@ def fit_parts(
     groups = first.store(fits[first.name], first=True, shape=shape)
     if not others:
         return groups
-    documents = engine.pick_documents(data.given_scores, rng)
+    index, weight = engine.pick_documents(data.given_scores, rng)
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
             fit(part)
             groups |= part.store(fits[part.name], first=False, shape=shape)
-        left_out[part.name] = fits[part.name].leave_one_out(documents.index, rng)
+        left_out[part.name] = fits[part.name].leave_one_out(index, rng)
     given = {part.name: part.belief(options) for part in weighed}
     belief = np.array([given.get(name, np.nan) for name in left_out])
-    positive, (positives, negatives) = data.positive[documents.index], data.rate_counts
+    positive, (positives, negatives) = data.positive[index], data.rate_counts
     score = log_scores(np.stack(list(left_out.values())), positive)
-    weights = engine.weigh(score, documents.weight, belief)
+    weights = engine.weigh(score, weight, belief)
     groups[COMBINATION] = pack(weights, shape).assign_coords(part=list(left_out))
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = engine.lapse_of_mixture(
@@ -251,7 +250,7 @@ def fit_parts(
         weights.weight[:, None],
         class_prior(positives, positives + negatives),
         positive,
-        documents.weight,
+        weight,
         options.draws * options.chains,
         rng,
         options.lapse,

@@ -11,12 +11,11 @@ import xarray as xr
 
 from bayescal.families import FAMILIES, Family, FamilyFit, side_units
 from bayescal.families.draws import IDENTITY, density_draws, raw_shapes
-from bayescal.fitting.curves.part_draws import ClassDraws
 from bayescal.fitting.engines.exact.engine import (
     EFFICIENCY_LIMIT,
+    NOTHING,
     DensityFit,
     DensitySides,
-    draw_prior,
     fit_densities,
 )
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
@@ -26,7 +25,6 @@ from bayescal.fitting.parts.part import (
     UNITS,
     Block,
     Finding,
-    Groups,
     Options,
     Part,
     PartPaths,
@@ -35,7 +33,7 @@ from bayescal.fitting.parts.part import (
     Task,
     shape_of,
 )
-from bayescal.fitting.posterior import DRAWS, Posterior, unpack
+from bayescal.fitting.posterior import DRAWS, Posterior, draw_coords
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.support.validation import Floats
 
@@ -65,24 +63,26 @@ class DensitiesPart(Part):
     def fit(self, task: Task) -> DensityFit:
         """Return their posterior."""
         options = task.options
+        return self._fit(task, task.data, options.draws * options.chains)
+
+    def _fit(self, task: Task, data: BinaryScores, draws: int) -> DensityFit:
+        options = task.options
         return fit_densities(
             options.families,
-            task.data,
+            data,
             task.rng,
-            draws=options.draws * options.chains,
+            draws=draws,
             hyperparameters=self.hyperparameters_of(options),
             asinh_scales=asinh_scales_of(options),
             averaging=options.averaging,
             monotone=options.monotone,
+            scale=task.data.centre_and_spread,
         )
-
-    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> ClassDraws:
-        """Return their draws."""
-        return ClassDraws.of_sides(self.unpacked(groups[paths.draws[0]], reading.whose(paths.name)))
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return the family's parameters; mode and widths for several families or warps."""
-        return in_raw_units(unpack(DensitySides, draws), shape_of(draws))
+        assert isinstance(curves, DensitySides)  # noqa: S101
+        return in_raw_units(curves, shape_of(draws))
 
     def rows(
         self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
@@ -114,19 +114,11 @@ class DensitiesPart(Part):
 
     def prior(
         self, task: Task, curves: Posterior, posterior: xr.Dataset
-    ) -> tuple[xr.Dataset, ClassDraws]:
+    ) -> tuple[xr.Dataset, DensitySides]:
         """Return one chain of draws from the prior, of the variables of the posterior."""
-        options = task.options
-        sides = draw_prior(
-            options.families,
-            task.data,
-            task.rng,
-            draws=options.draws,
-            hyperparameters=self.hyperparameters_of(options),
-            asinh_scales=asinh_scales_of(options),
-            monotone=options.monotone,
-        ).posterior
-        return in_raw_units(sides, (1, options.draws)), ClassDraws.of_sides(sides)
+        draws = task.options.draws
+        sides = self._fit(task, NOTHING, draws).posterior
+        return in_raw_units(sides, (1, draws)), sides
 
 
 def density_block(
@@ -189,8 +181,7 @@ def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset
         name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
         for name, value in variables.items()
     }
-    coords = dict(zip(DRAWS, map(np.arange, shape), strict=True))
-    return xr.Dataset(arrays, coords | {"klass": list(KLASS)})
+    return xr.Dataset(arrays, draw_coords(shape) | {"klass": list(KLASS)})
 
 
 def rows_of_classes(

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from bayescal.families import Family, ScaleFloorOption
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsPopulation
 from bayescal.fitting.engines.point_estimates import ClassFits
-from bayescal.fitting.posterior import DRAWS, NOT_FINITE, Posterior, check_finite, pack, unpack
+from bayescal.fitting.posterior import (
+    DRAWS,
+    NOT_FINITE,
+    Posterior,
+    check_finite,
+    draw_coords,
+    pack,
+    unpack,
+)
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -334,7 +342,8 @@ class Part(ABC):
     def unpacked(self, draws: xr.Dataset, whose: str) -> Any:
         """Return the draws of a group."""
         read = unpack(self.kind_of_draws, draws)
-        check_finite(whose, *(getattr(read, name) for name in read.drawn))
+        drawn = {name: getattr(read, name) for name in read.drawn if name not in CHOSEN}
+        check_finite(whose, *(values for values in drawn.values() if values is not None))
         return read
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
@@ -372,9 +381,8 @@ def at_scores(
 ) -> xr.Dataset:
     """Return the log-odds of every draw at some scores, or along another dimension."""
     log_odds = (*DRAWS, dim), curves.log_odds(at).reshape(*shape, at.size)
-    coords = dict(zip(DRAWS, map(np.arange, shape), strict=True)) | {dim: (dim, at)}
     prior = DRAWS, curves.prior.reshape(shape)
-    return xr.Dataset({"log_odds": log_odds, "prior": prior}, coords)
+    return xr.Dataset({"log_odds": log_odds, "prior": prior}, draw_coords(shape) | {dim: (dim, at)})
 
 
 def shape_of(draws: xr.Dataset) -> tuple[int, int]:

@@ -8,12 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import Family
-from bayescal.fitting.curves.combined_draws import (
-    CombinedDraws,
-    PopulationRecalibratedDraws,
-    combine,
-)
-from bayescal.fitting.curves.part_draws import ClassDraws
+from bayescal.fitting.curves.part_draws import CombinedDraws, PopulationRecalibratedDraws, combine
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensitySides
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.pooled.hyperparameters import GOOD_K
@@ -40,7 +35,7 @@ from bayescal.fitting.parts.part import (
     paths_of,
     shape_of,
 )
-from bayescal.fitting.posterior import Posterior, unpack
+from bayescal.fitting.posterior import ClassDraws, Posterior, unpack
 from bayescal.inference.importance import WORST_EFFICIENCY
 from bayescal.support.validation import Floats
 
@@ -94,7 +89,8 @@ class PooledDensities(Pooled, DensitiesPart):
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return mode and widths of every draw."""
-        return shapes(unpack(DensitySides, draws), shape_of(draws))
+        assert isinstance(curves, DensitySides)  # noqa: S101
+        return shapes(curves, shape_of(draws))
 
 
 class PooledMonotone(Pooled, LogOddsPart):
@@ -130,9 +126,8 @@ def mixture(densities: Sequence[ClassDraws], base_weight: Floats) -> CombinedDra
 
 
 def _densities(curves: Posterior) -> ClassDraws:
-    densities: ClassDraws | None = curves.densities
-    assert densities is not None  # noqa: S101
-    return densities
+    assert curves.densities is not None  # noqa: S101
+    return curves.densities
 
 
 # Kinds in results only: users cannot name them, since a single problem has no population.

@@ -1,11 +1,11 @@
-"""A model program as a part: fitted by NUTS or by its mode."""
+"""A model program as a part: fitted by NUTS or by its mode, and its draws as curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.covariates import Covariates
-from bayescal.fitting.curves.program_draws import ProgramClassDraws, ProgramDraws, ProgramLogOdds
 from bayescal.fitting.engines.point_estimates import ClassFits
-from bayescal.fitting.engines.program import CHAINS, DRAWS, PRIOR, ProgramInference
+from bayescal.fitting.engines.program import (
+    CHAINS,
+    DRAWS,
+    PRIOR,
+    ProgramInference,
+    log_likelihood,
+    simulate_scores,
+)
 from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, ProgramFunctions
 from bayescal.fitting.parts.configured import CONFIGURED_PARTS, PROGRAM
 from bayescal.fitting.parts.densities import density_block
@@ -34,12 +40,12 @@ from bayescal.fitting.parts.part import (
     Row,
     Task,
 )
-from bayescal.fitting.posterior import Posterior, check_finite
+from bayescal.fitting.posterior import ClassDraws, Posterior, check_finite
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.chains import check_chains
 from bayescal.inference.importance import smooth
 from bayescal.inference.newton import log_scores
-from bayescal.support.numerics import log_sum_exp
+from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
 PARAMETERS = "answer_parameters"  # attribute of the draws: the variables that tables show
@@ -59,7 +65,7 @@ class ProgramFit:
     data: BinaryScores
 
     @cached_property
-    def posterior(self) -> ProgramClassDraws | ProgramLogOdds:
+    def posterior(self) -> ProgramCurves:
         """The curves of the draws."""
         return curves_of(self.functions, self.draws, None)
 
@@ -117,11 +123,9 @@ class ProgramPart(Part):
     def fit(self, task: Task) -> ProgramFit:
         """Return its posterior."""
         options = task.options
-        found = self.run.posterior(self.inference, task.data, task.rng)
-        draws = found.groups[MODE if self.inference == "map" else POSTERIOR]
-        return ProgramFit(
-            draws, found.groups.get(CHAINS), found.functions, not options.combined, task.data
-        )
+        groups, functions = self.run.posterior(self.inference, task.data, task.rng)
+        draws = groups[MODE if self.inference == "map" else POSTERIOR]
+        return ProgramFit(draws, groups.get(CHAINS), functions, not options.combined, task.data)
 
     def paths(self, fit: Any, *, first: bool) -> PartPaths:
         """Return its paths in a tree: the group posterior if it is the first part."""
@@ -208,9 +212,9 @@ class ProgramPart(Part):
         self, task: Task, curves: Posterior, posterior: xr.Dataset
     ) -> tuple[xr.Dataset, Posterior]:
         """Return one chain of draws from the program's prior, of the posterior's variables."""
-        assert isinstance(curves, ProgramClassDraws | ProgramLogOdds)  # noqa: S101
+        assert isinstance(curves, ProgramCurves)  # noqa: S101
         drawn = self.run.prior(task.data, posterior, task.options.draws, task.rng)
-        return drawn, curves_of(curves.draws.functions, drawn, task.data.covariates)
+        return drawn, curves_of(curves.functions, drawn, task.data.covariates)
 
 
 def program_path(paths: PartPaths) -> str:
@@ -220,14 +224,14 @@ def program_path(paths: PartPaths) -> str:
 
 def curves_of(
     functions: ProgramFunctions, draws: xr.Dataset, covariates: Covariates | None
-) -> ProgramClassDraws | ProgramLogOdds:
+) -> ProgramCurves:
     """Return the curves of a posterior, or of a mode, for typical covariates."""
     values = _values(draws)
     prior = values[PRIOR].astype(np.float64)
-    own = ProgramDraws(functions, values, None if covariates is None else covariates.typical())
-    if functions.record.program().log_density is not None:
-        return ProgramClassDraws.of_draws(own, prior)
-    return ProgramLogOdds(own, prior, np.zeros(prior.size))
+    typical = None if covariates is None else covariates.typical()
+    of_classes = functions.record.program().log_density is not None
+    kind = ProgramClassDraws if of_classes else ProgramLogOdds
+    return kind(functions, values, prior, np.zeros(prior.size), typical)
 
 
 def _values(draws: xr.Dataset) -> Mapping[str, NDArray[Any]]:
@@ -262,3 +266,152 @@ def _maximum_likelihood(fits: ClassFits | None, positive: bool, name: str) -> di
 
 
 READER = ProgramPart()
+
+
+# Simulated scores behind the empirical distribution function.
+REPLICATES = 2000
+
+
+@dataclass(frozen=True)
+class ProgramCurves(Posterior):
+    """Posterior draws of a program's variables, with the documents' covariates."""
+
+    drawn: ClassVar = ("values", "prior", "shift")
+
+    functions: ProgramFunctions
+    values: Mapping[str, NDArray[Any]]  # by variable, draws along the first axis
+    prior: Floats  # (draws,): P(+) of the documents fitted
+    shift: Floats  # (draws,): change of log-odds by a new prior
+    covariates: Covariates | None = None  # of the documents, or of one typical document
+
+    def of(self, covariates: Covariates) -> Self:
+        """Return the same draws for documents with other columns."""
+        return replace(self, covariates=covariates)
+
+    def columns(self, scores: Floats) -> Mapping[str, NDArray[Any]] | None:
+        """Return the columns of documents with these scores; by default of typical ones."""
+        return None if self.covariates is None else self.covariates.rows(scores.size).columns
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted; (draws, documents)."""
+        return (self if data.covariates is None else self.of(data.covariates)).log_odds(data.score)
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats:
+        """Return the log likelihood of each document by the program's model."""
+        return log_likelihood(self.functions.record, data, self.values)
+
+
+@dataclass(frozen=True)
+class ProgramLogOdds(ProgramCurves):
+    """Draws of log-odds by a program of labels given scores."""
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds at raw scores, shape (draws, scores)."""
+        curves = self.functions.log_odds(scores, self.values, self.columns(scores))
+        curves += self.shift[:, None]
+        return curves
+
+
+@dataclass(frozen=True)
+class ProgramDensity:
+    """Draws of one class's density by a program, with the interface of `DensityDraws`."""
+
+    draws: ProgramCurves
+    klass: int
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return self.draws.size
+
+    def logpdf(self, scores: Floats) -> Floats:
+        """Return log p(score | class), shape (draws, scores)."""
+        drawn = self.draws
+        return drawn.functions.log_density(self.klass, scores, drawn.values, drawn.columns(scores))
+
+    def log_density_warped(self, scores: Floats) -> Floats:
+        """Return `logpdf`: a program has no warp."""
+        return self.logpdf(scores)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return scores of the class by every draw, shape (draws, size)."""
+        drawn, record = self.draws, self.draws.functions.record
+        covariates = None if drawn.covariates is None else drawn.covariates.rows(size)
+        data = BinaryScores(
+            np.full(size, record.units[0]),
+            np.full(size, bool(self.klass)),
+            units=record.units,
+            covariates=covariates,
+        )
+        return simulate_scores(record, self.klass, size, drawn.values, data, rng)
+
+    def cdf(self, scores: Floats) -> Floats:
+        """Return the share of many replicates up to each score, shape (draws, scores)."""
+        replicates = np.sort(self.sample(REPLICATES, np.random.default_rng(0)), axis=1)
+        counts = [np.searchsorted(each, scores, side="right") for each in replicates]
+        return np.stack(counts) / REPLICATES
+
+
+@dataclass(frozen=True)
+class ProgramClassDraws(ProgramCurves, ClassDraws):
+    """Draws of both classes' densities by a program; scores impossible for both give the prior."""
+
+    def of_class(self, klass: int) -> ProgramDensity:
+        """Return the draws of one class's density, 0 negative or 1 positive."""
+        return ProgramDensity(self, klass)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the calibrated log-odds, shape (draws, scores)."""
+        negative, positive = self.log_densities(scores)
+        return log_odds(self.prior[:, None], *_comparable(positive, negative))
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data) by posterior predictive densities; (scores,)."""
+        negative, positive = (log_sum_exp(each, axis=0) for each in self.log_densities(scores))
+        return log_odds(float(self.prior.mean()), *_comparable(positive, negative))
+
+
+def _comparable(positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
+    """Return log densities, with 0 for both where both densities are 0."""
+    impossible = np.isneginf(negative) & np.isneginf(positive)
+    return np.where(impossible, 0.0, positive), np.where(impossible, 0.0, negative)
+
+
+@dataclass(frozen=True)
+class DocumentCurves(Posterior):
+    """Curves of documents with covariates, as functions of a document's position."""
+
+    drawn: ClassVar = ("curves",)
+
+    curves: Posterior
+    score: Floats  # (n,): of the documents
+    covariates: Covariates
+
+    @property
+    def prior(self) -> Floats:
+        """Return the draws of P(+)."""
+        return self.curves.prior
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return the draws of class densities of typical documents."""
+        return self.curves.densities
+
+    def with_prior(self, prior: Floats) -> DocumentCurves:
+        """Return the same draws for a class prior of shape (draws,)."""
+        return replace(self, curves=self.curves.with_prior(prior))
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return log-odds of documents at some positions, shape (draws, documents)."""
+        own, rows = self._at(scores)
+        return own.log_odds(self.score[rows])
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data), shape (documents,)."""
+        own, rows = self._at(scores)
+        return own.predictive(self.score[rows])
+
+    def _at(self, scores: Floats) -> tuple[Posterior, NDArray[np.intp]]:
+        rows = scores.astype(np.intp)
+        curves: Any = self.curves
+        return curves.of(self.covariates.take(rows)), rows

@@ -15,8 +15,7 @@ from scipy import special
 
 from bayescal.fitting.covariates import Frame
 from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.curves.part_draws import ClassDraws
-from bayescal.fitting.posterior import Posterior
+from bayescal.fitting.posterior import ClassDraws, Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support.score_checks import read_scores

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.curves.combined_draws import CombinedDraws
+from bayescal.fitting.curves.part_draws import CombinedDraws
 from bayescal.fitting.parts.part import Groups, all_paths, flat, has_parameters
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.results.calibration import read_calibration
@@ -151,7 +151,7 @@ def _replicates(
     densities = curves.densities
     if densities is not None:
         out["score"] = np.empty(chance.shape)
-        for klass, each in ((False, densities.negative), (True, densities.positive)):
+        for klass, each in enumerate(densities.both):
             which = np.flatnonzero(positive == klass)
             out["score"][:, which] = each.sample(which.size, rng)
     return out

@@ -15,7 +15,6 @@ from scipy.special import log_expit
 
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves import curves
-from bayescal.fitting.curves.combined_draws import CombinedDraws
 from bayescal.fitting.curves.curves import (
     DIRECT,
     POINT,
@@ -26,14 +25,14 @@ from bayescal.fitting.curves.curves import (
     prior_draws,
     simultaneous_tail,
 )
-from bayescal.fitting.curves.part_draws import ClassDraws, density_dataset
-from bayescal.fitting.curves.program_draws import DocumentCurves
+from bayescal.fitting.curves.part_draws import CombinedDraws, density_dataset
 from bayescal.fitting.engines.combination import GROUP
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.parts.combination import read_stack
 from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.part import CONSTANTS, Groups, Reading, all_paths
-from bayescal.fitting.posterior import Posterior
+from bayescal.fitting.parts.program import DocumentCurves
+from bayescal.fitting.posterior import ClassDraws, Posterior
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
 from bayescal.fitting.results.tree import (
     Results,

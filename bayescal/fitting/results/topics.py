@@ -5,7 +5,7 @@ Results of many topics: the groups of one problem, with the dimension topic.
 "population" are, by the same paths, the groups of a topic without documents, and hyperparameters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,7 @@ from bayescal.fitting.engines.pooled.combination import (
     TopicLevels,
 )
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.engine import (
-    AddedTopics,
-    PopulationDraws,
-    TopicPosterior,
-    sides_of,
-)
-from bayescal.fitting.engines.pooled.log_odds import LogOddsOfTopics
+from bayescal.fitting.engines.pooled.engine import TopicPosterior
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
 from bayescal.fitting.parts.combination import lapse_groups
 from bayescal.fitting.parts.part import (
@@ -48,7 +42,7 @@ from bayescal.fitting.parts.pooled import (
     RECALIBRATED_PATHS,
     shown_of_topics,
 )
-from bayescal.fitting.posterior import DRAWS, pack, unpack
+from bayescal.fitting.posterior import DRAWS, draw_coords, pack, unpack
 from bayescal.fitting.results.tree import LIKELIHOOD, Results
 from bayescal.fitting.scores import KLASS, TopicScores
 from bayescal.support.numerics import class_prior
@@ -216,7 +210,7 @@ def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict
     return {
         LEVELS: pack(levels.topics, shape, names),
         of_unseen(LEVELS): pack(levels.unseen, shape),
-        OF_LEVELS: xr.Dataset({"beta": (dims, population)}, _draw_coords(shape)),
+        OF_LEVELS: xr.Dataset({"beta": (dims, population)}, draw_coords(shape)),
     }
 
 
@@ -229,34 +223,39 @@ def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
     return ends, population.reshape(*population.shape[:2], -1)
 
 
-# Densities around their population.
+# Parts around their populations, and their combination.
 
 
-def density_groups(
-    paths: PartPaths,
-    posterior: TopicPosterior,
-    draws: DensitySides,
-    names: NDArray[Any],
-    shape: Shape,
+def part_groups(
+    paths: PartPaths, posterior: TopicPosterior[Any], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of one family: mode and sides in raw score units, and P(+)."""
-    unseen = sides_of(posterior.new_sides, posterior.new_rate, draws.families)
-    population = dict(zip(RATE_NAMES, posterior.rate_population, strict=True)) | {
-        name: posterior.population[..., k] for k, name in enumerate(DENSITY_NAMES)
+    """Return the groups of a part: draws of topics and of an unseen one, and hyperparameters."""
+    of_classes = _of_classes(posterior)
+    variables = {
+        name: ((*of_classes, *DRAWS), values.reshape(*values.shape[:-1], *shape))
+        for name, values in zip(
+            hyperparameter_names(paths), np.moveaxis(posterior.population, -1, 0), strict=True
+        )
     }
-    groups = added_groups(paths, posterior, draws, names, shape)
-    evidence = groups[paths.evidence]
-    groups |= _population_groups(paths, posterior, unseen, population, evidence, shape)
+    if posterior.rates is not None:
+        variables |= {
+            name: (DRAWS, values.reshape(shape))
+            for name, values in zip(RATE_NAMES, posterior.rates, strict=True)
+        }
+    coords = {name: list(KLASS) for name in of_classes} | draw_coords(shape)
+    own = {name: (of_classes, getattr(posterior, name)) for name in OF_POPULATION}
+    groups = added_groups(paths, posterior, names, shape)
+    groups |= paths.note() | {
+        paths.draws[1]: pack(posterior.unseen, shape),
+        paths.draws[2]: xr.Dataset(variables, coords),
+        paths.evidence: groups[paths.evidence].assign(own),
+    }
     stats = posterior.sample_stats
     return groups if stats is None else groups | {"sample_stats": stats}
 
 
 def added_groups(
-    paths: PartPaths,
-    posterior: TopicPosterior | AddedTopics | LogOddsOfTopics,
-    draws: DensitySides | MonotoneDraws,
-    names: NDArray[Any],
-    shape: Shape,
+    paths: PartPaths, posterior: TopicPosterior[Any], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """Return a part's groups that depend on topics: their draws and diagnostics."""
     values = {
@@ -268,62 +267,51 @@ def added_groups(
     dims = (*_of_classes(posterior), "topic")
     coords = {name: list(KLASS) for name in dims[:-1]} | {"topic": names}
     evidence = xr.Dataset({name: (dims, value) for name, value in values.items()}, coords)
-    return {paths.draws[0]: pack(draws, shape, names), paths.evidence: evidence}
+    return {paths.draws[0]: pack(posterior.topics, shape, names), paths.evidence: evidence}
 
 
-def _population_groups(
-    paths: PartPaths,
-    posterior: TopicPosterior | LogOddsOfTopics,
-    unseen: DensitySides | MonotoneDraws,
-    population: Mapping[str, Floats],
-    evidence: xr.Dataset,
-    shape: Shape,
-) -> dict[str, xr.Dataset]:
-    """Return a part's other groups: an unseen topic, hyperparameters, and their diagnostics."""
-    of_classes = _of_classes(posterior)
-    variables = {
-        name: (("klass", *DRAWS)[-values.ndim - 1 :], values.reshape(*values.shape[:-1], *shape))
-        for name, values in population.items()
-    }
-    coords = {name: list(KLASS) for name in of_classes} | _draw_coords(shape)
-    own = {name: (of_classes, getattr(posterior, name)) for name in OF_POPULATION}
-    return paths.note() | {
-        paths.draws[1]: pack(unseen, shape),
-        paths.draws[2]: xr.Dataset(variables, coords),
-        paths.evidence: evidence.assign(own),
-    }
-
-
-def _of_classes(posterior: TopicPosterior | AddedTopics | LogOddsOfTopics) -> tuple[str, ...]:
+def _of_classes(posterior: TopicPosterior[Any]) -> tuple[str, ...]:
     return ("klass",) * (posterior.efficiency.ndim - 1)
 
 
-def _draw_coords(shape: Shape) -> dict[str, NDArray[np.intp]]:
-    return dict(zip(DRAWS, map(np.arange, shape), strict=True))
+def hyperparameter_names(paths: PartPaths) -> tuple[str, ...]:
+    """Return the names of the hyperparameters of a part's population."""
+    return LOG_ODDS_NAMES if paths == MONOTONE_PATHS else DENSITY_NAMES
 
 
-def read_population(groups: Groups, paths: PartPaths) -> PopulationDraws:
-    """Return the draws of the hyperparameters of one family's population."""
-    variables = groups[paths.draws[-1]].variables
-    of_class = np.stack(
-        [variables[name].transpose("klass", *DRAWS).values for name in DENSITY_NAMES], -1
+def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
+    """Return a part's population for further topics, without the fitted ones."""
+    own, evidence = groups[paths.draws[2]], groups[paths.evidence].variables
+    of_classes = ("klass",) * ("klass" in own.dims)
+    points = np.stack(
+        [
+            own.variables[name].transpose(*of_classes, *DRAWS).values
+            for name in hyperparameter_names(paths)
+        ],
+        axis=-1,
     )
-    rate = np.stack([variables[name].transpose(*DRAWS).values.ravel() for name in RATE_NAMES])
-    return PopulationDraws(of_class.reshape(len(KLASS), -1, len(DENSITY_NAMES)), rate)
-
-
-# Monotone log-odds around their population, and the combination of all parts.
+    rates = None
+    if RATE_NAMES[0] in own:
+        rates = np.stack([own.variables[name].values.ravel() for name in RATE_NAMES])
+    kind = MonotoneDraws if paths == MONOTONE_PATHS else DensitySides
+    unseen = unpack(kind, groups[paths.draws[1]])
+    return TopicPosterior(
+        topics=unseen,
+        unseen=unseen,
+        population=points.reshape(*points.shape[:-3], -1, points.shape[-1]),
+        pareto_k=evidence["pareto_k"].values,
+        population_efficiency=evidence["population_efficiency"].values,
+        efficiency=np.empty(0),
+        health=Health.without_proposals((0,)),
+        rates=rates,
+    )
 
 
 def combination_groups(
-    combination: TopicCombination,
-    first: TopicPosterior,
-    base: tuple[float, float],
-    names: NDArray[Any],
-    shape: Shape,
+    combination: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """
-    Return the groups of a combination other than its densities; the first densities give P(+).
+    Return the groups of a combination other than its densities.
 
     They are the parts' weights, the recalibrated curve of all topics with the weights of its
     densities and the beta of base rates (`base`), and monotone log-odds.
@@ -332,60 +320,18 @@ def combination_groups(
     curve, paths = combination.recalibration, RECALIBRATED_PATHS
     draws = pack(curve.posterior, shape).assign_coords(along | {"density": list(DENSITIES)})
     recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
-    direct = combination.direct
-    groups = {
+    return {
         COMBINATION: _named(pack(combination.weights, shape, names)),
         of_unseen(COMBINATION): _named(pack(combination.population, shape)),
         **lapse_groups(combination.lapse, shape),
         **recalibrated,
         **shown_of_topics(recalibrated),
-        **added_log_odds_groups(direct, first.rate, names, shape),
+        **part_groups(MONOTONE_PATHS, combination.direct, names, shape),
     }
-    unseen = direct.curves(direct.new_values, first.new_rate)
-    population = dict(zip(LOG_ODDS_NAMES, direct.population.T, strict=True))
-    evidence = groups[MONOTONE_PATHS.evidence]
-    return groups | _population_groups(MONOTONE_PATHS, direct, unseen, population, evidence, shape)
 
 
 def _named(weights: xr.Dataset) -> xr.Dataset:
     return weights.assign_coords(part=list(WEIGHT_NAMES))
-
-
-def added_log_odds_groups(
-    posterior: LogOddsOfTopics, rate: Floats, names: NDArray[Any], shape: Shape
-) -> dict[str, xr.Dataset]:
-    """Return the groups of monotone log-odds that depend on topics, with draws of their P(+)."""
-    curves = posterior.curves(posterior.values, rate)
-    return added_groups(MONOTONE_PATHS, posterior, curves, names, shape)
-
-
-def weight_groups(weights: Floats, names: NDArray[Any]) -> dict[str, xr.Dataset]:
-    """Return the group of the weights (topics, parts) of further topics."""
-    return {COMBINATION: xr.Dataset({"weight": (("topic", "part"), weights)}, {"topic": names})}
-
-
-def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
-    """Return the population for further topics, without the draws of fitted topics."""
-    paths = MONOTONE_PATHS
-    evidence, hyperparameters = (
-        groups[path].variables for path in (paths.evidence, paths.draws[2])
-    )
-    population = [hyperparameters[name].values.ravel() for name in LOG_ODDS_NAMES]
-    unseen = unpack(MonotoneDraws, groups[paths.draws[1]])
-    new = np.vstack([unseen.intercept, unseen.slope.T])
-    return LogOddsOfTopics(
-        pieces=unseen.pieces,
-        centre=unseen.centre,
-        spread=unseen.spread,
-        asinh_scale=unseen.asinh_scale,
-        population=np.stack(population, axis=-1),
-        values=np.empty((len(new), 0, len(population[0]))),
-        new_values=new,
-        pareto_k=float(evidence["pareto_k"]),
-        population_efficiency=float(evidence["population_efficiency"]),
-        efficiency=np.empty(0),
-        health=Health.without_proposals((0,)),
-    )
 
 
 def read_recalibration(groups: Groups) -> MonotoneDraws:

@@ -88,6 +88,21 @@ class Results:
         return any(POSTERIOR in (paths.raw, *paths.draws) for paths in all_paths(self.groups))
 
 
+def kept_below(path: str, results: Results) -> dict[str, xr.Dataset]:
+    """Return the groups that keep other results below a path."""
+    below = {f"{path}/{own}": group for own, group in results.groups.items()}
+    return {path: xr.Dataset(attrs=dict(results.attrs)), **below}
+
+
+def read_below(path: str, groups: Groups) -> Results | None:
+    """Return the results that `kept_below` keeps, if any."""
+    if path not in groups:
+        return None
+    start = f"{path}/"
+    below = {own.removeprefix(start): g for own, g in groups.items() if own.startswith(start)}
+    return Results(below, groups[path].attrs)
+
+
 def problem_groups(
     data: BinaryScores, fits: ClassFits, posterior: Mapping[str, xr.Dataset]
 ) -> dict[str, xr.Dataset]:

@@ -24,17 +24,20 @@ from bayescal.families.draws import (
     log_jacobian,
     warp,
 )
-from bayescal.fitting.engines.exact.class_posterior import Component, build_components
+from bayescal.fitting.engines.exact.class_posterior import (
+    Component,
+    build_components,
+    monotone_pairs,
+)
 from bayescal.fitting.engines.exact.joint_density import resolve
-from bayescal.fitting.engines.exact.splitting import monotone_pairs
-from bayescal.fitting.posterior import SAMPLE
+from bayescal.fitting.posterior import SAMPLE, ClassDraws
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.inference.importance import left_out, smooth
 from bayescal.inference.newton import stack
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
-# Largest number of proposals for a draw; `splitting` draws rarer monotone densities.
+# Largest number of proposals for a draw; `monotone_pairs` draws rarer monotone densities.
 MOST_PROPOSED = 100
 
 
@@ -135,12 +138,12 @@ def _split(
         # Log-odds of two different families, or of symmetric ones, always fall somewhere.
         if both[i] > 0.0 and not source.family.symmetric and not source.family.mirrored
     }
-    log_share = np.array([np.log(both[i]) + each.log_share for i, each in by_source.items()])
+    log_share = np.array([np.log(both[i]) + share for i, (_, share) in by_source.items()])
     which = rng.choice(list(by_source), draws, p=special.softmax(log_share))
     sides = np.empty((3, draws, 2))
     for i in np.unique(which):
         mine, source = np.flatnonzero(which == i), components[i]
-        sides[:, mine] = source.spread * by_source[i].sides[:, : mine.size]
+        sides[:, mine] = source.spread * by_source[i][0][:, : mine.size]
         sides[0, mine] += source.centre
     component = np.repeat(which[:, None], 2, axis=1)
     monotone = float(np.exp(special.logsumexp(log_share)))
@@ -226,14 +229,14 @@ SIDES = ("theta", "left", "right")
 
 
 @dataclass(frozen=True)
-class DensitySides:
+class DensitySides(ClassDraws):
     """Draws of mode and sides of both classes' densities; many topics are the first axis."""
 
     axes: ClassVar = dict.fromkeys((*SIDES, "family"), (SAMPLE, "klass")) | {
         "prior": (SAMPLE,),
         "asinh_scale": (SAMPLE,),
     }
-    drawn: ClassVar = (*SIDES, "prior")
+    drawn: ClassVar = (*SIDES, "prior", "family", "asinh_scale")
 
     families: tuple[str, ...]
     theta: Floats  # (draws, 2): mode, of negatives and positives, in (warped) score units
@@ -294,10 +297,7 @@ MOST_NODES, MOST_DRAWS = 128, 1000
 
 
 def leave_one_out_of_densities(
-    negative: DensityDraws,
-    positive: DensityDraws,
-    data: BinaryScores,
-    base: tuple[float, float] = (1.0, 1.0),
+    draws: ClassDraws, data: BinaryScores, base: tuple[float, float] = (1.0, 1.0)
 ) -> Floats:
     """
     Return the log-odds of + of all documents, each given all others, by two class densities.
@@ -307,8 +307,7 @@ def leave_one_out_of_densities(
     of Beta(base + (n+, n-)).
     """
     label, weight = data.positive, data.weight
-    thinned = np.arange(min(MOST_DRAWS, negative.size))
-    densities = negative.take(thinned), positive.take(thinned)
+    thinned = draws.take(np.arange(min(MOST_DRAWS, draws.size)))
     # Documents of a class without weight keep 0 and have no effect.
     log_density = np.zeros((2, label.size))
     for own in (False, True):
@@ -317,8 +316,8 @@ def leave_one_out_of_densities(
         node = _nodes(score if weight is None else score[weight[mine] > 0.0])
         if node.size:
             # Leave-one-out log densities are a smooth function of the score.
-            for klass, draws in enumerate(densities):
-                at_node = _log_predictive(draws, node, leave_one_out=klass == own)
+            for klass, density in enumerate(thinned.both):
+                at_node = _log_predictive(density, node, leave_one_out=klass == own)
                 log_density[klass, mine] = np.interp(score, node, at_node)
     n_positive, n_negative = data.rate_counts
     # Weights below 1 must not make a count negative.
@@ -347,6 +346,7 @@ def _log_predictive(draws: DensityDraws, node: Floats, *, leave_one_out: bool) -
     return left_out(inverse, lambda rows: log_p[rows])[0]
 
 
+NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))  # no documents
 EFFICIENCY_LIMIT = 0.9  # below it proposals differ too much from the posterior
 
 
@@ -364,8 +364,7 @@ class DensityFit:
     def left_out(self) -> Floats:
         """Return the log-odds of every document, each given all others."""
         # A density is overconfident about the documents that it was fitted to.
-        negative, positive = (self.posterior.of_class(klass) for klass in range(2))
-        return leave_one_out_of_densities(negative, positive, self.data)
+        return leave_one_out_of_densities(self.posterior, self.data)
 
     def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return the log-odds of + of some documents, each given all others."""
@@ -411,11 +410,12 @@ def fit_densities(
     """
     Draw independently from the posterior of a family, or of a mixture of several.
 
-    `scale` is the centre and the spread of the scores, by default those of the data.
+    `scale` is the centre and the spread of the scores, by default those of the data. Without
+    documents (`NOTHING`) the posterior is the prior, with equal weights of families and warps.
     """
     settings = resolve(families, scale or data.centre_and_spread, hyperparameters)
     components = build_components(families, asinh_scales, data, settings)
-    if averaging == "stacking" and len(components) > 1:
+    if averaging == "stacking" and len(components) > 1 and data.score.size:
         weights = by_stacking(components, len(families), data, rng)
     else:
         weights = by_evidence(components, len(families))
@@ -424,34 +424,6 @@ def fit_densities(
     prior = rng.beta(settings.prior_alpha + positives, settings.prior_beta + negatives, draws)
     sides = _sides_of(components, mixture, prior, settings.centre)
     return DensityFit(components, weights, mixture, sides, data)
-
-
-def draw_prior(
-    families: tuple[Family, ...],
-    data: BinaryScores,
-    rng: np.random.Generator,
-    *,
-    draws: int,
-    hyperparameters: Mapping[str, float] | None = None,
-    asinh_scales: tuple[float, ...] = (IDENTITY,),
-    monotone: bool = False,
-) -> DensityFit:
-    """
-    Draw from the prior, which is the posterior of no documents; see `fit_densities`.
-
-    Families and warps have equal weights. The data only determine the units.
-    """
-    return fit_densities(
-        families,
-        BinaryScores(np.empty(0), np.empty(0, dtype=bool)),
-        rng,
-        draws=draws,
-        hyperparameters=hyperparameters,
-        asinh_scales=asinh_scales,
-        averaging="evidence",
-        monotone=monotone,
-        scale=data.centre_and_spread,
-    )
 
 
 def efficiency(ratios: Floats) -> float:

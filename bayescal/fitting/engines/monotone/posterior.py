@@ -8,7 +8,7 @@ weighted by prior and evidence, approximate the whole posterior.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -52,22 +52,16 @@ SMALLEST_CURVATURE = 1e-3
 
 
 @dataclass(frozen=True)
-class LaplaceMode:
-    """A mode and the Gaussian approximation there."""
+class GivenScale:
+    """Laplace's approximation of the posterior given the scale of the walk's steps."""
 
-    point: Floats  # its mean, (d,)
-    root: Floats  # lower triangular root R of its covariance R R^T, (d, d)
-    log_density: float  # at the mode
-
-    @property
-    def log_integral(self) -> float:
-        """Return Laplace's approximation of the log of the density's integral."""
-        log_volume = 0.5 * self.point.size * math.log(2.0 * math.pi)
-        return self.log_density + log_volume + float(np.log(np.diag(self.root)).sum())
+    scale: float  # tau, on a grid with ratio RATIO
+    laplace: StudentT  # around the mode, with the root R of the Gaussian's covariance R R^T
+    log_share: float  # natural log of this scale's contribution to p(labels | scores)
 
 
-def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> LaplaceMode:
-    """Return the mode given the scale of steps; see `_root` for indefinite Hessians."""
+def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> GivenScale:
+    """Return Laplace's approximation given a scale; see `_root` for indefinite Hessians."""
     here: Expansion
     root: Floats
     log_density: float
@@ -87,7 +81,9 @@ def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> Laplace
     point = climb(
         start, value, newton, tolerance=SMALLEST_DECREMENT, steps=MOST_STEPS, smallest=1e-6
     )
-    return LaplaceMode(point, root, log_density)
+    log_volume = 0.5 * point.size * math.log(2.0 * math.pi)
+    log_integral = log_density + log_volume + float(np.log(np.diag(root)).sum())
+    return GivenScale(scale, StudentT(point, root), log_integral)
 
 
 def _root(here: Expansion) -> Floats:
@@ -115,25 +111,15 @@ PILOT = 700
 WIDER, WIDE_SHARE = 2.0, 0.25
 
 
-@dataclass(frozen=True)
-class GivenScale:
-    """Laplace's approximation of the posterior given the scale of the walk's steps."""
-
-    scale: float  # tau, on a grid with ratio RATIO
-    mode: LaplaceMode  # the mode given tau
-    log_share: float  # natural log of this scale's contribution to p(labels | scores)
-
-
 def over_scales(density: PosteriorDensity) -> list[GivenScale]:
     """Return the posterior over a grid of scales, outward from FIRST_SCALE to negligible shares."""
     if density.dimension == 2:  # of one piece, which has no steps
-        mode = find_mode(density, density.start(), FIRST_SCALE)
-        return [GivenScale(FIRST_SCALE, mode, mode.log_integral)]
+        return [find_mode(density, density.start(), FIRST_SCALE)]
     parts = [_given_scale(density, FIRST_SCALE, density.start())]
     for direction in (RATIO, 1.0 / RATIO):
         here = parts[0]
         for _ in range(MOST_STEPS_OUT):
-            here = _given_scale(density, here.scale * direction, here.mode.point)
+            here = _given_scale(density, here.scale * direction, here.laplace.mean)
             parts.append(here)
             if here.log_share < max(part.log_share for part in parts) - DEPTH:
                 break
@@ -146,7 +132,7 @@ def propose(
     """Return a mixture that approximates a posterior."""
     top = max(part.log_share for part in parts)
     kept = [part for part in parts if part.log_share >= top - DEPTH]
-    laplace = [StudentT(part.mode.point, part.mode.root) for part in kept]
+    laplace = [part.laplace for part in kept]
     points = np.stack([each.draw(rng, PILOT) for each in laplace])
     scale = np.repeat([part.scale for part in kept], PILOT)
     own = np.stack([each.log_density(some) for each, some in zip(laplace, points, strict=True)])
@@ -173,14 +159,13 @@ def at_modes(parts: Sequence[GivenScale]) -> StudentTMixture:
     """Return the mixture of Laplace approximations: a rough proposal without pilot draws."""
     log_share = np.array([part.log_share for part in parts])
     share = np.exp(np.maximum(log_share - log_share.max(), -DEPTH))
-    students = tuple(StudentT(part.mode.point, part.mode.root) for part in parts)
-    return StudentTMixture(students, share / share.sum())
+    return StudentTMixture(tuple(part.laplace for part in parts), share / share.sum())
 
 
 def _given_scale(density: PosteriorDensity, scale: float, start: Floats) -> GivenScale:
-    mode = find_mode(density, start, scale)
+    found = find_mode(density, start, scale)
     log_prior = _log_prior(scale, density.prior.walk_freedom)
-    return GivenScale(scale, mode, mode.log_integral + log_prior)
+    return replace(found, log_share=found.log_share + log_prior)
 
 
 def _log_prior(scale: float, freedom: float) -> float:

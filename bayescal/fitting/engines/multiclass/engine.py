@@ -8,10 +8,13 @@ from functools import partial
 import numpy as np
 from scipy import linalg
 
-from bayescal.fitting.engines.multiclass.blocks import ChunkedDocuments, fit_blocks
 from bayescal.fitting.engines.multiclass.density import (
+    BLOCKS,
+    FREEDOM,
     GLOBALS,
+    LEARNED,
     Likelihood,
+    MapHyperparameters,
     MapPosterior,
     Maps,
     asymmetry_of,
@@ -23,13 +26,14 @@ from bayescal.fitting.engines.multiclass.features import (
     typical_gap,
 )
 from bayescal.fitting.engines.multiclass.mode import (
+    ChunkedDocuments,
     FirstMap,
     MapMode,
     derivatives,
     find_mode,
     first_map,
+    fit_blocks,
 )
-from bayescal.fitting.engines.multiclass.prior import BLOCKS, FREEDOM, LEARNED, MapHyperparameters
 from bayescal.inference.chains import Chains, in_two_threads, sample
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers

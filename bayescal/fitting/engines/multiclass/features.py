@@ -13,7 +13,7 @@ u = -inf, probability 0, and the features of an impossible option.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,13 @@ class FeatureDesign:
     each shared feature. Features are centred and scaled class by class, so that other coefficients
     keep the shares of the classes, and slopes pivot around documents with an uncertain class.
     """
+
+    axes: ClassVar = {
+        "anchor": ("global",),
+        **dict.fromkeys(("used", "centre", "size"), ("row", "klass")),
+        "component_centre": ("klass",),
+        "components": ("component", "klass"),
+    }
 
     unit: float  # r
     anchor: Floats  # (3,): (log G, lambda, c) of the features

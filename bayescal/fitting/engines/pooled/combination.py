@@ -31,6 +31,7 @@ from bayescal.fitting.engines.exact.engine import (
     leave_one_out_of_densities,
 )
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
+from bayescal.fitting.engines.pooled.engine import DensitiesOfTopics
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.log_odds import (
     LogOddsOfTopics,
@@ -179,19 +180,6 @@ MOST_NODES = 256  # nodes of the table of a curve that is evaluated at thousands
 
 
 @dataclass(frozen=True)
-class DensitiesOfTopics:
-    """Draws of one family for all topics."""
-
-    draws: DensitySides  # topics first
-    base: tuple[float, float]  # mean parameters of the rates' beta
-
-    def of_topic(self, topic: int) -> DensitiesOfTopics:
-        """Return as many draws of one topic as leave-one-out densities need."""
-        kept = {name: getattr(self.draws, name)[topic, :MOST_DRAWS] for name in self.draws.drawn}
-        return replace(self, draws=replace(self.draws, **kept))
-
-
-@dataclass(frozen=True)
 class TopicCombination:
     """The parts and weights of every topic's curve."""
 
@@ -215,7 +203,11 @@ def combine_topics(
 ) -> TopicCombination:
     """Fit the parts other than densities, and weigh all by leave-one-out log scores."""
     documents = _Documents(topics, rng)
-    direct = fit_log_odds(topics, scale, rng, draws=draws, hyperparameters=hyperparameters)
+    # The first densities give P(+).
+    of_first = densities[0].topics.prior, densities[0].unseen.prior
+    direct = fit_log_odds(
+        topics, scale, rng, draws=draws, hyperparameters=hyperparameters, base_rates=of_first
+    )
     of_densities = _left_out_by_densities(topics, densities)
     index, data = documents.index, documents.all
     score = log_scores(of_densities[:, index], data.positive[index])
@@ -256,7 +248,7 @@ def extend_combination(
 ) -> tuple[LogOddsOfTopics, Floats]:
     """Return log-odds and weights of topics that the population was not fitted to."""
     documents = _Documents(topics, rng)
-    direct = add_log_odds(topics, fitted, rng)
+    direct = add_log_odds(topics, fitted, rng, densities[0].topics.prior)
     of_densities = _left_out_by_densities(topics, densities)[:, documents.index]
     recalibrated = _at_many(recalibrate, log_odds_of_mixture(of_densities, base_weight))
     left_out = documents.left_out(of_densities, recalibrated, direct, rng)
@@ -277,12 +269,12 @@ class _Documents:
     def __init__(self, topics: Sequence[BinaryScores], rng: np.random.Generator) -> None:
         most = max(MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
         self.topics, self.all = topics, together(topics)
-        self.picked = [pick_documents(data, rng, most) for data in topics]
+        picked, weight = zip(*(pick_documents(data, rng, most) for data in topics), strict=True)
         starts = np.cumsum([0, *(data.score.size for data in topics[:-1])])
-        sizes = [each.index.size for each in self.picked]
-        local = np.concatenate([each.index for each in self.picked])
-        self.index = local + np.repeat(starts, sizes)
-        self.weight = np.concatenate([each.weight for each in self.picked])
+        sizes = [each.size for each in picked]
+        self.picked = picked
+        self.index = np.concatenate(picked) + np.repeat(starts, sizes)
+        self.weight = np.concatenate(weight)
         self.code = np.repeat(np.arange(len(topics)), sizes)
 
     def left_out(
@@ -293,7 +285,7 @@ class _Documents:
         rng: np.random.Generator,
     ) -> LeftOut:
         """Return log scores of all parts, computing the monotone log-odds."""
-        own = leave_out(self.topics, direct, [each.index for each in self.picked], rng)
+        own = leave_out(self.topics, direct, self.picked, rng)
         log_odds = np.vstack([of_densities, recalibrated, np.concatenate(own)])
         score = log_scores(log_odds, self.all.positive[self.index])
         both = np.array([0 < data.total(True) < data.total() for data in self.topics])
@@ -304,15 +296,19 @@ def _left_out_by_densities(
     topics: Sequence[BinaryScores], densities: Sequence[DensitiesOfTopics]
 ) -> Floats:
     """Return leave-one-out log-odds of all documents in long form; (densities, n)."""
-    tasks = [(data, [each.of_topic(t) for each in densities]) for t, data in enumerate(topics)]
+    base = [each.mean_rates for each in densities]
+    some = slice(MOST_DRAWS)
+    tasks = [
+        (data, [each.topics.take((t, some)) for each in densities], base)
+        for t, data in enumerate(topics)
+    ]
     return np.concatenate(list(in_parallel(_leave_out, tasks)), axis=1)
 
 
-def _leave_out(task: tuple[BinaryScores, list[DensitiesOfTopics]]) -> Floats:
-    data, densities = task
+def _leave_out(task: tuple[BinaryScores, list[DensitySides], list[tuple[float, float]]]) -> Floats:
+    data, densities, base = task
     out = np.empty((len(densities), data.score.size))
     if data.score.size:
-        for row, each in zip(out, densities, strict=True):
-            negative, positive = (each.draws.of_class(klass) for klass in range(2))
-            row[:] = leave_one_out_of_densities(negative, positive, data, each.base)
+        for row, each, of_rates in zip(out, densities, base, strict=True):
+            row[:] = leave_one_out_of_densities(each, data, of_rates)
     return out

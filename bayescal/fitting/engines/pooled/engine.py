@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Generic, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -40,6 +41,7 @@ from bayescal.fitting.engines.pooled.population import (
     rates_given,
     statistics,
 )
+from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores, together
 from bayescal.support.parallel import blocks_of, in_parallel
 from bayescal.support.validation import Floats
@@ -49,22 +51,37 @@ MOST_TOPIC_DRAWS, FEWEST_TOPIC_DRAWS = 2000, 500
 ALL_TOPIC_DRAWS = 100_000
 
 
-@dataclass(frozen=True)
-class TopicPosterior:
-    """Draws of every topic's class densities and base rate, and of a topic without documents."""
+Curves = TypeVar("Curves", bound=Posterior)
 
-    # (2, 3, topics, draws): mode, left and right side of negatives and positives, raw score units
-    sides: Floats
-    rate: Floats  # (topics, draws): P(+) of each topic
-    new_sides: Floats  # (2, 3, draws): sides of a new topic
-    new_rate: Floats  # (draws,): P(+) of a new topic
-    rate_population: Floats  # (2, draws): parameters of the rates' beta
-    population: Floats  # (2, draws, 6): unbounded hyperparameters; see `pooled.population`
-    pareto_k: Floats  # (2,): Pareto shape of the hyperparameters' weights; -inf without weights
-    population_efficiency: Floats  # (2,): effective share of their proposals
-    efficiency: Floats  # (2, topics): effective share of a topic's draws after reweighting
-    health: Health  # (2, topics): quality of the draws before reweighting
+
+@dataclass(frozen=True)
+class TopicPosterior(Generic[Curves]):
+    """
+    Draws of every topic and of a topic without documents, around their population.
+
+    Densities have diagnostics and hyperparameters of negatives and positives, the axis `of` of
+    length 2; log-odds have no such axis.
+    """
+
+    topics: Curves  # in raw score units, topics first
+    unseen: Curves  # of a topic without documents
+    population: Floats  # (of, draws, k): unbounded hyperparameters; see `pooled.population`
+    pareto_k: Floats  # (of,): Pareto shape of the hyperparameters' weights; -inf without weights
+    population_efficiency: Floats  # (of,): effective share of their proposals
+    efficiency: Floats  # (of, topics): effective share of a topic's draws after reweighting
+    health: Health  # (of, topics): quality of the draws before reweighting
+    rates: Floats | None = None  # (2, draws): parameters of the beta of P(+), of densities
     sample_stats: xr.Dataset | None = None  # statistics of NUTS, if it made the draws
+
+    @property
+    def mean_rates(self) -> tuple[float, float]:
+        """Return the mean parameters of the beta of P(+)."""
+        assert self.rates is not None  # noqa: S101
+        alpha, beta = self.rates.mean(axis=1).tolist()
+        return alpha, beta
+
+
+DensitiesOfTopics = TopicPosterior[DensitySides]
 
 
 def fit_topics(
@@ -76,7 +93,7 @@ def fit_topics(
     pooling: str,
     scale: tuple[float, float],
     hyperparameters: TopicHyperparameters | None = None,
-) -> TopicPosterior:
+) -> DensitiesOfTopics:
     """Draw from the posterior of all topics."""
     hyper = hyperparameters or TopicHyperparameters()
     prior = resolve((family,), scale, hyper.own)
@@ -105,17 +122,20 @@ def fit_topics(
     if pooling == "complete":
         fits = [each.of_all(len(topics)) for each in fits]
     centre, spread = np.array(scales).T[:, :, None]
+    new_rate = rates_given(rate_population, nothing, nothing, rng)[0]
     return TopicPosterior(
-        sides=np.stack([raw_sides(each.sides, centre, spread) for each in fits]),
-        rate=rate,
-        new_sides=np.stack([raw_sides(each.new_sides, *scale) for each in fits]),
-        new_rate=rates_given(rate_population, nothing, nothing, rng)[0],
-        rate_population=rate_population,
+        topics=sides_of(
+            family.name, [raw_sides(each.sides, centre, spread) for each in fits], rate
+        ),
+        unseen=sides_of(
+            family.name, [raw_sides(each.new_sides, *scale) for each in fits], new_rate
+        ),
         population=np.stack([each.population for each in fits]),
         pareto_k=np.array([each.pareto_k for each in fits]),
         population_efficiency=np.array([each.population_efficiency for each in fits]),
         efficiency=np.stack([each.efficiency for each in fits]),
         health=Health.stack([each.health for each in fits]),
+        rates=rate_population,
     )
 
 
@@ -127,18 +147,18 @@ def totals(topics: Sequence[BinaryScores]) -> tuple[Floats, Floats]:
     return negatives, positives
 
 
-def sides_of(sides: Floats, rate: Floats, families: tuple[str, ...]) -> DensitySides:
-    """Return draws of one family from modes and sides, (2, 3, topics, draws), and P(+)."""
-    theta, left, right = np.moveaxis(sides, 0, -1)
-    return DensitySides(families, theta, left, right, rate)
+def sides_of(name: str, sides: Sequence[Floats], rate: Floats) -> DensitySides:
+    """Return draws of a family from both classes' modes and sides, (3, ..., draws), and P(+)."""
+    theta, left, right = np.stack(sides, axis=-1)
+    return DensitySides((name,), theta, left, right, rate)
 
 
 @dataclass(frozen=True)
 class _Class:
-    """Standardised draws of one class; fields as in `TopicPosterior`."""
+    """Standardised draws of one class; other fields as in `TopicPosterior`."""
 
-    sides: Floats
-    new_sides: Floats
+    sides: Floats  # (3, topics, draws): mode, left and right side
+    new_sides: Floats  # (3, draws)
     population: Floats
     pareto_k: float
     population_efficiency: float
@@ -234,33 +254,15 @@ def raw_sides(sides: Floats, centre: Floats | float, spread: Floats | float) -> 
     return raw
 
 
-@dataclass(frozen=True)
-class PopulationDraws:
-    """Draws of the hyperparameters."""
-
-    classes: Floats  # (2, draws, 6): unbounded, of negatives and positives; see `population`
-    rate: Floats  # (2, draws): parameters of the rates' beta
-
-
-@dataclass(frozen=True)
-class AddedTopics:
-    """Draws of new topics around a fitted population; fields as in `TopicPosterior`."""
-
-    sides: Floats  # (2, 3, topics, draws)
-    rate: Floats  # (topics, draws)
-    efficiency: Floats  # (2, topics): at worst of the topic's and of the population's draws
-    health: Health  # (2, topics)
-
-
 def add_topics(
     topics: Sequence[BinaryScores],
     family: Family,
-    population: PopulationDraws,
+    fitted: DensitiesOfTopics,
     rng: np.random.Generator,
     scale: tuple[float, float],
-) -> AddedTopics:
+) -> DensitiesOfTopics:
     """
-    Return draws of new topics around a fitted population.
+    Return draws of new topics in place of the fitted ones, around their population.
 
     Each posterior equals the one from a joint fit to the population's topics and this topic,
     without other new topics.
@@ -270,7 +272,7 @@ def add_topics(
     for k, positive in enumerate((False, True)):
         of_class = (data.of_class(positive) for data in topics)
         standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
-        points, own = population.classes[k], family.of_class(positive)
+        points, own = fitted.population[k], family.of_class(positive)
         bases = Hyperprior.of(own.powers[0]).bases_of(points)
         drawn = draw_topics(standardised, own, bases, TOPIC_DRAWS, rng)
         values, share = pick_updated(drawn, points, rng)
@@ -278,10 +280,12 @@ def add_topics(
         efficiency.append(share)
         health.append(drawn.draws.health)
     negatives, positives = totals(topics)
-    rate, of_rates = added_rates(population.rate, positives, negatives, rng)
-    return AddedTopics(
-        sides=np.stack(sides),
-        rate=rate,
+    assert fitted.rates is not None  # noqa: S101
+    rate, of_rates = added_rates(fitted.rates, positives, negatives, rng)
+    return replace(
+        fitted,
+        topics=sides_of(family.name, sides, rate),
+        # At worst of the topic's and of the population's draws.
         efficiency=np.minimum(np.stack(efficiency), of_rates),
         health=Health.stack(health),
     )

@@ -12,7 +12,7 @@ hyperprior is Gaussian in mu, log tau, nu, log sigma.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -33,14 +33,13 @@ from bayescal.fitting.engines.monotone.posterior import (
 from bayescal.fitting.engines.pooled.drawing import (
     TOPIC_DRAWS,
     Drawn,
-    Health,
     TopicDraws,
     draw_under_bases,
     evenness,
     pick_updated,
     some_of,
 )
-from bayescal.fitting.engines.pooled.engine import topic_draws_of
+from bayescal.fitting.engines.pooled.engine import TopicPosterior, topic_draws_of
 from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
     draw_hyperposterior,
@@ -61,31 +60,7 @@ FEW_DOCUMENTS, LEAST_EVEN = 8, 0.3
 TOPICS_A_TASK = 8  # for tenths of a second
 
 
-@dataclass(frozen=True)
-class LogOddsOfTopics:
-    """Draws of the log-odds of all topics, and of a topic without documents."""
-
-    pieces: Pieces  # knots and reference of all topics, in standardised warped scores
-    centre: float  # of the standardisation and of the warp, in score units
-    spread: float
-    asinh_scale: float
-    population: Floats  # (draws, 4): unbounded hyperparameters
-    values: Floats  # (1 + J, topics, draws): intercept and slopes
-    new_values: Floats  # (1 + J, draws): intercept and slopes of a new topic
-    pareto_k: float  # Pareto shape of the hyperparameters' weights
-    population_efficiency: float  # effective share of their proposals
-    efficiency: Floats  # (topics,): effective share of a topic's draws after reweighting
-    health: Health  # (topics,): quality of the draws before reweighting
-
-    def curves(self, values: Floats, prior: Floats) -> MonotoneDraws:
-        """Return the curves of intercepts and slopes, (1 + J, topics, draws), and of P(+)."""
-        slope = np.moveaxis(values[1:], 0, -1)
-        units = self.centre, self.spread, self.asinh_scale
-        return MonotoneDraws(self.pieces, values[0], slope, prior, *units)
-
-    def standardised(self, data: BinaryScores) -> BinaryScores:
-        """Return a topic's data with standardised warped scores."""
-        return _standardised(data, self.centre, self.spread, self.asinh_scale)
+LogOddsOfTopics = TopicPosterior[MonotoneDraws]
 
 
 def fit_log_odds(
@@ -95,8 +70,13 @@ def fit_log_odds(
     *,
     draws: int,
     hyperparameters: TopicHyperparameters | None = None,
+    base_rates: tuple[Floats | float, Floats | float] = (0.5, 0.5),
 ) -> LogOddsOfTopics:
-    """Draw from the posterior of all topics' log-odds and their population."""
+    """
+    Draw from the posterior of all topics' log-odds and their population.
+
+    `base_rates` holds draws of P(+) of the topics and of an unseen one.
+    """
     hyper = hyperparameters or TopicHyperparameters()
     centre, asinh_scale = scale[0], BEND * scale[1]
     spread = warped_spread(centre, scale[1], asinh_scale)
@@ -112,30 +92,49 @@ def fit_log_odds(
         topic_draws=topic_draws_of(len(topics)),
         search=partial(draw_log_odds, some, pieces, rough=True),
     )
-    return LogOddsOfTopics(
-        pieces=pieces,
-        centre=centre,
-        spread=spread,
-        asinh_scale=asinh_scale,
+    values = hyperposterior.pick(rng)
+    unseen = draw_unseen(hyperposterior.points, pieces, rng)
+    units = centre, spread, asinh_scale
+    return TopicPosterior(
+        topics=curves_of(values, base_rates[0], pieces, *units),
+        unseen=curves_of(unseen, base_rates[1], pieces, *units),
         population=hyperposterior.points,
-        values=hyperposterior.pick(rng),
-        new_values=draw_unseen(hyperposterior.points, pieces, rng),
-        pareto_k=hyperposterior.pareto_k,
-        population_efficiency=hyperposterior.efficiency,
+        pareto_k=np.asarray(hyperposterior.pareto_k),
+        population_efficiency=np.asarray(hyperposterior.efficiency),
         efficiency=hyperposterior.topics.efficiency(hyperposterior.points),
         health=hyperposterior.topics.draws.health,
     )
 
 
+def curves_of(
+    values: Floats,
+    rate: Floats | float,
+    pieces: Pieces,
+    centre: float,
+    spread: float,
+    asinh_scale: float,
+) -> MonotoneDraws:
+    """Return the curves of intercepts and slopes, (1 + J, ..., draws), and of P(+)."""
+    intercept, slope = values[0], np.moveaxis(values[1:], 0, -1)
+    prior = np.broadcast_to(rate, intercept.shape)
+    return MonotoneDraws(pieces, intercept, slope, prior, centre, spread, asinh_scale)
+
+
 def add_log_odds(
-    topics: Sequence[BinaryScores], fitted: LogOddsOfTopics, rng: np.random.Generator
+    topics: Sequence[BinaryScores],
+    fitted: LogOddsOfTopics,
+    rng: np.random.Generator,
+    rate: Floats | float = 0.5,
 ) -> LogOddsOfTopics:
     """Return the posterior of new topics around the fitted population; see `fit_log_odds`."""
-    standardised = [fitted.standardised(data) for data in topics]
+    known = fitted.unseen
+    units = known.centre, known.spread, known.asinh_scale
+    standardised = [_standardised(data, *units) for data in topics]
     bases = HYPERPRIOR.bases_of(fitted.population)
-    drawn = draw_log_odds(standardised, fitted.pieces, bases, TOPIC_DRAWS, rng)
+    drawn = draw_log_odds(standardised, known.pieces, bases, TOPIC_DRAWS, rng)
     values, efficiency = pick_updated(drawn, fitted.population, rng)
-    return replace(fitted, values=values, efficiency=efficiency, health=drawn.draws.health)
+    curves = curves_of(values, rate, known.pieces, *units)
+    return replace(fitted, topics=curves, efficiency=efficiency, health=drawn.draws.health)
 
 
 def leave_out(
@@ -147,12 +146,14 @@ def leave_out(
     """Return the log-odds of + of some documents of every topic, each given all others."""
     prior = prior_of(posterior.population.mean(axis=0))
     seeds = rng.integers(1 << 63, size=len(topics)).tolist()
+    drawn = posterior.topics
+    units = drawn.centre, drawn.spread, drawn.asinh_scale
     # Leave-one-out uses at most this number of draws.
-    values = posterior.values[..., :MOST_DRAWS]
+    some = slice(MOST_DRAWS)
     tasks = [
         (
-            posterior.standardised(data),
-            MonotoneCurves(posterior.pieces, values[0, t], values[1:, t].T),
+            _standardised(data, *units),
+            MonotoneCurves(drawn.pieces, drawn.intercept[t, some], drawn.slope[t, some]),
             prior,
             picked[t],
             seeds[t],

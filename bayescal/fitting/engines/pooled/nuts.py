@@ -12,8 +12,14 @@ from scipy import special
 from bayescal.distributions import programs
 from bayescal.families import Family
 from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE
+from bayescal.fitting.engines.exact.engine import SIDES
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.engine import TopicPosterior, raw_sides
+from bayescal.fitting.engines.pooled.engine import (
+    DensitiesOfTopics,
+    TopicPosterior,
+    raw_sides,
+    sides_of,
+)
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
@@ -24,8 +30,6 @@ from bayescal.fitting.engines.pooled.population import (
 from bayescal.fitting.engines.program import draw_posterior
 from bayescal.fitting.scores import BinaryScores, together
 from bayescal.support.validation import Floats
-
-SIDES = ("theta", "left", "right")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Sampler:
         chains: int,
         scale: tuple[float, float],
         hyperparameters: TopicHyperparameters | None = None,
-    ) -> TopicPosterior:
+    ) -> DensitiesOfTopics:
         """Return the draws; topics without documents are drawn from the populations."""
         hyper = hyperparameters or TopicHyperparameters()
         data, sizes = together(topics), [each.score.size for each in topics]
@@ -78,7 +82,7 @@ def _posterior(
     seen: NDArray[np.intp],
     rng: np.random.Generator,
     scale: tuple[float, float],
-) -> TopicPosterior:
+) -> DensitiesOfTopics:
     posterior = groups["posterior"].stack(sample=("chain", "draw"))
     population = _populations(posterior, family, rng)
     mean = special.expit(posterior["logit_rate"].values)
@@ -94,18 +98,18 @@ def _posterior(
     )
     for k, name in enumerate(SIDES):
         sides[:, k, seen] = posterior[name].transpose("klass", "topic", "sample").values
-    new = np.stack([draw_unseen(points, family, rng) for points in population])
+    new = [draw_unseen(points, family, rng) for points in population]
+    new_rate = rates_given(rate_population, np.zeros(1), np.zeros(1), rng)[0]
+    opened = [raw_sides(_open(each), *scale) for each in sides]
     return TopicPosterior(
-        sides=np.stack([raw_sides(_open(each), *scale) for each in sides]),
-        rate=np.clip(rate, 1e-15, 1.0 - 1e-15),
-        new_sides=np.stack([raw_sides(each, *scale) for each in new]),
-        new_rate=rates_given(rate_population, np.zeros(1), np.zeros(1), rng)[0],
-        rate_population=rate_population,
+        topics=sides_of(family.name, opened, np.clip(rate, 1e-15, 1.0 - 1e-15)),
+        unseen=sides_of(family.name, [raw_sides(each, *scale) for each in new], new_rate),
         population=population,
         pareto_k=np.full(2, -np.inf),
         population_efficiency=np.ones(2),
         efficiency=np.ones((2, topics)),
         health=Health.without_proposals((2, topics)),
+        rates=rate_population,
         sample_stats=groups["sample_stats"],
     )
 
