@@ -272,8 +272,8 @@ def test_draws_without_uncertainty_change_nothing():
     assert drawn.detectable == pytest.approx(certain.detectable)
     for bad, message in (
         (p, r"draws must have shape \(draws, 400\), got \(400,\)"),
-        (np.tile(2.0 * p, (2, 1)), "draws must lie between 0 and 1"),
-        (np.full((2, 400), np.nan), "draws must lie between 0 and 1"),
+        (np.tile(2.0 * p, (2, 1)), "draws must hold probabilities from 0 to 1"),
+        (np.full((2, 400), np.nan), "draws must hold probabilities from 0 to 1"),
     ):
         with pytest.raises(ValueError, match=message):
             calibration_verdict(y, p, draws=bad)

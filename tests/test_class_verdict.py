@@ -128,7 +128,7 @@ def test_bad_draws(right):
     with pytest.raises(ValueError, match="draws must have shape"):
         class_verdict(y, p, draws=p)
     for wrong in (-1e-9, 1.0 + 1e-9):
-        with pytest.raises(ValueError, match="draws must lie between 0 and 1"):
+        with pytest.raises(ValueError, match="draws must hold probabilities"):
             class_verdict(y, p, draws=np.where(np.arange(3) == 0, wrong, p)[None])
     ends = np.eye(3)[y]  # 0 and 1 themselves are probabilities
     assert class_verdict(y, p, draws=np.stack([p, ends])).with_bands

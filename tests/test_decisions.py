@@ -216,7 +216,7 @@ def test_costs_are_refused(costs, message):
 
 def test_draws_are_refused():
     for draws, message in (
-        (DRAWS[0], r"draws must have shape \(draws, documents\) or"),
+        (DRAWS[0], r"draws must have shape \(draws, documents\), got"),
         (DRAWS * 2, "from 0 to 1"),
         (DRAWS * np.nan, "from 0 to 1"),
         (THREE[:, :, :2], "must sum to 1"),

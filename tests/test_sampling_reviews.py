@@ -23,7 +23,7 @@ from bayescal.sampling.design import (
     design_limits,
     simultaneous_limits,
 )
-from bayescal.sampling.four_intervals import _note_of_ties
+from bayescal.sampling.estimates import _note_of_ties
 from bayescal.sampling.hidden import (
     KNOTS,
     LEARNED,

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.support.intervals import Interval, tails
-from bayescal.support.validation import Floats, as_reals, check_choice, check_fraction, generator
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    check_choice,
+    check_fraction,
+    generator,
+    probabilities_of_shape,
+)
 
 BLOCK_ELEMENTS = 1 << 22
 SUM_TOLERANCE = 1e-6
@@ -18,30 +25,16 @@ FEW = 8  # draws of two documents that may sum to 1 by chance
 def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     """Return draws as a float64 array."""
     p = as_reals(draws, name)
-    if p.ndim not in (2, 3) or 0 in p.shape:
-        raise ValueError(
-            f"{name} must have shape (draws, documents) or (draws, documents, classes), got"
-            f" {p.shape}."
-        )
-    # nan must fail too.
-    if not (p.min() >= 0.0 and p.max() <= 1.0):
-        raise ValueError(f"{name} must hold probabilities from 0 to 1, got others.")
-    if p.shape[1:] == (2,) and len(p) > FEW and _off_one(p) <= SUM_TOLERANCE:
+    several = p.ndim == 3
+    shape = ("draws", "documents", "classes") if several else ("draws", "documents")
+    tolerance = SUM_TOLERANCE if several else None
+    p = probabilities_of_shape(p, name, *shape, tolerance=tolerance)
+    if p.shape[1:] == (2,) and len(p) > FEW and np.allclose(p.sum(axis=1), 1.0, 0.0, SUM_TOLERANCE):
         raise ValueError(
             f"{name} must have shape (draws, documents), as sample_proba returns them; got"
             f" {p.shape} whose rows sum to 1, as predict_proba returns them."
         )
-    if p.ndim == 3 and (off := _off_one(p)) > SUM_TOLERANCE:
-        raise ValueError(
-            f"{name} of all classes must sum to 1, got sums up to {off:.2g} off: normalise each"
-            " draw."
-        )
     return p
-
-
-def _off_one(p: Floats) -> float:
-    """Return the largest distance from 1 of sums over the last axis."""
-    return float(np.abs(p.sum(axis=-1) - 1.0).max())
 
 
 def as_binary_draws(draws: ArrayLike) -> Floats:

@@ -17,6 +17,7 @@ from bayescal.support.validation import (
     check_count,
     check_fraction,
     generator,
+    probabilities_of_shape,
 )
 
 
@@ -135,7 +136,7 @@ def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]
     [1, 2]
     """
     check_fraction(coverage=coverage)
-    p = _probabilities(y_prob, "y_prob")
+    p = probabilities_of_shape(as_reals(y_prob, "y_prob"), "y_prob", "n", "classes")
     chosen = np.zeros(p.shape, dtype=np.bool_)
     chosen[np.arange(len(p)), p.argmax(axis=1)] = True
     certain = float(p[chosen].sum())
@@ -179,24 +180,16 @@ def conformal_sets(
     [[False, False]]
     """
     check_fraction(coverage=coverage)
-    p, new = _probabilities(y_prob, "y_prob"), _probabilities(new_prob, "new_prob")
+    p, new = (
+        probabilities_of_shape(as_reals(each, name), name, "n", "classes")
+        for each, name in ((y_prob, "y_prob"), (new_prob, "new_prob"))
+    )
     label = as_positions(y_true, len(p), "y_prob", p.shape[1])
     rank = int(np.ceil((len(p) + 1) * coverage - 1e-9))
     if rank > len(p):
         return np.ones(new.shape, dtype=np.bool_)
     limit = np.sort(1.0 - p[np.arange(len(p)), label])[rank - 1]
     return np.asarray(1.0 - new <= limit)
-
-
-def _probabilities(values: ArrayLike, name: str) -> Floats:
-    p = as_reals(values, name)
-    if p.ndim != 2 or p.size == 0:
-        raise ValueError(f"{name} must have shape (n, classes), got {p.shape}.")
-    # nan must fail too.
-    wrong = ~((p >= 0.0) & (p <= 1.0))
-    if wrong.any():
-        raise ValueError(f"{name} must hold probabilities from 0 to 1, got {p[wrong][0]:g}.")
-    return p
 
 
 @dataclass(frozen=True, kw_only=True)

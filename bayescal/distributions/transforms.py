@@ -73,7 +73,34 @@ class NormalMode(pm.Continuous):
         return pm.logp(pm.Normal.dist(mu, sigma), value)
 
 
-class Anchored(Transform):
+class AlongLine(Transform):
+    """
+    Sample a value by its distance from an origin, in units that change along a line.
+
+    Subclasses define `_frame` of a variable's inputs (its generator, size and parameters): origin,
+    the sampler's value at the origin with the sign changed, and units.
+    """
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the value on the line."""
+        origin, start, units = self._frame(inputs)
+        return origin + bend(value + start, units)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the sampler's value."""
+        origin, start, units = self._frame(inputs)
+        return unbend(value - origin, units) - start
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the unit at the value, one for each element."""
+        _, start, units = self._frame(inputs)
+        return pt.log(slope(value + start, units))
+
+    def _frame(self, inputs):
+        raise NotImplementedError
+
+
+class Anchored(AlongLine):
     r"""
     Sample the mode of a group of scores by its distance from its best value, in local units.
 
@@ -116,23 +143,7 @@ class Anchored(Transform):
     def __init__(self, n: Any) -> None:
         self.n = np.asarray(n, dtype=float)
 
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return the mode."""
-        best, start, units = self._frame(inputs)
-        return best + bend(value + start, units)
-
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the sampler's value."""
-        best, start, units = self._frame(inputs)
-        return unbend(value - best, units) - start
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return the log of the unit at the value, one for each element."""
-        _, start, units = self._frame(inputs)
-        return pt.log(slope(value + start, units))
-
     def _frame(self, inputs):
-        # A variable's inputs are its generator, its size and its parameters.
         mu, sigma, left, right, best = inputs[-5:]
         up, down = _unit(self.n, sigma, left, right), _unit(self.n, sigma, right, left)
         least = pt.minimum(up, down)
@@ -154,7 +165,7 @@ class Frame(NamedTuple):
     below: Any = 0.0
 
 
-class Relative(Transform):
+class Relative(AlongLine):
     r"""
     Sample a member of a population by its distance from the population, if data are few.
 
@@ -202,26 +213,11 @@ class Relative(Transform):
         self.n = np.asarray(n, dtype=float)
         self.centring = self.n / (self.n + ENOUGH)
 
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the sampler's value."""
-        location, units = self._frame(inputs)
-        return self.centring * location + unbend(value - location, units)
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return the value on the line."""
-        location, units = self._frame(inputs)
-        return location + bend(value - self.centring * location, units)
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return the log of the unit at the value, one for each element."""
-        location, units = self._frame(inputs)
-        return pt.log(slope(value - self.centring * location, units))
-
     def _frame(self, inputs):
-        # A variable's inputs are its generator, its size and its parameters.
         frame = self.frame(*inputs[-2:])
         unit = frame.scale ** (1.0 - self.centring)
-        return frame.location, Units(unit, frame.above, frame.below, np.log1p(self.n) / unit)
+        units = Units(unit, frame.above, frame.below, np.log1p(self.n) / unit)
+        return frame.location, -self.centring * frame.location, units
 
 
 def of_beta(alpha: Any, beta: Any) -> Frame:

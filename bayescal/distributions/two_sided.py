@@ -250,24 +250,9 @@ class AsymmetricLaplaceRV(TwoSidedRV):
 
 
 class AsymmetricLaplace(pm.Continuous):
-    r"""Two exponentials back to back, with different rates left and right of the mode.
+    """Two exponentials back to back, with different rates left and right of the mode.
 
-    .. math::
-
-        f(x) = \frac{\beta\gamma}{\beta + \gamma}
-            \begin{cases}
-                e^{-\beta(\theta - x)} & x \le \theta \\
-                e^{-\gamma(x - \theta)} & x > \theta
-            \end{cases}
-        \qquad
-        P(X \le \theta) = \frac{\gamma}{\beta + \gamma}
-
-    ========  =======================================
-    Support   :math:`x \in \mathbb{R}`
-    Mode      :math:`\theta`
-    Mean      :math:`\theta + 1/\gamma - 1/\beta`
-    Variance  :math:`1/\beta^2 + 1/\gamma^2`
-    ========  =======================================
+    `bayescal.families` has the density, mean and variance, as for all distributions here.
 
     Parameters
     ----------
@@ -280,11 +265,6 @@ class AsymmetricLaplace(pm.Continuous):
     -----
     ``pymc.AsymmetricLaplace(mu=theta, b=sqrt(beta * gamma), kappa=sqrt(gamma / beta))`` has the
     same density, but neither distribution nor quantile function.
-
-    References
-    ----------
-    P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
-    Estimates", SIGIR 2003, section on asymmetric densities.
 
     Examples
     --------
@@ -327,24 +307,7 @@ class AsymmetricGaussianRV(TwoSidedRV):
 
 
 class AsymmetricGaussian(pm.Continuous):
-    r"""Two half-normals back to back, with different scales left and right of the mode.
-
-    .. math::
-
-        f(x) = \frac{2}{\sqrt{2\pi}\,(\sigma_l + \sigma_r)}
-            \begin{cases}
-                e^{-(x - \theta)^2 / (2 \sigma_l^2)} & x \le \theta \\
-                e^{-(x - \theta)^2 / (2 \sigma_r^2)} & x > \theta
-            \end{cases}
-        \qquad
-        P(X \le \theta) = \frac{\sigma_l}{\sigma_l + \sigma_r}
-
-    ========  ================================================================
-    Support   :math:`x \in \mathbb{R}`
-    Mode      :math:`\theta`
-    Mean      :math:`\theta + \sqrt{2/\pi}\,(\sigma_r - \sigma_l)`
-    Variance  :math:`(1 - 2/\pi)(\sigma_r - \sigma_l)^2 + \sigma_l \sigma_r`
-    ========  ================================================================
+    """Two half-normals back to back, with different scales left and right of the mode.
 
     Parameters
     ----------
@@ -352,10 +315,6 @@ class AsymmetricGaussian(pm.Continuous):
         Mode.
     sigma_left, sigma_right : tensor_like of float
         Scales left and right of the mode, positive.
-
-    References
-    ----------
-    See `AsymmetricLaplace`.
 
     Examples
     --------
@@ -408,23 +367,7 @@ class HybridRV(TwoSidedRV):
 
 
 class Hybrid(pm.Continuous):
-    r"""An exponential on the side facing the other class, half a Gaussian on the outer side.
-
-    .. math::
-
-        f(x) = \frac{1}{1/\lambda + \sigma\sqrt{\pi/2}}
-            \begin{cases}
-                e^{-\lambda d} & d > 0 \\
-                e^{-d^2 / (2 \sigma^2)} & d \le 0
-            \end{cases}
-        \qquad
-        d = \pm (x - \theta)
-
-    ========  ==============================================================================
-    Support   :math:`x \in \mathbb{R}`
-    Mode      :math:`\theta`
-    Mean      :math:`\theta \pm (1/\lambda^2 - \sigma^2) / (1/\lambda + \sigma\sqrt{\pi/2})`
-    ========  ==============================================================================
+    """An exponential on the side facing the other class, half a Gaussian on the outer side.
 
     Parameters
     ----------
@@ -437,10 +380,6 @@ class Hybrid(pm.Continuous):
     facing : tensor_like of float
         1 for an exponential right side (negatives, which lie below positives), -1 for an
         exponential left side (positives).
-
-    References
-    ----------
-    See `AsymmetricLaplace`; future work there.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
 from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
 from bayescal.support.intervals import counted, p_words, readable, tails
-from bayescal.support.validation import Floats, as_reals, check_fraction
+from bayescal.support.validation import Floats, as_reals, check_fraction, probabilities_of_shape
 from bayescal.support.weighting import effective_size, either_weights, ratio_of_weights
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
@@ -207,7 +207,10 @@ def class_verdict(
     """
     check_fraction(level=level)
     label, p, names = read_class_outcomes(y_true, y_prob, classes)
-    drawn = None if draws is None else _as_draws(draws, p.shape)
+    drawn = None
+    if draws is not None:
+        drawn = as_reals(draws, "draws")
+        drawn = probabilities_of_shape(drawn, "draws", "draws", *p.shape, tolerance=SUM_TOLERANCE)
     weight = either_weights(sample_weight, inclusion, label.size, as_evidence=True)
     if weight is None:
         weight = np.ones(label.size)
@@ -264,24 +267,6 @@ def class_verdict(
         detectable=test.detectable(level),
         with_bands=drawn is not None,
     )
-
-
-def _as_draws(draws: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    values = as_reals(draws, "draws")
-    if values.ndim != 3 or values.shape[1:] != shape or not len(values):
-        raise ValueError(
-            f"draws must have shape (draws, {shape[0]}, {shape[1]}), got {values.shape}."
-        )
-    # nan must fail too.
-    if not (values.min() >= 0.0 and values.max() <= 1.0):
-        raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
-    off = float(np.abs(values.sum(axis=2) - 1.0).max())
-    if off > SUM_TOLERANCE:
-        raise ValueError(
-            f"draws must sum to 1 over the classes, got sums up to {off:.2g} off: normalise each"
-            " draw."
-        )
-    return values
 
 
 def _repetitions(weight: Floats) -> NDArray[np.intp]:

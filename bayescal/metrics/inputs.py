@@ -175,48 +175,23 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
     return p
 
 
-def as_draws(draws: ArrayLike, n: int) -> Floats:
-    """Return posterior draws of the probabilities of n documents, shape (draws, n)."""
-    values = np.asarray(draws)
-    if values.dtype.kind != "f" or isinstance(draws, np.ma.MaskedArray):
-        values = validation.as_reals(draws, "draws")
-    if values.ndim != 2 or values.shape[1] != n or not values.shape[0]:
-        raise ValueError(f"draws must have shape (draws, {n}), got {values.shape}.")
-    # nan must fail too.
-    if n and not (values.min() >= 0.0 and values.max() <= 1.0):
-        raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
-    return values
-
-
 def has_classes(y_prob: ArrayLike) -> bool:
     """Return whether probabilities have two dimensions."""
     return as_reals(y_prob, "y_prob").ndim == 2
 
 
-def as_rows(y_prob: ArrayLike) -> Floats:
-    """Return numbers from 0 to 1 of shape (n, K), for K of 2 or more."""
+def as_rows(y_prob: ArrayLike, tolerance: float | None = None) -> Floats:
+    """Return probabilities of several classes, (n, K)."""
+    p = validation.probabilities_of_shape(y_prob, "y_prob", "n", "classes", tolerance=tolerance)
     # Rounding of sums depends on the order in memory, which differs for a DataFrame.
-    p = np.ascontiguousarray(as_reals(y_prob, "y_prob"))
-    if p.ndim != 2 or p.shape[1] < 2 or p.size == 0:
-        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
-    # nan must fail too.
-    if not (p.min() >= 0.0 and p.max() <= 1.0):
-        raise ValueError("y_prob must hold probabilities from 0 to 1: some lie outside.")
-    return p
+    return np.ascontiguousarray(p, dtype=np.float64)
 
 
 def read_class_outcomes(
     y_true: ArrayLike, y_prob: ArrayLike, classes: ArrayLike | None
 ) -> tuple[NDArray[np.intp], Floats, NDArray[np.object_]]:
     """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
-    p = as_rows(y_prob)
-    off = np.abs(p.sum(axis=1) - 1.0)
-    if off.max() > SUM_TOLERANCE:
-        row = int(off.argmax())
-        raise ValueError(
-            f"y_prob must sum to 1 over the classes, row {row} sums to {p[row].sum():.4g}:"
-            " normalise each row."
-        )
+    p = as_rows(y_prob, SUM_TOLERANCE)
     names = validation.names_of_columns(classes, p.shape[1], "y_prob")
     y = validation.as_labels(y_true, "y_true")
     check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.metrics.inputs import as_draws, as_truth, has_classes, read_outcomes, read_rows
+from bayescal.metrics.inputs import as_truth, has_classes, read_outcomes, read_rows
 from bayescal.metrics.scores import Metric
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval
@@ -121,9 +121,12 @@ def posterior_interval(
     """
     validation.check_fraction(level=level)
     validation.check_flag(resample=resample)
-    several = validation.as_reals(draws, "draws").ndim == 3
-    truth = validation.as_array(y_true, "y_true") if several else as_truth(y_true)
-    probabilities = validation.as_reals(draws, "draws") if several else as_draws(draws, truth.size)
+    if validation.as_reals(draws, "draws").ndim == 3:
+        truth = validation.as_array(y_true, "y_true")
+        probabilities = validation.as_reals(draws, "draws")
+    else:
+        truth = as_truth(y_true)
+        probabilities = validation.probabilities_of_shape(draws, "draws", "draws", truth.size)
     weight = weighting.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
     # Normalised gamma variables have a Dirichlet distribution.
     shape, scale = (weight, 1.0) if inclusion is None else (None, weight)

@@ -14,7 +14,7 @@ from bayescal.metrics.calibration_error import smooth_error
 from bayescal.metrics.changes import LINEAR
 from bayescal.metrics.evidence import LinearChange
 from bayescal.support.intervals import counted, p_words, readable, tails
-from bayescal.support.validation import Floats, check_fraction
+from bayescal.support.validation import Floats, check_fraction, probabilities_of_shape
 
 SAMPLES = 999
 STEP, WEIGHT_STEP = 0.02, 0.05  # rounding of log-odds and log weights in groups of documents
@@ -288,7 +288,9 @@ def calibration_verdict(
     """
     check_fraction(level=level)
     outcomes = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
-    drawn = None if draws is None else inputs.as_draws(draws, outcomes.p.size)
+    if draws is None:
+        return verdict_of(outcomes, None, level)
+    drawn = probabilities_of_shape(draws, "draws", "draws", outcomes.p.size)
     return verdict_of(outcomes, drawn, level)
 
 

@@ -1,20 +1,13 @@
-"""The report of an audit: the advice first, then numbers, curves, sites and provenance."""
+"""Data and rows of the page of an audit."""
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bayescal.fitting.results.tree import versions
-from bayescal.metrics.inputs import Forecasts
-from bayescal.report.answer import Answer
-from bayescal.report.rendering import Cell, Row, short, write_page
+from bayescal.report.rendering import Cell, Row
 from bayescal.report.rendering import numbers as rounded
 from bayescal.support.validation import Floats
 
@@ -22,71 +15,8 @@ MOST_TICKS = 300  # outcomes of each class that the curve marks
 SITE_COLUMNS = ("Documents", "Observed", "Expected", "Shift", "Slope")
 
 
-def write_audit_report(
-    path: Path,
-    *,
-    title: str | None,
-    level: float,
-    threshold: float | None,
-    text: str,
-    right: bool,
-    more_labels: str,
-    outcomes: Forecasts,
-    numbers: Mapping[str, Any],
-    model_probability: Mapping[str, float],
-    curve: xr.Dataset,
-    net_benefit: xr.Dataset,
-    sites: xr.Dataset | None,
-) -> Path:
-    """Write the report of an audit; `right` says that the probabilities need no recalibration."""
-    advice, *lines = text.splitlines()
-    p, truth, counts = outcomes.p, outcomes.truth, outcomes.counts
-    digest = hashlib.sha256(p.astype("<f8").tobytes() + truth.astype(np.uint8).tobytes())
-    facts = {
-        "Documents": f"{counts.sum():,.6g}",
-        "Positives": f"{counts @ truth:,.6g}",
-        "Positives expected": f"{counts @ p:,.4g}",
-    }
-    if threshold is not None:
-        facts["Threshold"] = short(threshold)
-    if sites is not None:
-        facts["Sites"] = f"{sites.sizes['site']:,}"
-    data = {
-        "level": level,
-        "threshold": threshold,
-        "curve": _curve(curve),
-        "benefit": _benefit(net_benefit),
-        "explanations": {
-            "name": list(model_probability),
-            "probability": rounded(list(model_probability.values())),
-        },
-        "positives": rounded(_some(p[truth])),
-        "negatives": rounded(_some(p[~truth])),
-    }
-    if sites is not None:
-        data["sites"] = {name: _forest(sites, name) for name in ("shift", "slope")}
-    return write_page(
-        path,
-        "audit",
-        data,
-        title=title,
-        level=level,
-        run={"Versions": versions(), "Data": {"SHA-256 of p and y": digest.hexdigest()}},
-        answer=Answer("good" if right else "warning", advice, ""),
-        answer_lines=lines,
-        more_labels=more_labels,
-        facts=facts,
-        numbers=[
-            Row(name, [Cell.of(each)])
-            for name, each in numbers.items()
-            if math.isfinite(each.value)
-        ],
-        sites=None if sites is None else _site_rows(sites),
-        site_columns=SITE_COLUMNS,
-    )
-
-
-def _curve(curve: xr.Dataset) -> dict[str, Any]:
+def curve_data(curve: xr.Dataset) -> dict[str, Any]:
+    """Return the calibration curve with both bands."""
     pointwise, whole = curve.sel(kind="pointwise"), curve.sel(kind="simultaneous")
     return {
         "probability": rounded(curve["probability"].values),
@@ -98,7 +28,8 @@ def _curve(curve: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _benefit(benefit: xr.Dataset) -> dict[str, Any]:
+def benefit_data(benefit: xr.Dataset) -> dict[str, Any]:
+    """Return net benefit by threshold."""
     as_is = benefit.sel(strategy="as is")
     return {
         "threshold": rounded(benefit["threshold"].values),
@@ -110,14 +41,15 @@ def _benefit(benefit: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _some(values: Floats) -> Floats:
+def ticks(values: Floats) -> Any:
     """Return sorted values, at most MOST_TICKS, evenly chosen."""
     ordered = np.sort(values)
     kept = np.linspace(0, ordered.size - 1, min(ordered.size, MOST_TICKS))
-    return ordered[kept.astype(np.intp)]
+    return rounded(ordered[kept.astype(np.intp)])
 
 
-def _forest(sites: xr.Dataset, name: str) -> dict[str, Any]:
+def site_changes(sites: xr.Dataset, name: str) -> dict[str, Any]:
+    """Return the shift or the slope of each site, and of a new one."""
     own = sites.sel(number=name)
     return {"name": [*map(str, sites["site"].values), "new site"]} | {
         which: rounded([*own[which].values.tolist(), float(own[f"new_{which}"])])
@@ -125,7 +57,7 @@ def _forest(sites: xr.Dataset, name: str) -> dict[str, Any]:
     }
 
 
-def _site_rows(sites: xr.Dataset) -> list[Row]:
+def site_rows(sites: xr.Dataset) -> list[Row]:
     """Return a row for each site, and one for a new site."""
 
     def changes(own: xr.Dataset, prefix: str = "") -> list[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -209,22 +210,55 @@ class Audit:
         title : str, optional
             Title of the page.
         """
-        from bayescal.monitoring.audit_page import write_audit_report
+        from bayescal.fitting.results.tree import versions
+        from bayescal.monitoring import audit_page
+        from bayescal.report.answer import Answer
+        from bayescal.report.rendering import Cell, Row, numbers, short, write_page
 
-        return write_audit_report(
+        p, truth, counts = self.outcomes.p, self.outcomes.truth, self.outcomes.counts
+        digest = hashlib.sha256(p.astype("<f8").tobytes() + truth.astype(np.uint8).tobytes())
+        advice, *lines = self.text.splitlines()
+        facts = {
+            "Documents": f"{counts.sum():,.6g}",
+            "Positives": f"{counts @ truth:,.6g}",
+            "Positives expected": f"{counts @ p:,.4g}",
+        }
+        if self.threshold is not None:
+            facts["Threshold"] = short(self.threshold)
+        data = {
+            "level": self.level,
+            "threshold": self.threshold,
+            "curve": audit_page.curve_data(self.curve),
+            "benefit": audit_page.benefit_data(self.net_benefit),
+            "explanations": {
+                "name": list(self.model_probability),
+                "probability": numbers(list(self.model_probability.values())),
+            },
+            "positives": audit_page.ticks(p[truth]),
+            "negatives": audit_page.ticks(p[~truth]),
+        }
+        sites = None
+        if self.sites is not None:
+            facts["Sites"] = f"{self.sites.sizes['site']:,}"
+            sites = audit_page.site_rows(self.sites)
+            data["sites"] = {
+                name: audit_page.site_changes(self.sites, name) for name in ("shift", "slope")
+            }
+        finite = {name: x for name, x in self.numbers.items() if math.isfinite(x.value)}
+        return write_page(
             Path(path),
+            "audit",
+            data,
             title=title,
             level=self.level,
-            threshold=self.threshold,
-            text=self.text,
-            right=self.explanation == AS_IS,
+            run={"Versions": versions(), "Data": {"SHA-256 of p and y": digest.hexdigest()}},
+            answer=Answer("good" if self.explanation == AS_IS else "warning", advice, ""),
+            answer_lines=lines,
             more_labels=self.more_labels,
-            outcomes=self.outcomes,
-            numbers=self.numbers,
-            model_probability=self.model_probability,
-            curve=self.curve,
-            net_benefit=self.net_benefit,
-            sites=self.sites,
+            facts=facts,
+            numbers=[Row(name, [Cell.of(each)]) for name, each in finite.items()],
+            sites=sites,
+            site_columns=audit_page.SITE_COLUMNS,
         )
 
 

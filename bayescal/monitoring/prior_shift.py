@@ -296,17 +296,13 @@ def prior_by_em(
 
 
 def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats, bool]:
-    p, old = validation.as_reals(y_prob, "y_prob"), validation.as_reals(prior, "prior")
+    p = validation.as_reals(y_prob, "y_prob")
     binary = p.ndim == 1
+    shape, tolerance = (("n",), None) if binary else (("n", "classes"), 1e-6)
+    p = validation.probabilities_of_shape(p, "y_prob", *shape, tolerance=tolerance)
+    old = validation.as_reals(prior, "prior")
     if binary:
         p = np.stack([1.0 - p, p], axis=1)
-    if p.ndim != 2 or p.size == 0 or not (p.min() >= 0.0 and p.max() <= 1.0):
-        raise ValueError(
-            "y_prob must hold probabilities from 0 to 1, of shape (n,) or (n, classes), got shape"
-            f" {np.shape(y_prob)}, or values outside."
-        )
-    if np.abs(p.sum(axis=1) - 1.0).max() > 1e-6:
-        raise ValueError("y_prob of all classes must sum to 1: normalise each row.")
     if old.ndim == 0 and p.shape[1] == 2:
         old = np.array([1.0 - old, old])
     if old.shape != p.shape[1:] or not (old.min() > 0.0 and abs(old.sum() - 1.0) < 1e-6):

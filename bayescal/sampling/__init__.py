@@ -5,41 +5,23 @@ missed, and `stop_review` says when to stop. Scores only have to rank: no calibr
 Every function raises a ValueError if an argument is not as described, or a plan is of other scores.
 """
 
-from bayescal.sampling.estimates import estimate_precision, estimate_prevalence, estimate_recall
-from bayescal.sampling.exact import (
-    Elusion,
-    ElusionSize,
-    count_limits,
-    elusion,
-    elusion_size,
-    share_limits,
-    sum_limits,
-)
-from bayescal.sampling.four_intervals import ReviewEstimate
-from bayescal.sampling.hidden import learn_hidden
-from bayescal.sampling.planning import plan_sample
-from bayescal.sampling.plans import SamplePlan, Stratum, inclusion_of, read_plan
-from bayescal.sampling.stopping import RULES, StopDecision, stop_review
-
-__all__ = [
-    "RULES",
-    "Elusion",
-    "ElusionSize",
-    "ReviewEstimate",
-    "SamplePlan",
-    "StopDecision",
-    "Stratum",
-    "count_limits",
-    "elusion",
-    "elusion_size",
-    "estimate_precision",
-    "estimate_prevalence",
-    "estimate_recall",
-    "inclusion_of",
-    "learn_hidden",
-    "plan_sample",
-    "read_plan",
-    "share_limits",
-    "stop_review",
-    "sum_limits",
-]
+from bayescal.sampling.estimates import ReviewEstimate as ReviewEstimate
+from bayescal.sampling.estimates import estimate_precision as estimate_precision
+from bayescal.sampling.estimates import estimate_prevalence as estimate_prevalence
+from bayescal.sampling.estimates import estimate_recall as estimate_recall
+from bayescal.sampling.exact import Elusion as Elusion
+from bayescal.sampling.exact import ElusionSize as ElusionSize
+from bayescal.sampling.exact import count_limits as count_limits
+from bayescal.sampling.exact import elusion as elusion
+from bayescal.sampling.exact import elusion_size as elusion_size
+from bayescal.sampling.exact import share_limits as share_limits
+from bayescal.sampling.exact import sum_limits as sum_limits
+from bayescal.sampling.hidden import learn_hidden as learn_hidden
+from bayescal.sampling.planning import plan_sample as plan_sample
+from bayescal.sampling.plans import SamplePlan as SamplePlan
+from bayescal.sampling.plans import Stratum as Stratum
+from bayescal.sampling.plans import inclusion_of as inclusion_of
+from bayescal.sampling.plans import read_plan as read_plan
+from bayescal.sampling.stopping import RULES as RULES
+from bayescal.sampling.stopping import StopDecision as StopDecision
+from bayescal.sampling.stopping import stop_review as stop_review

@@ -37,6 +37,10 @@ class SamplingUnits:
         np.fmax.at(label, code, labels)
         return cls(highest, label, code)
 
+    def above(self, threshold: float | None) -> NDArray[np.bool_]:
+        """Return the mask of the units at or above a threshold, of all units without one."""
+        return self.scores >= (-np.inf if threshold is None else threshold)
+
     def mask(self, documents: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return the mask of the units of some documents."""
         out = np.zeros(self.scores.size, dtype=bool)

@@ -6,21 +6,117 @@ on a curve along the score. All count a finite collection: known labels are not 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import as_partial_labels, as_threshold
+from bayescal.sampling.design import (
+    SamplingUnits,
+    as_partial_labels,
+    as_threshold,
+    design_limits,
+    simultaneous_limits,
+)
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, as_reviewer_error
-from bayescal.sampling.four_intervals import EstimateOptions, ReviewEstimate, estimate_of_labels
-from bayescal.sampling.hidden import hull_of
-from bayescal.sampling.plans import Design, as_design
-from bayescal.support import validation
+from bayescal.sampling.hidden import (
+    HiddenCurves,
+    as_beta,
+    hull_of,
+    shared_limits,
+    simultaneous_level,
+)
+from bayescal.sampling.plans import (
+    Design,
+    SamplePlan,
+    as_design,
+    draw_of_plans,
+    draw_of_probabilities,
+)
+from bayescal.support import score_checks, validation
 from bayescal.support.intervals import Interval
+from bayescal.support.validation import Floats
 
 MISSING = ("error", "bounds")
+DESIGN, HULL = "design", "hull"
+CONFLICT = 0.05  # smaller probabilities of the elusion positives have a note
+TIED = 0.01  # larger shares of tied documents have a note
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewEstimate(Interval):
+    """
+    Recall, precision or the share of positives, with four intervals.
+
+    Attributes
+    ----------
+    of : {"recall", "precision", "prevalence"}
+        The estimated measure.
+    value, lower, upper, level
+        The answer to state first: `design_based` if there is a design, else `robust`.
+    method : {"design", "hull"}
+        The interval of this answer.
+    design_based : Interval or None
+        From the random draw alone: exact limits in each stratum, combined by MOVER; None without a
+        design. It assumes correct labels, or errors at the stated rates.
+    robust : Interval
+        The hull of two central intervals, one of each posterior below, both of the lowest level at
+        which each posterior gives the hull `level` or more; the value is the latter's mean.
+    without_hidden : Interval
+        Posterior if no positives are hidden: P(positive | score) rises with the score, except at
+        the very top.
+    with_hidden : Interval
+        Posterior if an unknown share of positives has scores like negatives.
+    positives, missed : Interval
+        Positives in the collection, and below the threshold, by the hull.
+    hidden : Interval
+        Share of positives that are hidden, by `with_hidden`.
+    found : int
+        Labelled positives.
+    conflict : float
+        P(as many positives among the labelled documents of the lowest 70 %, or more) by a curve
+        without hidden positives, fitted to all other labels; nan if none of them is labelled. Below
+        .05 doubt such a curve.
+    threshold, simultaneous, reviewer_error
+        As in `estimate_recall`.
+    hidden_prior : (float, float) or None
+        The beta of the share of hidden positives in `with_hidden`; None if none is hidden.
+    notes : tuple of str
+        Remarks for the reader of the numbers.
+    """
+
+    of: str
+    design_based: Interval | None
+    robust: Interval
+    without_hidden: Interval
+    with_hidden: Interval
+    positives: Interval
+    missed: Interval
+    hidden: Interval
+    found: int
+    conflict: float
+    threshold: float | None
+    simultaneous: bool
+    reviewer_error: ReviewerError
+    hidden_prior: tuple[float, float] | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    """Options that all estimates share; see `estimate_recall`."""
+
+    design: Design
+    level: float
+    hidden: Any
+    groups: ArrayLike | None
+    out_of_sample: bool
+    missing: str
+    simultaneous: bool
+    reviewer_error: ReviewerError
+    random_state: Any
 
 
 def estimate_recall(
@@ -95,12 +191,18 @@ def estimate_recall(
     >>> result.method, bool(result.lower < np.mean(scores[positive] >= 1.5) < result.upper)
     ('design', True)
     """
-    at = as_threshold(threshold, needed=True)
-    error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
-        design, level, hidden, groups, out_of_sample, missing, simultaneous, error, random_state
+        design,
+        level,
+        hidden,
+        groups,
+        out_of_sample,
+        missing,
+        simultaneous,
+        reviewer_error,
+        random_state,
     )
-    return _estimate("recall", scores, labels, at, options)
+    return _estimate("recall", scores, labels, threshold, options)
 
 
 def estimate_precision(
@@ -128,12 +230,18 @@ def estimate_precision(
     simultaneous, reviewer_error, random_state
         As in `estimate_recall`.
     """
-    at = as_threshold(threshold, needed=True)
-    error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
-        design, level, hidden, groups, out_of_sample, missing, simultaneous, error, random_state
+        design,
+        level,
+        hidden,
+        groups,
+        out_of_sample,
+        missing,
+        simultaneous,
+        reviewer_error,
+        random_state,
     )
-    return _estimate("precision", scores, labels, at, options)
+    return _estimate("precision", scores, labels, threshold, options)
 
 
 def estimate_prevalence(
@@ -159,9 +267,8 @@ def estimate_prevalence(
     reviewer_error, random_state
         As in `estimate_recall`.
     """
-    error = as_reviewer_error(reviewer_error)
     options = EstimateOptions(
-        design, level, hidden, groups, out_of_sample, missing, False, error, random_state
+        design, level, hidden, groups, out_of_sample, missing, False, reviewer_error, random_state
     )
     return _estimate("prevalence", scores, labels, None, options)
 
@@ -169,6 +276,8 @@ def estimate_prevalence(
 def _estimate(
     of: str, scores: ArrayLike, labels: ArrayLike, threshold: float | None, options: EstimateOptions
 ) -> ReviewEstimate:
+    threshold = as_threshold(threshold, needed=of != "prevalence")
+    options = replace(options, reviewer_error=as_reviewer_error(options.reviewer_error))
     values = validation.as_scores(scores)
     known = as_partial_labels(labels, values.size)
     validation.check_fraction(level=options.level)
@@ -187,7 +296,9 @@ def _estimate(
     for filling in (0.0, 1.0) if unlabelled.size else (0.0,):
         filled = known.copy()
         filled[unlabelled] = filling
-        results.append(estimate_of_labels(of, values, filled, threshold, plans, inclusion, options))
+        results.append(
+            _estimate_of_labels(of, values, filled, threshold, plans, inclusion, options)
+        )
     low, high = results[0], results[-1]
     if low is high:
         return low
@@ -200,3 +311,179 @@ def _estimate(
     first = hulls["design_based"] or hulls["robust"]
     ends = {"value": first.value, "lower": first.lower, "upper": first.upper}
     return replace(high, **ends, **hulls, notes=(*high.notes, note))
+
+
+def _estimate_of_labels(
+    of: str,
+    scores: Floats,
+    labels: Floats,
+    threshold: float | None,
+    plans: tuple[SamplePlan, ...],
+    inclusion: Floats | None,
+    options: EstimateOptions,
+) -> ReviewEstimate:
+    """Return the estimate from labels of all planned documents."""
+    units = SamplingUnits.of(scores, labels, options.groups)
+    level = options.level
+    above = units.above(threshold)
+    if of == "precision" and not above.any():
+        raise ValueError(f"threshold must take a document, got {threshold:g}, above all scores.")
+    of_plans = np.zeros(units.scores.size, dtype=bool)
+    for plan in plans:
+        of_plans |= units.mask(plan.documents)
+    usable = of_plans if plans else ~np.isnan(units.labels)
+    usable = usable & options.out_of_sample
+    fitted = np.where(usable, units.labels, np.nan)
+    _warn_of_direction(units.scores, fitted)
+    curves = HiddenCurves.of(
+        units.scores,
+        units.labels,
+        fitted,
+        above,
+        options.hidden,
+        options.reviewer_error,
+        validation.generator(options.random_state),
+        bins=options.simultaneous,
+    )
+    without, with_hidden, robust = _of_curves(of, curves, above, level)
+    notes = _notes(units, of_plans, plans, threshold, options)
+    exact, drawn = None, None
+    if plans:
+        drawn = draw_of_plans(units, plans)
+        if drawn is None:
+            notes.append(
+                "The labels do not fit the strata of the plan: give the plans and labels of all"
+                " rounds, and of documents in no plan only labels that all were there before the"
+                " plan or all came after it. There is no design-based interval."
+            )
+    elif inclusion is not None:
+        drawn = draw_of_probabilities(units, inclusion)
+    if drawn is not None and threshold is not None and options.simultaneous:
+        fixed = tuple(plan.threshold for plan in plans if plan.threshold is not None)
+        exact = simultaneous_limits(
+            of, units, threshold, drawn, level, options.reviewer_error, fixed
+        )
+    elif drawn is not None:
+        exact = design_limits(of, units, above, drawn, level, options.reviewer_error)
+    first = robust if exact is None else exact
+    conflict = curves.conflict
+    if conflict < CONFLICT:
+        notes.append(
+            "Deep in the ranking there are more positives than a curve without hidden ones explains"
+            f" (probability {conflict:.2g}): rely on the design-based interval"
+            f"{'.' if exact is not None else ', for which there has to be a plan.'}"
+        )
+    return ReviewEstimate(
+        of=of,
+        value=first.value,
+        lower=first.lower,
+        upper=first.upper,
+        method=HULL if exact is None else DESIGN,
+        level=level,
+        design_based=exact,
+        robust=robust,
+        without_hidden=without,
+        with_hidden=with_hidden,
+        positives=curves.hull(1, level),
+        missed=curves.hull(0, level),
+        hidden=Interval.of_draws(curves.share_hidden, level),
+        found=int(np.count_nonzero(units.labels == 1.0)),
+        conflict=conflict,
+        threshold=threshold,
+        simultaneous=options.simultaneous,
+        reviewer_error=options.reviewer_error,
+        hidden_prior=as_beta(options.hidden),
+        notes=tuple(notes),
+    )
+
+
+def _of_curves(
+    of: str, curves: HiddenCurves, above: NDArray[np.bool_], level: float
+) -> tuple[Interval, Interval, Interval]:
+    """Return the intervals without hidden positives, with them, and of both."""
+    measure = MEASURES[of]
+    without, with_hidden = (
+        measure(*each, np.count_nonzero(above), above.size)
+        for each in (curves.without_hidden, curves.with_hidden)
+    )
+    if curves.in_bins is None:
+        one, other = (Interval.of_draws(each, level) for each in (without, with_hidden))
+        return one, other, shared_limits(without, with_hidden, level)
+    taken = np.cumsum(curves.collection.size)
+    levels = []
+    for each in curves.in_bins:
+        found = np.cumsum(each, axis=1)
+        draws = measure(found, found[:, -1:] - found, taken, above.size)
+        levels.append(simultaneous_level(draws, level))
+    one, other = map(Interval.of_draws, (without, with_hidden), levels)
+    return one, other, hull_of(one, other)
+
+
+def _recall(above: Floats, below: Floats, *_: Any) -> Floats:
+    """Return the share of positives that are taken, 1 where there are none."""
+    total = above + below
+    return np.where(total > 0, above / np.maximum(total, 1), 1.0)
+
+
+# (positives above, positives below the threshold, documents taken, documents) -> measure
+MEASURES: dict[str, Callable[[Floats, Floats, Any, int], Floats]] = {
+    "recall": _recall,
+    "precision": lambda above, _, taken, __: np.asarray(above / taken),
+    "prevalence": lambda above, below, _, documents: (above + below) / documents,
+}
+
+
+def _warn_of_direction(scores: Floats, labels: Floats) -> None:
+    """Warn if positives have the lower scores."""
+    known = ~np.isnan(labels)
+    if not known.any():
+        return
+    direction = score_checks.direction(scores[known], labels[known] == 1.0)
+    if direction is not None and direction.probability_below > score_checks.SURE:
+        score_checks.warn_of_scores(
+            (
+                f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
+                " scores if larger ones stand for negatives; the ranking finds no positives",
+            )
+        )
+
+
+def _notes(
+    units: SamplingUnits,
+    of_plans: NDArray[np.bool_],
+    plans: tuple[SamplePlan, ...],
+    threshold: float | None,
+    options: EstimateOptions,
+) -> list[str]:
+    notes = []
+    known = int(np.count_nonzero(~np.isnan(units.labels) & ~of_plans))
+    if plans and known:
+        notes.append(f"{known:,} labels are in no plan: they count as known and fit no curve.")
+    stated = {plan.threshold for plan in plans if plan.threshold is not None}
+    other = stated and threshold is not None and threshold not in stated
+    if other and not options.simultaneous:
+        named = ", ".join(f"{each:g}" for each in sorted(stated))
+        notes.append(
+            f"The plan was for the threshold {named}. If {threshold:g} was chosen after seeing the"
+            " labels, ask for simultaneous intervals."
+        )
+    if options.groups is None:
+        notes += _note_of_ties(units.scores)
+    if not (units.labels == 1.0).any():
+        notes.append("No positive is labelled: nearly every recall is possible.")
+    return notes
+
+
+def _note_of_ties(scores: Floats) -> list[str]:
+    """Return a note if more documents share their score than rounding explains."""
+    gaps = np.diff(np.sort(scores))
+    same, apart = np.count_nonzero(gaps == 0.0), gaps[gaps > 0.0]
+    # Rounded scores differ by one rounding step as often as they are equal.
+    rounded = np.count_nonzero(apart < 1.5 * apart.min()) if apart.size else same
+    if not max(TIED * scores.size, 2.0 * rounded) <= same <= 0.5 * scores.size:
+        return []
+    return [
+        f"{same:,} of {scores.size:,} documents have the same score as another one. If they are"
+        " near duplicates, state groups: the curves take labels for independent, and without groups"
+        " their intervals are too narrow."
+    ]

@@ -170,7 +170,7 @@ def _wanted(
     p: Floats,
 ) -> Floats:
     """Return each stratum's share of the labels."""
-    above = units.scores >= (-np.inf if threshold is None else threshold)
+    above = units.above(threshold)
     total, taken = p.sum(), p[above].sum()
     importance = np.ones(p.size)
     if purpose == "recall":
@@ -197,7 +197,7 @@ def _expected_width(
     if purpose == "recall" and threshold is None:
         return math.nan
     of = purpose if purpose in ("recall", "precision") else "prevalence"
-    above = units.scores >= (-np.inf if threshold is None else threshold)
+    above = units.above(threshold)
     widths = []
     for p in posterior:
         labels = np.where(drawn.before, units.labels, rng.random(p.size) < p)

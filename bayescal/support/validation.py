@@ -48,6 +48,33 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     return values
 
 
+def probabilities_of_shape(
+    values: ArrayLike, name: str, *shape: int | str, tolerance: float | None = None
+) -> Floats:
+    """
+    Return probabilities as an array whose axes have given lengths, or names; "classes" are two.
+
+    With a tolerance they must sum to 1 over the last axis. Single precision is kept.
+    """
+    single = isinstance(values, np.ndarray) and values.dtype == np.float32
+    p = unmasked(values, name) if single else as_reals(values, name)
+    fits = [isinstance(each, str) or each == n for each, n in zip(shape, p.shape, strict=False)]
+    few = shape[-1] == "classes" and p.shape[-1:] == (1,)
+    if p.ndim != len(shape) or not all(fits) or not p.size or few:
+        expected = ", ".join(map(str, shape)) + "," * (len(shape) == 1)
+        raise ValueError(f"{name} must have shape ({expected}), got {p.shape}.")
+    # nan must fail too.
+    if not (p.min() >= 0.0 and p.max() <= 1.0):
+        wrong = p[~((p >= 0.0) & (p <= 1.0))][0]
+        raise ValueError(f"{name} must hold probabilities from 0 to 1, got {wrong:g}.")
+    off = 0.0 if tolerance is None else np.abs(p.sum(axis=-1) - 1.0).max()
+    if tolerance is not None and off > tolerance:
+        raise ValueError(
+            f"{name} must sum to 1 over the classes, got sums up to {off:.2g} off: normalise them."
+        )
+    return p
+
+
 def probability_ends(values: Floats, scores_are: str) -> tuple[float, float]:
     """
     Return the probabilities that stand for 0 and 1: half as far out as the nearest others.
