@@ -225,8 +225,8 @@ def _rates(
         "documents": taken.size,
         "selected": selected,
         "score": float(one.score[taken].min()) if selected else math.nan,
-        **_with_interval("precision", thresholds.precision_of_cut(1.0, cuts, level)),
-        **_with_interval("recall", thresholds.recall_of_cut(1.0, cuts, level)),
+        **_with_interval("precision", thresholds.at_threshold("precision", 1.0, cuts, level)),
+        **_with_interval("recall", thresholds.at_threshold("recall", 1.0, cuts, level)),
         **_counts(cuts, 1.0, level),
     }
 
@@ -235,7 +235,7 @@ def _threshold(
     one: Collection, recall: float, assurance: float | None, level: float, rng: Any
 ) -> dict[str, Any]:
     cuts = one.cuts(one.score, rng)
-    at_recall = thresholds.threshold_of_recall(cuts, recall, assurance, level)
+    at_recall = thresholds.choose(cuts, "recall", recall, assurance, level)
     at = int(np.flatnonzero(one.score == at_recall.threshold)[0])
     return {
         "topic": one.topic,

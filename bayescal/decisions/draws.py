@@ -1,6 +1,5 @@
 """Posterior draws of probabilities, of two classes or of several."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.support.intervals import Interval, tails
+from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import (
     Floats,
     as_reals,
@@ -56,13 +56,6 @@ def number_of_classes(draws: Floats) -> int:
 def of_all_classes(draws: Floats) -> Floats:
     """Return draws with a last dimension for the classes, negative first."""
     return np.stack([1.0 - draws, draws], axis=-1) if draws.ndim == 2 else draws
-
-
-def blocks(draws: Floats) -> Iterator[slice]:
-    """Yield slices of documents with at most BLOCK_ELEMENTS numbers in their draws."""
-    width = max(1, BLOCK_ELEMENTS // (draws.shape[0] * number_of_classes(draws)))
-    for start in range(0, draws.shape[1], width):
-        yield slice(start, min(start + width, draws.shape[1]))
 
 
 METHODS = ("auto", "exact", "drawn")
@@ -141,8 +134,8 @@ def _mean_poisson_binomial(p: Floats) -> Floats:
     size, documents = p.shape
     total = np.zeros(documents + 1)
     width = max(1, COUNT_BLOCK_ELEMENTS // documents)
-    for start in range(0, size, width):
-        some = p[start : start + width].T
+    for part in blocks_of(width, size):
+        some = p[part].T
         pmf = np.stack([1.0 - some, some])
         # Convolve distributions of sums in pairs.
         while pmf.shape[1] > 1:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.decisions.draws import as_draws, blocks, number_of_classes, of_all_classes
+from bayescal.decisions.draws import BLOCK_ELEMENTS, as_draws, number_of_classes, of_all_classes
 from bayescal.support.intervals import tails
+from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
 
@@ -166,7 +167,7 @@ def decide(
     expected = np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices)
     decision = expected.argmin(axis=1)
     optimal, least, interval = np.empty(documents), np.empty(documents), np.empty((documents, 2))
-    for part in blocks(p):
+    for part in blocks_of(max(1, BLOCK_ELEMENTS // (len(p) * classes)), documents):
         of_draw = np.einsum("knc,ndc->knd", of_all_classes(p[:, part]), prices[part])
         cheapest = of_draw.min(axis=2)
         own = np.take_along_axis(of_draw, decision[None, part, None], axis=2)[:, :, 0]
@@ -178,9 +179,6 @@ def decide(
         decision[decision == prices.shape[1] - 1] = ABSTAIN
     # Rounding may make the difference negative.
     return Decisions(decision, cost, interval, optimal, np.maximum(cost - least, 0.0))
-
-
-BLOCK_ELEMENTS = 1 << 22
 
 
 def value_of_label(
@@ -234,8 +232,7 @@ def value_of_label(
     after = np.zeros(asked.shape[1])
     flat = targets.reshape(size, documents * classes)
     width = max(1, BLOCK_ELEMENTS // (documents * prices.shape[1]))
-    for start in range(0, after.size, width):
-        part = slice(start, min(start + width, after.size))
+    for part in blocks_of(width, after.size):
         for label in range(classes):
             # E[P(label|i) P(c|j)] of candidates i, documents j and classes c.
             joint = (asked[:, part, label].T @ flat / size).reshape(-1, documents, classes)

@@ -24,14 +24,10 @@ class Cuts:
     selected: NDArray[np.intp]  # (cuts,): documents taken
     positives: Floats  # (draws, cuts): positives among them
 
-    @property
-    def precision(self) -> Floats:
-        """Return the share of positives among the documents taken, (draws, cuts)."""
-        return self.positives / self.selected
-
-    @property
-    def recall(self) -> Floats:
-        """Return the share of positives that are taken; 1 where a draw has none, (draws, cuts)."""
+    def measure(self, name: str) -> Floats:
+        """Return precision, or recall, which is 1 where a draw has no positive; (draws, cuts)."""
+        if name == "precision":
+            return self.positives / self.selected
         return share_so_far(self.positives)
 
 
@@ -149,9 +145,7 @@ def threshold_for_precision(
     >>> found.threshold, round(found.achieved.value, 2)
     (2.0, 0.7)
     """
-    validation.check_fraction(precision=precision)
-    cuts = cuts_of(scores, draws, of, rng)
-    return _choose(cuts, cuts.precision, "precision", precision, assurance, level)
+    return choose(cuts_of(scores, draws, of, rng), "precision", precision, assurance, level)
 
 
 def threshold_for_recall(
@@ -185,21 +179,15 @@ def threshold_for_recall(
     >>> threshold_for_recall([1.0, 2.0, 3.0], p, 0.9, of="population").threshold
     2.0
     """
-    return threshold_of_recall(cuts_of(scores, draws, of, rng), recall, assurance, level)
+    return choose(cuts_of(scores, draws, of, rng), "recall", recall, assurance, level)
 
 
-def threshold_of_recall(
-    cuts: Cuts, recall: float, assurance: float | None, level: float
+def choose(
+    cuts: Cuts, name: str, wanted: float, assurance: float | None, level: float
 ) -> Threshold:
-    """Return the highest of some thresholds with a wanted recall."""
-    validation.check_fraction(recall=recall)
-    return _choose(cuts, cuts.recall, "recall", recall, assurance, level)
-
-
-def _choose(
-    cuts: Cuts, measure: Floats, name: str, wanted: float, assurance: float | None, level: float
-) -> Threshold:
-    validation.check_fraction(level=level)
+    """Return the lowest threshold with a wanted precision, or the highest with a wanted recall."""
+    validation.check_fraction(**{name: wanted}, level=level)
+    measure = cuts.measure(name)
     # Sums of probabilities are rounded.
     reached = measure >= wanted - ROUNDING
     criterion, bar = measure.mean(axis=0), wanted
@@ -214,7 +202,6 @@ def _choose(
             f"no threshold reaches {what}: the best is {criterion[best]:.3g}, at"
             f" {cuts.score[best]:.6g}."
         )
-    # The lowest threshold for precision, the highest for recall.
     take_last = name == "precision"
     at = int(good[-1] if take_last else good[0])
     some = reached.any(axis=1)
@@ -277,7 +264,7 @@ def precision_at(
     >>> round(found.value, 2), found.selected
     (0.7, 2)
     """
-    return precision_of_cut(threshold, cuts_of(scores, draws, of, rng), level)
+    return at_threshold("precision", threshold, cuts_of(scores, draws, of, rng), level)
 
 
 def recall_at(
@@ -304,17 +291,7 @@ def recall_at(
     >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").value, 2)
     0.93
     """
-    return recall_of_cut(threshold, cuts_of(scores, draws, of, rng), level)
-
-
-def precision_of_cut(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
-    """Return the precision at a threshold among some cuts."""
-    return _at(threshold, cuts, cuts.precision, np.nan, level)
-
-
-def recall_of_cut(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
-    """Return the recall at a threshold among some cuts."""
-    return _at(threshold, cuts, cuts.recall, 0.0, level)
+    return at_threshold("recall", threshold, cuts_of(scores, draws, of, rng), level)
 
 
 def check_threshold(threshold: float | None) -> None:
@@ -323,15 +300,17 @@ def check_threshold(threshold: float | None) -> None:
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
 
 
-def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
+def at_threshold(name: str, threshold: float, cuts: Cuts, level: float) -> AtThreshold:
+    """Return precision or recall at a threshold among some cuts."""
     validation.check_fraction(level=level)
     check_threshold(threshold)
     # Scores of cuts are in falling order.
     taken = int(np.count_nonzero(cuts.score >= threshold))
     if not taken:
+        of_none = np.nan if name == "precision" else 0.0
         return AtThreshold(of_none, of_none, of_none, level, selected=0)
     selected = int(cuts.selected[taken - 1])
-    return AtThreshold.of_draws(measure[:, taken - 1], level, selected=selected)
+    return AtThreshold.of_draws(cuts.measure(name)[:, taken - 1], level, selected=selected)
 
 
 SHARE_ROUNDING = 1e-9  # in quotients of whole numbers: 0.8 of 5 documents is 4

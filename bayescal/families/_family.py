@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -235,7 +235,11 @@ class Family:
             best = _reflected(_fit_sides((2, 1), -raw, weight, candidates, resolved.floor))
         else:
             best = _fit_sides(self.powers, raw, weight, candidates, resolved.floor)
-        return _as_fit(self, best, total, resolved)
+        values = self.from_sides(best.theta, best.left, best.right)
+        parameters = dict(zip(self.parameters, values, strict=True))
+        low = {k for k, is_below in zip(self.by_side[1:], best.below, strict=True) if is_below}
+        acted = tuple(self.parameters[k] for k in sorted(low))
+        return FamilyFit(parameters, best.log_likelihood, total, replace(resolved, acted=acted))
 
     @property
     def by_side(self) -> tuple[int, int, int]:
@@ -319,17 +323,13 @@ def resolve_scale_floor(
         n = float(x.size) if weight is None else float(weight.sum())
         floor = automatic_floor(centre_and_spread(x, weight)[1], n)
         return ScaleFloor("scale_floor", max(floor, LEAST), ())
-    if not _is_floor(scale_floor):
+    number = isinstance(scale_floor, Real) and not isinstance(scale_floor, bool)
+    if not number or not 0.0 < float(scale_floor) < math.inf:
         raise ValueError(
             "scale_floor must be 'auto', None (off) or a positive floor in score units, got"
             f" {scale_floor!r}."
         )
     return ScaleFloor("scale_floor", float(scale_floor), ())
-
-
-def _is_floor(value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and 0.0 < float(value) < math.inf
 
 
 @dataclass(frozen=True)
@@ -341,19 +341,6 @@ class SidesFit:
     right: float
     log_likelihood: float
     below: tuple[bool, bool] = (False, False)
-
-
-def _as_fit(family: Family, best: SidesFit, total: float, scale_floor: ScaleFloor) -> FamilyFit:
-    values = family.from_sides(best.theta, best.left, best.right)
-    low = {k for k, is_below in zip(family.by_side[1:], best.below, strict=True) if is_below}
-    acted = tuple(family.parameters[k] for k in sorted(low))
-    parameters = dict(zip(family.parameters, values, strict=True))
-    return FamilyFit(
-        parameters,
-        best.log_likelihood,
-        total,
-        ScaleFloor(scale_floor.name, scale_floor.floor, acted),
-    )
 
 
 def _reflected(fit: SidesFit) -> SidesFit:

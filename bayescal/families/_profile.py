@@ -15,13 +15,13 @@ All sums are built up from one score to the next, as sums of positive terms. The
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.families._density import HALF_WIDTH
+from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 
 Indices = NDArray[np.intp]
@@ -174,8 +174,8 @@ class Profile:
     def widths(self, left: Floats, right: Floats) -> Floats:
         """Return the widths at the best scales; they rise with both sums."""
         s, t, width = FREE[self.sums.powers](left, right, self.total)
-        low = np.flatnonzero(np.minimum(s, t) < self.floor)
-        if low.size:
+        low = np.minimum(s, t) < self.floor
+        if low.any():
             width[low] = self._held_widths(s[low], t[low], left[low], right[low])
         return width
 
@@ -297,7 +297,7 @@ BESIDE = {1: _exponential_beside, 2: _gaussian_beside}
 # Cells where C' cannot be 0, or C cannot reach the best so far, are discarded; others are split,
 # and the last ones polished by secants.
 
-BLOCK = 1 << 15
+BLOCK = 1 << 15  # modes whose sums fit into the processor's cache
 ROUNDING = 1e-14  # relative, of widths
 BENNETT_PIECES = 10  # "intervals between adjacent scores are divided into 10 pieces"
 
@@ -319,12 +319,6 @@ class Candidate:
     left: float
     right: float
     width: float
-
-
-def blocks(n: int) -> Iterator[slice]:
-    """Cut range(n) into pieces that fit into the processor's cache."""
-    for start in range(0, n, BLOCK):
-        yield slice(start, min(start + BLOCK, n))
 
 
 def narrowest(
@@ -349,7 +343,7 @@ def best_score(profile: Profile) -> Candidate:
     """Return the best of the scores."""
     best = Candidate(0, 0.0, 0.0, 0.0, np.inf)
     sums = profile.sums
-    for part in blocks(sums.scores.x.size):
+    for part in blocks_of(BLOCK, sums.scores.x.size):
         left, right = sums.left.at[part], sums.right.at[part]
         width = profile.widths(left, right)
         best = narrowest(best, part.start + np.arange(width.size), 0.0, left, right, width)
@@ -358,7 +352,7 @@ def best_score(profile: Profile) -> Candidate:
 
 def best_on_grid(profile: Profile, best: Candidate) -> Candidate:
     """Return the best of nine points in each interval between scores, or `best`."""
-    for part in blocks(profile.sums.scores.gap.size):
+    for part in blocks_of(BLOCK, profile.sums.scores.gap.size):
         index = np.arange(part.start, part.stop)
         for piece in range(1, BENNETT_PIECES):
             share = piece / BENNETT_PIECES
@@ -368,36 +362,16 @@ def best_on_grid(profile: Profile, best: Candidate) -> Candidate:
     return best
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """Sums of deviations left and right of modes, with their power and with one power less."""
-
-    left: Floats
-    right: Floats
-    lower_left: Floats
-    lower_right: Floats
-
-    def __getitem__(self, part: tuple[slice, slice]) -> Nodes:
-        return Nodes(
-            self.left[part], self.right[part], self.lower_left[part], self.lower_right[part]
-        )
-
-
+# Slopes at scales near 0 overflow to infinity, and their bounds to nan: such cells stay.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def best_between(profile: Profile, best: Candidate) -> Candidate:
     """Return the best candidate inside the intervals, or `best` if none beats it."""
-    # Slopes at scales near 0 overflow to infinity, and their bounds to nan: such cells stay.
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        return _best_between(profile, best)
-
-
-def _best_between(profile: Profile, best: Candidate) -> Candidate:
     sums, gap = profile.sums, profile.sums.scores.gap
-    for part in blocks(gap.size):
+    for part in blocks_of(BLOCK, gap.size):
         after = slice(part.start + 1, part.stop + 1)
         # Both sums at their smallest bound the widths inside from below.
-        wide = _width(profile, sums.left.at[part], sums.right.at[after]) > best.width * (
-            1.0 + SLACK
-        )
+        least = profile.widths(sums.left.at[part], sums.right.at[after])
+        wide = least > best.width * (1.0 + SLACK)
         index = np.flatnonzero(~wide & (gap[part] > 0.0)) + part.start
         low, high = _nodes(profile, index, 0.0), _nodes(profile, index, 1.0)
         index = index[_may_hold_optimum(profile, low, high, gap[index], best)]
@@ -412,11 +386,10 @@ def _search(profile: Profile, index: Indices, best: Candidate) -> Candidate:
         share = low[:, None] + np.arange(PIECES + 1) / PIECES * (high - low)[:, None]
         rows = np.broadcast_to(index[:, None], share.shape)
         nodes = _nodes(profile, rows, share)
-        width = _width(profile, nodes.left, nodes.right)
-        sums = nodes.left.ravel(), nodes.right.ravel()
-        best = narrowest(best, rows.ravel(), share.ravel(), *sums, width.ravel())
+        flat = (each.ravel() for each in (rows, share, *nodes[:2], profile.widths(*nodes[:2])))
+        best = narrowest(best, *flat)
         step = ((high - low) / PIECES * profile.sums.scores.gap[index])[:, None]
-        keep = _may_hold_optimum(profile, nodes[:, :-1], nodes[:, 1:], step, best)
+        keep = _may_hold_optimum(profile, nodes[:, :, :-1], nodes[:, :, 1:], step, best)
         if not keep.any():
             return best
         index, low, high = rows[:, :-1][keep], share[:, :-1][keep], share[:, 1:][keep]
@@ -441,49 +414,44 @@ def _polish(
         previous, share = share, following
         previous_slope, slope = slope, _slope(profile, index, share)
     left, right = profile.sums.between(index, share)
-    return narrowest(best, index, share, left, right, _width(profile, left, right), SLACK)
+    return narrowest(best, index, share, left, right, profile.widths(left, right), SLACK)
 
 
 def _may_hold_optimum(
-    profile: Profile, low: Nodes, high: Nodes, length: Floats, best: Candidate
+    profile: Profile, low: Floats, high: Floats, length: Floats, best: Candidate
 ) -> NDArray[np.bool_]:
-    least_left, least_right = profile.scales(low.left, high.right)
-    most_left, most_right = profile.scales(high.left, low.right)
+    """Return which cells between nodes may hold a better mode than the best so far."""
+    least_left, least_right = profile.scales(low[0], high[1])
+    most_left, most_right = profile.scales(high[0], low[1])
     up, down = _pulls(profile, low, most_left, least_right)
     least = (up - down) / profile.total
     up, down = _pulls(profile, high, least_left, most_right)
     most = (up - down) / profile.total
     flat = (least <= 0.0) & (most >= 0.0)
     rise = np.where(flat, most - least, 1.0)
-    log_low = np.log(_width(profile, low.left, low.right))
-    log_high = np.log(_width(profile, high.left, high.right))
+    log_low, log_high = np.log(profile.widths(*low[:2])), np.log(profile.widths(*high[:2]))
     bound = (log_low * most - log_high * least + least * most * length) / rise
     # Not "bound <= ...": where m = M = 0 the bound is nan, and the cell must stay.
     hopeless: NDArray[np.bool_] = bound > np.log(best.width) + SLACK
     return flat & ~hopeless
 
 
-def _nodes(profile: Profile, index: Indices, share: Floats | float) -> Nodes:
-    """Return the sums for modes at `share` of the gap after score `index`."""
+def _nodes(profile: Profile, index: Indices, share: Floats | float) -> Floats:
+    """
+    Return sums for modes at `share` of the gap after score `index`, (4, ...).
+
+    They are the sums left and right of the modes, and both with one power less.
+    """
     left, right = profile.sums.left, profile.sums.right
     to_left, to_right = profile.sums.steps(index, share)
-    return Nodes(
-        left.beyond(index, to_left),
-        right.beyond(index + 1, to_right),
-        left.lower(index, to_left),
-        right.lower(index + 1, to_right),
-    )
+    sums = left.beyond(index, to_left), right.beyond(index + 1, to_right)
+    return np.stack([*sums, left.lower(index, to_left), right.lower(index + 1, to_right)])
 
 
-def _width(profile: Profile, left: Floats, right: Floats) -> Floats:
-    """Return the widths for sums of any shape."""
-    return profile.widths(left.ravel(), right.ravel()).reshape(left.shape)
-
-
-def _pulls(profile: Profile, nodes: Nodes, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Return P_left and P_right for sums of one power less and scales."""
+def _pulls(profile: Profile, nodes: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Return P_left and P_right at nodes for scales."""
     first, second = profile.sums.powers
-    return _pull(nodes.lower_left, left, first), _pull(nodes.lower_right, right, second)
+    return _pull(nodes[2], left, first), _pull(nodes[3], right, second)
 
 
 def _pull(lower: Floats, scale: Floats, power: int) -> Floats:
@@ -494,5 +462,5 @@ def _pull(lower: Floats, scale: Floats, power: int) -> Floats:
 def _slope(profile: Profile, index: Indices, share: Floats) -> Floats:
     """Return N C'."""
     nodes = _nodes(profile, index, share)
-    left, right = _pulls(profile, nodes, *profile.scales(nodes.left, nodes.right))
+    left, right = _pulls(profile, nodes, *profile.scales(*nodes[:2]))
     return left - right

@@ -284,8 +284,7 @@ def join_ratios(parts: Sequence[LikelihoodRatios]) -> LikelihoodRatios:
 
 def take_ratios(ratios: LikelihoodRatios, rows: Integers) -> LikelihoodRatios:
     """Return the LRs at some positions."""
-    some: dict[str, Any] = {name: getattr(ratios, name)[rows] for name in BY_SCORE}
-    return replace(ratios, **some)
+    return replace(ratios, **{name: getattr(ratios, name)[rows] for name in BY_SCORE})
 
 
 def read_scale(support: str | Mapping[float, str] | None) -> Mapping[float, str] | None:

@@ -12,6 +12,7 @@ from bayescal.metrics.classes import ClassVerdict as ClassVerdict
 from bayescal.metrics.classes import class_verdict as class_verdict
 from bayescal.metrics.evidence import CalibrationEvidence as CalibrationEvidence
 from bayescal.metrics.evidence import SpiegelhalterTest as SpiegelhalterTest
+from bayescal.metrics.evidence import Verdict as Verdict
 from bayescal.metrics.evidence import calibration_evidence as calibration_evidence
 from bayescal.metrics.evidence import spiegelhalter_test as spiegelhalter_test
 from bayescal.metrics.intervals import bootstrap_interval as bootstrap_interval
@@ -27,6 +28,5 @@ from bayescal.metrics.scores import losses as losses
 from bayescal.metrics.scores import pointwise_losses as pointwise_losses
 from bayescal.metrics.scores import top_label as top_label
 from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
-from bayescal.metrics.verdict import Verdict as Verdict
 from bayescal.metrics.verdict import calibration_verdict as calibration_verdict
 from bayescal.support.intervals import Interval as Interval

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
 from bayescal.metrics.calibration_error import smooth_calibration_error
+from bayescal.metrics.evidence import Verdict
 from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
 from bayescal.metrics.scores import top_label
-from bayescal.metrics.verdict import POWER, UNINFORMATIVE, Verdict
+from bayescal.metrics.verdict import POWER, share_above
 from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, as_reals, check_fraction, probabilities_of_shape
 from bayescal.support.weighting import effective_size, either_weights, ratio_of_weights
@@ -83,6 +85,7 @@ class ClassVerdict(Verdict):
     cause: str
     detectable: float
     with_bands: bool
+    _if_impossible: ClassVar[str] = "Calibrate the probabilities, or keep them away from 0."
 
     @property
     def accuracy(self) -> float:
@@ -112,15 +115,7 @@ class ClassVerdict(Verdict):
         if self.cause == "impossible":
             return "Classes of probability 0 occurred."
         if self.cause == "none":
-            if not self.informative:
-                return (
-                    "These documents are too few to show even log-odds that are off by a factor of"
-                    f" {UNINFORMATIVE:g}."
-                )
-            return (
-                "Had all log-odds been too large or too small by a factor of"
-                f" {self.detectable:.3g}, these documents would have shown it four times in five."
-            )
+            return self._smallest_error("log-odds", "too large or too small")
         if self.cause == "slope":
             how = "over-confident" if self.slope < 1.0 else "under-confident"
             return f"They are {how}: the likeliest power of the probabilities is {self.slope:.3g}."
@@ -132,16 +127,9 @@ class ClassVerdict(Verdict):
         )
 
     @property
-    def advice(self) -> str:
-        """Return advice; empty without an error."""
-        if self.cause == "none":
-            return ""
-        if self.cause == "impossible":
-            return "Calibrate the probabilities, or keep them away from 0."
-        if self.outcome == "uncertain":
-            return "Fit again with more labels: they narrow the bands."
+    def _new_prior(self) -> str:
         if self.cause == "slope":
-            return "Fit again on documents like these."
+            return ""
         return (
             "If the shares of the classes changed, predict with prior=, their new shares; if they"
             " did not, fit again on documents like these."
@@ -409,8 +397,7 @@ class _ClassTest:
     def pvalue(self) -> float:
         """Return the share of samples whose statistic is as large."""
         own = float(self._statistic(self.away))
-        reached = int((self._of_samples() >= own * (1.0 - 1e-9)).sum())
-        return (1.0 + reached) / (len(self.samples) + 1.0)
+        return share_above(self._of_samples(), own)
 
     def _of_samples(self) -> Floats:
         """

@@ -1,8 +1,9 @@
 """Tests of calibration, and the evidence for it."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +52,90 @@ class LinearChange(LogisticLikelihood):
         """Return the mode of likelihood times a normal prior around (0, 1)."""
         tolerance = GOOD_DECREMENT * self.total
         return self.mode(UNCHANGED, precision, UNCHANGED, tolerance=tolerance)
+
+
+UNINFORMATIVE = 100.0  # factor of odds that uninformative documents could not detect
+
+
+class Verdict(ABC):
+    """The outcome of a test of probabilities, and its parts in words."""
+
+    pvalue: float
+    level: float
+    cause: str
+    detectable: float
+    with_bands: bool
+    _if_impossible: ClassVar[str]
+
+    @property
+    def outcome(self) -> str:
+        """
+        Return "right", "off" or "uncertain".
+
+        "off" means by more than chance and the bands allow; "uncertain", by more than chance only.
+        """
+        if self.pvalue <= 1.0 - self.level:
+            return "off"
+        return "right" if self.cause == "none" else "uncertain"
+
+    @property
+    def calibrated(self) -> bool:
+        """Return whether errors are within the bands."""
+        return self.outcome != "off"
+
+    @property
+    def informative(self) -> bool:
+        """Return whether the documents could show odds that are off by a factor of 100."""
+        return not self.calibrated or self.detectable <= UNINFORMATIVE
+
+    @property
+    def text(self) -> str:
+        """Return the verdict in words: the test, its finding, advice."""
+        return " ".join(part for part in (self.test, self.finding, self.advice) if part)
+
+    @property
+    @abstractmethod
+    def test(self) -> str:
+        """Return the test and its numbers in words."""
+
+    @property
+    @abstractmethod
+    def finding(self) -> str:
+        """Describe the error and its size; without one, the smallest detectable error."""
+
+    @property
+    def advice(self) -> str:
+        """Return advice; empty without an error."""
+        if self.cause in ("none", "impossible"):
+            return self._if_impossible if self.cause == "impossible" else ""
+        if self.outcome == "uncertain":
+            return "Fit again with more labels: they narrow the bands."
+        return self._new_prior or "Fit again on documents like these."
+
+    @property
+    @abstractmethod
+    def _new_prior(self) -> str:
+        """Return advice on new shares of the classes, if they are the error."""
+
+    def _smallest_error(self, odds: str, off: str, few: str = "few") -> str:
+        """Describe the smallest error of odds that the documents could show."""
+        if self.detectable > UNINFORMATIVE:
+            return (
+                f"These documents are too {few} to show even {odds} that are off by a factor of"
+                f" {UNINFORMATIVE:g}."
+            )
+        return (
+            f"Had all {odds} been {off} by a factor of {self.detectable:.3g}, these documents would"
+            " have shown it four times in five."
+        )
+
+    @property
+    def _outcome_words(self) -> str:
+        return {
+            "right": "no sign that they are off",
+            "uncertain": "off by more than chance, but by no more than the bands allow",
+            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
+        }[self.outcome]
 
 
 ALTERNATIVES = ("two-sided", "greater", "less")

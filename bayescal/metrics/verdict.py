@@ -1,9 +1,9 @@
 """Verdict on probabilities from held-out labels: right or off, by how much, and what to do."""
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from scipy import special
 from bayescal.metrics import changes, inputs
 from bayescal.metrics.calibration_error import smooth_error
 from bayescal.metrics.changes import LINEAR
-from bayescal.metrics.evidence import LinearChange
+from bayescal.metrics.evidence import LinearChange, Verdict
 from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, check_fraction, probabilities_of_shape
 
@@ -23,66 +23,6 @@ BLOCK_ELEMENTS = 1 << 22
 POWER = 0.8
 TINY = 1e-9
 CHANCE, QUANTILES = 10_000, 200  # of the second term of the statistic in its limit
-UNINFORMATIVE = 100.0  # factor of odds that uninformative documents could not detect
-
-
-class Verdict(ABC):
-    """The outcome of a test of probabilities, and its parts in words."""
-
-    pvalue: float
-    level: float
-    cause: str
-    detectable: float
-    with_bands: bool
-
-    @property
-    def outcome(self) -> str:
-        """
-        Return "right", "off" or "uncertain".
-
-        "off" means by more than chance and the bands allow; "uncertain", by more than chance only.
-        """
-        if self.pvalue <= 1.0 - self.level:
-            return "off"
-        return "right" if self.cause == "none" else "uncertain"
-
-    @property
-    def calibrated(self) -> bool:
-        """Return whether errors are within the bands."""
-        return self.outcome != "off"
-
-    @property
-    def informative(self) -> bool:
-        """Return whether the documents could show odds that are off by a factor of 100."""
-        return not self.calibrated or self.detectable <= UNINFORMATIVE
-
-    @property
-    def text(self) -> str:
-        """Return the verdict in words: the test, its finding, advice."""
-        return " ".join(part for part in (self.test, self.finding, self.advice) if part)
-
-    @property
-    @abstractmethod
-    def test(self) -> str:
-        """Return the test and its numbers in words."""
-
-    @property
-    @abstractmethod
-    def finding(self) -> str:
-        """Describe the error and its size; without one, the smallest detectable error."""
-
-    @property
-    @abstractmethod
-    def advice(self) -> str:
-        """Return advice; empty without an error."""
-
-    @property
-    def _outcome_words(self) -> str:
-        return {
-            "right": "no sign that they are off",
-            "uncertain": "off by more than chance, but by no more than the bands allow",
-            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
-        }[self.outcome]
 
 
 @dataclass(frozen=True)
@@ -141,6 +81,10 @@ class CalibrationVerdict(Verdict):
     detectable: float
     impossible: str
     with_bands: bool
+    _if_impossible: ClassVar[str] = (
+        "Probabilities of 0 and 1 admit no exception: calibrate them, or keep them away from 0 and"
+        " 1."
+    )
 
     @property
     def test(self) -> str:
@@ -164,7 +108,8 @@ class CalibrationVerdict(Verdict):
         if self.cause == "impossible":
             return self.impossible
         if self.cause == "none":
-            return self._smallest_error()
+            few = "few, or the bands too wide," if self.with_bands else "few"
+            return self._smallest_error("odds", "off", few)
         if self.cause == "base rate":
             size, factor = "small" if self.shift > 0.0 else "large", math.exp(abs(self.shift))
             return (
@@ -183,35 +128,13 @@ class CalibrationVerdict(Verdict):
         )
 
     @property
-    def advice(self) -> str:
-        """Return advice; empty without an error."""
-        if self.cause == "none":
-            return ""
-        if self.cause == "impossible":
-            return (
-                "Probabilities of 0 and 1 admit no exception: calibrate them, or keep them away"
-                " from 0 and 1."
-            )
-        if self.outcome == "uncertain":
-            return "Fit again with more labels: they narrow the bands."
+    def _new_prior(self) -> str:
         share = self.observed / self.documents
-        if self.cause in ("slope", "bend") or not 0.0 < share < 1.0:
-            return "Fit again on documents like these."
+        if self.cause != "base rate" or not 0.0 < share < 1.0:
+            return ""
         return (
             f"If the base rate changed, predict with prior={share:.3g}, the share of positives"
             " here; if it did not, or of pooled topics, fit again with more labels."
-        )
-
-    def _smallest_error(self) -> str:
-        if self.detectable > UNINFORMATIVE:
-            wide = ", or the bands too wide," if self.with_bands else ""
-            return (
-                f"These documents are too few{wide} to show even odds that are off by a factor of"
-                f" {UNINFORMATIVE:g}."
-            )
-        return (
-            f"Had all odds been off by a factor of {self.detectable:.3g}, these documents would"
-            " have shown it four times in five."
         )
 
 
@@ -233,17 +156,16 @@ def calibration_verdict(
 
     with U = sum (y - p) (1, l) and I its covariance if p is right, Rao's score test of Cox's
     intercept and slope, and B = sum (y - p) z, where z are ten features of a Gaussian process along
-    l without their projections on (1, l) in the metric p (1 - p). The factor s = 1 / sqrt(sum of
-    squared eigenvalues of B's covariance) gives the second term the variance of a chi-squared one
-    with one degree of freedom: with twice that, bends cost a tenth of the power against slopes.
-    The p-value is the share of 999 samples of labels drawn from p that reach T, with a fixed seed,
-    so that it holds for few and rare positives too. If it is below 1 - level, bends are tested
-    alone, given the best intercept and slope, and the slope given the best intercept: if neither is
-    significant, the base rate alone has changed.
+    l without their projections on (1, l) in the metric p (1 - p). The factor s gives the second
+    term the variance of a chi-squared one with one degree of freedom. The p-value is the share of
+    999 samples of labels drawn from p that reach T, with a fixed seed, so that it holds for few and
+    rare positives too. If it is below 1 - level, bends are tested alone, given the best intercept
+    and slope, and the slope given the best intercept: if neither is significant, the base rate
+    alone has changed.
 
     With `draws` each sample of labels is from one posterior draw of the probabilities, and the mean
-    and covariance of scores are posterior predictive. Probabilities that differ from the labels by
-    more than chance, but by no more than the posterior allows, are "uncertain", not "off".
+    and covariance of scores are posterior predictive. Errors beyond chance that the posterior
+    allows are "uncertain", not "off".
 
     Parameters
     ----------
@@ -306,7 +228,11 @@ def verdict_of(
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
     shift, expected = documents.shift(change.weight), float(outcomes.counts @ outcomes.p)
     rows = outcomes.impossible
-    if rows.size and (drawn is None or _stays_impossible(outcomes.truth[rows], drawn[:, rows])):
+    impossible = bool(rows.size)
+    if impossible and drawn is not None:  # by every draw too
+        own = np.where(outcomes.truth[rows], drawn[:, rows], 1.0 - drawn[:, rows])
+        impossible = bool((own == 0.0).all(axis=0).any())
+    if impossible:
         cause, pvalue, pvalue_of_point = "impossible", 0.0, 0.0
     elif min(pvalue, pvalue_of_point) > 1.0 - level:
         cause = "none"
@@ -332,11 +258,6 @@ def verdict_of(
         impossible=inputs.name_impossible(outcomes) if cause == "impossible" else "",
         with_bands=drawn is not None,
     )
-
-
-def _stays_impossible(truth: NDArray[np.bool_], drawn: Floats) -> bool:
-    """Return whether every posterior draw gives some document's class probability 0."""
-    return bool((np.where(truth, drawn, 1.0 - drawn) == 0.0).all(axis=0).any())
 
 
 class _GroupedDocuments:
@@ -459,6 +380,7 @@ class _ScoreTest:
         size = float((of_bends**2).sum())  # the sum of the squared eigenvalues
         # Equal probabilities have no bends.
         none = size <= (TINY * np.trace(self.covariance)) ** 2
+        # With twice this factor bends cost a tenth of the power against slopes.
         self.factor = 0.0 if none else 1.0 / math.sqrt(size)
         spread = self.factor * np.clip(np.linalg.eigvalsh(of_bends), 0.0, None)
         # Quantiles of the second term of T for many documents with right probabilities.
@@ -478,7 +400,7 @@ class _ScoreTest:
         own = float(self.statistic(self.documents.score))
         if self.samples is None:
             return self.tail(own)
-        return _share_above(self.statistic(self.samples), own)
+        return share_above(self.statistic(self.samples), own)
 
     def tail(self, limit: float, noncentrality: float = 0.0) -> float:
         """Return P(T > limit) for many documents, with a shift of some noncentrality."""
@@ -512,7 +434,7 @@ class _ScoreTest:
         if self.factor == 0.0 or weight.sum() <= 0.0:
             return 1.0
         chance = np.random.default_rng(0).chisquare(1.0, (SAMPLES, weight.size)) @ weight
-        return _share_above(chance, float(score @ score))
+        return share_above(chance, float(score @ score))
 
     def pvalue_of_slope(self, shift: float) -> float:
         """Return the p-value of slope 1 given the best intercept, chi-squared."""
@@ -549,7 +471,7 @@ def _without(covariance: Floats, gain: Floats) -> tuple[Floats, Floats]:
     return left, left @ covariance @ left.T
 
 
-def _share_above(samples: Floats, own: float) -> float:
+def share_above(samples: Floats, own: float) -> float:
     """Return the p-value of a statistic among samples of it."""
     reached = int((samples >= own * (1.0 - 1e-9)).sum())
     return (1.0 + reached) / (samples.size + 1.0)

@@ -105,14 +105,8 @@ class AuditCurves:
 def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, Interval]:
     """Return the net benefit at the threshold, and the saving by recalibrating."""
     everyone = np.ones(drawn.given.size, dtype=bool)
-    as_is, again, treat_all = (
-        drawn.benefit(treated, cost.odds)
-        for treated in (
-            drawn.given >= cost.threshold,
-            drawn.recalibrated >= cost.threshold,
-            everyone,
-        )
-    )
+    treated = drawn.given >= cost.threshold, drawn.recalibrated >= cost.threshold, everyone
+    as_is, again, treat_all = (drawn.benefit(each, cost.odds) for each in treated)
     stake = 1.0 if cost.stake is None else cost.stake
     draws = {
         "net benefit": as_is,
@@ -131,18 +125,12 @@ def net_benefit(drawn: AuditCurves, threshold: float | None, level: float) -> xr
     """Return net benefit by threshold of the three strategies."""
     asked = [] if threshold is None else [threshold]
     thresholds = np.unique(np.concatenate([THRESHOLDS, asked]))
-    gain = np.cumsum(drawn.weight * drawn.true, axis=1)
-    treated = np.cumsum(drawn.weight, axis=1)
     strategies = {}
-    order = np.argsort(drawn.recalibrated, kind="stable")
-    for name, ranked, rows in (
-        ("as is", drawn.given, slice(None)),
-        ("recalibrated", drawn.recalibrated[order], order),
-    ):
-        if name == "recalibrated":
-            gain = np.cumsum((drawn.weight * drawn.true)[:, rows], axis=1)
-            treated = np.cumsum(drawn.weight[:, rows], axis=1)
-        first = np.searchsorted(ranked, thresholds)
+    for name, p in (("as is", drawn.given), ("recalibrated", drawn.recalibrated)):
+        order = np.argsort(p, kind="stable")
+        gain = np.cumsum((drawn.weight * drawn.true)[:, order], axis=1)
+        treated = np.cumsum(drawn.weight[:, order], axis=1)
+        first = np.searchsorted(p[order], thresholds)
         strategies[name] = _above(gain, treated, first, thresholds)
     strategies["all"] = _above(gain, treated, np.zeros(thresholds.size, np.intp), thresholds)
     values = np.stack(list(strategies.values()))

@@ -22,25 +22,10 @@ if TYPE_CHECKING:
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
 
 
-class History:
-    """Rows of a stream: the latest LATEST documents, the first, and ever fewer between."""
-
-    def __init__(self) -> None:
-        self.document: list[int] = []
-        self.row: list[list[float]] = []
-
-    def append(self, document: int, row: list[float]) -> None:
-        """Append the row of a document."""
-        self.document.append(document)
-        self.row.append(row)
-        if len(self.row) >= 2 * LATEST:
-            del self.document[1:-LATEST:2], self.row[1:-LATEST:2]
-
-
 FARTHEST = 36.0  # log-odds are clipped: one label must not rule out a curve
 ANY, IMPOSSIBLE = "any", "impossible"
 BLOCK = 256  # documents at a time
-LATEST = 2000
+LATEST = 2000  # documents that all have a row; of earlier ones ever fewer have
 
 
 @dataclass(frozen=True)
@@ -154,7 +139,8 @@ class DriftMonitor:
             raise ValueError("changes must hold at least one kind of change, got none.")
         base = float(special.logit(calibrator.mle_.prior))
         self._changed = {name: Changed(kind, base, self._few.size) for name, kind in asked.items()}
-        self._history, self._documents = History(), 0
+        self._history: list[tuple[int, list[float]]] = []  # of a document, its row
+        self._documents = 0
         self._raised: int | None = None
         self._impossible: int | None = None
 
@@ -203,16 +189,15 @@ class DriftMonitor:
         """The natural log Bayes factors after each document that has a row."""
         import pandas as pd
 
-        index = pd.Index(self._history.document, dtype=np.int64, name="document")
+        index = pd.Index([each for each, _ in self._history], dtype=np.int64, name="document")
         columns = [*self._changed, ANY]
-        values = np.reshape(self._history.row, (index.size, len(columns)))
+        values = np.reshape([row for _, row in self._history], (index.size, len(columns)))
         return pd.DataFrame(values, index=index, columns=columns)
 
     @property
     def bayes_factors_(self) -> dict[str, float]:
         """The current Bayes factors; infinite above the largest floating-point number."""
-        rows = self._history.row
-        now = rows[-1] if rows else np.zeros(len(self._changed) + 1)
+        now = self._history[-1][1] if self._history else [0.0] * (len(self._changed) + 1)
         with np.errstate(over="ignore"):
             return dict(zip([*self._changed, ANY], np.exp(now).tolist(), strict=True))
 
@@ -233,7 +218,9 @@ class DriftMonitor:
         each = [changed.log_bayes_factor for changed in self._changed.values()]
         of_any = float(special.logsumexp(each)) - math.log(len(each))
         of_any = of_any if self._impossible is None else math.inf
-        self._history.append(self._documents, [*each, of_any])
+        self._history.append((self._documents, [*each, of_any]))
+        if len(self._history) >= 2 * LATEST:
+            del self._history[1:-LATEST:2]
         if self._raised is None and of_any >= -math.log(self.alpha):
             self._raised = self.documents_
 

@@ -10,6 +10,7 @@ from scipy import special
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
+from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, generator
 from bayescal.support.weighting import effective_weights, either_weights
 
@@ -114,7 +115,7 @@ def _posterior(
     ratio = np.exp(np.clip(ratio, -FARTHEST, FARTHEST))
     uniform = np.asarray(generator(rng).random(ratio.shape[0]))
     width = max(1, BLOCK_ELEMENTS // ratio.shape[1])
-    parts = [slice(k, k + width) for k in range(0, ratio.shape[0], width)]
+    parts = blocks_of(width, ratio.shape[0])
     logits = np.concatenate([_draw(ratio[k], counts, a, b, uniform[k]) for k in parts])
     draws = special.expit(logits)
     return PriorPosterior.of_draws(draws, level, draws=draws)

@@ -14,12 +14,7 @@ from scipy import stats
 from bayescal.decisions.thresholds import probability_reached
 from bayescal.sampling.design import as_partial_labels
 from bayescal.sampling.exact import elusion, elusion_size
-from bayescal.sampling.hidden import (
-    HiddenPosterior,
-    RankedCollection,
-    count_positives,
-    fit_posterior,
-)
+from bayescal.sampling.hidden import RankedCollection, count_positives, fit_posterior
 from bayescal.sampling.plans import SamplePlan, as_plans
 from bayescal.support import validation
 from bayescal.support.validation import Floats
@@ -190,12 +185,15 @@ def _by_posterior(review: Review) -> Finding:
     """Stop where the recall is reached by both posteriors, without and with hidden positives."""
     collection, labels = _in_order(review)
     every = np.ones(labels.size, dtype=bool)
+    posteriors = [
+        fit_posterior(collection, labels, each, review.rng) for each in (0, review.hidden)
+    ]
     reached = np.min(
         [
             probability_reached(
                 count_positives(each, collection, labels, every, review.rng), review.recall
             )
-            for each in _posteriors(review, collection, labels, (0, review.hidden))
+            for each in posteriors
         ],
         axis=0,
     )
@@ -205,8 +203,7 @@ def _by_posterior(review: Review) -> Finding:
 def _by_quant(review: Review) -> Finding:
     """Stop where the expected recall less two standard errors is reached (Yang et al. 2021)."""
     collection, labels = _in_order(review)
-    (posterior,) = _posteriors(review, collection, labels, (0,))
-    p = posterior.probabilities().mean(axis=0)
+    p = fit_posterior(collection, labels, 0, review.rng).probabilities().mean(axis=0)
     unlabelled = collection.count(np.isnan(labels))
     known = collection.count(labels == 1.0)
     taken, all_of_them = np.cumsum(known + p * unlabelled), (known + p * unlabelled).sum()
@@ -220,12 +217,6 @@ def _in_order(review: Review) -> tuple[RankedCollection, Floats]:
     labels = np.empty(review.labels.size)
     labels[review.order] = review.labels
     return RankedCollection.of(review.scores), labels
-
-
-def _posteriors(
-    review: Review, collection: RankedCollection, labels: Floats, priors: tuple[Any, ...]
-) -> list[HiddenPosterior]:
-    return [fit_posterior(collection, labels, each, review.rng) for each in priors]
 
 
 def _where_reached(
