@@ -68,10 +68,8 @@ def risk_coverage(
         Positions of the true classes among the columns.
     points : int
         Number of shares of documents, evenly spaced up to 1.
-    level : float
-        Probability of the intervals.
-    rng : int, Generator, RandomState or None
-        Seeds drawn labels.
+    level, rng
+        See `bayescal.decisions`.
 
     References
     ----------

@@ -125,12 +125,8 @@ class GroupedScores:
 
 
 def _sums_up_to_each(score, weight, power):
-    """
-    Return rows (x_i, sum of weights, of deviations, of their squares).
-
-    Row i holds the sums for modes from the i-th ascending score to the next; the first row holds
-    the sums for modes below all scores. Squares come with power 2 only.
-    """
+    """Return rows (x_i, sum of weights, of deviations, of squares) for modes from x_i on."""
+    # The first row is for modes below all scores. Squares come with power 2 only.
     rows = np.zeros((score.size + 1, 2 + power))
     if score.size:
         gap = np.diff(score)

@@ -437,11 +437,7 @@ def _may_hold_optimum(
 
 
 def _nodes(profile: Profile, index: Indices, share: Floats | float) -> Floats:
-    """
-    Return sums for modes at `share` of the gap after score `index`, (4, ...).
-
-    They are the sums left and right of the modes, and both with one power less.
-    """
+    """Return left and right sums at `share` of gaps, then both with one power less; (4, ...)."""
     left, right = profile.sums.left, profile.sums.right
     to_left, to_right = profile.sums.steps(index, share)
     sums = left.beyond(index, to_left), right.beyond(index + 1, to_right)

@@ -23,12 +23,7 @@ FEWEST_IN_BIN = 5
 def tippett(
     compared: Comparisons, sources: Any = None, *, kind: int = 1, level: float = 0.9, rng: Any = 0
 ) -> xr.Dataset:
-    """
-    Return shares of LRs beyond each value, by class, with intervals by source.
-
-    Kind 1 has the share of LRs larger than the value for both classes; kind 2 has for positives the
-    share of smaller LRs, so that both curves show misleading LRs.
-    """
+    """Return shares of LRs beyond each value by class; kind 2 shows misleading LRs of both."""
     check_fraction(level=level)
     if kind not in KINDS:
         raise ValueError(f"kind must be 1 or 2, got {kind!r}.")
@@ -82,12 +77,8 @@ def consistency(
     level: float = 0.9,
     rng: Any = 0,
 ) -> xr.Dataset:
-    """
-    Return stated and observed log10 LRs in bins, with intervals by source.
-
-    The observed LR of a bin is the ratio of its shares of all positives and of all negatives. Bins
-    hold equal shares of comparisons, each class counting half.
-    """
+    """Return stated and observed log10 LRs in bins of equal shares, each class counting half."""
+    # The observed LR is the ratio of a bin's shares of all positives and of all negatives.
     check_fraction(level=level)
     classes, random = _classes(compared, sources, rng), generator(rng)
     if bins is None:

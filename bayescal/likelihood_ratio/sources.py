@@ -39,10 +39,6 @@ class SourcePairs:
         """Return the number of sources."""
         return int(self.names.size)
 
-    def recoded(self, code: Integers, size: int) -> SourcePairs:
-        """Return the pairs with each source replaced by its group."""
-        return SourcePairs(code[self.first], code[self.second], np.arange(size))
-
 
 def read_sources(
     sources: Any, positive: NDArray[np.bool_], naming: Callable[[int], str] = "position {}".format
@@ -139,9 +135,10 @@ def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def weights_by_source(positive: NDArray[np.bool_], pairs: SourcePairs) -> Floats:
-    """Return the weights of `source_weights`."""
+    """Return the weights of `source_weights`, by the sources of these comparisons alone."""
+    sources = np.unique(np.concatenate([pairs.first, pairs.second])).size
     own = np.bincount(pairs.first[positive], minlength=pairs.size)
-    weight = np.full(positive.size, pairs.size / max(int((~positive).sum()), 1))
+    weight = np.full(positive.size, sources / max(int((~positive).sum()), 1))
     weight[positive] = 1.0 / own[pairs.first[positive]]
     return weight
 
@@ -149,12 +146,8 @@ def weights_by_source(positive: NDArray[np.bool_], pairs: SourcePairs) -> Floats
 def source_folds(
     pairs: SourcePairs, folds: int, rng: np.random.Generator
 ) -> Iterator[tuple[Integers, Integers]]:
-    """
-    Yield positions to fit and to test, so that no source of a test pair is in the fit.
-
-    Sources are assigned to folds at random. Pairs of folds i and j are tested by a fit without
-    either.
-    """
+    """Yield positions to fit and to test, so that no source of a test pair is in the fit."""
+    # Pairs of folds i and j are tested by a fit without either.
     check_count("folds", folds)
     if not 3 <= folds <= pairs.size:
         raise ValueError(
@@ -214,7 +207,8 @@ def left_out_groups(pairs: SourcePairs | None, n: int, rng: np.random.Generator)
         pairs = SourcePairs(np.arange(n), np.arange(n), np.arange(n))
     if pairs.size <= MOST_GROUPS:
         return pairs
-    return pairs.recoded(rng.permutation(np.arange(pairs.size) % MOST_GROUPS), MOST_GROUPS)
+    group = rng.permutation(np.arange(pairs.size) % MOST_GROUPS)
+    return SourcePairs(group[pairs.first], group[pairs.second], np.arange(MOST_GROUPS))
 
 
 def jackknife(groups: SourcePairs, statistic: Callable[[Floats], Floats | float]) -> Jackknife:

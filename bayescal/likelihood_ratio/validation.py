@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal.likelihood_ratio.bounds import LikelihoodRatioBounds, elub, invariance_bounds
 from bayescal.likelihood_ratio.measures import Comparisons, read_comparisons, warn_of_other_units
@@ -34,6 +34,7 @@ from bayescal.likelihood_ratio.sources import (
     weights_by_source,
 )
 from bayescal.support.intervals import Interval, interval_table
+from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import (
     Floats,
     as_scores,
@@ -226,12 +227,11 @@ def _measures(compared: Comparisons, groups: SourcePairs, level: float) -> dict[
     with np.errstate(invalid="ignore"):
         values = jackknife(groups, measure)
         columns = [Jackknife(values.value[k], values.without[:, k]) for k in range(4)]
-        return {
-            "cllr": _on_log_scale(columns[0], level),
-            "min_cllr": _from_zero(columns[1], level),
-            "cal_cllr": _from_zero(columns[2], level),
-            "devpav": _from_zero(columns[3], level),
+        names = ("min_cllr", "cal_cllr", "devpav")
+        rest = {
+            name: _from_zero(each, level) for name, each in zip(names, columns[1:], strict=True)
         }
+        return {"cllr": _on_log_scale(columns[0], level), **rest}
 
 
 def _half_width(values: Jackknife, level: float) -> Floats:
@@ -245,10 +245,8 @@ def _half_width(values: Jackknife, level: float) -> Floats:
 def _on_log_scale(values: Jackknife, level: float) -> Interval:
     with np.errstate(divide="ignore"):
         logs = Jackknife(np.log(values.value), np.log(values.without))
-    factor = np.exp(_half_width(logs, level))
-    value = float(values.value)
-    lower, upper = value / float(factor), value * float(factor)
-    return Interval(value, lower, upper, level, METHOD, values.without)
+    value, factor = float(values.value), float(np.exp(_half_width(logs, level)))
+    return Interval(value, value / factor, value * factor, level, METHOD, values.without)
 
 
 def _from_zero(values: Jackknife, level: float) -> Interval:
@@ -328,6 +326,8 @@ def cross_validated(
     >>> validate(same, ratios.log10).cllr.value < 0.6
     True
     """
+    from sklearn.base import clone
+
     values = as_scores(scores)
     classes, positive = encode_labels(y, positive=getattr(calibrator, "positive", None))
     check_same_length("scores", values.size, "y", positive.size)
@@ -341,39 +341,18 @@ def cross_validated(
     labels = classes[positive.astype(np.intp)]
     tested, rows = [], []
     for fit, test in parts:
-        _check_fold(positive[fit], folds)
-        weight = None
-        if pairs is not None:
-            weight = _weights_of(positive[fit], some_pairs(pairs, fit))
-        fitted = _fitted(calibrator, values[fit], labels[fit], weight)
+        for each, name in ((True, "positive"), (False, "negative")):
+            if not (positive[fit] == each).any():
+                raise ValueError(
+                    f"folds={folds} leaves no {name} comparison to fit in one of the folds: take"
+                    " more folds, or more sources."
+                )
+        weight = None if pairs is None else weights_by_source(positive[fit], some_pairs(pairs, fit))
+        # Each fold would repeat the warnings.
+        with without_scores_warnings():
+            fitted = clone(calibrator).fit(values[fit], labels[fit], sample_weight=weight)
         tested.append(likelihood_ratios(fitted, values[test], level, support=support))
         rows.append(test)
         if progress is not None:
             progress(test.size)
     return take_ratios(join_ratios(tested), np.argsort(np.concatenate(rows)))
-
-
-def _weights_of(positive: NDArray[np.bool_], pairs: SourcePairs) -> Floats:
-    """Return weights of some comparisons by their sources alone."""
-    used, codes = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
-    n = positive.size
-    return weights_by_source(positive, SourcePairs(codes[:n], codes[n:], pairs.names[used]))
-
-
-def _check_fold(positive: NDArray[np.bool_], folds: int) -> None:
-    for each, name in ((True, "positive"), (False, "negative")):
-        if not (positive == each).any():
-            raise ValueError(
-                f"folds={folds} leaves no {name} comparison to fit in one of the folds: take more"
-                " folds, or more sources."
-            )
-
-
-def _fitted(calibrator: Any, scores: Floats, labels: Any, weight: Floats | None) -> Any:
-    """Return a fitted copy of a calibrator, without warnings that each fold would repeat."""
-    from sklearn.base import clone
-
-    from bayescal.support.score_checks import without_scores_warnings
-
-    with without_scores_warnings():
-        return clone(calibrator).fit(scores, labels, sample_weight=weight)

@@ -238,11 +238,9 @@ class ChangePosterior:
         return p
 
 
-def fit_changes(
-    cells: LogOddsCells, frame: LogOddsFrame | None = None, kinds: tuple[str, ...] = KINDS
-) -> ChangePosterior:
+def fit_changes(cells: LogOddsCells, kinds: tuple[str, ...] = KINDS) -> ChangePosterior:
     """Return the posterior of the change of log-odds, by default over all kinds."""
-    frame = cells.frame if frame is None else frame
+    frame = cells.frame
     features, fits = frame.features(cells.log_odds), []
     for each in REGRESSIONS:
         if each.kind in kinds:

@@ -400,11 +400,8 @@ class _ClassTest:
         return share_above(self._of_samples(), own)
 
     def _of_samples(self) -> Floats:
-        """
-        Return the statistics of the samples, each by the posterior draws without its own.
-
-        Centre and covariance of few draws overfit these draws, but not the labels to be tested.
-        """
+        """Return the statistics of the samples, each by the posterior draws without its own."""
+        # Centre and covariance of few draws overfit these draws, but not the labels to be tested.
         away, draws = self.samples - self.centre, len(self.apart)
         if draws < 2:
             return self._statistic(away)

@@ -62,12 +62,8 @@ class Forecasts(NamedTuple):
 
     @property
     def effective(self) -> Floats:
-        """
-        Return sampling weights scaled to the size of an equally informative simple random sample.
-
-        If inclusion depends on neither class nor probability, the sum is Kish's effective sample
-        size (Rao and Scott's first-order correction).
-        """
+        """Return weights scaled to the size of an equally informative simple random sample."""
+        # Without influence of class or probability, Kish's size (Rao and Scott's first correction).
         variance = float(self.variance.sum())
         if not self.sampled or variance == 0.0:
             return self.counts

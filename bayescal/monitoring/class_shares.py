@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.inference.newton import root_of_inverse
+from bayescal.inference.importance import StudentT
+from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support import validation
 from bayescal.support.intervals import tails
+from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, generator
 
 LEAST_CURVATURE = 0.05  # of the log density by log-ratios
-PROPOSALS, FREEDOM = 64, 5.0  # of a t distribution around each draw's mode
-NEWTON_STEPS, FLATTEST_HALVING = 40, 1e-4
+PROPOSALS = 64  # of a t distribution around each draw's mode
+NEWTON_STEPS = 40
 DOCUMENTS = 1000  # at a time
 
 
@@ -122,29 +124,21 @@ def _draw_shares(
     ratio: Floats, concentration: float, start: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the mode of log-ratios, and one draw of the shares."""
-    at, value = start, float(_log_density(start[None], ratio, concentration)[0])
-    classes = ratio.shape[1]
-    for _ in range(NEWTON_STEPS):
+
+    def value(at: Floats) -> float:
+        return float(_log_density(at[None], ratio, concentration)[0])
+
+    def newton(at: Floats) -> tuple[Floats, float]:
         slope, curvature = _share_derivatives(at, ratio, concentration)
         step = np.linalg.solve(curvature, slope)
-        if slope @ step < 1e-8:
-            break
-        size = 1.0
-        while size > FLATTEST_HALVING:
-            ahead = float(_log_density((at + size * step)[None], ratio, concentration)[0])
-            if ahead >= value:
-                break
-            size *= 0.5
-        at, value = at + size * step, ahead
+        return step, float(slope @ step)
+
+    at = climb(start, value, newton, tolerance=1e-8, steps=NEWTON_STEPS, rise=0.0, smallest=1e-4)
     root = root_of_inverse(_share_derivatives(at, ratio, concentration)[1])
-    normal = rng.standard_normal((PROPOSALS, classes - 1))
-    chi = rng.chisquare(FREEDOM, PROPOSALS) / FREEDOM
-    away = normal / np.sqrt(chi)[:, None]
-    tried = at + away @ root.T
-    weight = _log_density(tried, ratio, concentration)
-    weight += 0.5 * (FREEDOM + classes - 1) * np.log1p((away**2).sum(axis=1) / FREEDOM)
-    weight = special.softmax(weight)
-    return at, np.exp(_log_shares(tried[rng.choice(PROPOSALS, p=weight)]))
+    proposal = StudentT(at, root)
+    tried = proposal.draw(rng, PROPOSALS)
+    weight = _log_density(tried, ratio, concentration) - proposal.log_density(tried)
+    return at, np.exp(_log_shares(tried[rng.choice(PROPOSALS, p=special.softmax(weight))]))
 
 
 def _share_derivatives(at: Floats, ratio: Floats, concentration: float) -> tuple[Floats, Floats]:
@@ -206,10 +200,10 @@ def estimate_shares(
     rows = validation.as_reals(scores, "scores")
     if rows.ndim == 0:
         raise ValueError(f"scores must have shape (documents, classes), got {scores!r}.")
-    parts = [rows[k : k + DOCUMENTS] for k in range(0, len(rows), DOCUMENTS)]
-    if not parts:
+    if not len(rows):
         raise ValueError("scores must hold at least one document, got none.")
-    ratio = np.concatenate([calibrator.sample_proba(part) for part in parts], axis=1)
+    parts = blocks_of(DOCUMENTS, len(rows))
+    ratio = np.concatenate([calibrator.sample_proba(rows[part]) for part in parts], axis=1)
     ratio /= calibrator.share_
     return shares_posterior(
         ratio, calibrator.classes_, concentration=concentration, level=level, rng=random_state

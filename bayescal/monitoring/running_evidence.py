@@ -97,11 +97,8 @@ MOMENTS = 3  # of the first changed document: sums of W, t W and t^2 W
 
 
 def not_yet(documents: int) -> float:
-    """
-    Return the prior probability of no change up to a document, 1/(1 + log(1 + t)).
-
-    It falls slowly: the evidence needed for a change grows with the logarithm of time.
-    """
+    """Return the prior probability of no change up to a document."""
+    # It falls slowly: the evidence needed for a change grows with the logarithm of time.
     return 1.0 / (1.0 + math.log1p(documents))
 
 

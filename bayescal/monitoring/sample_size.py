@@ -105,13 +105,21 @@ def labels_needed(
         needed["ratio"] = (1.0 - share) / (share * (math.asinh(ratio_width / 2.0) / z) ** 2)
     rng = generator(random_state)
     if error_width is not None:
-        needed["error"] = _simulated(values, _error, error_width, level, rng)
+
+        def error(drawn: AuditCurves) -> Floats:
+            return np.asarray(np.abs(drawn.averaged - drawn.given) @ drawn.share)
+
+        needed["error"] = _simulated(values, error, error_width, level, rng)
     if saving_width is not None and threshold is not None:
         validation.check_fraction(threshold=threshold)
         cost = Decision(threshold)
-        needed["saving"] = _simulated(
-            values, lambda drawn: _saving(drawn, cost), saving_width, level, rng
-        )
+
+        def saving(drawn: AuditCurves) -> Floats:
+            treated = drawn.recalibrated >= cost.threshold, drawn.given >= cost.threshold
+            again, as_is = (drawn.benefit(each, cost.odds) for each in treated)
+            return again - as_is
+
+        needed["saving"] = _simulated(values, saving, saving_width, level, rng)
     return {name: math.ceil(min(n, MOST)) for name, n in needed.items()}
 
 
@@ -123,19 +131,6 @@ def _of_slope(p: Floats, width: float, z: float) -> float:
     if determinant <= 1e-12 * one * second:
         raise ValueError("p must hold probabilities that differ for a slope: it has none.")
     return one / (determinant * (width / (2.0 * z)) ** 2)
-
-
-def _error(drawn: AuditCurves) -> Floats:
-    error: Floats = np.abs(drawn.averaged - drawn.given) @ drawn.share
-    return error
-
-
-def _saving(drawn: AuditCurves, cost: Decision) -> Floats:
-    again, as_is = (
-        drawn.benefit(q >= cost.threshold, cost.odds) for q in (drawn.recalibrated, drawn.given)
-    )
-    saving: Floats = again - as_is
-    return saving
 
 
 def _simulated(

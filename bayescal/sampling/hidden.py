@@ -279,12 +279,9 @@ def hull_of(one: Interval, other: Interval) -> Interval:
 
 
 def shared_limits(one: Floats, other: Floats, level: float) -> Interval:
-    """
-    Return the hull of two equal-tailed intervals of the lowest common level that suffices.
-
-    It suffices if each posterior gives the hull `level`. Posteriors that agree need just that
-    level; two that lie apart need (2 level - 1), because each of them can miss at one end only.
-    """
+    """Return the hull of two intervals of the lowest common level that holds in both posteriors."""
+    # Posteriors that agree need just `level`; two that lie apart (2 level - 1), since each can miss
+    # at one end only.
     tails = np.linspace(1.0 - level, 0.5 - level / 2.0, 50)
     lower, upper = (
         ends(np.quantile(one, q), np.quantile(other, q))
@@ -300,12 +297,8 @@ def shared_limits(one: Floats, other: Floats, level: float) -> Interval:
 
 
 def simultaneous_level(draws: Floats, level: float) -> float:
-    """
-    Return the level of intervals that hold at all thresholds at once, from (draws, thresholds).
-
-    A draw is inside if it is within the equal-tailed interval at every threshold (J. Besag, P.
-    Green, D. Higdon and K. Mengersen, Statistical Science 10, 1995, section 6.3).
-    """
+    """Return the level of intervals that hold at all thresholds of (draws, thresholds)."""
+    # J. Besag, P. Green, D. Higdon and K. Mengersen, Statistical Science 10, 1995, section 6.3.
     size = len(draws)
     low = stats.rankdata(draws, axis=0, method="max")
     high = stats.rankdata(-draws, axis=0, method="max")

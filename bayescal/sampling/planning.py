@@ -229,11 +229,7 @@ def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:
 
 
 def strata_of(scores: Floats, threshold: float | None, labels: int) -> list[float]:
-    """
-    Return the lowest score of each stratum, highest scores first; ties stay together.
-
-    With fewer than five labels a stratum there is one above and one below the threshold.
-    """
+    """Return the lowest score of each stratum, highest scores first; ties stay together."""
     falling = np.sort(scores)[::-1]
     n = falling.size
     at = 0 if threshold is None else int(np.count_nonzero(scores >= threshold))

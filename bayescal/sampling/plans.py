@@ -303,11 +303,8 @@ def _labelled_before(
 
 
 def draw_of_probabilities(units: SamplingUnits, inclusion: Floats) -> StratifiedDraw:
-    """
-    Return the draw whose strata are the units with equal inclusion probabilities.
-
-    Given its size, the sample of a stratum is simple random if draws do not depend on labels.
-    """
+    """Return the draw whose strata are the units with equal inclusion probabilities."""
+    # Given its size, a stratum's sample is simple random if draws do not depend on labels.
     lowest, highest = np.full(units.scores.size, np.inf), np.full(units.scores.size, -np.inf)
     np.minimum.at(lowest, units.of_document, inclusion)
     np.maximum.at(highest, units.of_document, inclusion)

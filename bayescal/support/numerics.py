@@ -15,12 +15,8 @@ IN_CACHE = 1 << 14  # log-odds in a block of `probabilities`
 
 
 def class_prior(positive: float, total: float) -> float:
-    """
-    Return the smoothed share of positives, (n_+ + 1) / (n + 2).
-
-    The posterior mean under a uniform Beta(1, 1) prior (Bennett's dissertation, section 3.2.4).
-    Sums of weights stand for counts.
-    """
+    """Return the smoothed share of positives, (n_+ + 1) / (n + 2), of counts or weights."""
+    # The posterior mean under a uniform prior (Bennett's dissertation, section 3.2.4).
     return (positive + 1.0) / (total + 2.0)
 
 
@@ -59,11 +55,8 @@ def log_probabilities(log_odds: Floats) -> Floats:
 
 
 def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
-    """
-    Return the log-odds of the weighted mean over rows of probabilities; shape (n,).
-
-    log sum_k w_k P_k(+) - log sum_k w_k P_k(-), finite where the mean rounds to 0 or 1.
-    """
+    """Return the log-odds of the weighted mean over rows of probabilities; shape (n,)."""
+    # Finite where the mean rounds to 0 or 1.
     b = weight[:, None]
     positive = special.logsumexp(special.log_expit(log_odds), axis=0, b=b)
     mixed: Floats = positive - special.logsumexp(special.log_expit(-log_odds), axis=0, b=b)

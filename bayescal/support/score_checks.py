@@ -143,12 +143,8 @@ def score_problems(
 def topic_problems(
     names: Sequence[Any], directions: Sequence[Direction | None], classes: Sequence[Any]
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
-    """
-    Return problems of all topics together, and of single topics by name.
-
-    Of T topics those are named whose P(AUC < 1/2) exceeds 1 - .05/T: with uninformative scores, at
-    most 5 % of fits name a topic.
-    """
+    """Return problems of all topics together, and of single topics by name."""
+    # With uninformative scores at most 5 % of fits name one of T topics.
     known = {name: each for name, each in zip(names, directions, strict=True) if each is not None}
     pooled = pooled_direction(known.values())
     if pooled is None:

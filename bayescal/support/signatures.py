@@ -17,11 +17,7 @@ def with_options(
     functions: Sequence[Callable[..., Any]],
     filled: Collection[str] = (),
 ) -> Any:
-    """
-    Return a method whose `*given` and `**options` appear as the arguments of functions.
-
-    Its signature and documentation name these, except those `filled` by the method itself.
-    """
+    """Return a method that shows arguments of functions, except `filled` ones, as its own."""
     method = inspect.unwrap(method)
     arguments = _arguments(method)
     hidden = {"self", *filled, *arguments}

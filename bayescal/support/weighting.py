@@ -43,11 +43,7 @@ def _of_documents(values: ArrayLike, n: int, name: str, expected: str) -> Floats
 def effective_weights(
     sample_weight: ArrayLike | None, inclusion: ArrayLike | None, n: int
 ) -> Floats | None:
-    """
-    Return weights that sum to their effective number of documents; None for equal weights.
-
-    Counts stay; w = 1 / inclusion is scaled to sum to (sum w)^2 / sum w^2 (Kish).
-    """
+    """Return counts, or 1 / inclusion scaled to Kish's effective size; None for equal weights."""
     weight = either_weights(sample_weight, inclusion, n, as_evidence=True)
     if weight is None or inclusion is None:
         return weight
@@ -61,11 +57,7 @@ def either_weights(
     *,
     as_evidence: bool = False,
 ) -> Floats | None:
-    """
-    Return counts or 1 / inclusion; if `as_evidence`, warn of counts that look like the latter.
-
-    Counts that sum to more than MOST_COUNTED are scaled to it.
-    """
+    """Return counts or 1 / inclusion; as evidence, warn of counts like the latter."""
     if inclusion is None:
         weight = as_weights(sample_weight, n)
         if as_evidence and weight is not None:
