@@ -243,13 +243,9 @@ class ClassShares:
         return cls(rows, some_pairs(groups, rows), sources)
 
     def posterior(self, wrong: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """
-        Return the parameters of the Beta posteriors of shares, from the Jeffreys prior.
-
-        `wrong` has shape (..., n). The effective sample size is the number of independent
-        comparisons with the same standard error (Korn and Graubard 1998), or of sources if the
-        share is 0 or 1.
-        """
+        """Return Beta posteriors of shares of `wrong`, (..., n), from the Jeffreys prior."""
+        # The effective size is that of independent comparisons with the same standard error (Korn
+        # and Graubard 1998), or of sources if the share is 0 or 1.
         values = self.left_out(wrong)
         share, n = values.value, int(self.rows.sum())
         variance = values.error() ** 2

@@ -102,12 +102,9 @@ def _by_control(review: Review) -> Finding:
 
 
 def first_sure(positives: int, recall: float, assurance: float) -> int | None:
-    """
-    Return the smallest j with P(Binomial(r, recall) >= j) <= 1 - assurance, or None.
-
-    If the recall at the j-th of r random positives is below the target, at least j of the r lie in
-    a share of the positives below it.
-    """
+    """Return the smallest j with P(Binomial(r, recall) >= j) <= 1 - assurance, or None."""
+    # If the recall at the j-th of r random positives is below the target, at least j of the r lie
+    # in a share of the positives below it.
     risk = stats.binom.sf(np.arange(positives), positives, recall)
     sure = np.flatnonzero(risk <= 1.0 - assurance + 1e-12)
     return int(sure[0]) + 1 if sure.size else None

@@ -90,13 +90,9 @@ QUARTER, MOST = 0.25, 20_000
 
 
 def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, float]:
-    """
-    Return the median of scores and a positive measure of their spread.
-
-    The spread is 1.4826 times the median absolute deviation, or if that is 0 the mean absolute
-    deviation, or if all scores are equal but for rounding their absolute value (1 if that is 0).
-    It is at least 1e-280, so that its inverse is finite.
-    """
+    """Return the median of scores and a robust measure of their spread, at least 1e-280."""
+    # 1.4826 times the median absolute deviation; if that is 0 the mean absolute deviation; and of
+    # scores that are equal but for rounding their absolute value, or 1.
     if weight is not None and not weight.all():
         x, weight = x[weight > 0.0], weight[weight > 0.0]
     centre = median(x, weight)
@@ -110,13 +106,9 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
 
 
 def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
-    """
-    Return the units of priors: the median of scores, and a spread that serves both classes.
-
-    The spread is that of `centre_and_spread`, but at least 1/50 of the range from the lower of both
-    classes' first quartiles to the higher of their third ones: if most documents have almost the
-    same score (uninformative trees), their deviation is no unit for the others.
-    """
+    """Return the units of priors: the median of scores, and a spread that serves both classes."""
+    # At least 1/50 of the range of both classes' quartiles: if most documents have almost the same
+    # score (uninformative trees), their deviation is no unit for the others.
     centre, spread = centre_and_spread(x, weight)
     own = [_quartiles(x, weight, positive == label) for label in (False, True)]
     ends = np.array([each for each in own if each is not None])

@@ -168,13 +168,9 @@ def read_scores(
     name: str = "scores",
     ends: tuple[float, float] = PROBABILITY_ENDS,
 ) -> Floats:
-    """
-    Return users' scores on the scale of a calibration; see `validation.as_scores_of`.
-
-    If `guessed`, scores were taken for probabilities because all fitted ones lay in [0, 1]; then
-    scores outside are read as the nearest of 0 and 1 with a warning, so that a calibrator in use
-    does not fail.
-    """
+    """Return users' scores on the scale of a calibration; see `validation.as_scores_of`."""
+    # A calibrator in use must not fail: of scores that were taken for probabilities because all
+    # fitted ones lay in [0, 1], others are read as the nearest of 0 and 1, with a warning.
     if guessed and scores_are == "probabilities":
         scores = _nearest_probabilities(as_scores(scores, name))
     return as_scores_of(scores, scores_are, name, ends)

@@ -76,12 +76,8 @@ def probabilities_of_shape(
 
 
 def probability_ends(values: Floats, scores_are: str) -> tuple[float, float]:
-    """
-    Return the probabilities that stand for 0 and 1: half as far out as the nearest others.
-
-    A share k/m of votes is 0 if the probability is below 1/m: it is read as 1/(2 m). An end without
-    scores of exactly 0 or 1 is `PROBABILITY_ENDS`'s.
-    """
+    """Return the probabilities that stand for 0 and 1: half as far out as the nearest others."""
+    # A share k/m of votes is 0 if the probability is below 1/m: it is read as 1/(2 m).
     if scores_are != "probabilities":
         return PROBABILITY_ENDS
     inside = values[(values > 0.0) & (values < 1.0)]

@@ -109,12 +109,9 @@ def scaled_to_effective_size(weight: Floats) -> Floats:
 
 
 def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
-    """
-    Return the weight of a positive over that of a negative of the same score.
-
-    The median, over documents of the rarer class, of the weight over the geometric mean weight of
-    the other class at the nearest score: 1 if documents were sampled by their scores.
-    """
+    """Return the weight of a positive over that of a negative of the same score."""
+    # The median, over the rarer class, of the weight over the other class's geometric mean at the
+    # nearest score: 1 if documents were sampled by their scores.
     mine, others = (np.flatnonzero((positive == k) & (weight > 0.0)) for k in (True, False))
     rarer, other = sorted((mine, others), key=len)
     if not rarer.size:
@@ -151,12 +148,8 @@ SMOOTH = 1.25
 
 
 def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> bool:
-    """
-    Return whether inclusion probabilities are a function of the score.
-
-    They are if the weights of most documents of the rarer class lie between the weights of their
-    neighbours in the other class (by score), up to a factor of 1.25.
-    """
+    """Return whether inclusion probabilities are a function of the score."""
+    # Most weights of the rarer class then lie between those of neighbours in the other class.
     rarer, other = sorted((np.flatnonzero(positive), np.flatnonzero(~positive)), key=len)
     other = other[np.argsort(score[other], kind="stable")]
     above = np.searchsorted(score[other], score[rarer])
