@@ -17,7 +17,7 @@ from scipy import stats
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
 from bayescal.sampling import estimate_recall, inclusion_of, plan_sample, stop_review
-from bayescal.sampling.design import SamplingUnits, design_limits
+from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.plans import SamplePlan, draw_of_plans
 from bayescal.sampling.stopping import rank_order_pvalue
 from bayescal.support.intervals import Interval
@@ -160,7 +160,7 @@ def from_the_draw(population: str, share: float, n: int, seed: int) -> tuple[boo
     units = SamplingUnits.of(scores, labelled(positive, plan), None)
     drawn = draw_of_plans(units, (plan,))
     assert drawn is not None  # noqa: S101
-    found = design_limits("recall", units, units.scores >= at, drawn, 0.9)
+    found = drawn.limits("recall", units.scores >= at, 0.9)
     return bool(found.lower <= truth <= found.upper), found.width
 
 

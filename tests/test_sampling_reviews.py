@@ -17,12 +17,7 @@ from bayescal.sampling import (
     plan_sample,
     read_plan,
 )
-from bayescal.sampling.design import (
-    SamplingUnits,
-    StratifiedDraw,
-    design_limits,
-    simultaneous_limits,
-)
+from bayescal.sampling.design import SamplingUnits, StratifiedDraw
 from bayescal.sampling.estimates import _note_of_ties
 from bayescal.sampling.hidden import (
     KNOTS,
@@ -202,12 +197,13 @@ def test_a_later_round_is_allocated_by_neyman_s_rule(purpose):
     assert [each.documents for each in plan.strata] == size.tolist()
     assert wanted == allocate(share, size, 300).tolist()
     # The width that is expected is that of labels drawn from the posterior.
-    mine = StratifiedDraw(plan.stratum, np.isin(np.arange(N), plan.documents), ~open_)
+    sampled = np.isin(np.arange(N), plan.documents)
     of = "prevalence" if purpose == "calibration" else purpose
     rng, widths = np.random.default_rng(1), []
     for own in drawn[::80]:
         units = SamplingUnits.of(scores, np.where(open_, rng.random(N) < own, labels), None)
-        widths.append(design_limits(of, units, above, mine, 0.9).width)
+        mine = StratifiedDraw(units, plan.stratum, sampled, ~open_)
+        widths.append(mine.limits(of, above, 0.9).width)
     assert plan.expected_width == pytest.approx(np.mean(widths), rel=0.25)
 
 
@@ -411,9 +407,9 @@ def bands_held(simultaneous, seeds, level=0.5):
         inside = True
         for at in np.linspace(-0.5, 2.8, 10):
             if simultaneous:
-                own = simultaneous_limits("recall", units, at, drawn, level, (0.0, 0.0), (AT,))
+                own = drawn.simultaneous_limits("recall", at, level, (0.0, 0.0), (AT,))
             else:
-                own = design_limits("recall", units, scores >= at, drawn, level)
+                own = drawn.limits("recall", scores >= at, level)
             inside &= own.lower <= np.mean(scores[positive] >= at) <= own.upper
             if not inside:
                 break

@@ -83,93 +83,63 @@ def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
 class StratifiedDraw:
     """Units drawn at random within strata, from the units without a label."""
 
+    units: SamplingUnits
     stratum: NDArray[np.intp]  # (units,)
     sampled: NDArray[np.bool_]  # (units,)
     before: NDArray[np.bool_]  # (units,): labelled before the draw
 
+    def limits(
+        self, of: str, above: NDArray[np.bool_], level: float, error: ReviewerError = NO_ERROR
+    ) -> Interval:
+        """Return the limits of a measure at one threshold."""
+        simple = not self.stratum.any() and not self.before.any() and error == NO_ERROR
+        if of == "recall" and simple:
+            own = (self.units.labels == 1.0) & self.sampled
+            return _clopper_pearson(int((own & above).sum()), int(own.sum()), level)
+        sides = [self._positives(mine, level, error) for mine in (above, ~above)]
+        if of == "recall":
+            return share_limits(*sides)
+        total = sides[0] if of == "precision" else sum_limits(sides)
+        return total / (int(above.sum()) if of == "precision" else above.size)
 
-def design_limits(
-    of: str,
-    units: SamplingUnits,
-    above: NDArray[np.bool_],
-    drawn: StratifiedDraw,
-    level: float,
-    error: ReviewerError = NO_ERROR,
-) -> Interval:
-    """Return the limits of a measure at one threshold."""
-    simple = not drawn.stratum.any() and not drawn.before.any() and error == NO_ERROR
-    if of == "recall" and simple:
-        own = (units.labels == 1.0) & drawn.sampled
-        return _clopper_pearson(int((own & above).sum()), int(own.sum()), level)
-    sides = [_positives(units, mine, drawn, level, error) for mine in (above, ~above)]
-    if of == "recall":
-        return share_limits(*sides)
-    total = sides[0] if of == "precision" else sum_limits(sides)
-    return total / (int(above.sum()) if of == "precision" else above.size)
+    def simultaneous_limits(
+        self,
+        of: str,
+        threshold: float,
+        level: float,
+        error: ReviewerError,
+        fixed: tuple[float, ...],
+    ) -> Interval:
+        """Return limits of recall or precision that hold for all thresholds at once."""
+        # They hold together at thresholds fixed before the labels and at some of the ranking
+        # (Bonferroni), and between them because fewer positives lie above a higher threshold.
+        falling = np.sort(self.units.scores)[::-1]
+        ranks = np.round(np.geomspace(1.0, falling.size, GRID)).astype(np.intp)
+        # The limits at -inf and inf are certain and need no share of the level.
+        grid = np.unique(np.r_[-np.inf, falling[ranks - 1], np.inf, fixed])
+        level = 1.0 - (1.0 - level) / (grid.size - 2)
+        above = self.units.above(threshold)
+        own = self.limits(of, above, level, error)
+        ends = grid[grid >= threshold][0], grid[grid <= threshold][-1]
+        higher, lower = (self.units.above(end) for end in ends)
+        if of == "recall":
+            low, high = (self.limits(of, each, level, error) for each in (higher, lower))
+            return replace(own, lower=low.lower, upper=high.upper)
+        taken = int(above.sum())
+        low, high = (self._positives(each, level, error) / taken for each in (higher, lower))
+        return replace(own, lower=low.lower, upper=min(high.upper, 1.0))
 
-
-def simultaneous_limits(
-    of: str,
-    units: SamplingUnits,
-    threshold: float,
-    drawn: StratifiedDraw,
-    level: float,
-    error: ReviewerError,
-    fixed: tuple[float, ...],
-) -> Interval:
-    """
-    Return limits that hold for all thresholds at once.
-
-    They hold together at thresholds fixed before the labels and at some of the ranking
-    (Bonferroni), and between them because fewer positives lie above a higher threshold.
-    """
-    falling = np.sort(units.scores)[::-1]
-    ranks = np.round(np.geomspace(1.0, falling.size, GRID)).astype(np.intp)
-    # The limits at -inf and inf are certain and need no share of the level.
-    grid = np.unique(np.r_[-np.inf, falling[ranks - 1], np.inf, fixed])
-    level = 1.0 - (1.0 - level) / (grid.size - 2)
-    above = units.scores >= threshold
-    own = design_limits(of, units, above, drawn, level, error)
-    higher, lower = grid[grid >= threshold], grid[grid <= threshold]
-
-    def limits(measure: str, at: float) -> Interval:
-        return design_limits(measure, units, units.scores >= at, drawn, level, error)
-
-    if of == "recall":
-        return replace(own, lower=limits(of, higher[0]).lower, upper=limits(of, lower[-1]).upper)
-    taken = int(above.sum())
-    low = _positives(units, units.scores >= higher[0], drawn, level, error).lower / taken
-    high = _positives(units, units.scores >= lower[-1], drawn, level, error).upper / taken
-    return replace(own, lower=low, upper=min(high, 1.0))
-
-
-def _positives(
-    units: SamplingUnits,
-    mine: NDArray[np.bool_],
-    drawn: StratifiedDraw,
-    level: float,
-    error: ReviewerError,
-) -> Interval:
-    """Return the limits of the positives among some units, by stratum and for earlier labels."""
-    positive = units.labels == 1.0
-    known = mine & drawn.before
-    cells = [(known, known)]
-    for h in range(int(drawn.stratum.max()) + 1):
-        cell = mine & (drawn.stratum == h) & ~drawn.before
-        if cell.any():
-            cells.append((cell, cell & drawn.sampled))
-    return sum_limits(
-        [
-            count_limits(
-                int((positive & own).sum()),
-                int(own.sum()),
-                int(cell.sum()),
-                level,
-                reviewer_error=error,
-            )
-            for cell, own in cells
-        ]
-    )
+    def _positives(self, mine: NDArray[np.bool_], level: float, error: ReviewerError) -> Interval:
+        """Return the limits of the positives among units, by stratum and for earlier labels."""
+        positive = self.units.labels == 1.0
+        known = mine & self.before
+        cells = [(known, known)]
+        for h in range(int(self.stratum.max()) + 1):
+            cell = mine & (self.stratum == h) & ~self.before
+            if cell.any():
+                cells.append((cell, cell & self.sampled))
+        counts = [[int(each.sum()) for each in (positive & own, own, cell)] for cell, own in cells]
+        return sum_limits([count_limits(*each, level, reviewer_error=error) for each in counts])
 
 
 def _clopper_pearson(part: int, total: int, level: float) -> Interval:

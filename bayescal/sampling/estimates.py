@@ -13,13 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import (
-    SamplingUnits,
-    as_partial_labels,
-    as_threshold,
-    design_limits,
-    simultaneous_limits,
-)
+from bayescal.sampling.design import SamplingUnits, as_partial_labels, as_threshold
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, as_reviewer_error
 from bayescal.sampling.hidden import (
     HiddenCurves,
@@ -360,11 +354,9 @@ def _estimate_of_labels(
         drawn = draw_of_probabilities(units, inclusion)
     if drawn is not None and threshold is not None and options.simultaneous:
         fixed = tuple(plan.threshold for plan in plans if plan.threshold is not None)
-        exact = simultaneous_limits(
-            of, units, threshold, drawn, level, options.reviewer_error, fixed
-        )
+        exact = drawn.simultaneous_limits(of, threshold, level, options.reviewer_error, fixed)
     elif drawn is not None:
-        exact = design_limits(of, units, above, drawn, level, options.reviewer_error)
+        exact = drawn.limits(of, above, level, options.reviewer_error)
     first = robust if exact is None else exact
     conflict = curves.conflict
     if conflict < CONFLICT:

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import (
-    SamplingUnits,
-    StratifiedDraw,
-    as_partial_labels,
-    as_threshold,
-    design_limits,
-)
+from bayescal.sampling.design import SamplingUnits, StratifiedDraw, as_partial_labels, as_threshold
 from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.plans import LEAST, SamplePlan, Stratum, as_plans, stratum_of
 from bayescal.support import validation
@@ -124,9 +119,9 @@ def plan_sample(
     documents = documents[np.argsort(-values[documents], kind="stable")]
     width = math.nan
     if p is not None:
-        own = StratifiedDraw(stratum, sampled, ~np.isnan(units.labels))
+        own = StratifiedDraw(units, stratum, sampled, ~np.isnan(units.labels))
         few = (each[collection.code] for each in p[:: len(p) // WIDTHS])
-        width = _expected_width(units, own, cut, purpose, few, rng)
+        width = _expected_width(own, cut, purpose, few, rng)
     strata = tuple(
         Stratum(low, int(size), int(count))
         for low, size, count in zip(lowest, sizes, drawn, strict=True)
@@ -186,7 +181,6 @@ def _wanted(
 
 
 def _expected_width(
-    units: SamplingUnits,
     drawn: StratifiedDraw,
     threshold: float | None,
     purpose: str,
@@ -197,12 +191,12 @@ def _expected_width(
     if purpose == "recall" and threshold is None:
         return math.nan
     of = purpose if purpose in ("recall", "precision") else "prevalence"
-    above = units.above(threshold)
+    above, known = drawn.units.above(threshold), drawn.units.labels
     widths = []
     for p in posterior:
-        labels = np.where(drawn.before, units.labels, rng.random(p.size) < p)
-        own = SamplingUnits(units.scores, labels, units.of_document)
-        widths.append(design_limits(of, own, above, drawn, EXPECTED_LEVEL).width)
+        labels = np.where(drawn.before, known, rng.random(p.size) < p)
+        own = replace(drawn, units=replace(drawn.units, labels=labels))
+        widths.append(own.limits(of, above, EXPECTED_LEVEL).width)
     return float(np.mean(widths))
 
 

@@ -281,7 +281,7 @@ def draw_of_plans(units: SamplingUnits, plans: tuple[SamplePlan, ...]) -> Strati
     before = _labelled_before(main, units, plans, stratum)
     if before is None:
         return None
-    return StratifiedDraw(stratum, units.mask(main.documents), before)
+    return StratifiedDraw(units, stratum, units.mask(main.documents), before)
 
 
 def _labelled_before(
@@ -324,4 +324,4 @@ def draw_of_probabilities(units: SamplingUnits, inclusion: Floats) -> Stratified
             f" {int(sampled.sum()):,} labels: documents of one probability form a stratum. Pass the"
             " plans of plan_sample, or no design for the curves alone."
         )
-    return StratifiedDraw(stratum, sampled, np.zeros_like(sampled))
+    return StratifiedDraw(units, stratum, sampled, np.zeros_like(sampled))
