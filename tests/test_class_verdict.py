@@ -109,7 +109,7 @@ def test_few_documents_are_uninformative():
 @pytest.mark.parametrize(
     ("y", "p", "classes", "message"),
     [
-        ([0], [[0.5, 0.4]], None, "sum to 1 over the classes, got sums up to 0.1 off"),
+        ([0], [[0.5, 0.4]], None, "sum to 1 over the classes, got 0.9 at position 0"),
         ([0], [[1.5, -0.5]], None, "from 0 to 1"),
         ([2], [[0.5, 0.5]], None, "y_true must hold classes, 0, 1; got 2"),
         (["c"], [[0.5, 0.5]], ["a", "b"], "'a', 'b'; got 'c'"),

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import CHANGES, Change, DriftMonitor
-from bayescal.monitoring.drift import LATEST, History
+from bayescal.monitoring.drift import LATEST, remember
 from bayescal.monitoring.running_evidence import not_yet
 from bayescal.plots import DriftDisplay
 from studies.drift import PointCurve
@@ -304,14 +304,15 @@ class TestInterface:
 
 class TestBounds:
     def test_a_history_keeps_the_first_and_the_latest_rows(self):
-        history = History()
+        history = []
         for document in range(1, 30_001):
-            history.append(document, [float(document)])
-        assert len(history.row) < 2 * LATEST
-        assert history.document[0] == 1
-        assert history.document[-LATEST:] == list(range(30_001 - LATEST, 30_001))
-        assert [row[0] for row in history.row] == history.document
-        gaps = np.diff(history.document)
+            remember(history, document, [float(document)])
+        assert len(history) < 2 * LATEST
+        kept = [document for document, _ in history]
+        assert kept[0] == 1
+        assert kept[-LATEST:] == list(range(30_001 - LATEST, 30_001))
+        assert [row[0] for _, row in history] == kept
+        gaps = np.diff(kept)
         assert (np.diff(gaps) <= 0)[10:].all()  # coarser the longer ago
 
     def test_a_monitor_of_many_documents_is_no_larger_than_one_of_few(self, monkeypatch):

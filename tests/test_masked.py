@@ -354,7 +354,10 @@ WRONG = [
     (lambda: metrics.top_label(Y[:, None], BOTH), r"y_true must have shape \(n,\)"),
     (lambda: metrics.losses(S, np.where(Y, "yes", "no")), "positive must hold booleans"),
     (lambda: metrics.losses(S, hide(Y == 1)), "positive must hold no masked value"),
-    (lambda: metrics.class_verdict(Y, BOTH, draws=[0.9 * BOTH] * 5), "draws must .* up to 0.1 off"),
+    (
+        lambda: metrics.class_verdict(Y, BOTH, draws=[0.9 * BOTH] * 5),
+        "draws must sum to 1 .* got 0.9 at",
+    ),
     (lambda: decisions.with_abstention([[0.0, np.nan], [1.0, 0.0]], 0.4), "costs must be finite"),
     (
         lambda: by_topic(S, [None, *T[1:]]),

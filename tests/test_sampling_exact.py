@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.sampling import (
-    Interval,
-    count_limits,
-    elusion,
-    elusion_size,
-    share_limits,
-    sum_limits,
-)
+from bayescal.metrics import Interval
+from bayescal.sampling import count_limits, elusion, elusion_size, share_limits, sum_limits
 from bayescal.sampling.exact import check_counts
 
 pytestmark = pytest.mark.one_era

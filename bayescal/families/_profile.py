@@ -386,8 +386,8 @@ def _search(profile: Profile, index: Indices, best: Candidate) -> Candidate:
         share = low[:, None] + np.arange(PIECES + 1) / PIECES * (high - low)[:, None]
         rows = np.broadcast_to(index[:, None], share.shape)
         nodes = _nodes(profile, rows, share)
-        flat = (each.ravel() for each in (rows, share, *nodes[:2], profile.widths(*nodes[:2])))
-        best = narrowest(best, *flat)
+        left, right, width = (each.ravel() for each in (*nodes[:2], profile.widths(*nodes[:2])))
+        best = narrowest(best, rows.ravel(), share.ravel(), left, right, width)
         step = ((high - low) / PIECES * profile.sums.scores.gap[index])[:, None]
         keep = _may_hold_optimum(profile, nodes[:, :, :-1], nodes[:, :, 1:], step, best)
         if not keep.any():

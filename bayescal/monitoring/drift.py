@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FARTHEST = 36.0  # log-odds are clipped: one label must not rule out a curve
 ANY, IMPOSSIBLE = "any", "impossible"
 BLOCK = 256  # documents at a time
+History = list[tuple[int, list[float]]]  # documents with their rows
 LATEST = 2000  # documents that all have a row; of earlier ones ever fewer have
 
 
@@ -139,7 +140,7 @@ class DriftMonitor:
             raise ValueError("changes must hold at least one kind of change, got none.")
         base = float(special.logit(calibrator.mle_.prior))
         self._changed = {name: Changed(kind, base, self._few.size) for name, kind in asked.items()}
-        self._history: list[tuple[int, list[float]]] = []  # of a document, its row
+        self._history: History = []
         self._documents = 0
         self._raised: int | None = None
         self._impossible: int | None = None
@@ -218,11 +219,16 @@ class DriftMonitor:
         each = [changed.log_bayes_factor for changed in self._changed.values()]
         of_any = float(special.logsumexp(each)) - math.log(len(each))
         of_any = of_any if self._impossible is None else math.inf
-        self._history.append((self._documents, [*each, of_any]))
-        if len(self._history) >= 2 * LATEST:
-            del self._history[1:-LATEST:2]
+        remember(self._history, self._documents, [*each, of_any])
         if self._raised is None and of_any >= -math.log(self.alpha):
             self._raised = self.documents_
+
+
+def remember(history: History, document: int, row: list[float]) -> None:
+    """Append a document's row, and forget rows of earlier documents when there are many."""
+    history.append((document, row))
+    if len(history) >= 2 * LATEST:
+        del history[1:-LATEST:2]
 
 
 def _number_of_curves(calibrator: Any) -> int:

@@ -117,7 +117,7 @@ def labels_needed(
         def saving(drawn: AuditCurves) -> Floats:
             treated = drawn.recalibrated >= cost.threshold, drawn.given >= cost.threshold
             again, as_is = (drawn.benefit(each, cost.odds) for each in treated)
-            return again - as_is
+            return np.asarray(again - as_is)
 
         needed["saving"] = _simulated(values, saving, saving_width, level, rng)
     return {name: math.ceil(min(n, MOST)) for name, n in needed.items()}

@@ -13,8 +13,8 @@ from bayescal.fitting.results.tree import versions
 from bayescal.report.rendering import count, percent, short, write_page
 from bayescal.sampling import ReviewEstimate, SamplePlan
 from bayescal.sampling.design import as_partial_labels
+from bayescal.sampling.estimates import CONFLICT, DESIGN
 from bayescal.sampling.exact import NO_ERROR
-from bayescal.sampling.four_intervals import CONFLICT, DESIGN
 from bayescal.sampling.plans import Design, as_design, hash_of
 from bayescal.support import validation
 from bayescal.support.files import check_target

@@ -67,10 +67,14 @@ def probabilities_of_shape(
     if not (p.min() >= 0.0 and p.max() <= 1.0):
         wrong = p[~((p >= 0.0) & (p <= 1.0))][0]
         raise ValueError(f"{name} must hold probabilities from 0 to 1, got {wrong:g}.")
-    off = 0.0 if tolerance is None else np.abs(p.sum(axis=-1) - 1.0).max()
-    if tolerance is not None and off > tolerance:
+    if tolerance is None:
+        return p
+    total = np.asarray(p.sum(axis=-1))
+    at = np.unravel_index(np.abs(total - 1.0).argmax(), total.shape)
+    if abs(total[at] - 1.0) > tolerance:
         raise ValueError(
-            f"{name} must sum to 1 over the classes, got sums up to {off:.2g} off: normalise them."
+            f"{name} must sum to 1 over the classes, got {total[at]:.4g} at position"
+            f" {', '.join(map(str, at))}: normalise them."
         )
     return p
 
