@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -323,8 +323,9 @@ def resolve_scale_floor(
         n = float(x.size) if weight is None else float(weight.sum())
         floor = automatic_floor(centre_and_spread(x, weight)[1], n)
         return ScaleFloor("scale_floor", max(floor, LEAST), ())
-    number = isinstance(scale_floor, Real) and not isinstance(scale_floor, bool)
-    if not number or not 0.0 < float(scale_floor) < math.inf:
+    value: Any = scale_floor
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0.0 < float(value) < math.inf:
         raise ValueError(
             "scale_floor must be 'auto', None (off) or a positive floor in score units, got"
             f" {scale_floor!r}."

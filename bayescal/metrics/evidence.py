@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -138,7 +138,9 @@ class Verdict(ABC):
         }[self.outcome]
 
 
-def sign_test(a_wins: int, b_wins: int, alternative: str = "two-sided") -> float:
+def sign_test(
+    a_wins: int, b_wins: int, alternative: Literal["two-sided", "greater"] = "two-sided"
+) -> float:
     """Return the p-value of the exact sign test on the decisions that two methods differ on."""
     from scipy.stats import binomtest
 

@@ -130,7 +130,7 @@ def _draw_shares(
 
     def newton(at: Floats) -> tuple[Floats, float]:
         slope, curvature = _share_derivatives(at, ratio, concentration)
-        step: Floats = np.linalg.solve(curvature, slope)
+        step = np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
         return step, float(slope @ step)
 
     at = climb(start, value, newton, tolerance=1e-8, steps=NEWTON_STEPS, rise=0.0, smallest=1e-4)

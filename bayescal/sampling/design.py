@@ -138,8 +138,18 @@ class StratifiedDraw:
             cell = mine & (self.stratum == h) & ~self.before
             if cell.any():
                 cells.append((cell, cell & self.sampled))
-        counts = [[int(each.sum()) for each in (positive & own, own, cell)] for cell, own in cells]
-        return sum_limits([count_limits(*each, level, reviewer_error=error) for each in counts])
+        return sum_limits(
+            [
+                count_limits(
+                    int((positive & own).sum()),
+                    int(own.sum()),
+                    int(cell.sum()),
+                    level,
+                    reviewer_error=error,
+                )
+                for cell, own in cells
+            ]
+        )
 
 
 def _clopper_pearson(part: int, total: int, level: float) -> Interval:
