@@ -68,8 +68,10 @@ def risk_coverage(
         Positions of the true classes among the columns.
     points : int
         Number of shares of documents, evenly spaced up to 1.
-    level, rng
-        See `bayescal.decisions`.
+    level : float
+        Probability of the intervals.
+    rng : int, Generator, RandomState or None
+        Seeds drawn labels.
 
     References
     ----------

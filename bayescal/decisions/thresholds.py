@@ -127,8 +127,10 @@ def threshold_for_precision(
     of : {"documents", "population"}
         Precision among these documents, whose labels are drawn as well, or in a population of which
         they are a large sample.
-    level, rng
-        See `bayescal.decisions`.
+    level : float
+        Probability of the intervals.
+    rng : int, Generator, RandomState or None
+        Seeds drawn labels.
 
     Raises
     ------
