@@ -82,6 +82,7 @@ MISSING = {
     "category": pd.Categorical([None, *np.where(Y[1:], "b", "a")]),
     "NaT": pd.Series([pd.NaT, *Y[1:].tolist()], dtype=object),
     "nan": [float("nan"), *Y[1:].tolist()],
+    "nan in text": [float("nan"), *np.where(Y[1:], "b", "a").tolist()],
 }
 
 

@@ -213,6 +213,10 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         array = None
     if array is None or array.ndim == 0:
         raise ValueError(f"{name} must be an array, a list or a Series, got {shown(values)}.")
+    if array.dtype.kind == "U" and not hasattr(values, "dtype"):
+        # NumPy makes text of missing values in a list of text.
+        given = np.array(values, dtype=object)
+        return given if missing(given).any() else array
     return array
 
 

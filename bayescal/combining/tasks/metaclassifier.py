@@ -64,9 +64,7 @@ def deal_folds(
 
 def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integers]:
     """Return the names of all tasks in sorted order, and the number of each document's task."""
-    # NumPy would convert a missing name in a list of text to text.
-    named = task if hasattr(task, "dtype") else np.array(task, dtype=object)
-    names, code = read_groups(named, "task", "task", n, "X")
+    names, code = read_groups(task, "task", "task", n, "X")
     return (np.array(names.tolist()) if names.dtype == object else names), code
 
 
