@@ -77,7 +77,7 @@ def test_leave_one_out_of_densities_is_a_refit():
     data = BinaryScores(SCORES, POSITIVE)
     hyper = dict(zip(("centre", "spread"), data.centre_and_spread, strict=True))
     whole = fit_densities(family, data, rng, draws=20_000, hyperparameters=hyper)
-    found = leave_one_out_of_densities(*(whole.posterior.of_class(c) for c in (0, 1)), data)
+    found = leave_one_out_of_densities(whole.posterior, data)
     for i in range(0, 72, 5):
         keep = np.arange(72) != i
         rest = BinaryScores(SCORES[keep], POSITIVE[keep])
@@ -91,14 +91,12 @@ def test_documents_stand_for_their_classes():
     positive = RNG.random(50_000) < 0.02
     weight = RNG.integers(0, 3, 50_000).astype(float)
     data = BinaryScores(RNG.normal(size=50_000), positive, weight)
-    documents = pick_documents(data, RNG)
-    assert documents.index.size <= MOST_DOCUMENTS
-    assert np.unique(documents.index).size == documents.index.size
-    assert np.count_nonzero(positive[documents.index]) == np.count_nonzero(
-        positive & (data.weight > 0)
-    )
+    index, share = pick_documents(data, RNG)
+    assert index.size <= MOST_DOCUMENTS
+    assert np.unique(index).size == index.size
+    assert np.count_nonzero(positive[index]) == np.count_nonzero(positive & (data.weight > 0))
     for label in (False, True):
-        total = documents.weight[positive[documents.index] == label].sum()
+        total = share[positive[index] == label].sum()
         assert total == pytest.approx(data.total(label))
 
 
