@@ -178,7 +178,7 @@ def test_agrees_with_the_record_on_the_domains_of_pymc(name):
 
 
 @pytest.mark.slow
-@every_family
+@pytest.mark.parametrize("name", ["hybrid", "mirrored hybrid"])  # sides of either kind
 def test_gradients_are_finite_differences(name):
     parameters = to_parameters(name, 0.4, 1.5, 0.7)
     for method in FUNCTIONS:

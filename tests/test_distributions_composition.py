@@ -280,7 +280,7 @@ def test_model_survives_pickling(family):
     assert model.point_logps() == {"x": pytest.approx(expected, abs=0.005)}
 
 
-@every_family
+@pytest.mark.parametrize("family", [LAPLACE, HYBRID], ids=lambda family: family.name)
 @pytest.mark.slow
 def test_nuts_finds_the_known_mean(family):
     with pm.Model():
