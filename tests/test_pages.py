@@ -167,7 +167,7 @@ def test_the_pages_on_decisions_and_audits_name_all_there_is():
         if callable(value) and not name.startswith("_") and not isinstance(value, type)
     }
     used = {name for name in functions if re.search(rf"\b{name}\b", page)}
-    # Steps of what the page shows, for arrays of one's own.
+    # Functions of arrays, which the functions that the page calls use.
     own = "expected_costs prior_posterior shares_posterior leave_one_out"
     assert functions - used == set(own.split())
 

@@ -248,7 +248,9 @@ class CalibratedClassifier(
 
     def predict_log_proba(self, X: Any, prior: Any = None) -> Floats:
         """Return logarithms of `predict_proba`, which stay finite where that rounds to 0 or 1."""
-        return self._log_proba(X, prior)
+        pairs, documents = self._pairs(), self._features(X)
+        priors = self._priors(prior)
+        return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
 
     def decision_function(self, X: Any, prior: Any = None) -> Floats:
         """
@@ -260,7 +262,7 @@ class CalibratedClassifier(
         """
         pairs = self._pairs()
         if self._kind == MULTICLASS:
-            return ensemble.log_odds_of_classes(self._log_proba(X, prior))
+            return ensemble.log_odds_of_classes(self.predict_log_proba(X, prior))
         documents, priors = self._features(X), self._priors(prior)
         both = zip(*[pair.log_both(documents, priors) for pair in pairs], strict=True)
         negative, positive = (ensemble.mean_log_proba(list(side)) for side in both)
@@ -444,12 +446,6 @@ class CalibratedClassifier(
         """Return the scores of documents by each pair's classifier."""
         pairs, documents = self._pairs(), self._features(X)
         return [pair.scores(documents) for pair in pairs]
-
-    def _log_proba(self, X: Any, prior: Any) -> Floats:
-        """Return the log of the pairs' mean probability, shape (n, classes)."""
-        pairs, documents = self._pairs(), self._features(X)
-        priors = self._priors(prior)
-        return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
 
 
 def _joined(*names: str) -> str:

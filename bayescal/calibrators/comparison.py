@@ -45,7 +45,7 @@ class _Part(NamedTuple):
     weight: float
 
 
-def leave_one_out(calibrator: Any, *, draws: int = 1000) -> Any:
+def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
     """
     Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
 
@@ -95,7 +95,8 @@ def leave_one_out(calibrator: Any, *, draws: int = 1000) -> Any:
 
     validation.check_count("draws", draws)
     if getattr(calibrator, "several_classes", False):
-        parts = [_part_of_classes(calibrator._fit, draws)]
+        fitted: Any = calibrator._fit
+        parts = [_part_of_classes(fitted, draws)]
     else:
         parts = _parts_of_scores(flat(calibrator.results_), draws)
     smoothed = [_smooth(part) for part in parts]

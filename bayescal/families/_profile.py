@@ -420,7 +420,7 @@ def _polish(
 def _may_hold_optimum(
     profile: Profile, low: Floats, high: Floats, length: Floats, best: Candidate
 ) -> NDArray[np.bool_]:
-    """Return which cells between nodes may hold a better mode than the best so far."""
+    """Return True for cells between nodes that may contain a better mode than the best so far."""
     least_left, least_right = profile.scales(low[0], high[1])
     most_left, most_right = profile.scales(high[0], low[1])
     up, down = _pulls(profile, low, most_left, least_right)

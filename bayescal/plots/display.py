@@ -354,28 +354,36 @@ class Display:
         return look | {"marker": None}, BAND | {"color": look["color"], "alpha": 0.15}
 
 
-def _compute_and_plot(cls: Any, *given: Any, **options: Any) -> Any:
-    """
-    Compute and plot.
-
-    Parameters
-    ----------
-    *given, **options
-        Arguments of `compute` and `plot`.
-    """
-    return cls._made(*given, **options)
-
-
 class EstimatorDisplay(Display):
     """A display of a fitted estimator."""
 
-    from_estimator = classmethod(_compute_and_plot)
+    @classmethod
+    def from_estimator(cls, *given: Any, **options: Any) -> Self:
+        """
+        Compute and plot.
+
+        Parameters
+        ----------
+        *given, **options
+            Arguments of `compute` and `plot`.
+        """
+        return cls._made(*given, **options)
 
 
 class PredictionsDisplay(Display):
     """A display of labels and predictions."""
 
-    from_predictions = classmethod(_compute_and_plot)
+    @classmethod
+    def from_predictions(cls, *given: Any, **options: Any) -> Self:
+        """
+        Compute and plot.
+
+        Parameters
+        ----------
+        *given, **options
+            Arguments of `compute` and `plot`.
+        """
+        return cls._made(*given, **options)
 
 
 class ProblemDisplay(Display):

@@ -257,8 +257,7 @@ def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataF
     return table.set_index(order)[kept].sort_index(level="topic", sort_remaining=False)
 
 
-if TYPE_CHECKING:
-    import pandas as pd
+# Parameters and findings of several classes.
 
 SHARED = ("log_gain", "warp", "asymmetry", "lapse")
 OF_CLASSES = ("bias", "slope", "certainty", "confusion")
