@@ -248,9 +248,7 @@ class CalibratedClassifier(
 
     def predict_log_proba(self, X: Any, prior: Any = None) -> Floats:
         """Return logarithms of `predict_proba`, which stay finite where that rounds to 0 or 1."""
-        pairs, documents = self._pairs(), self._features(X)
-        priors = self._priors(prior)
-        return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
+        return self._log_proba(X, prior)
 
     def decision_function(self, X: Any, prior: Any = None) -> Floats:
         """
@@ -262,7 +260,7 @@ class CalibratedClassifier(
         """
         pairs = self._pairs()
         if self._kind == MULTICLASS:
-            return ensemble.log_odds_of_classes(self.predict_log_proba(X, prior))
+            return ensemble.log_odds_of_classes(self._log_proba(X, prior))
         documents, priors = self._features(X), self._priors(prior)
         both = zip(*[pair.log_both(documents, priors) for pair in pairs], strict=True)
         negative, positive = (ensemble.mean_log_proba(list(side)) for side in both)
@@ -446,6 +444,12 @@ class CalibratedClassifier(
         """Return the scores of documents by each pair's classifier."""
         pairs, documents = self._pairs(), self._features(X)
         return [pair.scores(documents) for pair in pairs]
+
+    def _log_proba(self, X: Any, prior: Any) -> Floats:
+        """Return the log of the pairs' mean; subclasses override `predict_log_proba`."""
+        pairs, documents = self._pairs(), self._features(X)
+        priors = self._priors(prior)
+        return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
 
 
 def _joined(*names: str) -> str:
