@@ -93,6 +93,13 @@ def test_sets_cover_as_expected(fitted, new):
     assert marginal.sum() < fitted.predict_set(scores, 0.95, "document").sum()
 
 
+@pytest.mark.slow
+def test_sets_of_tied_options_hold_as_many_as_they_must():
+    fitted = quick(exchangeable=True).fit(np.full((30, 3), 2.0), np.arange(30) % 3)
+    for kind in ("marginal", "document"):
+        assert fitted.predict_set(np.full((2, 3), 2.0), 0.9, kind).all()
+
+
 def test_decisions_may_abstain(fitted, new):
     costs = with_abstention(1.0 - np.eye(3), 0.3)
     found, draws = fitted.decide(new, costs), fitted.sample_proba(new)

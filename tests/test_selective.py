@@ -72,6 +72,14 @@ def test_sets_cover_as_expected(documents, coverage):
     np.testing.assert_allclose(found.size, sets.sum() / 600)
 
 
+def test_sets_of_ties_are_never_empty_and_still_cover():
+    every = expected_sets(np.full((5, 3), 1.0 / 3.0), 0.5)
+    assert every.all()
+    # Among ties in a row the first is its likeliest class; the other may still be needed.
+    mixed = expected_sets([[0.5, 0.5], [0.9, 0.1]], 0.9)
+    assert mixed.tolist() == [[True, True], [True, False]]
+
+
 def test_conformal_sets_by_brute_force(documents):
     p, y = documents
     for coverage in (0.6, 0.9):
@@ -95,6 +103,7 @@ def test_conformal_sets_by_brute_force(documents):
         (lambda: risk_coverage([[[0.5, 0.5]]], points=0), "points"),
         (lambda: expected_sets([[1.5, -0.5]]), "must hold probabilities from 0 to 1, got 1.5"),
         (lambda: expected_sets([[0.5, 0.5]], 1.0), "coverage"),
+        (lambda: expected_sets([[0.9, 0.1], [0.0, 0.0]]), "sum to 1 .*got 0 at position 1"),
         (lambda: conformal_sets([[0.5, 0.5]], [0], [0.5]), "shape"),
         (lambda: set_coverage([True], [0]), "shape"),
         (lambda: set_coverage([[True, False]], [5]), "positions"),

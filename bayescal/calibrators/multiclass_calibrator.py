@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
 from bayescal.decisions import expected_cost
 from bayescal.decisions.expected_cost import Decisions
+from bayescal.decisions.selective import set_threshold, sets_above
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_multiclass
 from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
@@ -335,10 +336,7 @@ class MulticlassCalibrator(
             return out
         data = fitted.documents()
         known = fitted.map.mean(data.scores.log_p)
-        weight = np.ones(len(known)) if data.weight is None else data.weight
-        chosen = p >= _threshold(known, weight, coverage)
-        chosen[np.arange(len(p)), p.argmax(axis=1)] = True
-        return np.asarray(chosen & (p > 0.0))
+        return sets_above(p, set_threshold(known, coverage, data.weight))
 
     def decide(
         self, scores: Any, costs: ArrayLike, *, level: float = 0.9, prior: Any = None
@@ -419,18 +417,3 @@ class MulticlassCalibrator(
     def diagnostics_(self) -> Diagnostics:
         """Quality of the posterior draws, and what to do about it."""
         return self._fit.diagnostics_
-
-
-def _threshold(p: Floats, weight: Floats, coverage: float) -> float:
-    """Return the largest threshold whose sets of classes have the expected coverage."""
-    top = p.max(axis=1)
-    # Each entry counts its own probability; the likeliest class is in every set.
-    flat, each = p.ravel(), np.repeat(weight / weight.sum(), p.shape[1])
-    certain = float((weight / weight.sum()) @ top)
-    others = (p < top[:, None]).ravel()
-    order = np.argsort(-flat[others])
-    reached = certain + np.cumsum((flat * each)[others][order])
-    enough = int(np.searchsorted(reached, coverage))
-    if certain >= coverage:
-        return np.inf
-    return float(flat[others][order][min(enough, order.size - 1)])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.decisions.draws import as_draws, of_all_classes
+from bayescal.decisions.draws import SUM_TOLERANCE, as_draws, of_all_classes
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import (
     Floats,
@@ -126,7 +126,7 @@ def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]
     Parameters
     ----------
     y_prob : array-like of shape (n, K)
-        Calibrated probabilities.
+        Calibrated probabilities, which sum to 1 over the classes.
     coverage : float
         Expected share of documents whose set holds the true class.
 
@@ -136,16 +136,31 @@ def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]
     [1, 2]
     """
     check_fraction(coverage=coverage)
-    p = probabilities_of_shape(as_reals(y_prob, "y_prob"), "y_prob", "n", "classes")
-    chosen = np.zeros(p.shape, dtype=np.bool_)
+    p = as_reals(y_prob, "y_prob")
+    p = probabilities_of_shape(p, "y_prob", "n", "classes", tolerance=SUM_TOLERANCE)
+    return sets_above(p, set_threshold(p, coverage))
+
+
+def set_threshold(p: Floats, coverage: float, weight: Floats | None = None) -> float:
+    """Return the largest threshold at which `sets_above` it have the expected coverage."""
+    weight = np.ones(len(p)) if weight is None else weight
+    share = weight / weight.sum()
+    certain = float(share @ p.max(axis=1))
+    if certain >= coverage:
+        return np.inf
+    rest = ~sets_above(p, np.inf)
+    others, each = p[rest], np.repeat(share, p.shape[1])[rest.ravel()]
+    order = np.argsort(-others)
+    reached = certain + np.cumsum((others * each)[order])
+    enough = int(np.searchsorted(reached, coverage - 1e-12))
+    return float(others[order][min(enough, others.size - 1)])
+
+
+def sets_above(p: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Return sets of the likeliest class and of all possible classes that reach a threshold."""
+    chosen = (p >= threshold) & (p > 0.0)
     chosen[np.arange(len(p)), p.argmax(axis=1)] = True
-    certain = float(p[chosen].sum())
-    others = np.sort(p[~chosen])[::-1]
-    reached = (certain + np.cumsum(others)) / len(p)
-    if certain / len(p) < coverage:
-        enough = min(int(np.searchsorted(reached, coverage - 1e-12)), others.size - 1)
-        chosen |= p >= others[enough]
-    return chosen & (p > 0.0)
+    return chosen
 
 
 def conformal_sets(
