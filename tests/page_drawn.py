@@ -250,12 +250,14 @@ class Expected:
     def whiskers(self, kind, x, lower, upper, words=""):
         self._add(f"line {kind}", words, zip(x, lower, upper, strict=True))
 
-    def bins(self, kind, x, y, lower, upper, words=""):
-        """Draw each dot on its whisker."""
-        for each in zip(x, y, lower, upper, strict=True):
+    def bins(self, kind, x, y, lower, upper, words="", dotted=None):
+        """Draw each dot on its whisker, or a whisker alone."""
+        dotted = [True] * len(x) if dotted is None else dotted
+        for *each, dot in zip(x, y, lower, upper, dotted, strict=True):
             one = [[number] for number in each]
             self.whiskers(kind, one[0], *one[2:])
-            self.dots(kind, *one[:2], words)
+            if dot:
+                self.dots(kind, *one[:2], words)
 
     def bars(self, kind, left, right, heights, words):
         bars = zip(left, right, heights, strict=True)

@@ -75,13 +75,18 @@ def _log_odds(data, page):
     _curves(figure, data, page, lambda curve: curve, "log-odds")
     shown = [page.topic[name] for name in ("point", "lower", "upper") if name in page.topic]
     if (bins := page.topic.get("bins")) is not None:
-        shown.append(bins["y"])
-        words = f"documents in bins, {percent(data['level'])} interval"
-        figure.bins("empirical", *(bins[name] for name in ("x", "y", "lower", "upper")), words)
-        figure.note = ["Dots: log((positives + \N{VULGAR FRACTION ONE HALF})/"]
+        shown.append(bins["log_odds"])
+        figure.note = ["Dots: the documents fitted, in bins of the score"]
     shown = np.concatenate([np.array(each, float) for each in shown])
     shown = np.clip(shown[np.isfinite(shown)], -16.0, 16.0)
-    figure.ranges = (page.x[[0, -1]], (shown.min() - 0.5, shown.max() + 0.5))
+    low, high = shown.min() - 0.5, shown.max() + 0.5
+    figure.ranges = (page.x[[0, -1]], (low, high))
+    if bins is not None:
+        words = f"documents in bins, {percent(data['level'])} interval"
+        lower = [low if end is None else end for end in bins["lower"]]
+        upper = [high if end is None else end for end in bins["upper"]]
+        closed = [None not in ends for ends in zip(bins["lower"], bins["upper"], strict=True)]
+        figure.bins("empirical", bins["score"], bins["log_odds"], lower, upper, words, closed)
     return figure
 
 

@@ -49,12 +49,16 @@ def test_curves_and_band_are_the_calibrator_s(nuts, ax):
     assert display.figure_ is ax.figure
     x, y = points(display.line_)
     np.testing.assert_array_equal(y, nuts.predict_proba(x)[:, 1])
+    np.testing.assert_array_equal(y, display.data["probability"])
     np.testing.assert_array_equal(points(display.mle_line_)[1], mle_curve(nuts, x))
     assert display.band_.get_label() == "80 % band"
     k = np.searchsorted(x, 0.3)
     # Bands of many scores are read off a table.
     expected = nuts.predict_interval(x[[k]], 0.8)[0]
     np.testing.assert_allclose(band_at(display.band_, x[k]), expected, atol=1e-3)
+    np.testing.assert_allclose(
+        display.data[["lower", "upper"]].isel(score=k).to_array(), expected, atol=1e-3
+    )
 
 
 def test_log_odds_are_the_calibrator_s(nuts, ax):

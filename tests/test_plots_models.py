@@ -100,16 +100,16 @@ def test_the_other_class_has_the_opposite_curve(display, two, ax):
     own = display.from_estimator(two, X, y, pos_label="spam", ax=ax).data
     other = display.from_estimator(two, X, y, pos_label="ham", ax=Figure().subplots())
     assert own.identical(display.from_estimator(two, X, y, ax=ax).data)
-    for name, opposite in (
-        ("log_odds", "log_odds"),
-        ("lower", "upper"),
-        ("mle", "mle"),
-        ("bin_upper", "bin_lower"),
-        ("bin_log_odds", "bin_log_odds"),
-    ):
-        np.testing.assert_array_equal(other.data[name], -own[opposite])
+    swaps = {"lower": "upper", "log_odds": "log_odds", "probability": "probability", "mle": "mle"}
+    swaps |= {"bin_upper": "bin_lower", "bin_log_odds": "bin_log_odds"}
+    for name, opposite in swaps.items():
+        if name in own and display is LogOddsDisplay:
+            np.testing.assert_array_equal(other.data[name], -own[opposite])
+        elif name in own:
+            np.testing.assert_allclose(other.data[name], 1.0 - own[opposite], rtol=1e-9)
     np.testing.assert_array_equal(other.data["label"], y == "ham")
-    np.testing.assert_array_equal(other.data["positives"], own["negatives"])
+    if display is LogOddsDisplay:
+        np.testing.assert_array_equal(other.data["positives"], own["negatives"])
     assert "ham" in other.ax_.get_ylabel()
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from bayescal.fitting.problems.problem import Documents
 from bayescal.report.held_out import empirical_log_odds, histogram, reliability
@@ -29,15 +29,18 @@ def test_histograms_count_the_documents_inside():
 
 def test_empirical_log_odds_are_those_of_documents_in_bins():
     documents = labelled(400)
-    found = empirical_log_odds(documents, 0.9)
+    found = empirical_log_odds(documents, np.zeros_like, 0.9)
     plus, minus = np.array(found["positives"]), np.array(found["negatives"])
     assert plus.sum() == 100
     assert minus.sum() == 300
     assert plus.min() > 4
-    np.testing.assert_allclose(found["y"], np.log((plus + 0.5) / (minus + 0.5)), rtol=1e-3)
-    assert (np.diff(found["x"]) > 0).all()
-    half = 1.6449 * np.sqrt(1 / (plus + 0.5) + 1 / (minus + 0.5))
-    np.testing.assert_allclose(np.subtract(found["upper"], found["y"]), half, rtol=2e-2)
+    assert (np.diff(found["score"]) > 0).all()
+    for name, share in (("lower", 0.05), ("log_odds", 0.5), ("upper", 0.95)):
+        expected = special.logit(stats.beta.ppf(share, plus + 0.5, minus + 0.5))
+        open_end = {"upper": minus == 0.0}.get(name, np.zeros(plus.size, dtype=bool))
+        given = np.array(found[name], dtype=float)
+        assert (np.isnan(given) == open_end).all()
+        np.testing.assert_allclose(given[~open_end], expected[~open_end], rtol=1e-3)
 
 
 def test_weights_are_documents():
@@ -46,15 +49,15 @@ def test_weights_are_documents():
     repeated = np.repeat(np.arange(60), weight.astype(int))
     by_weight = Documents(scores, labels == 1, weight)
     by_rows = Documents.of(scores[repeated], labels[repeated] == 1)
-    for counted in (empirical_log_odds, lambda d, _: histogram(d, -3.0, 3.0)["counts"][1][:0]):
-        assert counted(by_weight, 0.9) == counted(by_rows, 0.9)
+    binned = [empirical_log_odds(each, np.sin, 0.9) for each in (by_weight, by_rows)]
+    assert binned[0] == binned[1]
     nodes = np.linspace(-4.0, 4.0, 9)
     np.testing.assert_allclose(split_between(by_weight, nodes), split_between(by_rows, nodes))
 
 
 def test_equal_scores_are_in_one_bin():
     documents = Documents.of(np.repeat([0.0, 1.0], 100), np.tile([True, False], 100))
-    assert empirical_log_odds(documents, 0.9)["x"] == [0, 1]
+    assert empirical_log_odds(documents, np.sin, 0.9)["score"] == [0, 1]
 
 
 def test_documents_at_nodes_keep_the_means_of_straight_lines():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
-from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.problems.binned import Curve, binned_log_odds
+from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.fitting.results.calibration import EQUAL_TAILED
 from bayescal.plots import display
 from bayescal.support.numerics import probability
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 MOST_BINS = 15
+COUNTS = ("positives", "negatives")
 
 
 def default_bins(positive: NDArray[np.bool_]) -> int:
@@ -65,40 +66,18 @@ def _merge_one_sided(edges: Floats, score: Floats, positive: NDArray[np.bool_]) 
 
 
 def empirical_log_odds(
-    score: Floats,
-    positive: NDArray[np.bool_],
-    weight: Floats,
-    level: float,
-    bins: int | None = None,
+    documents: Documents, curve: Curve, level: float, bins: int | None = None
 ) -> xr.Dataset:
-    """
-    Return the log-odds of the positive class in bins of the score, with intervals.
-
-        log((k + 1/2)/(m + 1/2)),    k positives and m negatives in a bin
-    """
-    kept = weight > 0.0
-    score, positive, weight = score[kept], positive[kept], weight[kept]
+    """Return the log-odds of documents in bins of the score; see `binned_log_odds`."""
+    kept = documents.weight > 0.0
+    score, positive = documents.score[kept], documents.positive[kept]
+    weight = documents.weight[kept]
     bins = default_bins(positive) if bins is None else bins
     edges = balanced_edges(score, positive, weight, bins) if score.size else np.empty(0)
-    edges = _merge_one_sided(edges, score, positive)
-    place = np.searchsorted(edges, score)
-    total = np.bincount(place, weight, edges.size + 1)
-    k = np.bincount(place[positive], weight[positive], edges.size + 1)
-    m = np.bincount(place[~positive], weight[~positive], edges.size + 1)
-    tail = 0.5 - level / 2.0
-    lower = special.logit(stats.beta.ppf(tail, k + 0.5, m + 0.5))
-    upper = -special.logit(stats.beta.ppf(tail, m + 0.5, k + 0.5))
-    with np.errstate(invalid="ignore"):
-        mean = np.bincount(place, weight * score, edges.size + 1) / total
-    columns = {
-        "bin_score": mean,
-        "positives": k,
-        "negatives": m,
-        "bin_log_odds": np.log((k + 0.5) / (m + 0.5)),
-        "bin_lower": np.where(k == 0.0, -np.inf, lower),
-        "bin_upper": np.where(m == 0.0, np.inf, upper),
-    }
-    return xr.Dataset({name: ("bin", values) for name, values in columns.items()})
+    place = np.searchsorted(_merge_one_sided(edges, score, positive), score)
+    found = binned_log_odds(place, Documents.of(score, positive, weight), curve, level)
+    names = {name: name if name in COUNTS else f"bin_{name}" for name in found}
+    return xr.Dataset({names[name]: ("bin", values) for name, values in found.items()})
 
 
 def curve_data(
@@ -139,9 +118,7 @@ def curve_data(
         variables |= {"lower": ("score", lower), "upper": ("score", upper)}
     if problem.has_mle:
         variables["mle"] = ("score", calibration.fits.log_odds(x))
-    empirical = empirical_log_odds(
-        documents.score, documents.positive, documents.weight, level, bins
-    )
+    empirical = empirical_log_odds(documents, problem.log_odds, level, bins)
     empirical["bin_score"] = ("bin", problem.shown(empirical["bin_score"].values))
     shown = {
         "document_score": ("document", problem.shown(documents.score)),
@@ -178,33 +155,54 @@ def _turned(data: xr.Dataset) -> xr.Dataset:
     return out.assign(label=1 - data["label"]).assign_attrs(attrs)
 
 
+def probability_data(
+    problem: FittedProblem,
+    *,
+    grid: ArrayLike | None = None,
+    level: float = 0.9,
+    band: str = "pointwise",
+    pos_label: Any = None,
+) -> xr.Dataset:
+    """
+    Compute probabilities, their band, maximum-likelihood probabilities, and the documents.
+
+    Parameters
+    ----------
+    problem, grid, level, band, pos_label
+        As in `LogOddsDisplay.compute`.
+    """
+    data = curve_data(problem, grid=grid, level=level, band=band, pos_label=pos_label)
+    data = data.drop_dims("bin").rename(log_odds="probability")
+    curves = [name for name, curve in data.items() if curve.dims == ("score",)]
+    return data.assign({name: ("score", probability(data[name].values)) for name in curves})
+
+
 BAND_NAMES = {"pointwise": "band", "simultaneous": "band of the whole curve"}
 
 
 class CurveDisplay(display.ProblemDisplay):
     """Base of displays of one curve over the scores."""
 
-    compute = staticmethod(curve_data)
+    compute: ClassVar[Callable[..., xr.Dataset]]
+    _curve: ClassVar[str]  # the variable that holds the point estimate
     band_: PolyCollection | None
     line_: Line2D | None
     mle_line_: Line2D | None
 
-    def _draw_curve(self, scale: Callable[[Any], Floats], name: str | None, *, mle: bool) -> None:
+    def _draw_curve(self, name: str | None, *, mle: bool) -> None:
         """Draw the band, the posterior's curve, and maximum likelihood, if they exist."""
         ax, data, (look, band_look) = self.ax_, self.data, self._looks()
         self.band_ = self.line_ = self.mle_line_ = None
         x, own = data["score"].values, f"{name}, " if name else ""
         if "lower" in data:
             label = f"{own}{self._level} {BAND_NAMES[data.attrs['band']]}"
-            lower, upper = scale(data["lower"].values), scale(data["upper"].values)
-            self.band_ = ax.fill_between(x, lower, upper, label=label, **band_look)
+            self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=label, **band_look)
         if curve := data.attrs["curve"]:
-            values = scale(data["log_odds"].values)
-            (self.line_,) = ax.plot(x, values, label=f"{own}{curve}", **look)
+            (self.line_,) = ax.plot(x, data[self._curve], label=f"{own}{curve}", **look)
         if "mle" in data and ((mle and not self.before_) or not curve):
             mle_look = look if self.before_ else display.MLE
             label = f"{own}maximum likelihood"
-            (self.mle_line_,) = ax.plot(x, scale(data["mle"].values), label=label, **mle_look)
+            (self.mle_line_,) = ax.plot(x, data["mle"], label=label, **mle_look)
 
 
 TICK_GAP = 0.05  # between ticks of documents and the ends, 0 and 1, of probabilities
@@ -218,7 +216,7 @@ class ProbabilityDisplay(CurveDisplay):
     Parameters
     ----------
     data : xarray.Dataset
-        log_odds, lower, upper, mle (score), natural logarithms; document_score, label (document).
+        probability, lower, upper, mle (score); document_score, label (document).
 
     Attributes
     ----------
@@ -237,6 +235,8 @@ class ProbabilityDisplay(CurveDisplay):
     'P(1 | score)'
     """
 
+    compute = staticmethod(probability_data)
+    _curve = "probability"
     # Below the ticks of the positives and their text.
     _corner = (0.0, 0.87)
 
@@ -255,7 +255,7 @@ class ProbabilityDisplay(CurveDisplay):
         ticks : bool
             Mark positives above and negatives below the curves, unless there is another display.
         """
-        self._draw_curve(probability, name, mle=mle)
+        self._draw_curve(name, mle=mle)
         self.rugs_ = self._draw_ticks(ax) if ticks and not self.before_ else []
         display.label_scores(ax, self.data, widen=bool(self.before_))
         ax.set_ylim(-0.1, 1.1)
@@ -282,8 +282,10 @@ class LogOddsDisplay(CurveDisplay):
     Log-odds of the positive class: posterior with its band, maximum likelihood, and documents.
 
     Errors are more visible in log-odds than in probabilities. Documents are counted in bins of the
-    score: log((k + 1/2)/(m + 1/2)) of k positives and m negatives, with Jeffreys' interval. Bins of
-    one class have a half-open bar, with a triangle at its finite end.
+    score: median and Jeffreys' interval of their log-odds. A dot differs from the curve by as much
+    as these differ from the log-odds of the curve's mean probability in the bin, so that dots of a
+    right curve lie around it. Bins of one class have a half-open bar, with a triangle at its finite
+    end.
 
     Parameters
     ----------
@@ -315,6 +317,8 @@ class LogOddsDisplay(CurveDisplay):
     'log-odds of 1'
     """
 
+    compute = staticmethod(curve_data)
+    _curve = "log_odds"
     _legend = "lower right"
 
     def _draw(self, ax: Axes, *, name: str | None = None, mle: bool = True) -> None:
@@ -328,7 +332,7 @@ class LogOddsDisplay(CurveDisplay):
         mle : bool
             Draw the maximum-likelihood curve, unless there is another display.
         """
-        self._draw_curve(np.asarray, name, mle=mle)
+        self._draw_curve(name, mle=mle)
         ax.axhline(0.0, zorder=0, **display.REFERENCE)
         display.label_scores(ax, self.data, widen=bool(self.before_))
         ranges = [each._range() for each in (self, *self.before_)]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.problems.binned import Curve, binned_log_odds
 from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import read_cells
@@ -46,26 +47,14 @@ def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
     return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": shown}
 
 
-def empirical_log_odds(documents: Documents, level: float) -> dict[str, Any]:
-    """
-    Return empirical log-odds in bins of the score, as in Bennett's figures.
-
-    log((positives + 1/2)/(negatives + 1/2)), with standard error sqrt(1/(positives + 1/2) +
-    1/(negatives + 1/2)) (Haldane, Annals of Human Genetics 1956). Bins hold equally many documents
-    of the rarer class.
-    """
+def empirical_log_odds(documents: Documents, curve: Curve, level: float) -> dict[str, Any]:
+    """Return log-odds in bins with equally many documents of the rarer class."""
     rarer = documents.positive == (documents.count(True) <= documents.count(False))
-    z = float(special.ndtri(0.5 + level / 2.0))
-    out: list[tuple[float, ...]] = []
-    for rows in _bins(documents.score, documents.weight * rarer, IN_A_BIN):
-        weight, positive = documents.weight[rows], documents.positive[rows]
-        plus, minus = float(weight[positive].sum()), float(weight[~positive].sum())
-        middle = np.log(plus + 0.5) - np.log(minus + 0.5)
-        half = z * np.sqrt(1.0 / (plus + 0.5) + 1.0 / (minus + 0.5))
-        score = np.average(documents.score[rows], weights=weight)
-        columns = (score, middle, middle - half, middle + half, minus, plus)
-        out.append(columns)
-    return _by_name(("x", "y", "lower", "upper", "negatives", "positives"), out)
+    place = np.zeros(documents.score.size, dtype=np.intp)
+    for k, rows in enumerate(_bins(documents.score, documents.weight * rarer, IN_A_BIN)):
+        place[rows] = k
+    found = binned_log_odds(place, documents, curve, level)
+    return {name: numbers(values) for name, values in found.items()}
 
 
 def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> dict[str, Any]:

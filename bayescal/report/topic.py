@@ -299,7 +299,7 @@ def describe_topic(
         out["densities"] = _densities(problem, x)
     if problem.documents.known:
         out["histogram"] = histogram(problem.documents, float(x[0]), float(x[-1]))
-        out["bins"] = empirical_log_odds(problem.documents, level)
+        out["bins"] = empirical_log_odds(problem.documents, problem.log_odds, level)
     out["test"] = None if test is None else test.reliability(level)
     return out
 

@@ -75,19 +75,19 @@ function cap(curves) {
 
 function logOddsFigure(topic, width) {
   const shown = [...topic.point, ...(topic.lower ?? []), ...(topic.upper ?? [])];
-  shown.push(...(topic.bins?.y ?? []));
+  shown.push(...(topic.bins?.log_odds ?? []));
   const sorted = shown.filter((v) => v !== null).sort((a, b) => a - b);
   const y = [Math.max(sorted[0], -16) - 0.5, Math.min(sorted[sorted.length - 1], 16) + 0.5];
   const label = "Calibrated log-odds by score";
   const chart = new Chart({ width, x: rangeOf(topic), y, xLabel: DATA.axis, yLabel: "log-odds (natural)", label });
   const legend = curves(chart, topic, (value) => value);
   for (const bin of rowsOf(topic.bins ?? {})) {
-    chart.whisker(bin.x, bin.lower, bin.upper, "empirical");
-    chart.dot(bin.x, bin.y, "empirical");
+    chart.whisker(bin.score, bin.lower ?? y[0], bin.upper ?? y[1], "empirical");
+    if (bin.lower !== null && bin.upper !== null) chart.dot(bin.score, bin.log_odds, "empirical");
   }
   if (topic.bins) legend.push(["dot empirical", `documents in bins, ${percent()} interval`]);
   const note = topic.bins
-    ? "The probability on a scale that shows small and large probabilities: 0 is one half. Dots: log((positives + ½)/(negatives + ½)) of the documents fitted, in bins of the score."
+    ? "The probability on a scale that shows small and large probabilities: 0 is one half. Dots: the documents fitted, in bins of the score, as far from the curve as their log-odds are from those that it gives them on average. Lines without a dot: bins of one class, whose log-odds have no limit on one side."
     : "The probability on a scale that shows small and large probabilities: 0 is one half.";
   return { title: "Log-odds by score", chart, legend, note, columns: curveColumns(topic, (v) => v, "log-odds") };
 }
