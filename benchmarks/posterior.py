@@ -83,6 +83,20 @@ def main():
             "sklearn sigmoid predict",
             30.0,
         )
+    some, calibration = (
+        scores[:100_000],
+        ScoreCalibrator(random_state=0)
+        .fit(scores[:1000], positive[:1000])
+        ._fit.calibration.take(np.arange(100)),
+    )
+    report(
+        "sample_proba, 100 draws, 1e5 scores",
+        lambda: calibration.sample(some),
+        lambda: [calibration.sample(some[k : k + 2000]) for k in range(0, some.size, 2000)],
+        "without a table",
+        0.2,
+        runs=3,
+    )
 
 
 if __name__ == "__main__":

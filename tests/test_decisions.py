@@ -195,6 +195,12 @@ def test_drawn_numbers_follow_the_exact_distribution():
     assert drawn.method == "drawn"
 
 
+def test_few_draws_still_give_a_distribution():
+    draws = np.full((2, 60), 0.2)
+    exact, drawn = (count_positives(draws, method=method, rng=1) for method in ("exact", "drawn"))
+    assert drawn.sd == pytest.approx(exact.sd, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("costs", "message"),
     [

@@ -95,6 +95,13 @@ def bands_off_by(name, model):
     return np.abs([lower, upper] - exact_bands(fitted.draws, many[some])).max()
 
 
+def draws_off_by(name, model):
+    """Return the largest error in probability of some draws' curves."""
+    calibrator, many, some = problem(name, model)
+    found = calibrator.sample_proba(many, 10, 0)[:, some]
+    return np.abs(found - calibrator.sample_proba(many[some], 10, 0)).max()
+
+
 # Each problem with half of the models, and each model with half of the problems.
 CASES = [
     (name, model)
@@ -110,6 +117,17 @@ def test_many_scores_have_the_answers_of_few(name, model):
     assert points_off_by(name, model, "predictive") < POINT
     assert points_off_by(name, model, "mean") < POINT
     assert bands_off_by(name, model) < band_error(DRAWS)
+    assert draws_off_by(name, model) < POINT
+
+
+def test_drawn_curves_of_many_scores_are_read_off_a_table(monkeypatch):
+    calibrator, many, _ = problem("skewed", "monotone")
+    posterior, asked = type(calibrator._fitted.calibration.draws), []
+    own = posterior.log_odds
+    monkeypatch.setattr(posterior, "log_odds", lambda *a: asked.append(a[1].size) or own(*a))
+    assert calibrator.sample_proba(many, 10, 0).shape == (10, MANY)
+    assert 0 < sum(asked) < MANY
+    assert draws_off_by("skewed", "monotone") < POINT
 
 
 def test_a_table_of_20_nodes_fails(monkeypatch):

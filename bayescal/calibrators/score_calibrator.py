@@ -389,6 +389,8 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         """
         Return P_k(+|s) of posterior draws k; shape (draws, n).
 
+        More than 2,048 scores and 5 a draw are interpolated, within 1e-4 in probability.
+
         Parameters
         ----------
         scores, prior, covariates

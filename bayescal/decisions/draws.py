@@ -59,8 +59,9 @@ def of_all_classes(draws: Floats) -> Floats:
 
 
 METHODS = ("auto", "exact", "drawn")
-MOST_EXACT = 2_000_000  # draws x documents up to which "auto" is "exact": some seconds
-COUNT_BLOCK_ELEMENTS = 1 << 21
+MOST_EXACT = 500_000  # draws x documents up to which "auto" is "exact": a quarter of a second
+COUNT_BLOCK_ELEMENTS = 1 << 17  # in the processor's cache
+FEWEST_COUNTS = 1000  # drawn, however few the draws
 NO_MASS = 1e-17  # below the rounding of a Fourier transform
 SHORT = 32  # shorter distributions are convolved faster without a Fourier transform
 
@@ -76,7 +77,7 @@ class PositiveCount(Interval):
         Posterior mean and equal-tailed credible interval of probability `level` or more, whose ends
         are whole numbers.
     method : str
-        "exact", or "drawn" with one number for each draw.
+        "exact" or "drawn".
     sd : float
         Posterior standard deviation.
     pmf : array of shape (documents + 1,)
@@ -104,7 +105,8 @@ def count_positives(
         Probability of the interval.
     method : {"auto", "exact", "drawn"}
         "exact" computes Poisson-binomial probabilities; "drawn" draws the labels once for each
-        draw; "auto" is "exact" if draws x documents is at most two million.
+        draw, and at least 1,000 times; "auto" is "exact" if draws x documents is at most half a
+        million.
     rng : int, Generator, RandomState or None
         Seeds drawn labels.
 
@@ -167,6 +169,7 @@ def _convolved(first: Floats, second: Floats) -> Floats:
 
 
 def _drawn(p: Floats, rng: np.random.Generator) -> Floats:
-    counts = np.array([np.count_nonzero(rng.random(row.size) < row) for row in p])
-    pmf: Floats = np.bincount(counts, minlength=p.shape[1] + 1) / p.shape[0]
+    repeats = -(-FEWEST_COUNTS // len(p))
+    counts = [np.count_nonzero(rng.random(row.size) < row) for row in p for _ in range(repeats)]
+    pmf: Floats = np.bincount(counts, minlength=p.shape[1] + 1) / len(counts)
     return pmf

@@ -184,6 +184,7 @@ ULPS, SHORTEST = 64.0, 1e-290
 MOST_TABLES = 32
 # Many scores are located by cells of equal width, up to REACH spreads from the centre.
 MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 16, 1 << 15
+FEW_ROWS = 8  # curves of a table up to which each is interpolated by itself
 
 
 def band_error(draws: int) -> float:
@@ -285,6 +286,8 @@ class _Table:
     def read(self, scores: Floats) -> Floats:
         """Return the values at scores, linear between nodes; shape (..., n)."""
         rows = self.values.reshape(-1, self.node.size)
+        if len(rows) > FEW_ROWS:
+            return self._read_rows(rows, scores).reshape(*self.values.shape[:-1], scores.size)
         out = np.empty((rows.shape[0], scores.size))
         block = BLOCK if scores.size >= MANY else scores.size
         for first in range(0, scores.size, block):
@@ -297,6 +300,16 @@ class _Table:
             for row, value in zip(rows, values, strict=True):
                 value[rest] = np.interp(at[rest], self.node, row)
         return out.reshape(*self.values.shape[:-1], scores.size)
+
+    def _read_rows(self, rows: Floats, scores: Floats) -> Floats:
+        """Return the values of many rows, whose nodes are located once; shape (rows, n)."""
+        last = np.clip(np.searchsorted(self.node, scores) - 1, 0, self.node.size - 2)
+        share = (scores - self.node[last]) / (self.node[last + 1] - self.node[last])
+        out = np.empty((len(rows), scores.size))
+        for part in blocks(len(rows), scores.size):
+            low, high = rows[:, last[part]], rows[:, last[part] + 1]
+            out[:, part] = low + share[part] * (high - low)
+        return out
 
     def _read_cells(self, scores: Floats, out: Floats) -> None:
         """Write the values on the lines across cells, nan in cells with a node."""

@@ -57,6 +57,8 @@ EQUAL_TAILED = ("pointwise", "simultaneous")
 KINDS = ("pointwise", "hdi", "simultaneous")
 # Number of scores from which a table is faster than direct quantiles.
 DIRECT_QUANTILES = 768
+# The same for every draw's curve, which bend in more places the more draws: at least, and a draw.
+DIRECT_DRAWS = 2048, 5
 ATOM_SHARE = 0.05  # smallest share of documents with one score that counts as a point mass
 NODES = 256  # scores that determine the level of simultaneous bands
 
@@ -148,8 +150,13 @@ class Calibration:
         return self._quantiles(values, np.array([tail, 1.0 - tail])).T
 
     def sample(self, scores: ArrayLike) -> Floats:
-        """Return P_k(+|s) of every draw k; shape (draws, n)."""
-        return probability(self._posterior.log_odds(self.read(scores)))
+        """Return P_k(+|s) of every draw k, of many scores within POINT; shape (draws, n)."""
+        values, draws = self.read(scores), self._posterior
+        direct = values.size if self.by_position else DIRECT_DRAWS[0] + DIRECT_DRAWS[1] * draws.size
+        # Not kept: a table of all draws may take a hundred megabytes.
+        tables = Tables(self.centre, self.spread, self.jumps)
+        curves = tables.read("draws", draws.log_odds, values, POINT, direct)
+        return probability(curves, out=curves)
 
     def densities(self, scores: ArrayLike, level: float) -> xr.Dataset:
         """Return the densities of both classes; see `ScoreCalibrator.class_densities`."""
