@@ -292,6 +292,14 @@ def test_options_may_be_ragged():
         quick(scores_are="scores").fit(np.zeros((9, 5)), np.arange(9) % 5).predict([[0.0] * 6])
     biased = quick(exchangeable=True, position_bias=True).fit(rows, y)
     assert float(np.abs(biased.posterior_["posterior"]["bias"]).max()) > 0.0
+    # A position that was not fitted has the bias of any, but those fitted keep theirs.
+    wide = biased.sample_proba([[*row, np.nan] for row in padded[:9]])
+    np.testing.assert_array_equal(wide[..., :5], biased.sample_proba(padded[:9]))
+    own = [
+        each.sample_proba([[0.0, 0.0] + [np.nan] * 3 + [0.0]])[:, 0, 5]
+        for each in (biased, calibrator)
+    ]
+    assert own[0].std() > 2.0 * own[1].std()
     assert float(np.abs(calibrator.posterior_["posterior"]["bias"]).max()) == 0.0
 
 
@@ -346,6 +354,11 @@ def test_probabilities_that_do_not_sum_to_one():
         quick().fit(p, LABELS)
     with pytest.raises(ValueError, match="between 0 and 1, got"):
         quick(scores_are="probabilities").fit(SCORES, LABELS)
+
+
+def test_probabilities_after_a_fit_to_other_scores_are_named(fitted, new):
+    with pytest.warns(ScoresWarning, match="scores look like probabilities, but those fitted"):
+        fitted.predict_proba(special.softmax(new, axis=1))
 
 
 def test_a_label_that_is_excluded():

@@ -77,13 +77,15 @@ class MulticlassCalibrator(
         "scores" are real numbers, of which only differences within a document matter;
         log-probabilities are such scores. Of "probabilities" the logarithms are used; 0 counts as
         half the smallest probability above 0. "auto" takes scores for probabilities if all lie in
-        [0, 1] and those of each document sum to 1; if some do not, it warns.
+        [0, 1] and those of each document sum to 1; if some do not, or later scores are of the other
+        kind, it warns or raises ValueError.
     exchangeable : bool
         Whether the meaning of columns differs by document, such as the answers A to D to a
         question. Only G, lambda, c and eps are then learned. Documents may have different numbers
         of options: pass a list of sequences, or pad rows with nan.
     position_bias : bool
-        For `exchangeable`, whether each position has a bias b.
+        For `exchangeable`, whether each position has a bias b. Positions beyond those fitted draw
+        theirs from the population of positions.
     prior_knowledge : dict, optional
         Hyperparameters of the prior that differ from those learned from other problems: gain (a, b,
         sd), log G ~ Normal(a + b log min(r, 10), sd^2); warp and asymmetry, the mean and standard

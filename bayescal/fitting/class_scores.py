@@ -37,14 +37,16 @@ def read_class_scores(
     columns: int | None = None,
     wider: bool = False,
     classes: NDArray[Any] | None = None,
+    guessed: bool = False,
     naming: Callable[[int], str] = "row {}".format,
 ) -> ClassScores:
     """
     Return checked scores; with `ragged`, nan pads documents with fewer options.
 
     `columns`, `floor` and `classes` come from an earlier fit, if any: a table whose columns are
-    named like the classes is read in their order, and `wider` allows more columns. `naming` turns a
-    row's position into its name in messages.
+    named like the classes is read in their order, `wider` allows more columns, and `guessed` warns
+    of probabilities where the fit took others for scores. `naming` turns a row's position into its
+    name in messages.
     """
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
@@ -52,13 +54,20 @@ def read_class_scores(
         values, names = _in_order(values, names, classes)
     _check_shape(values, None if wider else columns)
     excluded = _excluded(values, ragged, naming)
-    if scores_are == AUTO:
+    if scores_are == AUTO or guessed:
         sums = np.where(excluded, 0.0, values).sum(axis=1)
         inside = bool(np.all((values[~excluded] >= 0.0) & (values[~excluded] <= 1.0)))
         worst = int(np.abs(sums - 1.0).argmax())
         near = abs(float(sums[worst]) - 1.0) <= SUM_TOLERANCE
-        scores_are = PROBABILITIES if inside and near else SCORES
-        if inside and not near:
+        if guessed and inside and near and scores_are == SCORES:
+            score_checks.warn_of_scores(
+                [
+                    "scores look like probabilities, but those fitted were none, so that they are"
+                    " read as scores: pass scores of the same kind, or fit with scores_are='scores'"
+                ]
+            )
+        scores_are = scores_are if guessed else PROBABILITIES if inside and near else SCORES
+        if inside and not near and not guessed:
             score_checks.warn_of_scores(
                 [
                     "all scores lie in [0, 1], but do not sum to 1 over the classes (those of"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.fitting.class_scores import (
+    AUTO,
     SCORES_ARE,
     ClassScores,
     check_possible,
@@ -77,12 +78,25 @@ class ClassData:
 class BlockedMap:
     """Posterior draws of a calibration map, evaluated in blocks of documents and draws."""
 
-    def __init__(self, design: FeatureDesign, maps: Maps) -> None:
+    def __init__(self, design: FeatureDesign, maps: Maps, bias_scale: Floats | None = None) -> None:
         self.design, self.maps = design, maps
         self.size = maps.lapse_logit.size
-        self._bare = not design.used.any()
-        # Maps without coefficients read any number of options.
-        self._raw = np.zeros((self.size, 1, 1)) if self._bare else design.coefficients(maps.theta)
+        self._bias_scale = bias_scale  # (draws,): of biases of positions; None without any
+        # Maps with biases alone, or without coefficients, read any number of options.
+        self._bare = not design.used[1:].any()
+        self._raw = design.coefficients(maps.theta)[:, : 1 if self._bare else None]
+
+    def _coefficients(self, options: int) -> Floats:
+        """Return the draws' coefficients; positions that were not fitted draw their bias."""
+        more = options - self._raw.shape[2]
+        if not self._bare or more <= 0:
+            return self._raw
+        new = np.zeros((self.size, 1, more))
+        if self._bias_scale is not None:
+            # Positions first, so that a position's draws do not depend on their number.
+            standard = np.random.default_rng(0).standard_normal((more, self.size))
+            new[:, 0] = (self._bias_scale * standard).T
+        return np.concatenate([self._raw, new], axis=2)
 
     def _features(self, scored: ScoredOptions) -> Features:
         """Return the features that coefficients multiply."""
@@ -91,10 +105,10 @@ class BlockedMap:
             return Features(scored, nothing, nothing, nothing)
         return self.design.features(scored)
 
-    def _of_draws(self, features: Features, draws: Integers) -> Floats:
+    def _of_draws(self, features: Features, draws: Integers, raw: Floats) -> Floats:
         """Return P_k(class | scores), shape (draws, classes, documents)."""
         maps = Maps(self.maps.globals_[draws], self.maps.lapse_logit[draws], self.maps.theta[draws])
-        return density.probabilities(features, maps, self._raw[draws])
+        return density.probabilities(features, maps, raw[draws])
 
     def blocks(
         self, log_p: Floats, tilt: Floats | None = None, draws: Integers | None = None
@@ -107,6 +121,7 @@ class BlockedMap:
         """
         n, classes = log_p.shape
         which = np.arange(self.size) if draws is None else draws
+        raw = self._coefficients(classes)
         width = max(1, BLOCK_ELEMENTS // classes // min(which.size, 16))
         with one_blas_thread():
             for start in range(0, n, width):
@@ -115,7 +130,7 @@ class BlockedMap:
                 out = np.empty((which.size, classes, part.stop - part.start))
                 for first in range(0, which.size, 16):
                     some = slice(first, first + 16)
-                    out[some] = self._of_draws(features, which[some])
+                    out[some] = self._of_draws(features, which[some], raw)
                 if tilt is not None:
                     out *= (tilt if tilt.ndim == 1 else tilt[which])[..., None]
                     total = out.sum(axis=1, keepdims=True)
@@ -206,7 +221,10 @@ class FittedClasses(Fit[ClassParameters]):
     @cached_property
     def map(self) -> BlockedMap:
         """Return the draws as functions of scores."""
-        return BlockedMap(*read_maps(self.results.groups))
+        posterior, scale = self.results.groups[POSTERIOR], None
+        if self.parameters.exchangeable and self.parameters.position_bias:
+            scale = posterior["scale"].sel(block="bias").values.ravel()
+        return BlockedMap(*read_maps(self.results.groups), scale)
 
     @property
     def share(self) -> Floats:
@@ -217,11 +235,6 @@ class FittedClasses(Fit[ClassParameters]):
     def scores_are(self) -> str:
         """Return the meaning of the scores, with "auto" resolved."""
         return str(self.results.groups[CONSTANTS].attrs["scores_are"])
-
-    @property
-    def any_options(self) -> bool:
-        """Return whether documents may have more options than those fitted."""
-        return self.parameters.exchangeable and not self.parameters.position_bias
 
     def labels(self, options: int) -> NDArray[Any]:
         """Return the classes of a number of columns; more than fitted are named by position."""
@@ -242,8 +255,9 @@ class FittedClasses(Fit[ClassParameters]):
             floor=float(self.results.groups[CONSTANTS].attrs["floor"]),
             ragged=self.parameters.exchangeable,
             columns=self.classes.size,
-            wider=self.any_options,
+            wider=self.parameters.exchangeable,
             classes=self.classes,
+            guessed=self.parameters.scores_are == AUTO,
         ).log_p
 
     def tilt(self, prior: Any) -> Floats | None:
