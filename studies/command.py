@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from bayescal.support.parallel import in_parallel, workers
 
 Result = TypeVar("Result")
 
@@ -84,14 +81,11 @@ def main(*names: str) -> None:
 def spread_over(
     jobs: int, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
 ) -> list[Result]:
-    """Return function(*arguments) of all arguments, in order, from that many new processes."""
-    if jobs == 1:
-        return [function(*each) for each in arguments]
-    # Spawned: a fork of a process with threads may inherit a lock that nobody releases.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_with_one_thread, repeat(function), arguments))
+    """Return function(*arguments) of all arguments, in order, from that many processes."""
+    with workers(jobs):
+        return list(in_parallel(_call, [(function, each) for each in arguments]))
 
 
-def _with_one_thread(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
-    with threadpool_limits(1):
-        return function(*arguments)
+def _call(task: tuple[Callable[..., Result], tuple[Any, ...]]) -> Result:
+    function, arguments = task
+    return function(*arguments)

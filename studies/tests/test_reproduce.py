@@ -345,7 +345,7 @@ class TestCommand:
     def test_writes_tables_and_figures(self, tmp_path, monkeypatch):
         monkeypatch.setattr("studies.papers.corpora.fetch_reuters21578", lambda path: make_corpus())
         out = tmp_path / "out"
-        call = ("sigir2003", "--out", out, "--topics", "2", "--jobs", "1")
+        call = ("sigir2003", "--out", out, "--topics", "2")
         shown = run_paper(*call, "--methods", "paper").stdout
         assert "Naive Bayes: totals over 100 decisions" in shown
         assert "paper" not in shown.split("Bold")[0].split("errors")[1]  # of ten topics only
@@ -370,7 +370,7 @@ class TestCommand:
             lambda: ["LR+Noise", "A.Laplace"],
         )
         out = tmp_path / "out"
-        shown = run_paper("small_data", "--out", out, "--repeats", "2", "--jobs", "1").stdout
+        shown = run_paper("small_data", "--out", out, "--repeats", "2").stdout
         table = pd.read_csv(out / "small_data.csv")
         assert set(table["method"]) == {"LR+Noise", "A.Laplace"}
         assert f"{table['mean'][0]:.0f} ± {table['error'][0]:.0f}" in shown

@@ -329,14 +329,15 @@ class TestCommand:
 
     @pytest.mark.slow
     def test_files(self, data, tmp_path, monkeypatch):
-        monkeypatch.setattr(methods, "ALONE", {"SVM": methods.svm})
-        options = ("--data", data / "sgm", "--multilabel", data, "--topics", "1", "--jobs", "1")
+        quick = {name: methods.ALONE[name] for name in ("SVM", "STRIVE-D")}
+        monkeypatch.setattr(methods, "ALONE", quick)
+        options = ("--data", data / "sgm", "--multilabel", data, "--topics", "1")
         out = tmp_path / "out"
         shown = run_paper("label", *options, "--out", out).stdout
         assert "reuters: 1 of 1 topics" in shown
         assert "5 tasks, together" in shown
         table = pd.read_csv(out / "label.csv")
-        assert len(table) == 5 * (1 + len(methods.TOGETHER))
+        assert len(table) == 5 * (2 + len(methods.TOGETHER))
         assert "LABEL-D (pooled)" in (out / "label.md").read_text()
 
     @pytest.mark.parametrize(

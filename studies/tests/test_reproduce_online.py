@@ -160,7 +160,7 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "studies.papers.online.experiment.GROUPS", {"D": GROUPS["D"], "O": ("WMA",)}
     )
-    call = ("online", "--topics", "2", "--jobs", "1")
+    call = ("online", "--topics", "2")
     shown = run_paper(*call, "--out", tmp_path / "out").stdout
     assert "O online combiners of classifiers alone" in " ".join(shown.split())
     table = pd.read_csv(tmp_path / "out" / "online.csv")

@@ -101,7 +101,7 @@ class TestCollections:
 class TestTrials:
     def test_every_contender_is_chosen_by_validation_and_tested(self):
         roles = Roles(np.arange(5), np.arange(5, 8), np.arange(8, 12))
-        found = run_trial((SMALL, roles))
+        found = run_trial(SMALL, roles)
         names = [contender.name for contender in contenders(SMALL)]
         assert names[:6] == ["SVM-MAP", "SVM-ROC", "SVMacc", "SVMacc2", "SVMacc3", "SVMacc4"]
         assert list(found.precisions) == list(found.costs) == names
@@ -116,7 +116,7 @@ class TestTrials:
     def test_labels_of_test_queries_are_not_seen(self):
         roles = Roles(np.arange(5), np.arange(5, 8), np.arange(8, 12))
         turned = replace(SMALL, relevant=np.where(QID >= 8, 1 - Y, Y))
-        first, second = (run_trial((each, roles)) for each in (SMALL, turned))
+        first, second = (run_trial(each, roles) for each in (SMALL, turned))
         assert first.costs == pytest.approx(second.costs, nan_ok=True)
         assert first.precisions["SVM-MAP"].mean() > second.precisions["SVM-MAP"].mean()
 
@@ -128,8 +128,8 @@ class TestTrials:
         }
 
     def test_a_slack_below_the_loss_ends_the_run(self, monkeypatch):
-        def broken(task):
-            return replace(run_trial(task), tightest=-0.01)
+        def broken(*task):
+            return replace(run_trial(*task), tightest=-0.01)
 
         monkeypatch.setattr(trials_module, "run_trial", broken)
         with pytest.raises(ValueError, match=r"slack must bound the loss .* got -0.01 below it"):
@@ -171,7 +171,7 @@ class TestCommand:
     @pytest.mark.slow
     def test_writes_tables(self, tmp_path):
         out = tmp_path / "out"
-        shown = run_paper("svm_map", "--out", out, "--jobs", "1").stdout
+        shown = run_paper("svm_map", "--out", out).stdout
         assert "constructed: mean average precision, 10 trials" in shown
         table = pd.read_csv(out / "svm_map.csv").set_index("model")
         assert table.loc["SVM-MAP", "map"] > table.loc["SVM-ROC", "map"] + 0.005

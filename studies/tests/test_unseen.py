@@ -317,7 +317,7 @@ class TestRun:
     @pytest.mark.slow
     def test_the_page_shows_what_was_measured(self, tmp_path, monkeypatch, capsys):
         library = write_library(tmp_path / "library")
-        arguments = ("--quick", "--problems", library, "--out", tmp_path, "--jobs", "1")
+        arguments = ("--quick", "--problems", library, "--out", tmp_path)
         monkeypatch.setattr(sys, "argv", ["unseen", *map(str, arguments)])
         main("unseen")
         assert "unseen.md" in capsys.readouterr().out

@@ -23,8 +23,8 @@ from bayescal.ranking import (
     compare_rankings,
     load_ranking,
 )
-from bayescal.support.parallel import in_parallel, workers
 from bayescal.support.validation import Floats, Integers
+from studies.command import spread_over
 from studies.papers.command import blame_arguments, markdown_table, show
 from studies.papers.svm_map.baselines import BASELINES, Baseline, BestFunctionRanker
 
@@ -242,17 +242,15 @@ def run_trials(collection: Collection, dealt: Sequence[Roles], jobs: int = 1) ->
     """
     Return the outcomes of all trials.
     """
-    with workers(jobs):
-        outcomes = list(in_parallel(run_trial, [(collection, roles) for roles in dealt]))
+    outcomes = spread_over(jobs, run_trial, [(collection, roles) for roles in dealt])
     tightest = min(outcome.tightest for outcome in outcomes)
     if tightest < -1e-9:
         raise ValueError(f"slack must bound the loss (Proposition 1), got {tightest:g} below it.")
     return outcomes
 
 
-def run_trial(task: tuple[Collection, Roles]) -> Outcome:
+def run_trial(collection: Collection, roles: Roles) -> Outcome:
     """Return the outcome of one trial."""
-    collection, roles = task
     precisions, costs, gaps, margins = {}, {}, [0.0], [np.inf]
     for contender in contenders(collection):
         train, validate, test = _parts(collection, roles, contender)
