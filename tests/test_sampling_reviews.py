@@ -249,6 +249,37 @@ def test_a_damaged_plan_is_refused(tmp_path):
             read_plan(path, scores)
 
 
+@pytest.mark.parametrize("name", ["seed", "round", "threshold", "size", "stratum 0", "stratum 2"])
+def test_a_plan_is_checked_against_itself(name, tmp_path):
+    """A stratum without its rows, or another value in all rows, leaves no row that is wrong."""
+    scores, _, _, (_, two) = review()
+    path = two.to_csv(tmp_path / "plan.csv")
+    table = pd.read_csv(path, dtype=str)
+    column, _, lost = name.partition(" ")
+    if lost:
+        table = table[table["stratum"] != lost]
+        table["stratum"] = (table["stratum"].astype(int) - (table["stratum"] > lost)).astype(str)
+    else:
+        before = table[column].astype(float)
+        table[column] = before + 2
+        if column == "size":
+            table["inclusion"] = table["inclusion"].astype(float) * before / (before + 2)
+    table.to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"plan\.csv must hold all rows of the plan, unchanged"):
+        read_plan(path, scores)
+    if not lost:
+        table.loc[0, column] = 7
+        table.to_csv(path, index=False)
+        with pytest.raises(ValueError, match=r"plan\.csv must hold"):
+            read_plan(path, scores)
+
+
+def test_large_seeds_survive(tmp_path):
+    scores, _ = collection(n=400)
+    plan = plan_sample(scores, 60, random_state=2**62 + 1)
+    assert read_plan(plan.to_csv(tmp_path / "plan.csv"), scores).seed == 2**62 + 1
+
+
 def test_a_spreadsheet_may_round_mark_and_space_out_a_plan(tmp_path):
     scores, _, _, (one, _) = review()
     path, rounded = one.to_csv(tmp_path / "plan.csv"), tmp_path / "rounded.csv"

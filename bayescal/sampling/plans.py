@@ -7,6 +7,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from bayescal.support.validation import Floats
 
 OF_DOCUMENT = ("document", "score", "inclusion")
 # Other label files have at most one column with such a name.
-OF_PLAN_ALONE = ("round", "seed", "hash", "stratum", "lowest", "size")
+OF_PLAN_ALONE = ("round", "seed", "hash", "stratum", "lowest", "size", "checksum")
 OF_PLAN = (*OF_PLAN_ALONE, "threshold")
+OF_RUN = ("round", "seed", "hash", "checksum", "threshold")  # one value a file
 COLUMNS = OF_DOCUMENT + OF_PLAN
 LEAST = 5  # labels in each stratum
 ROUNDED = 1e-6  # relative and absolute rounding allowed in plan files
@@ -90,6 +92,17 @@ class SamplePlan:
         """Return a hash of all scores, which ties the plan to them."""
         return hash_of(self.scores)
 
+    @property
+    def checksum(self) -> str:
+        """Return a hash of all that a file of the plan records."""
+        strata = [(float(s.lowest), int(s.documents), int(s.sampled)) for s in self.strata]
+        # Spreadsheets keep fifteen digits of a threshold.
+        threshold = None if self.threshold is None else f"{self.threshold:.10g}"
+        drawn = np.unique(self.documents).tolist()
+        record = repr((self.hash, int(self.round), int(self.seed), strata, threshold, drawn))
+        # A letter in front, since spreadsheets take some hashes for numbers.
+        return f"c{hashlib.sha256(record.encode()).hexdigest()[:16]}"
+
     def to_csv(self, path: str | Path) -> Path:
         """
         Write the documents to label: one row each, with an empty column label to fill in.
@@ -98,16 +111,16 @@ class SamplePlan:
         """
         target = Path(path)
         stratum, inclusion = self.stratum, self.inclusion
+        run = self.round, self.seed, self.hash
+        end = self.checksum, "" if self.threshold is None else repr(self.threshold)
         with target.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow((*OF_DOCUMENT, "label", *OF_PLAN))
             for document in self.documents.tolist():
                 own = self.strata[stratum[document]]
                 row = document, repr(float(self.scores[document])), repr(float(inclusion[document]))
-                run = self.round, self.seed, self.hash
                 place = int(stratum[document]), repr(own.lowest), own.documents
-                wanted = "" if self.threshold is None else repr(self.threshold)
-                writer.writerow((*row, "", *run, *place, wanted))
+                writer.writerow((*row, "", *run, *place, *end))
         return target
 
 
@@ -153,6 +166,12 @@ def plan_of_rows(
             f"{path} must be a plan with the columns {', '.join(COLUMNS)}; it lacks"
             f" {', '.join(lacking)}: write it with bayescal sample or SamplePlan.to_csv."
         )
+    for name in OF_RUN:
+        if len(texts := {row.get(name, "").strip() for row in rows.values()}) > 1:
+            raise ValueError(
+                f"{path} must hold the same {name} in all rows, got {' and '.join(sorted(texts))}:"
+                " give each round its own file."
+            )
     check_hash(path, first["hash"], values)
     documents = _numbers(path, rows, "document").astype(np.intp)
     if documents.min() < 0 or documents.max() >= values.size:
@@ -172,7 +191,8 @@ def plan_of_rows(
         strata.append(Stratum(float(low), int(size[own[0]]), np.unique(unit[own]).size))
     top = dict(islice(rows.items(), 1))
     threshold = float(_numbers(path, top, "threshold")[0]) if first["threshold"] else None
-    seed, rounds = (int(_numbers(path, top, name)[0]) for name in ("seed", "round"))
+    rounds, _ = (int(_numbers(path, top, name)[0]) for name in ("round", "seed"))
+    seed = int(Decimal(first["seed"].replace(",", ".")))  # a float rounds large seeds
     plan = SamplePlan(documents, values, tuple(strata), seed, rounds, threshold, placed=placed)
     own = np.unique(stratum, return_inverse=True)[1]
     for name, actual, expected in (
@@ -189,6 +209,12 @@ def plan_of_rows(
                 f" document {documents[wrong[0]]} is {actual[wrong[0]]:.10g}, expected"
                 f" {expected[wrong[0]]:.10g}; with groups, pass those that it was drawn by."
             )
+    if plan.checksum != first["checksum"].strip():
+        raise ValueError(
+            f"{path} must hold all rows of the plan, unchanged but for labels: their checksum is"
+            f" {plan.checksum}, the file states {first['checksum']}. Rows are missing, or a"
+            " document, stratum, size, seed, round or threshold was changed."
+        )
     return plan
 
 
