@@ -164,7 +164,10 @@ CALLS = {
     "models name": ("models cauchy", "there is no program 'cauchy'; expected one of"),
     "models file": ("models empty.py", "must define a function model"),
     "predict nothing": ("predict none.nc scores.csv", "there is no file none.nc"),
-    "predict text": ("predict scores.txt scores.csv", "scores.txt cannot be read as a netCDF file"),
+    "predict text": (
+        "predict scores.txt scores.csv",
+        "scores.txt must be a file that a calibrator's save wrote",
+    ),
     "predict folder": (
         "predict folder.csv scores.csv",
         "folder.csv must be a .nc file or a folder",
@@ -217,6 +220,14 @@ FILES = {
     "unknown label": (
         "score,label\n1,0\n2,1\n3,?\n",
         "got 3 classes .*Leave out documents of other classes, and those without a label",
+    ),
+    "a null character in a label": (
+        "score,label\n1,a\n2,b\0c\n",
+        "column 'label' of bad.csv must not hold null characters",
+    ),
+    "a null character in the header": (
+        "score,la\0bel\n1,a\n2,b\n",
+        "bad.csv cannot be read: the names of its columns must not hold null characters",
     ),
     "missing score": ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 3)),
     "text in scores": ("score,label\n1,0\n2,1\nhigh,1\n", CELL.format("score", "'high'", 4)),

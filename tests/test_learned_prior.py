@@ -192,6 +192,12 @@ class TestFiles:
         with pytest.raises(ValueError, match=r"version 99; expected .*version 1"):
             read_populations(tmp_path / "new.json")
 
+    def test_a_changed_digit_is_refused(self, tmp_path):
+        text = SHIPPED.read_text()
+        (tmp_path / "bad.json").write_text(text.replace("3.71031", "3.71032"))
+        with pytest.raises(ValueError, match=r"bad\.json is damaged: its populations do not"):
+            read_populations(tmp_path / "bad.json")
+
     def test_what_is_shipped_is_small_and_says_where_it_is_from(self):
         assert SHIPPED.stat().st_size < 20_000
         provenance = json.loads(SHIPPED.read_text())["provenance"]

@@ -178,7 +178,7 @@ class TestFilesThatAreNone:
     )
     def test_others_are_not_sent_there(self, content, tmp_path):
         (tmp_path / "model.nc").write_bytes(content)
-        with pytest.raises(ValueError, match="cannot be read as a netCDF file") as caught:
+        with pytest.raises(ValueError, match="does not end with its checksum") as caught:
             bayescal.load(tmp_path / "model.nc")
         assert "CalibratedClassifier" not in str(caught.value)
 

@@ -13,6 +13,7 @@ import bayescal
 from bayescal import NUTS, Densities, ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.support.files import sealed
 
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.gumbel(-2, 1, 80), RNG.gumbel(1, 1.5, 20)])
@@ -276,15 +277,16 @@ class TestSaveAndLoad:
         with pytest.raises(FileNotFoundError, match="there is no file"):
             bayescal.load(tmp_path / "missing.nc")
         (tmp_path / "text.nc").write_text("no netCDF")
-        with pytest.raises(ValueError, match="cannot be read as a netCDF file"):
+        with pytest.raises(ValueError, match="does not end with its checksum"):
             bayescal.load(tmp_path / "text.nc")
-        xr.DataTree().to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+        other = tmp_path / "other.nc"
+        other.write_bytes(sealed(xr.DataTree().to_netcdf(engine="h5netcdf")))
         with pytest.raises(ValueError, match="was not written by bayescal"):
             bayescal.load(tmp_path / "other.nc")
         tree = moded.results_.copy()
         for version, advice in ((99, "update bayescal"), (0, "fit and save it again")):
             tree.attrs["bayescal_schema"] = version
-            tree.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+            other.write_bytes(sealed(tree.to_netcdf(engine="h5netcdf")))
             with pytest.raises(ValueError, match=rf"schema {version}.*{advice}"):
                 bayescal.load(tmp_path / "other.nc")
 

@@ -6,7 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
+from bayescal.fitting.covariates import Covariates
+from bayescal.likelihood_ratio.sources import read_sources
+from bayescal.monitoring import Recalibrator
 from bayescal.support.validation import (
     as_labels,
     as_scores,
@@ -192,3 +196,23 @@ def test_the_ratio_of_weights_is_that_of_neighbours_of_the_other_class(one):
     score = np.array([0.0, 0.1, 5.0, 5.1, 5.0, 0.0])
     assert ratio_of_weights(weight, positive, score) == pytest.approx(1.0 / 3.0)
     assert ratio_of_weights(weight, ~positive, score) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("bad", ["a\0b", "a\0", "\ud800"])
+@pytest.mark.parametrize("of", ["y", "topics", "sites", "classes", "name", "level", "sources"])
+def test_text_that_no_file_holds_is_refused_before_the_fit(of, bad):
+    score, label, names = [1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1], [bad, "c", "c", bad]
+    numbers = np.arange(4.0)
+    call = {
+        "y": lambda: ScoreCalibrator().fit(score, names),
+        "topics": lambda: TopicCalibrator().fit(score, label, names),
+        "sites": lambda: Recalibrator(pooling="partial").fit(
+            [0.1, 0.2, 0.3, 0.4], label, sites=names
+        ),
+        "classes": lambda: MulticlassCalibrator().fit(np.eye(4), names),
+        "name": lambda: Covariates.read({bad: numbers}, 4),
+        "level": lambda: Covariates.read({"a": names}, 4),
+        "sources": lambda: read_sources((names, names), numbers > 1.0),
+    }[of]
+    with pytest.raises(ValueError, match=r"must not hold null characters or half .*: rename it"):
+        call()

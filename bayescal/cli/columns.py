@@ -71,7 +71,7 @@ class ColumnReader:
 
     def covariate(self, column: str, *, text: bool | None = None) -> NDArray[Any]:
         """Return a column as finite numbers or text; by default numbers if any cell is one."""
-        cells = self._complete(column, "--covariate-columns", "a number or text").astype(str)
+        cells = self._named(column, "--covariate-columns", "a number or text").astype(str)
         values, advice = files.as_numbers(cells.tolist())
         strange = ~np.isfinite(values)
         if text is None:
@@ -163,7 +163,7 @@ class ColumnReader:
         labelled = self.present(column, "--label-column")
         if not labelled.any():
             raise UsageError(f"{self.name(column)} must hold labels to learn from, got none.")
-        values = _labels(self._complete(column, "--label-column", "a label", labelled))
+        values = _labels(self._named(column, "--label-column", "a label", labelled))
         if values.dtype.kind == "f" and not labelled.all() and (values % 1.0 == 0.0).all():
             values = values.astype(np.int64)  # floats only because of missing labels
         return values, labelled
@@ -172,7 +172,7 @@ class ColumnReader:
         self, column: str, option: str = "--topic-column", what: str = "a topic"
     ) -> NDArray[np.str_]:
         """Return a column of names, by default of topics."""
-        return self._complete(column, option, what).astype(np.str_)
+        return self._named(column, option, what).astype(np.str_)
 
     def texts(self, column: str) -> list[str]:
         """Return a column of documents."""
@@ -223,6 +223,13 @@ class ColumnReader:
         bad = several | cells.isna().to_numpy(dtype=bool)
         self._refuse(column, bad if rows is None else bad & rows, what)
         return values if rows is None else values[rows]
+
+    def _named(self, column: str, option: str, what: str, rows: Mask | None = None) -> NDArray[Any]:
+        """Return the cells of a column, which results will name; raise UsageError for odd text."""
+        values = self._complete(column, option, what, rows)
+        with usage_errors():
+            validation.check_names(values, self.name(column))
+        return values
 
     def refuse_rows(self, bad: Mask, expected: str) -> None:
         """Raise UsageError if rows are bad, with the first of them."""

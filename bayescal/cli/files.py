@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.terminal import UsageError, counted, usage_errors
 from bayescal.support.files import PrintableStream
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,6 +139,7 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     with usage_errors(f"{path} cannot be read: ", errors):
         frame: pd.DataFrame = read(path)
         frame = frame[~_blank_rows(frame)]
+        check_names(list(frame.columns), "the names of its columns")
     if frame.empty:
         raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
     return frame

@@ -11,6 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.support.validation import check_names
+
 GROUP = "covariates"  # of a tree of results
 LEVELS = "levels"
 Frame = Any  # a DataFrame, or a mapping of columns by name
@@ -99,6 +101,7 @@ def _columns(frame: Frame, size: int) -> dict[str, NDArray[Any]]:
             f" {type(frame).__name__}."
         )
     out = {}
+    check_names(list(frame.keys()), "the names of covariates")
     for name in frame.keys():  # noqa: SIM118 - of a DataFrame, too
         values = np.asarray(frame[name])
         if values.shape != (size,):
@@ -112,6 +115,7 @@ def _columns(frame: Frame, size: int) -> dict[str, NDArray[Any]]:
                 raise ValueError(f"covariates must be finite: {name!r} holds nan or infinity.")
             out[str(name)] = values
         else:
+            check_names(frame[name], f"covariate {name!r}")
             out[str(name)] = values.astype(str)
     return out
 

@@ -19,7 +19,7 @@ from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
 from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, moments
 from bayescal.fitting.scores import read_binary_scores, together
-from bayescal.support.files import whole_file
+from bayescal.support.files import digest, whole_file
 from bayescal.support.numerics import units_of
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import check_choice, generator
@@ -52,11 +52,13 @@ def write_populations(
     OSError
         If the file cannot be written; no partial file stays.
     """
+    plain = [_plain(each) for each in populations]
     content = {
         "format": FORMAT,
         "version": VERSION,
+        "checksum": _checksum(plain),
         "provenance": dict(provenance or {}),
-        "populations": [_plain(each) for each in populations],
+        "populations": plain,
     }
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -72,7 +74,7 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it has another format or version.
+        If it has another format or version, or is damaged.
 
     Examples
     --------
@@ -85,7 +87,7 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
         raise FileNotFoundError(f"populations were expected in {source}: there is no such file.")
     try:
         content = json.loads(source.read_text(encoding="utf-8"))
-        stated, version = content["format"], content["version"]
+        stated, version, checksum = (content[key] for key in ("format", "version", "checksum"))
     except (ValueError, KeyError, TypeError) as err:
         raise ValueError(
             f"{source} does not hold {FORMAT}, which write_populations writes."
@@ -95,6 +97,11 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
             f"{source} holds {stated}, version {version}; expected {FORMAT}, version {VERSION}:"
             " learn them again with this version of bayescal."
         )
+    if checksum != _checksum(content.get("populations")):
+        raise ValueError(
+            f"{source} is damaged: its populations do not match its checksum. Copy it again from"
+            " where it was written, or learn them again."
+        )
     return tuple(_population(each) for each in content["populations"])
 
 
@@ -102,6 +109,10 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
 def shipped_populations() -> tuple[LogOddsPopulation, ...]:
     """Return the populations that come with the package; see docs/prior.md."""
     return read_populations(SHIPPED)
+
+
+def _checksum(plain: Any) -> str:
+    return digest([json.dumps(plain, sort_keys=True).encode()])
 
 
 def _plain(population: LogOddsPopulation) -> dict[str, Any]:

@@ -440,6 +440,8 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"topics must have shape (n,), got {values.shape}.")
     if values.size == 0:
         raise ValueError("topics must hold at least one topic, got none.")
+    if values.dtype.kind in "OU":
+        validation.check_names(topics, "topics")
     if isinstance(topics, np.ndarray) and topics.dtype.kind in "Uiu":
         return topics
     # Check the original objects: numpy turns numbers among text into text.

@@ -72,6 +72,38 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         ) from err
 
 
+# The last line of a saved file: the SHA-256 of the bytes before it. Readers of HDF5 ignore it.
+SEAL = b"\nbayescal sha256 %s\n"
+LENGTH_OF_SEAL = len(SEAL % bytes(64))
+
+
+def sealed(content: bytes | memoryview) -> bytes:
+    """Return the bytes of a file, followed by a line with their checksum."""
+    return bytes(content) + _seal_of(content)
+
+
+def read_sealed(path: Path, saved_by: str) -> bytes:
+    """Return the bytes of a file of `sealed`; raise ValueError if a single one has changed."""
+    whole = path.read_bytes()
+    content, seal = whole[:-LENGTH_OF_SEAL], whole[-LENGTH_OF_SEAL:]
+    start = SEAL.index(b"%")
+    if seal[:start] != SEAL[:start]:
+        raise ValueError(
+            f"{path} must be a file that {saved_by} wrote, got one that does not end with its"
+            " checksum: it is cut short, changed by another program, or of another kind."
+        )
+    if seal != _seal_of(content):
+        raise ValueError(
+            f"{path} is damaged: its contents do not match its checksum. Copy it again from where"
+            " it was written, or fit again."
+        )
+    return content
+
+
+def _seal_of(content: bytes | memoryview) -> bytes:
+    return SEAL % hashlib.sha256(content).hexdigest().encode()
+
+
 # Runs that were not finished.
 
 FOLDER = ".unfinished"

@@ -1,6 +1,7 @@
 """Checks and conversions of users' arguments: arrays, labels, choices, seeds."""
 
 import math
+import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping
@@ -16,6 +17,7 @@ Columns = Mapping[str, NDArray[Any]]  # arrays of equal length by name
 Integers = NDArray[np.intp]
 
 DATES = date | np.datetime64 | np.timedelta64
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 LABELS = str | bytes | bool | np.bool_ | Number | DATES
 
 SMALLEST_PROBABILITY = 1e-15  # the least probability that a score of 0 stands for
@@ -438,7 +440,22 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
             f"Complex data not supported: {name} must hold text, real numbers or booleans, got"
             f" {values.flat[0]!r}. Give complex ones as text."
         )
+    if values.dtype.kind in "OU":
+        check_names(labels, name)
     return values
+
+
+def check_names(names: ArrayLike, what: str) -> None:
+    """Raise ValueError for text that no file of results can hold: NUL, and lone surrogates."""
+    # As objects: arrays of text drop null characters at the end.
+    values = np.asarray(names, dtype=object).ravel().tolist()
+    # One search of all text takes a tenth of the time of one for each name.
+    if UNWRITABLE.search("".join(value for value in values if isinstance(value, str))):
+        first = next(v for v in values if isinstance(v, str) and UNWRITABLE.search(v))
+        raise ValueError(
+            f"{what} must not hold null characters or half characters (surrogates), got {first!r}:"
+            " rename it."
+        )
 
 
 def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArray[Any]:

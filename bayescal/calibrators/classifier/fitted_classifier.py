@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +20,7 @@ from bayescal.calibrators.classifier.targets import (
 )
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.tree import ESTIMATOR, versions
-from bayescal.support.files import whole_file
+from bayescal.support.files import read_sealed, sealed, whole_file
 from bayescal.support.validation import Floats, check_fraction, match_labels
 
 if TYPE_CHECKING:
@@ -174,8 +175,10 @@ class FittedClassifier:
         check_is_fitted(self, "classes_")
         name = type(self).__name__
         content = {ESTIMATOR: name, "bayescal_versions": versions(), CLASSIFIER: self}
+        image = io.BytesIO()
+        joblib.dump(content, image, compress=3)
         with whole_file(path) as temporary:
-            joblib.dump(content, temporary, compress=3)
+            temporary.write_bytes(sealed(image.getvalue()))
         return Path(path)
 
     @classmethod
@@ -194,9 +197,10 @@ class FittedClassifier:
         if not source.is_file():
             raise FileNotFoundError(f"there is no file {source}.")
         advice = f"{source} must be a file that {cls.__name__}.save wrote"
+        image = read_sealed(source, f"{cls.__name__}.save")
         try:
-            content = joblib.load(source)
-        except Exception as err:  # a pickle that is damaged may raise anything
+            content = joblib.load(io.BytesIO(image))
+        except Exception as err:  # a pickle of other versions may raise anything
             raise ValueError(f"{advice}: it cannot be read as one ({err!r}).") from err
         if not isinstance(content, dict) or ESTIMATOR not in content:
             raise ValueError(f"{advice}, got a pickle of something else.")

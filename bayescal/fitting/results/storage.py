@@ -11,29 +11,28 @@ import numpy as np
 import xarray as xr
 
 from bayescal.support import files as run_files
-from bayescal.support.files import whole_file
+from bayescal.support.files import read_sealed, sealed, whole_file
 
 SCHEMA_VERSION = 1
-VERSION, CHECKSUM = "bayescal_schema", "bayescal_checksum"  # attributes of the root
+VERSION = "bayescal_schema"  # an attribute of the root
 TOPIC = "bayescal_topic"  # the attribute that names the topic of a file in a folder of many
 # First bytes of pickles, compressed by zlib (joblib) or not.
 PICKLED = (b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
-    """Write a tree to a netCDF file, atomically."""
+    """Write a tree to a netCDF file that ends with its checksum, atomically."""
     # The encoding of a loaded file would truncate names of topics added later.
     stamped = xr.DataTree.from_dict(
         {node.path: node.to_dataset(inherit=False).drop_encoding() for node in tree.subtree}
     )
     stamped.attrs[VERSION] = SCHEMA_VERSION
-    stamped.attrs[CHECKSUM] = digest(stamped)
     # In memory first: HDF5 crashes the process if the disk is full.
     with _without_cluster():
         image = stamped.to_netcdf(engine="h5netcdf")
     assert image is not None  # noqa: S101
     with whole_file(path) as temporary:
-        temporary.write_bytes(image)
+        temporary.write_bytes(sealed(image))
     return Path(path)
 
 
@@ -51,25 +50,26 @@ def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:
             f"there is no file {source}: name one that a calibrator's save wrote, or"
             " a folder that bayescal fit wrote, with all its files."
         )
+    with source.open("rb") as file:
+        if file.read(2) in PICKLED:
+            raise ValueError(
+                f"{source} must be a netCDF file, which a calibrator's save writes: it looks like a"
+                " pickle, which CalibratedClassifier.save writes and CalibratedClassifier.load"
+                " reads: that runs the code it names, so load it only if you trust its author."
+            )
+    # First, since HDF5 may search a damaged file forever.
+    read_sealed(source, "a calibrator's save")
     try:
         _check_links(source)
         with xr.open_datatree(source, engine="h5netcdf") as opened:
             tree = opened.load()
-        version = tree.attrs.get(VERSION)
-        checksum = None if version is None else digest(tree)
-    # HDF5 and its readers raise errors of every kind for damaged files.
+    # HDF5 and its readers raise errors of every kind.
     except Exception as err:
-        with source.open("rb") as raw:
-            pickled = raw.read(2) in PICKLED
-        hint = (
-            "; it looks like a pickle, which CalibratedClassifier.save writes and"
-            " CalibratedClassifier.load reads: that runs the code it names, so load it only if you"
-            " trust its author" * pickled
-        )
         raise ValueError(
             f"{source} cannot be read as a netCDF file, which a calibrator's save writes"
-            f" ({type(err).__name__}: {err}): it is damaged, or of another kind{hint}."
+            f" ({type(err).__name__}: {err}): another program wrote it."
         ) from err
+    version = tree.attrs.get(VERSION)
     if version is None:
         raise ValueError(f"{source} was not written by bayescal: it has no {VERSION}.")
     if version != SCHEMA_VERSION:
@@ -78,11 +78,6 @@ def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:
             advice = "update bayescal"
         raise ValueError(
             f"{source} has schema {version}, this version reads schema {SCHEMA_VERSION}: {advice}."
-        )
-    if tree.attrs.pop(CHECKSUM, None) != checksum:
-        raise ValueError(
-            f"{source} is damaged: its contents do not match its checksum. Copy it again from"
-            " where it was written, or fit again."
         )
     if topic is not None and (own := tree.attrs.get(TOPIC, topic)) != topic:
         raise ValueError(
@@ -94,14 +89,14 @@ def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:
 
 
 def digest(tree: xr.DataTree) -> str:
-    """Return a checksum of all values, dimensions and attributes except the checksum itself."""
+    """Return a checksum of all values, dimensions and attributes."""
     return run_files.digest(part for node in tree.subtree for part in _parts(node))
 
 
 def _parts(node: xr.DataTree) -> Iterator[bytes]:
     dataset = node.to_dataset(inherit=False)
     yield node.path.encode()
-    yield _as_json({k: v for k, v in dataset.attrs.items() if k != CHECKSUM})
+    yield _as_json(dict(dataset.attrs))
     for name in sorted(map(str, dataset.variables)):
         variable = dataset.variables[name]
         values = np.ascontiguousarray(variable.values)

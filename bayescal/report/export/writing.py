@@ -1,7 +1,6 @@
 """Export of fitted calibrators to files that need no bayescal, in one of several `formats`."""
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -25,7 +24,7 @@ from bayescal.report.export.knots import (
     make_table,
 )
 from bayescal.support.files import check_target, whole_file
-from bayescal.support.validation import check_choice, check_fraction
+from bayescal.support.validation import check_choice, check_fraction, check_names
 
 # Contents of a file in any format: the curves and their provenance.
 
@@ -181,11 +180,9 @@ def export(
     corn.sql
     """
     check_choice("format", format, tuple(FORMATS))
-    if not isinstance(column, str) or not column or re.search("[\0\ud800-\udfff]", column):
-        raise ValueError(
-            "column must be the name of a column of scores, without null characters or half"
-            f" characters (surrogates); got {column!r}."
-        )
+    if not isinstance(column, str) or not column:
+        raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
+    check_names(column, "column")
     target = check_target(path)
     _check_suffix(target, format)
     if getattr(calibrator, "several_classes", False):
