@@ -20,7 +20,7 @@ from bayescal.fitting.engines.sites import draw_sites
 from bayescal.metrics import calibration_verdict
 from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes, fit_regression
 from bayescal.monitoring import Recalibrator, audit, foresee, labels_needed
-from bayescal.monitoring.foresight import mixture_test
+from bayescal.monitoring.shift_evidence import mixture_test
 from bayescal.support.validation import Floats
 from studies.audit_sets import MODERATE, STRONG, available, outcomes, read
 from studies.command import Options, main
@@ -421,7 +421,7 @@ def without_labels(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
                 "share of positives": truth.mean(),
             }
             for name, value in real.items():
-                number = found.numbers[name]
+                number = found.numbers["label shift"][name]
                 held.setdefault(name, []).append(bool(number.lower <= value <= number.upper))
         for name, each in held.items():
             share = float(np.mean(each))
@@ -430,6 +430,68 @@ def without_labels(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
             bars.append(Bar(claim, with_error(share, error, 2), ">= 0.85", bool(share >= 0.85)))
             rows.append({"reference": "resnet_val", "new": target, "what": name, "share": share})
     return pd.DataFrame(rows), bars
+
+
+# Two readings of scores without labels: a right model, whose patients change.
+
+REFERENCE, NEW = 500, 1000
+CHANGES: dict[str, tuple[str, float]] = {
+    "nothing": ("case mix", 0.0),
+    "case mix: log-odds + 0.4": ("case mix", 0.4),
+    "case mix: log-odds + 1": ("case mix", 1.0),
+    "label shift: odds x 1.5": ("label shift", 0.4),
+    "label shift: odds x 2.7": ("label shift", 1.0),
+}
+
+
+def patients(
+    n: int, rng: np.random.Generator, kind: str = "case mix", size: float = 0.0
+) -> tuple[Floats, Labels]:
+    """Return log-odds of a right model and outcomes, after a change."""
+    if kind == "case mix":
+        z = rng.normal(-1.5 + size, 1.2, n)
+        return z, rng.random(n) < special.expit(z)
+    many, y = patients(40 * n, rng)
+    k = rng.binomial(n, special.expit(special.logit(y.mean()) + size))
+    rows = np.concatenate([np.flatnonzero(y)[:k], np.flatnonzero(~y)[: n - k]])
+    return many[rows], y[rows]
+
+
+def readings(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
+    """Return how often each reading holds, under its own assumption and under the other."""
+    rows = []
+    for change, (kind, size) in CHANGES.items():
+        held: dict[str, list[bool]] = {}
+        for k in range(options.size(40, 2)):
+            rng = np.random.default_rng([8, k])
+            (old, labels), (new, truth) = patients(REFERENCE, rng), patients(NEW, rng, kind, size)
+            calibrator = ScoreCalibrator(prior_knowledge="vague", random_state=1, draws=150)
+            calibrator.fit(old, labels)
+            found = foresee(calibrator, new, reference=(old, labels), alpha=1e-9, random_state=k)
+            p = calibrator.predict_proba(new)[:, 1]
+            real = {"share of positives": truth.mean(), "accuracy": np.mean((p >= 0.5) == truth)}
+            refuted = found.pvalue <= 0.05
+            spoken = "case mix" if refuted else found.reading
+            answer = {"both": list(found.numbers), "open": []}.get(spoken, [spoken])
+            for what, value in real.items():
+                ends = {
+                    name: (own[what].lower, own[what].upper) for name, own in found.numbers.items()
+                }
+                for name, (lower, upper) in ends.items():
+                    held.setdefault(f"{what} by {name}", []).append(lower <= value <= upper)
+                if answer:
+                    lower, upper = np.transpose([ends[name] for name in answer])
+                    inside = lower.min() <= value <= upper.max()
+                    held.setdefault(f"{what} by the answer given", []).append(inside)
+            held.setdefault("label shift refuted", []).append(refuted)
+            for reading in ("both", "open", "case mix", "label shift"):
+                held.setdefault(f"reading {reading}", []).append(spoken == reading)
+        shares = {
+            name: with_error(np.mean(each), np.std(each) / np.sqrt(len(each)), 2)
+            for name, each in held.items()
+        }
+        rows.append({"change": change} | shares)
+    return pd.DataFrame(rows), []
 
 
 def published() -> list[Bar]:
@@ -474,6 +536,7 @@ PARTS = {
     "audit_sites": new_sites,
     "audit_speakers": speakers,
     "audit_without_labels": without_labels,
+    "audit_readings": readings,
 }
 
 

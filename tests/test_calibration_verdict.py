@@ -162,6 +162,8 @@ def test_edges(y, p, cause):
     assert found.cause == cause
     assert np.isfinite([found.intercept, found.slope, found.shift, found.pvalue]).all()
     assert ("prior=" in found.advice) == (cause == "base rate" and 0 < sum(y) < len(y))
+    assert ("label shift" in found.finding) == (cause == "base rate")
+    assert ("case mix changed" in found.advice) == ("prior=" in found.advice)
     if cause == "none":
         assert "no sign that they are off" in found.text
 

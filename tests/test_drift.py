@@ -145,6 +145,8 @@ def watched(calibrator, rng, quiet, changed, draws=100, **after):
 def test_another_base_rate_is_found(calibrator, rate):
     alarm = watched(calibrator, np.random.default_rng(5), 200, 300, rate=rate).alarm_
     assert alarm.change == "base rate"
+    assert "(label shift), predict with prior=" in alarm.text
+    assert "if the case mix changed in what the scores do not show" in alarm.text
     assert 200 < alarm.document <= 500
     assert abs(alarm.since - 201) < max(3.0 * alarm.since_sd, 5.0)
     # The prior draws the estimate towards no change, the more the fewer labels came since.

@@ -6,8 +6,10 @@ from scipy import special, stats
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
+from bayescal.metrics.changes import SHIFT_SCALES, LogOddsCells
 from bayescal.monitoring import foresee, labels_needed
-from bayescal.monitoring.foresight import mixture_test
+from bayescal.monitoring.running_evidence import base_rate_change
+from bayescal.monitoring.shift_evidence import _log_evidence_of_label_shift, mixture_test
 
 pytestmark = pytest.mark.one_era
 
@@ -45,12 +47,11 @@ def test_intervals_hold_what_the_labels_say(calibrator, reference):
             "precision at 0.5": np.mean(y[taken]),
         }
         for name, value in real.items():
-            number = found.numbers[name]
+            number = found.numbers["label shift"][name]
             held.setdefault(name, []).append(number.lower <= value <= number.upper)
-        # Without correction for the share of positives there would be too many of them.
-        drawn = np.random.default_rng(seed).random((100, 500)) < p
-        lower, upper = np.quantile(drawn.mean(axis=1), [0.05, 0.95])
-        blind += lower <= real["share of positives"] <= upper
+        # The other reading does not correct the share of positives: there would be too many.
+        other = found.numbers["case mix"]["share of positives"]
+        blind += other.lower <= real["share of positives"] <= other.upper
     for name, each in held.items():
         assert np.mean(each) > 0.9 - 3 * np.sqrt(0.09 / 20), name
     assert blind < 5
@@ -76,23 +77,115 @@ def test_the_distance_is_that_of_kolmogorov_and_smirnov_from_one_class():
     assert distance == pytest.approx(stats.ks_2samp(a, b).statistic, abs=0.01)
 
 
-def test_refuted_means_no_number_but_a_request(calibrator, reference):
+@pytest.mark.slow
+def test_a_changed_case_mix_is_answered_by_its_own_reading():
+    # A right model, whose patients became sicker: P(y | p) has not changed at all.
+    held, wrong, readings = [], 0, []
+    for seed in range(8):
+        rng = np.random.default_rng([8, seed])
+        old, new = rng.normal(-1.5, 1.2, 500), rng.normal(-1.1, 1.2, 600)
+        y, truth = (rng.random(z.size) < special.expit(z) for z in (old, new))
+        calibrator = ScoreCalibrator("gaussian", draws=100, random_state=0).fit(old, y)
+        found = foresee(calibrator, new, reference=(old, y), alpha=1e-9, random_state=seed)
+        p = calibrator.predict_proba(new)[:, 1]
+        real = {"share of positives": truth.mean(), "observed / expected": truth.sum() / p.sum()}
+        for name, value in real.items():
+            own, other = (found.numbers[each][name] for each in ("case mix", "label shift"))
+            held.append(own.lower <= value <= own.upper)
+            wrong += other.value > value + 0.05
+        readings.append(found.reading)
+    assert np.mean(held) > 0.9 - 3 * np.sqrt(0.09 / 8)
+    assert wrong >= 12  # of 16: label shift states too many positives, and no test refutes it
+    assert "label shift" not in readings
+
+
+def test_the_scores_speak_for_label_shift_where_they_can(calibrator, reference):
+    s, _ = sample(500, 0.15, np.random.default_rng(9))
+    found = foresee(calibrator, s, reference=reference, random_state=0)
+    assert found.log_bayes_factor > np.log(20.0)
+    assert found.reading == "label shift"
+    assert "speak for label shift" in found.text
+    assert "can look the same by coincidence" in found.text
+    assert "differ" not in found.text
+
+
+def test_no_single_answer_where_readings_differ_and_scores_cannot_tell(calibrator, reference):
+    s, _ = sample(150, 0.25, np.random.default_rng(10))
+    found = foresee(calibrator, s, reference=reference, random_state=0)
+    assert found.reading == "open"
+    assert "share of positives" in found.differing
+    assert found.text.startswith("No single answer: the readings differ in share of positives")
+    assert str(found) == found.text
+    assert "reading='open'" in repr(found)
+    numbers = found.numbers["case mix"]["accuracy"], found.numbers["label shift"]["accuracy"]
+    assert "accuracy: case mix {:.3f}, label shift {:.3f}".format(*numbers) in found.text
+
+
+def test_readings_that_agree_are_said_to(calibrator, reference):
+    s, _ = sample(400, 0.5, np.random.default_rng(11))
+    found = foresee(calibrator, s, reference=reference, random_state=0)
+    assert (found.reading, found.differing) == ("both", ())
+    assert "do not contradict each other" in found.text
+
+
+def test_evidence_against_label_shift_that_the_test_does_not_refute(calibrator, reference):
+    s, _ = sample(300, 0.5, np.random.default_rng(12), shift=0.8)
+    found = foresee(calibrator, s, reference=reference, alpha=1e-9, random_state=0)
+    assert found.log_bayes_factor < -np.log(20.0)
+    assert (found.refuted, found.reading) == (False, "case mix")
+    assert "speak for a change of the case mix" in found.text
+    assert "cannot show that P(positive | score) is as it was" in found.text
+
+
+def test_the_evidence_is_the_integral_that_quadrature_gives():
+    # One curve: the level and the shift integrated on a grid, without Laplace's approximation.
+    rng = np.random.default_rng(13)
+    log_odds = np.linspace(-3.0, 2.0, 12)
+    cells = LogOddsCells(log_odds, rng.poisson(60.0, 12).astype(float), np.full(12, 150.0))
+    curve, offset = special.expit(log_odds)[None], -0.3
+    change, level = base_rate_change(), np.linspace(-4.0, 4.0, 4001)
+    pivot = special.expit(cells.frame.pivot)
+    mixed = np.log(1 - curve[0] + np.exp(change.shift)[:, None] * curve[0])
+    mixed -= np.log(1 - pivot + np.exp(change.shift) * pivot)[:, None]
+    at = offset + mixed[:, None] + level[:, None]
+    likelihood = special.log_expit(at) @ cells.positive
+    likelihood += special.log_expit(-at) @ (cells.weight - cells.positive)
+    density = sum(w * stats.norm.pdf(level, 0, sd) for sd, w in SHIFT_SCALES.items())
+    joint = np.exp(likelihood - likelihood.max()) * density * change.prior[0][:, None]
+    exact = np.log(np.trapezoid(joint, level).sum()) + likelihood.max()
+    found = _log_evidence_of_label_shift(cells, curve, offset)
+    assert found == pytest.approx(exact, abs=0.1)
+
+
+def test_scores_beyond_the_reference_are_counted(calibrator, reference):
+    s = np.append(sample(45, 0.5, np.random.default_rng(14))[0], [40.0] * 5)
+    found = foresee(calibrator, s, reference=reference, alpha=1e-9, random_state=0)
+    assert found.outside == 0.1
+    assert "10.0% of the new scores lie beyond those of the reference" in found.text
+
+
+def test_refuted_means_a_request_and_no_number_of_label_shift(calibrator, reference):
     s = sample(400, 0.3, np.random.default_rng(4), shift=-3.0)[0]
     found = foresee(calibrator, s, reference=reference, random_state=0)
     assert found.refuted
     assert found.share is None
-    assert found.numbers == {}
-    assert found.to_frame().empty
-    assert f"Label about {found.labels_needed:,} documents" in found.text
+    assert found.numbers["label shift"] == {}
+    assert list(found.to_frame().columns.levels[0]) == ["case mix"]
+    assert found.reading == "case mix"
+    assert found.text.startswith("Do not trust the probabilities on these scores without labels")
+    assert "hold only if nothing but the case mix did, which no score can show" in found.text
+    assert f"label about {found.labels_needed:,} documents" in found.text
     assert found.pvalue <= 0.05
 
 
 def test_the_words_say_what_it_cannot_see(calibrator, reference):
     found = foresee(calibrator, reference[0], reference=reference, random_state=0)
     assert not found.refuted
-    assert "cannot see a change of P(positive | score)" in found.text
-    assert "accuracy" in found.text
-    assert list(found.to_frame().columns) == ["value", "lower", "upper"]
+    assert "No score can show a change of P(positive | score)" in found.text
+    assert "covariate shift" in found.text
+    ends = ["value", "lower", "upper"]
+    readings = [(each, end) for each in ("case mix", "label shift") for end in ends]
+    assert found.to_frame().columns.tolist() == readings
 
 
 @pytest.mark.slow
@@ -100,11 +193,12 @@ def test_probabilities_in_place_of_a_calibrator_and_a_metric_of_one_s_own(calibr
     s, y = sample(300, 0.5, np.random.default_rng(5))
     p = calibrator.predict_proba(s)[:, 1]
     found = foresee(p, s, reference=reference, metric=log_loss, random_state=0)
-    number = found.numbers["log_loss"]
+    number = found.numbers["case mix"]["log_loss"]
     assert number.lower < log_loss(y, p) < number.upper
     # The probabilities judged are those given: bad ones have a bad Brier score.
     bad = foresee(1.0 - p, s, reference=reference, random_state=0)
-    assert bad.numbers["Brier score"].lower > found.numbers["Brier score"].upper
+    for reading, own in found.numbers.items():
+        assert bad.numbers[reading]["Brier score"].lower > own["Brier score"].upper
 
 
 def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
@@ -117,8 +211,23 @@ def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
 
     options = {"threshold": 0.7, "level": 0.8, "alpha": 1e-9, "random_state": 0}
     found = foresee(calibrator, s, reference=reference, metric=prevalence, **options)
-    y, p = (np.array(each) for each in zip(*seen, strict=True))
-    np.testing.assert_array_equal(p, np.tile(calibrator.predict_proba(s)[:, 1], (len(p), 1)))
+    draws = len(seen) // 2  # of each reading
+    for reading, own in zip(found.numbers, (seen[:draws], seen[draws:]), strict=True):
+        y, p = (np.array(each) for each in zip(*own, strict=True))
+        check_drawn(found, reading, y, p, calibrator.predict_proba(s)[:, 1])
+    assert found.labels_needed == labels_needed(p[0], ratio_width=0.4)["ratio"]
+    assert f"label about {found.labels_needed:,} documents and audit." in found.text
+    # The labels of label shift are drawn with the share of positives that the scores show.
+    assert found.share.level == 0.8
+    error = np.sqrt(0.25 / 60 / len(y))
+    assert y.mean() == pytest.approx(found.share.value, abs=4 * error + 0.02)
+    chance = calibrator.sample_proba(s).mean()
+    positives = np.mean([own for own, _ in seen[:draws]])
+    assert positives == pytest.approx(chance, abs=4 * error + 0.02)
+
+
+def check_drawn(found, reading, y, p, given):
+    np.testing.assert_array_equal(p, np.tile(given, (len(p), 1)))
     taken = p >= 0.7
     hits = (y * taken).sum(axis=1)
     expected = {
@@ -130,24 +239,14 @@ def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
         "precision at 0.7": hits / taken.sum(axis=1),
         "prevalence": y.mean(axis=1),
     }
-    assert list(found.numbers) == list(expected)
-    text = [
-        f"The scores may be a mixture of the two classes of the reference (p = {found.pvalue:.2g})."
-    ]
+    numbers = found.numbers[reading]
+    assert list(numbers) == list(expected)
     for name, draws in expected.items():
-        number = found.numbers[name]
+        number = numbers[name]
         ends = [draws.mean(), *np.quantile(draws, [0.1, 0.9])]
         assert [number.value, number.lower, number.upper] == pytest.approx(ends), name
-        assert found.to_frame().loc[name].tolist() == [number.value, number.lower, number.upper]
-        text.append("{}: {:.3f} ({:.3f} to {:.3f})".format(name, *ends))
-    assert found.text.splitlines()[1:-1] == text[1:]
-    assert found.text.startswith(text[0])
-    assert found.labels_needed == labels_needed(p[0], ratio_width=0.4)["ratio"]
-    assert f"label about {found.labels_needed:,} documents and audit." in found.text
-    # The labels are drawn with the share of positives that the scores show.
-    assert found.share.level == 0.8
-    error = np.sqrt(0.25 / 60 / len(y))
-    assert y.mean() == pytest.approx(found.share.value, abs=4 * error + 0.02)
+        assert found.to_frame()[reading].loc[name].tolist() == pytest.approx(ends), name
+        assert f"{reading} {{:.3f}} ({{:.3f}} to {{:.3f}})".format(*ends) in found.text
 
 
 def test_a_calibrator_whose_positive_class_is_the_first(reference):
@@ -155,7 +254,7 @@ def test_a_calibrator_whose_positive_class_is_the_first(reference):
     words = np.where(y, "a", "b")
     named = ScoreCalibrator("gaussian", positive="a", draws=150, random_state=0).fit(s, words)
     found = foresee(named, s, reference=(s, words), random_state=0)
-    assert found.numbers["accuracy"].value > 0.75
+    assert found.numbers["case mix"]["accuracy"].value > 0.75
 
 
 @pytest.mark.parametrize(
@@ -192,13 +291,15 @@ def test_it_takes_a_recalibrator():
     y = (rng.random(400) < p).astype(int)
     again = Recalibrator(refit="never", draws=300, random_state=0).fit(p, y)
     found = foresee(again, p, reference=(p, y), random_state=0)
-    assert found.numbers["share of positives"].value == pytest.approx(y.mean(), abs=0.1)
+    for own in found.numbers.values():
+        assert own["share of positives"].value == pytest.approx(y.mean(), abs=0.1)
 
 
 def test_ratios_without_a_denominator_are_undefined(reference):
     scores = np.linspace(-1.0, 3.0, 40)
     found = foresee(np.zeros(40), scores, reference=reference, alpha=1e-9, random_state=0)
-    for name in ("observed / expected", "precision at 0.5"):
-        assert np.isnan(found.numbers[name].value)
-        assert f"{name}: undefined" in found.text
-    assert found.numbers["recall at 0.5"].value == 0.0
+    for own in found.numbers.values():
+        for name in ("observed / expected", "precision at 0.5"):
+            assert np.isnan(own[name].value)
+            assert f"{name}: case mix undefined" in found.text
+        assert own["recall at 0.5"].value == 0.0

@@ -228,7 +228,9 @@ class MulticlassCalibrator(
             The class shares among these documents, where they differ from the fitted ones: each
             draw's probabilities are multiplied by new over old shares and normalised (Bayes' rule).
             A mapping goes from classes to shares. A row for each posterior draw carries the
-            uncertainty of the shares into every band.
+            uncertainty of the shares into every band. It assumes label shift: scores of each class
+            are distributed as before. If the case mix changed and P(class | scores) is as it was,
+            pass none.
 
         Raises
         ------

@@ -307,7 +307,9 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         prior : float, array-like or frozen scipy.stats distribution, optional
             The share of positives P(+) among the documents to predict, if it differs from the
             fitted one: a number, or draws or a distribution on (0, 1), whose uncertainty then
-            widens the band.
+            widens the band. It assumes label shift: scores of each class are distributed as before.
+            If the case mix changed and P(positive | score) is as it was, pass none;
+            `bayescal.monitoring.foresee` has both readings.
         covariates : DataFrame or mapping of columns, optional
             The columns fitted, with a row for each score; see `fit`.
 

@@ -201,7 +201,7 @@ Band = Annotated[
         " simultaneous: holds the whole curve.",
     ),
 ]
-PRIOR = "P(+) of the new documents, if it differs from that of the fitted ones."
+PRIOR = "P(+) of the new documents, if only the shares of the classes changed (label shift)."
 Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR, fraction=True)]
 LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR with its band and a verbal equivalent."
 LikelihoodRatio = Annotated[bool, option("--likelihood-ratio", OUTPUT, LIKELIHOOD_RATIO)]

@@ -168,7 +168,7 @@ TINY = np.finfo(float).tiny
 
 
 def fit_regression(
-    features: Floats, offset: Floats, cells: LogOddsCells, mean: Floats, precision: Floats
+    features: Floats, offset: Floats | float, cells: LogOddsCells, mean: Floats, precision: Floats
 ) -> NormalPosterior:
     """Fit a logistic regression with an offset and a normal prior on its coefficients."""
     share = cells.positive / np.maximum(cells.weight, TINY)
@@ -238,16 +238,16 @@ class ChangePosterior:
         return p
 
 
-def fit_changes(cells: LogOddsCells, kinds: tuple[str, ...] = KINDS) -> ChangePosterior:
-    """Return the posterior of the change of log-odds, by default over all kinds."""
-    frame = cells.frame
+def fit_changes(
+    cells: LogOddsCells, kinds: tuple[str, ...] = KINDS, offset: float | None = None
+) -> ChangePosterior:
+    """Return the posterior of the change of log-odds, by default from the stated ones."""
+    frame, before = cells.frame, cells.log_odds if offset is None else offset
     features, fits = frame.features(cells.log_odds), []
     for each in REGRESSIONS:
         if each.kind in kinds:
             free = len(each.sd)
             precision = np.diag(np.asarray(each.sd, dtype=np.float64) ** -2.0)
             own = features[:, :free]
-            fits.append(
-                (each, fit_regression(own, cells.log_odds, cells, np.zeros(free), precision))
-            )
+            fits.append((each, fit_regression(own, before, cells, np.zeros(free), precision)))
     return ChangePosterior(frame, tuple(fits))

@@ -131,8 +131,8 @@ class ClassVerdict(Verdict):
         if self.cause == "slope":
             return ""
         return (
-            "If the shares of the classes changed, predict with prior=, their new shares; if they"
-            " did not, fit again on documents like these."
+            "If only the shares of the classes changed (label shift), predict with prior=, their"
+            " new shares; if the case mix changed, fit again on documents like these."
         )
 
 

@@ -52,8 +52,9 @@ class CalibrationVerdict(Verdict):
     shift : float
         The likeliest constant change of the log-odds.
     cause : {"none", "base rate", "slope", "bend", "impossible"}
-        The error: none; a constant of all log-odds, as when the base rate changes; their slope; a
-        bend beyond intercept and slope; or an event of probability 0.
+        The error: none; a constant of all log-odds ("base rate"), as by a change of the shares of
+        the classes alone (label shift) or of a case mix that the scores do not show; their slope;
+        a bend beyond intercept and slope; or an event of probability 0.
     error : float
         The smooth calibration error.
     detectable : float
@@ -113,8 +114,8 @@ class CalibrationVerdict(Verdict):
         if self.cause == "base rate":
             size, factor = "small" if self.shift > 0.0 else "large", math.exp(abs(self.shift))
             return (
-                f"All odds are too {size} by about the same factor, {factor:.3g}, as when the base"
-                " rate changes."
+                f"All odds are too {size} by about the same factor, {factor:.3g}, as when only the"
+                " shares of the classes change (label shift)."
             )
         if self.cause == "bend":
             return (
@@ -133,8 +134,9 @@ class CalibrationVerdict(Verdict):
         if self.cause != "base rate" or not 0.0 < share < 1.0:
             return ""
         return (
-            f"If the base rate changed, predict with prior={share:.3g}, the share of positives"
-            " here; if it did not, or of pooled topics, fit again with more labels."
+            f"If it is label shift, predict with prior={share:.3g}, the share of positives here; if"
+            " the case mix changed in what the scores do not show, which looks the same, or of"
+            " pooled topics, fit again with more labels."
         )
 
 
@@ -160,8 +162,8 @@ def calibration_verdict(
     term the variance of a chi-squared one with one degree of freedom. The p-value is the share of
     999 samples of labels drawn from p that reach T, with a fixed seed, so that it holds for few and
     rare positives too. If it is below 1 - level, bends are tested alone, given the best intercept
-    and slope, and the slope given the best intercept: if neither is significant, the base rate
-    alone has changed.
+    and slope, and the slope given the best intercept: if neither is significant, the cause is
+    "base rate".
 
     With `draws` each sample of labels is from one posterior draw of the probabilities, and the mean
     and covariance of scores are posterior predictive. Errors beyond chance that the posterior

@@ -169,6 +169,10 @@ def estimate_shares(
     """
     Return `shares_posterior` of a new collection, from its scores and a calibrator's draws.
 
+    It assumes label shift: only the shares of the classes changed. If instead the case mix changed
+    and P(class | scores) is as it was (covariate shift), the shares are the means of
+    `predict_proba`, and this estimate can be far off.
+
     Parameters
     ----------
     calibrator : MulticlassCalibrator

@@ -26,6 +26,15 @@ FARTHEST = 36.0  # log-odds are clipped: one label must not rule out a curve
 ANY, IMPOSSIBLE = "any", "impossible"
 BLOCK = 256  # documents at a time
 History = list[tuple[int, list[float]]]  # documents with their rows
+ADVICE = {
+    "base rate": (
+        "If only the shares of the classes changed (label shift), predict with prior=, the new"
+        " share; if the case mix changed in what the scores do not show, which looks the same, fit"
+        " again."
+    ),
+    "slope": "Scores have become more or less informative: fit again to labels since then.",
+    IMPOSSIBLE: "A label occurred whose probability was 0.",
+}
 LATEST = 2000  # documents that all have a row; of earlier ones ever fewer have
 
 
@@ -55,13 +64,23 @@ class Alarm:
     slope: float
     shift: float
 
+    @property
+    def text(self) -> str:
+        """Return the alarm in words, with what its kind of change assumes and what to do."""
+        start = (
+            f"Alarm at document {self.document:,}: labels have not followed the probabilities since"
+            f" document {self.since:,.0f} or so (standard deviation {self.since_sd:.0f}). Likeliest"
+            f" change: {self.change}, slope {self.slope:.2f}, shift {self.shift:+.2f} log-odds."
+        )
+        return f"{start} {ADVICE.get(self.change, '')}".rstrip()
+
 
 class DriftMonitor:
     r"""
     Watch whether labels follow a calibrator's probabilities, and raise an alarm if not.
 
     Labels "as before" have probabilities P_k(+|s) by curves k of the calibrator's posterior; others
-    had their log-odds changed at some document, by another base rate or another slope
+    had their log-odds changed at some document, by a shift ("base rate") or another slope
     (`bayescal.monitoring.running_evidence`). The Bayes factor of a change, integrated over curves,
     size and time of the change, is a martingale with mean 1 without a change. By Ville's inequality
 

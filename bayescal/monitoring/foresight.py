@@ -1,9 +1,9 @@
-"""Intervals of metrics on new scores without labels, unless a test forbids them."""
+"""Two readings of metrics on new scores without labels: case mix changed, or class shares only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +16,28 @@ from bayescal.metrics.changes import LEAST_PROBABILITY
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.monitoring.prior_shift import PriorPosterior, estimate_prior
 from bayescal.monitoring.sample_size import labels_needed
+from bayescal.monitoring.shift_evidence import log_bayes_factor, mixture_test, thinned
 from bayescal.support import validation
-from bayescal.support.intervals import Interval, interval_table, p_words
+from bayescal.support.intervals import Interval, interval_table, p_words, readable
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, generator
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RESAMPLES = 199  # of the test
-NODES, SHARES = 120, 81  # scores where distributions are compared; shares of positives tried
-FARTHEST = 36.0
 DRAWS = 400
 RATIO_WIDTH = 0.4  # wanted width of the interval of observed over expected
 FEWEST_SCORES = 10
+DECISIVE = 20.0  # Bayes factor that speaks for a reading
+CASE_MIX, LABEL_SHIFT = READINGS = ("case mix", "label shift")
+BOTH, OPEN = "both", "open"
+MEANING = (
+    "Case mix: it changed, and P(positive | score) is as it was (covariate shift). Label shift:"
+    " only the shares of the classes changed. With"
+)
 UNSEEN = (
-    "This cannot see a change of P(positive | score) that leaves the scores' distribution as it is."
+    "No score can show a change of P(positive | score), which makes both readings wrong: to be"
+    " sure, label about"
 )
 Metric = Callable[[Floats, Floats], float]
 
@@ -39,64 +45,116 @@ Metric = Callable[[Floats, Floats], float]
 @dataclass(frozen=True)
 class Foresight:
     """
-    Expected quality of probabilities in use, from unlabelled scores.
+    Expected quality of probabilities in use, from unlabelled scores, under two readings of them.
 
     Attributes
     ----------
+    reading : {"both", "case mix", "label shift", "open"}
+        The reading that the scores speak for: "label shift" or "case mix" if the Bayes factor is 20
+        or more, or the test refutes label shift; "both" if no number differs between the readings
+        by more than its uncertainty, so that an interval over both ends holds under either; "open"
+        if some differ and the scores cannot tell which reading holds: there is no single answer.
+    numbers : dict of str to dict of str to Interval
+        Metrics of the probabilities on the new documents under each reading. "case mix": the case
+        mix changed, and P(positive | score) is that of the reference (covariate shift). "label
+        shift": only the shares of the classes changed; empty if refuted. Ratios with denominator 0
+        are nan.
+    differing : tuple of str
+        Numbers that differ between the readings by more than their uncertainty.
+    log_bayes_factor : float
+        Natural log Bayes factor of label shift against a change of the case mix. A change of the
+        case mix may look like label shift, but only by coincidence.
     refuted : bool
-        Whether the new scores cannot be a mixture of the two classes of the reference: then there
-        are no numbers, and labels are needed.
+        Whether the new scores cannot be a mixture of the two classes of the reference, so that more
+        than the shares of the classes changed. Nothing refutes a change of the case mix.
     pvalue : float
-        p-value of the test.
+        p-value of the test of label shift.
     distance : float
         Largest difference between the distribution functions of the new scores and of the nearest
         mixture.
     share : PriorPosterior or None
-        The share of positives in the new documents; None if refuted.
-    numbers : dict of str to Interval
-        Metrics of the probabilities on the new documents; empty if refuted. Ratios with denominator
-        0 are nan.
+        The share of positives in the new documents under label shift; None if refuted.
+    outside : float
+        Share of the new scores beyond those of the reference, where its P(positive | score) is
+        extrapolated.
     labels_needed : int
         Labels that would narrow observed / expected to a 95 % interval of width 0.4.
     level : float
         Probability of the intervals.
     """
 
+    reading: str
+    numbers: Mapping[str, Mapping[str, Interval]]
+    differing: tuple[str, ...]
+    log_bayes_factor: float
     refuted: bool
     pvalue: float
     distance: float
     share: PriorPosterior | None = field(repr=False)
-    numbers: dict[str, Interval]
+    outside: float
     labels_needed: int
     level: float
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each number, with the columns value, lower and upper."""
-        return interval_table(self.numbers)
+        """Return a row for each number, with value, lower and upper under each reading."""
+        import pandas as pd
+
+        tables = {name: interval_table(own) for name, own in self.numbers.items() if own}
+        return pd.concat(tables, axis=1, names=["reading", "end"])
 
     @property
-    def text(self) -> str:
-        """Return the finding in words."""
+    def finding(self) -> str:
+        """Return which reading the new scores speak for, in words."""
+        test = f"p {p_words(self.pvalue)}"
         if self.refuted:
             return (
                 "Do not trust the probabilities on these scores without labels: they are no mixture"
-                f" of the two classes of the reference (p {p_words(self.pvalue)}, largest"
-                f" difference {self.distance:.2f}). No number can be given. Label about"
-                f" {self.labels_needed:,} documents and audit."
+                f" of the two classes of the reference ({test}, largest difference"
+                f" {self.distance:.2f}), so that more than the shares of the classes changed. The"
+                " numbers hold only if nothing but the case mix did, which no score can show."
             )
-        lines = [
-            "The scores may be a mixture of the two classes of the reference"
-            f" (p {p_words(self.pvalue)}). If only the share of positives changed, with"
-            f" {100.0 * self.level:g} % intervals:",
-            *(
-                f"{name}: {each:.3f}"
-                if math.isfinite(each.value)
-                else f"{name}: undefined, since nothing counts in its denominator"
-                for name, each in self.numbers.items()
-            ),
-            f"{UNSEEN} To be sure, label about {self.labels_needed:,} documents and audit.",
-        ]
-        return "\n".join(lines)
+        factor = math.exp(min(abs(self.log_bayes_factor), 700.0))
+        favoured = LABEL_SHIFT if self.log_bayes_factor > 0.0 else "a change of the case mix"
+        evidence = f"Bayes factor {readable(factor)} for {favoured}; test of label shift: {test}"
+        if self.reading == BOTH:
+            return (
+                "The readings do not contradict each other: an interval that holds under both goes"
+                f" from the lowest to the highest end of the two ({evidence})."
+            )
+        if self.reading == OPEN:
+            return (
+                f"No single answer: the readings differ in {', '.join(self.differing)}, and the new"
+                f" scores cannot tell which holds ({evidence})."
+            )
+        reserve = {
+            LABEL_SHIFT: "A change of the case mix can look the same by coincidence.",
+            CASE_MIX: "They cannot show that P(positive | score) is as it was.",
+        }
+        return f"The new scores speak for {favoured} ({evidence}). {reserve[self.reading]}"
+
+    @property
+    def text(self) -> str:
+        """Return the finding in words, then the numbers of both readings."""
+        lines = [self.finding, f"{MEANING} {100.0 * self.level:g} % intervals:"]
+        for name in self.numbers[CASE_MIX]:
+            own = (
+                f"{reading} {_shown(each[name])}" for reading, each in self.numbers.items() if each
+            )
+            lines.append(f"{name}: {', '.join(own)}")
+        if self.outside > 0.0:
+            lines.append(
+                f"{self.outside:.1%} of the new scores lie beyond those of the reference: there its"
+                " P(positive | score) is extrapolated."
+            )
+        return "\n".join([*lines, f"{UNSEEN} {self.labels_needed:,} documents and audit."])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _shown(number: Interval) -> str:
+    undefined = "undefined, since nothing counts in its denominator"
+    return f"{number:.3f}" if math.isfinite(number.value) else undefined
 
 
 def foresee(
@@ -113,13 +171,17 @@ def foresee(
     """
     Estimate the quality of probabilities on new documents from their scores alone.
 
-    First a test: can the new scores be a mixture of the two classes of labelled reference scores?
-    Its statistic is the smallest distance, over shares of positives, between the distribution
-    functions of the new scores and of the mixture, its p-value by the bootstrap of both. If the
-    mixture is refuted, labels are needed. Otherwise the share of positives has a posterior
-    (`estimate_prior`), labels of the new documents are drawn from the probabilities that it
-    implies, and metrics have intervals. A change of P(positive | score) with the same distribution
-    of scores is not detected.
+    Scores without labels have two readings, which can differ widely. *The case mix changed*
+    (covariate shift): P(positive | score) is that of the reference, with its posterior. *Only the
+    shares of the classes changed* (label shift): the share of positives has the posterior of
+    `estimate_prior`. Under each, labels of the new documents are drawn, and metrics have intervals.
+
+    The scores can speak for a reading. If label shift holds they are a mixture of the two classes
+    of the reference: a test compares distribution functions with the nearest mixture, with a
+    p-value by the bootstrap of both, and refutes label shift if it is at most `alpha`. A Bayes
+    factor compares the mixture, with any share, with smooth changes of the density of the scores.
+    A mixture that fits does not prove label shift, nothing refutes a change of the case mix, and a
+    change of P(positive | score) can go along with any scores: then both readings are wrong.
 
     Parameters
     ----------
@@ -129,7 +191,7 @@ def foresee(
     scores : array-like of shape (n,)
         Scores of the new documents, at least ten.
     reference : tuple of (scores, labels)
-        Labelled documents of the kind that the probabilities were made for; labels are 0 and 1, or
+        Labelled documents of the kind that the calibrator was fitted to; labels are 0 and 1, or
         classes of the calibrator.
     metric : callable, optional
         A further metric of (y_true, y_prob), such as in `bayescal.metrics`.
@@ -138,9 +200,14 @@ def foresee(
     level : float
         Probability of the intervals.
     alpha : float
-        The mixture is refuted if the p-value is at most this.
+        Label shift is refuted if the p-value is at most this.
     random_state : int, Generator, RandomState or None
         Seeds the test and the draws.
+
+    References
+    ----------
+    J. G. Moreno-Torres et al., *A unifying view on dataset shift in classification*, Pattern
+    Recognition 2012.
 
     Examples
     --------
@@ -150,10 +217,12 @@ def foresee(
     >>> y = rng.random(400) < 0.5
     >>> s = rng.normal(2.0 * y)
     >>> calibrator = ScoreCalibrator(random_state=0).fit(s, y)
-    >>> rarer = rng.normal(2.0 * (rng.random(500) < 0.2))
+    >>> rarer = rng.normal(2.0 * (rng.random(500) < 0.1))
     >>> result = foresee(calibrator, rarer, reference=(s, y), random_state=0)
-    >>> result.refuted, result.numbers["share of positives"].value.__round__(1)
-    (False, 0.2)
+    >>> result.reading  # the scores cannot tell
+    'open'
+    >>> {name: round(own["share of positives"].value, 1) for name, own in result.numbers.items()}
+    {'case mix': 0.2, 'label shift': 0.1}
     >>> foresee(calibrator, rarer - 3.0, reference=(s, y), random_state=0).refuted
     True
     """
@@ -164,47 +233,86 @@ def foresee(
     calibrator, p, (old, positive) = _read(calibrator_or_p, new, reference)
     rng = generator(random_state)
     distance, pvalue = mixture_test(new, old[positive], old[~positive], rng)
-    labels = labels_needed(p, ratio_width=RATIO_WIDTH)["ratio"]
-    if pvalue <= alpha:
-        return Foresight(True, pvalue, distance, None, {}, labels, level)
-    share = estimate_prior(calibrator, new, draws=DRAWS, level=level, random_state=rng)
-    kept = share.draws.size
-    log_ratio = special.logit(_thinned(calibrator.sample_proba(new, prior=0.5), kept))
-    drawn = rng.random((kept, new.size)) < share.probabilities(log_ratio)
+    refuted, share = pvalue <= alpha, None
+    chances = {CASE_MIX: thinned(calibrator.sample_proba(new), DRAWS)}
+    if not refuted:
+        share = estimate_prior(calibrator, new, draws=DRAWS, level=level, random_state=rng)
+        log_ratio = special.logit(thinned(calibrator.sample_proba(new, prior=0.5), DRAWS))
+        chances[LABEL_SHIFT] = share.probabilities(log_ratio)
+    draws = {
+        reading: _metrics(rng.random(chance.shape) < chance, p, threshold, metric)
+        for reading, chance in chances.items()
+    }
+    numbers = {
+        reading: {name: _interval(each, level) for name, each in own.items()}
+        for reading, own in draws.items()
+    }
+    differing = () if refuted else _differing(draws[CASE_MIX], draws[LABEL_SHIFT], level)
+    evidence = log_bayes_factor(calibrator, new, old)
+    return Foresight(
+        reading=_reading(evidence, refuted, bool(differing)),
+        numbers={LABEL_SHIFT: {}, **numbers} if refuted else numbers,
+        differing=differing,
+        log_bayes_factor=evidence,
+        refuted=refuted,
+        pvalue=pvalue,
+        distance=distance,
+        share=share,
+        outside=float(np.mean((new < old.min()) | (new > old.max()))),
+        labels_needed=labels_needed(p, ratio_width=RATIO_WIDTH)["ratio"],
+        level=level,
+    )
+
+
+def _reading(evidence: float, refuted: bool, differ: bool) -> str:
+    """Return the reading that the scores speak for."""
+    if refuted:
+        return CASE_MIX
+    if not differ:
+        return BOTH
+    if abs(evidence) < math.log(DECISIVE):
+        return OPEN
+    return LABEL_SHIFT if evidence > 0.0 else CASE_MIX
+
+
+def _metrics(
+    drawn: NDArray[np.bool_], p: Floats, threshold: float, metric: Metric | None
+) -> dict[str, Floats]:
+    """Return metrics of probabilities for drawn labels (draws, documents); nan if undefined."""
     predicted = p >= threshold
-    positives, expected = drawn.sum(axis=1), float(p.mean())
-    found = (drawn & predicted).sum(axis=1)
+    positives, found = drawn.sum(axis=1), (drawn & predicted).sum(axis=1)
     draws = {
         "share of positives": drawn.mean(axis=1),
         "accuracy": (drawn == predicted).mean(axis=1),
         "Brier score": ((p - drawn) ** 2).mean(axis=1),
-        "observed / expected": _ratio(drawn.mean(axis=1), expected, LEAST_PROBABILITY),
+        "observed / expected": _ratio(drawn.mean(axis=1), p.mean(), LEAST_PROBABILITY),
         f"recall at {threshold:g}": _ratio(found, positives),
         f"precision at {threshold:g}": _ratio(found, predicted.sum()),
     }
     if metric is not None:
         name = getattr(metric, "__name__", "metric")
         draws[name] = np.array([float(metric(each.astype(float), p)) for each in drawn])
-    numbers = {
-        name: Interval.of_draws(each, level) if each.size else Interval(math.nan)
-        for name, each in draws.items()
-    }
-    return Foresight(False, pvalue, distance, share, numbers, labels, level)
+    return draws
+
+
+def _differing(one: dict[str, Floats], other: dict[str, Floats], level: float) -> tuple[str, ...]:
+    """Return the metrics whose difference, curve by curve, has an interval without 0."""
+    gaps = {name: _interval(each - other[name], level) for name, each in one.items()}
+    return tuple(name for name, gap in gaps.items() if gap.lower > 0.0 or gap.upper < 0.0)
+
+
+def _interval(draws: Floats, level: float) -> Interval:
+    """Return the interval of the draws that are defined."""
+    defined = draws[np.isfinite(draws)]
+    return Interval.of_draws(defined, level) if defined.size else Interval(math.nan)
 
 
 def _ratio(part: ArrayLike, whole: ArrayLike, least: float = 0.0) -> Floats:
-    """Return the ratios of draws with denominators above `least`."""
+    """Return ratios; nan with a denominator of `least` or less."""
     part, whole = np.broadcast_arrays(np.asarray(part, np.float64), whole)
-    kept = whole > least
-    return np.asarray(part[kept] / whole[kept])
-
-
-def _thinned(draws: Floats, most: int) -> Floats:
-    """Return the draws that `estimate_prior` uses."""
-    kept = np.linspace(0, len(draws) - 1, min(most, len(draws))).astype(np.intp)
-    tiny = special.expit(-FARTHEST)
-    thinned: Floats = np.clip(draws[kept], tiny, 1.0 - 1e-16)
-    return thinned
+    ratio: Floats = np.full(part.shape, np.nan)
+    np.divide(part, whole, out=ratio, where=whole > least)
+    return ratio
 
 
 def _read(
@@ -235,31 +343,3 @@ def _read(
     with without_scores_warnings():
         calibrator = ScoreCalibrator(prior_knowledge="vague", random_state=0).fit(score, positive)
     return calibrator, p, (score, positive)
-
-
-def mixture_test(
-    new: Floats, positive: Floats, negative: Floats, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Return the distance of new scores from mixtures of two classes, and its p-value."""
-    distance, share = _distance(new, positive, negative)
-    reached = 0
-    for _ in range(RESAMPLES):
-        k = int(rng.binomial(new.size, share))
-        drawn = np.concatenate([rng.choice(positive, k), rng.choice(negative, new.size - k)])
-        other = rng.choice(positive, positive.size), rng.choice(negative, negative.size)
-        reached += _distance(drawn, *other)[0] >= distance
-    return distance, (1.0 + reached) / (RESAMPLES + 1.0)
-
-
-def _distance(new: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
-    """Return the smallest Kolmogorov distance over shares of positives, and its share."""
-    together = np.concatenate([new, positive, negative])
-    at = np.quantile(together, np.linspace(0.005, 0.995, NODES))
-    f, plus, minus = (
-        np.searchsorted(np.sort(each), at, side="right") / each.size
-        for each in (new, positive, negative)
-    )
-    shares = np.linspace(0.0, 1.0, SHARES)[:, None]
-    worst = np.abs(f - shares * plus - (1.0 - shares) * minus).max(axis=1)
-    best = int(worst.argmin())
-    return float(worst[best]), float(shares[best, 0])

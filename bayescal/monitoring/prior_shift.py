@@ -64,6 +64,7 @@ def prior_posterior(
     """
     Return the posterior of a collection's class prior, from draws of the class densities.
 
+    As in `estimate_prior`, label shift is assumed.
     For each draw k the likelihood of the prior pi is prod_i (pi r_ki + 1 - pi), r = p(s|+)/p(s|-);
     times Beta(a, b) it is tabulated around its mode and one pi drawn. The unlabelled scores do not
     change the posterior of the densities (a cut posterior): thousands of scores would bend
@@ -180,6 +181,11 @@ def estimate_prior(
     """
     Return `prior_posterior` of a new collection, from its scores and a calibrator's draws.
 
+    It assumes label shift: only the shares of the classes changed, and scores of each class are
+    distributed as before. If instead the case mix changed and P(positive | score) is as it was
+    (covariate shift), the share is the mean of `sample_proba`, and this estimate can be far off:
+    `foresee` gives both readings, and tests label shift.
+
     Parameters
     ----------
     calibrator : ScoreCalibrator
@@ -258,6 +264,7 @@ def prior_by_em(
     """
     Return the class prior of new documents that makes their calibrated probabilities likeliest.
 
+    As in `estimate_prior`, label shift is assumed.
     The fixed point of Saerens's expectation maximisation, new prior_c = mean_i P(c | s_i, new
     prior), which maximises the concave log likelihood sum_i log sum_c new_c P(c | s_i)/old_c; it
     may be exactly 0 or 1. Two steps at a time are extrapolated (SQUAREM), and the search ends by a

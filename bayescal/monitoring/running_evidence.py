@@ -48,7 +48,7 @@ def _nodes(reach: float, points: int) -> tuple[Floats, Floats]:
     return node, np.cosh(x)
 
 
-def _density(scales: Mapping[float, float], at: Floats) -> Floats:
+def scales_density(scales: Mapping[float, float], at: Floats) -> Floats:
     """Return a mixture of normal densities around 0, up to a factor."""
     terms = [share / sd * np.exp(-0.5 * (at / sd) ** 2) for sd, share in scales.items()]
     density: Floats = np.sum(terms, axis=0)
@@ -58,7 +58,7 @@ def _density(scales: Mapping[float, float], at: Floats) -> Floats:
 def _shifts(points: int) -> tuple[Floats, Floats]:
     """Return values of the shift b and their probabilities."""
     shift, width = _nodes(SHIFT_REACH, points)
-    weight = width * _density(SHIFT_SCALES, shift)
+    weight = width * scales_density(SHIFT_SCALES, shift)
     return shift, weight / weight.sum()
 
 
@@ -73,7 +73,7 @@ def slope_change(slopes: int = 9, points: int = 11) -> Change:
     log_slope, width = _nodes(LOG_SLOPE_REACH, slopes)
     slope = np.exp(log_slope)
     # The density of log a is a times the density of a - 1.
-    of_slope = width * slope * _density(SLOPE_SCALES, slope - 1.0)
+    of_slope = width * slope * scales_density(SLOPE_SCALES, slope - 1.0)
     shift, of_shift = _shifts(points)
     return Change(slope, shift, np.outer(of_slope / of_slope.sum(), of_shift))
 

@@ -150,10 +150,11 @@ def audit(
     [bold]bayescal audit --no-labels reference.csv new.csv[/bold]
 
     takes labelled probabilities in the first file and unlabelled ones in the
-    second. It tests whether the new ones can be a mixture of the two classes
-    of the first. If so, it estimates accuracy and other measures; if not, it
-    asks for labels. It cannot detect a change that leaves the distribution of
-    the probabilities unchanged.
+    second. It estimates accuracy and other measures under two readings side
+    by side: the case mix changed and P(y | p) is as it was (covariate shift),
+    or only the shares of the classes changed (label shift). It says which of
+    them the new probabilities speak for, if they can tell. None can show a
+    change of P(y | p).
     """
     with usage_errors():
         if miss_cost is not None:

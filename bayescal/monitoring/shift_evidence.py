@@ -1,0 +1,123 @@
+"""What scores without labels say about a shift: a test of label shift, and evidence on it.
+
+With r(s) the ratio of the densities of new and of reference scores, and p(s) = P(positive | s) in
+the reference, label shift (only the shares of the classes changed) means that
+
+    r(s) is proportional to 1 - p(s) + exp(d) p(s),
+
+with d the change of the log-odds of the classes. Covariate shift (the case mix changed, p(s) is as
+it was) allows any ratio; a plausible one is
+
+    log r(s) = a + (b - 1) (l - m) + g(z),    l = logit(p(s)),
+
+with the priors of `bayescal.metrics.changes`. Both are logistic regressions of "new" against
+"reference", whose densities need no model.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from bayescal.inference.newton import climb_within
+from bayescal.metrics.changes import (
+    FULL,
+    PRIOR,
+    SHIFT_SCALES,
+    SLOPE,
+    LogOddsCells,
+    clipped_log_odds,
+    fit_changes,
+)
+from bayescal.monitoring.running_evidence import base_rate_change, scales_density
+from bayescal.support.validation import Floats
+
+RESAMPLES = 199  # of the test
+NODES, SHARES = 120, 81  # scores where distributions are compared; shares of positives tried
+GROUPS, CURVES = 400, 100  # groups of similar scores and curves of the posterior for the evidence
+FARTHEST = 36.0
+LARGEST_LEVEL = 30.0  # of the log ratio of densities at the pivot
+
+
+def mixture_test(
+    new: Floats, positive: Floats, negative: Floats, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the distance of new scores from mixtures of two classes, and its p-value."""
+    distance, share = _distance(new, positive, negative)
+    reached = 0
+    for _ in range(RESAMPLES):
+        k = int(rng.binomial(new.size, share))
+        drawn = np.concatenate([rng.choice(positive, k), rng.choice(negative, new.size - k)])
+        other = rng.choice(positive, positive.size), rng.choice(negative, negative.size)
+        reached += _distance(drawn, *other)[0] >= distance
+    return distance, (1.0 + reached) / (RESAMPLES + 1.0)
+
+
+def _distance(new: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
+    """Return the smallest Kolmogorov distance over shares of positives, and its share."""
+    together = np.concatenate([new, positive, negative])
+    at = np.quantile(together, np.linspace(0.005, 0.995, NODES))
+    f, plus, minus = (
+        np.searchsorted(np.sort(each), at, side="right") / each.size
+        for each in (new, positive, negative)
+    )
+    shares = np.linspace(0.0, 1.0, SHARES)[:, None]
+    worst = np.abs(f - shares * plus - (1.0 - shares) * minus).max(axis=1)
+    best = int(worst.argmin())
+    return float(worst[best]), float(shares[best, 0])
+
+
+def thinned(draws: Floats, most: int) -> Floats:
+    """Return at most `most` draws of probabilities, evenly chosen, away from 0 and 1."""
+    kept = np.linspace(0, len(draws) - 1, min(most, len(draws))).astype(np.intp)
+    tiny = special.expit(-FARTHEST)
+    chosen: Floats = np.clip(draws[kept], tiny, 1.0 - 1e-16)
+    return chosen
+
+
+def log_bayes_factor(calibrator: Any, new: Floats, old: Floats) -> float:
+    """Return the natural log Bayes factor of label shift against a change of the case mix."""
+    scores = np.concatenate([new, old])
+    order = np.argsort(scores, kind="stable")
+    starts = np.unique(np.linspace(0, order.size, GROUPS + 1).astype(np.intp)[:-1])
+    size = np.diff(np.append(starts, order.size)).astype(np.float64)
+    total, recent = (
+        np.add.reduceat(each[order], starts)
+        for each in (scores, (np.arange(order.size) < new.size).astype(np.float64))
+    )
+    curves = thinned(calibrator.sample_proba(total / size), CURVES)
+    cells = LogOddsCells(clipped_log_odds(curves.mean(axis=0)), recent, size)
+    offset = math.log(new.size / old.size)
+    case_mix = fit_changes(cells, (SLOPE, FULL), offset).log_evidence
+    case_mix -= math.log(PRIOR[SLOPE] + PRIOR[FULL])
+    return _log_evidence_of_label_shift(cells, curves, offset) - case_mix
+
+
+def _log_evidence_of_label_shift(cells: LogOddsCells, curves: Floats, offset: float) -> float:
+    """Return the log evidence, over curves and shifts, of cells whose "positives" are new."""
+    change = base_rate_change()
+    grows = np.expm1(change.shift)[:, None, None]
+    tilt = np.log1p(grows * curves)  # (shifts, curves, cells)
+    tilt += offset - np.log1p(grows * special.expit(cells.frame.pivot))
+
+    def derivatives(level: Floats) -> tuple[Floats, Floats]:
+        recent = special.expit(tilt + level[..., None])
+        return (cells.positive - cells.weight * recent).sum(axis=-1), (
+            cells.weight * recent * (1.0 - recent)
+        ).sum(axis=-1)
+
+    far = np.full(tilt.shape[:-1], LARGEST_LEVEL)
+    level, _ = climb_within(
+        np.zeros(far.shape), -far, far, derivatives, flattest=1e-12, tolerance=1e-3
+    )
+    # Laplace's approximation over the level; the factors sqrt(2 pi) of prior and integral cancel.
+    log_prior = np.log(change.prior[0])[:, None] + np.log(scales_density(SHIFT_SCALES, level))
+    _, curvature = derivatives(level)
+    tilt += level[..., None]
+    likelihood = special.log_expit(tilt) @ cells.positive
+    likelihood += special.log_expit(-tilt) @ (cells.weight - cells.positive)
+    evidence = log_prior + likelihood - 0.5 * np.log(curvature)
+    return float(special.logsumexp(evidence)) - math.log(len(curves))
