@@ -562,7 +562,20 @@ def page(folder: Path) -> str:
     shown = table.pivot_table(index="data", columns="n", values="average", sort=False)
     shown = shown.round(1).astype(object).where(shown.notna(), "").reset_index()
     shown.columns = [each if each == "data" else f"n = {each}" for each in shown.columns]
-    return fill("audit", folder, table=markdown(shown), repetitions=REPETITIONS)
+    return fill(
+        "audit",
+        folder,
+        table=markdown(shown),
+        readings=markdown(by_number(pd.read_csv(folder / "audit_readings.csv"))),
+        repetitions=REPETITIONS,
+    )
+
+
+def by_number(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each number of the readings, and a column for each change."""
+    turned = table.set_index("change").T.rename_axis("number").reset_index()
+    turned.columns.name = None
+    return turned
 
 
 if __name__ == "__main__":

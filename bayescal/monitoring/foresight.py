@@ -222,7 +222,7 @@ def foresee(
     >>> result.reading  # the scores cannot tell
     'open'
     >>> {name: round(own["share of positives"].value, 1) for name, own in result.numbers.items()}
-    {'case mix': 0.2, 'label shift': 0.1}
+    {'case mix': 0.3, 'label shift': 0.1}
     >>> foresee(calibrator, rarer - 3.0, reference=(s, y), random_state=0).refuted
     True
     """
