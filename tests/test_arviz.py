@@ -6,6 +6,7 @@ import arviz_plots
 import numpy as np
 import pytest
 import scipy.stats as st
+from arviz_base import convert_to_datatree
 from arviz_stats import compare, loo, summary
 from matplotlib import pyplot as plt
 from scipy import special
@@ -33,6 +34,11 @@ SCORES, LABELS = data(80, seed=2)
 @pytest.fixture(scope="module")
 def combined():
     return ScoreCalibrator(random_state=0).fit(SCORES, LABELS)
+
+
+def tree_of(fitted, *given, **options):
+    """Return what `to_arviz` returns as a DataTree, in either era."""
+    return convert_to_datatree(fitted.to_arviz(*given, **options))
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +116,7 @@ def test_compare_ranks_calibrators_of_either_kind():
 
 def test_the_prior_is_the_program_s():
     fitted = ScoreCalibrator("asymmetric_laplace", random_state=0).fit(SCORES, LABELS)
-    tree = fitted.to_arviz(["prior"], draws=2000, random_state=0)
+    tree = tree_of(fitted, ["prior"], draws=2000, random_state=0)
     prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
     assert set(prior.data_vars) == set(posterior.data_vars)
     assert dict(prior.sizes) == {"chain": 1, "draw": 2000, "klass": 2}
@@ -130,7 +136,7 @@ def test_the_prior_is_the_program_s():
 
 def test_replicates_by_the_prior_are_the_program_s(combined):
     fitted = ScoreCalibrator("gaussian", random_state=0).fit(SCORES, LABELS)
-    tree = fitted.to_arviz(["prior_predictive"], draws=4000, random_state=0)
+    tree = tree_of(fitted, ["prior_predictive"], draws=4000, random_state=0)
     centre, spread = (float(tree["constant_data"][name]) for name in ("centre", "spread"))
     assert "prior" not in tree.children
     rng = np.random.default_rng(0)
@@ -142,7 +148,7 @@ def test_replicates_by_the_prior_are_the_program_s(combined):
         own = replicates["score"].values[0, :, document]
         assert st.ks_2samp(own, expected).pvalue > 1e-3
         # Negative: the posterior knows the scores.
-        seen = fitted.to_arviz(["posterior_predictive"], random_state=0)["posterior_predictive"]
+        seen = tree_of(fitted, ["posterior_predictive"], random_state=0)["posterior_predictive"]
         assert st.ks_2samp(seen["score"].values[..., document].ravel(), own).pvalue < 1e-6
     # By symmetry of the classes half of the replicated labels are positive.
     assert replicates["label"].values.mean() == pytest.approx(0.5, abs=0.05)
@@ -165,7 +171,7 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
     share = np.bincount(found.mixture.component.ravel(), minlength=8) / 4000
     assert share == pytest.approx(0.125, abs=0.03)
     fitted = ScoreCalibrator(parts="combined", random_state=1).fit(SCORES, LABELS)
-    prior = fitted.to_arviz(["prior"], draws=2000, random_state=0)["prior"].to_dataset()
+    prior = tree_of(fitted, ["prior"], draws=2000, random_state=0)["prior"].to_dataset()
     for klass in (0, 1):
         own = raw_shapes(found.posterior.of_class(klass))
         for name, values in zip(("mode", "left_width", "right_width"), own, strict=True):
@@ -176,7 +182,7 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
 def test_the_prior_of_monotone_log_odds():
     monotone = Monotone(3, warp="none", prior_knowledge={"intercept_scale": 2.0})
     fitted = ScoreCalibrator(monotone, draws=50, random_state=0).fit(SCORES, LABELS)
-    tree = fitted.to_arviz(["prior"], draws=4000, random_state=0)
+    tree = tree_of(fitted, ["prior"], draws=4000, random_state=0)
     size = tree["prior"].sizes["draw"]
     assert size == 200  # no more than the posterior has
     constants = tree["parts/monotone/engine_draws"].to_dataset()
@@ -189,7 +195,9 @@ def test_the_prior_of_monotone_log_odds():
 
 
 def test_replicates_are_drawn_from_the_posterior_predictive(combined):
-    tree = combined.to_arviz(["posterior_predictive"], draws=2000, random_state=0)
+    tree = convert_to_datatree(
+        combined.to_arviz(["posterior_predictive"], draws=2000, random_state=0)
+    )
     replicates = tree["posterior_predictive"].to_dataset()
     assert dict(replicates.sizes) == {"chain": 4, "draw": 500, "document": 80}
     share = replicates["label"].mean(("chain", "draw")).values
@@ -203,24 +211,25 @@ def test_replicates_are_drawn_from_the_posterior_predictive(combined):
 
 
 def test_all_groups_have_the_same_draws(combined):
-    tree = combined.to_arviz(draws=100, random_state=0)
+    tree = tree_of(combined, draws=100, random_state=0)
     whole = combined.posterior_["posterior"].to_dataset()
     thinned = tree["posterior"].to_dataset()
     assert thinned.equals(whole.sel(draw=thinned["draw"]))
     for group in ("posterior", "log_likelihood", "posterior_predictive", "parts/monotone/draws"):
         assert tree[group].sizes["chain"] == 4, group
         assert tree[group].sizes["draw"] == 25, group
-    assert set(combined.posterior_.children) == set(tree.children) - {
-        "log_likelihood", "prior", "posterior_predictive",
-    }  # fmt: skip
-    again = combined.to_arviz(draws=100, random_state=0)
+    added = {"log_likelihood", "prior", "posterior_predictive"}
+    # InferenceData, before ArviZ 1.0, has no group without variables.
+    without = {"combination"}
+    assert set(combined.posterior_.children) - without == set(tree.children) - added - without
+    again = tree_of(combined, draws=100, random_state=0)
     assert again["posterior_predictive"].equals(tree["posterior_predictive"])
     assert again["prior"].equals(tree["prior"])
 
 
 @pytest.mark.slow
 def test_arviz_plots_draws_the_groups(combined):
-    tree = combined.to_arviz(draws=200, random_state=0)
+    tree = tree_of(combined, draws=200, random_state=0)
     arviz_plots.plot_ppc_pava(tree, var_names="label", backend="matplotlib")
     arviz_plots.plot_ppc_dist(tree, var_names="score", backend="matplotlib")
     arviz_plots.plot_prior_posterior(tree, var_names=["mode", "prior"], backend="matplotlib")
@@ -239,6 +248,25 @@ def test_arviz_itself_reads_the_tree_from_its_version_1_on(combined):
         arviz.summary(combined.posterior_)
     table = arviz.summary(combined.posterior_["posterior"].to_dataset())
     assert "mode[negative]" in table.index
+
+
+@SURE
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+@pytest.mark.filterwarnings("ignore:For one or more samples the posterior variance")
+def test_the_installed_arviz_compares_calibrators():
+    """`loo` and `compare` are in both eras, and `waic` before 1.0."""
+    import arviz
+
+    trees = {
+        name: ScoreCalibrator(name, draws=100, random_state=0).fit(SCORES, LABELS).to_arviz()
+        for name in ("gaussian", "logistic")
+    }
+    own = arviz.loo(trees["gaussian"])
+    found = own.elpd_loo if hasattr(own, "elpd_loo") else own.elpd
+    assert found == pytest.approx(loo(trees["gaussian"]).elpd, abs=0.01)
+    assert set(arviz.compare(trees).index) == set(trees)
+    if hasattr(arviz, "waic"):
+        assert arviz.waic(trees["gaussian"]).elpd_waic == pytest.approx(found, abs=0.1)
 
 
 def test_weighted_documents_cannot_be_left_out_but_replicated(combined):

@@ -5,6 +5,7 @@ import runpy
 import numpy as np
 import pymc as pm
 import pytest
+from arviz_base import convert_to_datatree
 from arviz_stats import loo
 from matplotlib.figure import Figure
 
@@ -135,7 +136,7 @@ def test_all_that_a_density_is_fitted_for(own, tmp_path):
         assert (lower <= p + 0.02).all()
         assert (p <= upper + 0.02).all()
     groups = ["log_likelihood", "prior_predictive", "posterior_predictive"]
-    tree = drawn.to_arviz(groups, draws=100, random_state=0)
+    tree = convert_to_datatree(drawn.to_arviz(groups, draws=100, random_state=0))
     assert -0.7 < loo(tree).elpd / LABEL.size < -0.2
     replicate = tree["posterior_predictive"]["score"].values
     assert np.mean(replicate == 0.0) == pytest.approx(np.mean(score == 0.0), abs=0.06)

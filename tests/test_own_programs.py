@@ -11,6 +11,7 @@ import pytensor.tensor as pt
 import pytest
 import scipy.stats as st
 import xarray as xr
+from arviz_base import convert_to_datatree
 from matplotlib.figure import Figure
 from scipy import optimize
 
@@ -245,7 +246,7 @@ def test_nuts_of_a_density_is_the_posterior_by_importance(tmp_path):
         # Over 1,000 effective draws: four standard errors.
         assert drawn.mean() == pytest.approx(mean, abs=4 * sd / np.sqrt(1000))
         assert drawn.std() == pytest.approx(sd, rel=0.15)
-    tree = calibrator.to_arviz(draws=100)
+    tree = convert_to_datatree(calibrator.to_arviz(draws=100))
     assert {"prior", "log_likelihood", "posterior_predictive"} <= set(tree.children)
     assert tree["posterior_predictive"]["score"].std() < 10 * SCORE.std()
     calibrator.report(tmp_path / "report.html")

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from arviz_base import convert_to_datatree
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -261,7 +262,8 @@ def test_plots_reports_decisions_and_exports_take_it(family, tmp_path):
 def test_arviz_groups_are_made(family):
     # Of so many draws that standard deviations are known to a few in a hundred.
     past = history(family, draws=500)
-    tree = fitted(family, prior_knowledge=past).to_arviz(draws=2000, random_state=0)
+    made = fitted(family, prior_knowledge=past).to_arviz(draws=2000, random_state=0)
+    tree = convert_to_datatree(made)
     prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
     assert set(prior) == set(posterior)
     assert prior.sizes["chain"] == 1

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from arviz_base import convert_to_datatree
 from scipy import special, stats
 
 import bayescal
@@ -198,7 +199,7 @@ class TestPosterior:
         assert table["rhat"].isna().all()
 
     def test_the_prior_of_a_program(self, sampled):
-        tree = sampled.to_arviz(["prior"], draws=400, random_state=0)
+        tree = convert_to_datatree(sampled.to_arviz(["prior"], draws=400, random_state=0))
         prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
         assert set(prior.data_vars) == set(posterior.data_vars)
         # No more draws than there are of the posterior.

@@ -118,7 +118,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
 
     def to_arviz(
         self, groups: Sequence[str] = GROUPS, *, draws: int = 1000, random_state: Any = None
-    ) -> xr.DataTree:
+    ) -> Any:
         """
         Return `posterior_` with groups for ArviZ's loo, compare and predictive checks.
 
@@ -135,6 +135,11 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
             1,000 draws for 20,000 documents take 160 MB in each group.
         random_state : int, numpy Generator, RandomState or None
             Seeds the draws of the prior and of the replicates.
+
+        Returns
+        -------
+        xarray.DataTree, or arviz.InferenceData before ArviZ 1.0
+            As the installed ArviZ takes it; `arviz_stats` and `arviz_plots` take both.
 
         Raises
         ------

@@ -1,7 +1,8 @@
 """Groups for ArviZ's functions beside the posterior, made on request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,8 @@ def with_arviz_groups(
     draws: int,
     rng: np.random.Generator,
     draw_prior: Callable[[int], tuple[xr.Dataset, Posterior]],
-) -> xr.DataTree:
-    """Return a tree of at most `draws` draws, with further groups; see `to_arviz`."""
+) -> Any:
+    """Return the groups of at most `draws` draws, with further groups; see `to_arviz`."""
     chains, size = (tree["posterior"].sizes[name] for name in DRAWS)
     # The same positions of every chain, evenly spaced.
     kept = np.linspace(0, size - 1, min(size, max(draws // chains, 1))).astype(np.intp)
@@ -113,8 +114,17 @@ def with_arviz_groups(
     if "posterior_predictive" in groups:
         replicates = _replicates(curves, observed, rng)
         out["posterior_predictive"] = _of_documents(replicates, coords)
-    extended = xr.DataTree.from_dict(out)
-    extended.attrs.update(tree.attrs)
+    return _as_installed_arviz_takes(out, tree.attrs)
+
+
+def _as_installed_arviz_takes(groups: dict[str, Any], attrs: dict[Hashable, Any]) -> Any:
+    """Return a DataTree, or for ArviZ before 1.0 InferenceData, whose groups' names are paths."""
+    if int(version("arviz").split(".")[0]) < 1:
+        from arviz import InferenceData
+
+        return InferenceData(attrs=attrs, **groups)
+    extended = xr.DataTree.from_dict(groups)
+    extended.attrs.update(attrs)
     return extended
 
 
