@@ -225,6 +225,7 @@ def audit_figures(data):
                       x)  # fmt: skip
     second.band("posterior", x, benefit["upper"], benefit["lower"], f"{band} of these")
     second.line("posterior", x, benefit["asIs"], "given probabilities", column="given")
+    second.line("empirical", x, benefit["counted"], "given, counted", column="counted")
     second.line("recall", x, benefit["again"], "recalibrated", column="recalibrated")
     second.line("mle", x, benefit["all"], "treat all", column="all")
     second.line("diagonal", [0, 1], [0, 0], "treat nobody")

@@ -1,6 +1,7 @@
 """Audits: numbers against independent ones, known truths, and every bad input."""
 
 import html
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from bayescal.decisions import decide
+from bayescal.metrics import inputs
 from bayescal.monitoring import Audit, audit, audit_numbers, labels_needed, load_heart_disease
+from bayescal.support.intervals import Interval
 
 pytestmark = pytest.mark.one_era
 
@@ -62,10 +65,28 @@ def test_net_benefit_is_the_formula_of_the_labels_on_average():
     y, p = documents(8000, 3, lambda z: 0.5 + 1.2 * z)
     found = audit(y, p, threshold=0.2, random_state=0)
     taken, odds = p >= 0.2, 0.25
-    observed = np.mean(taken & y) - odds * np.mean(taken & ~y)
-    assert found.numbers["net benefit"].value == pytest.approx(observed, abs=0.006)
-    everyone = y.mean() - odds * (1 - y.mean())
-    assert found.numbers["net benefit of treating all"].value == pytest.approx(everyone, abs=0.006)
+    gain = np.where(taken, y - odds * ~y, 0.0)
+    everyone = np.where(y, 1.0, -odds)
+    counted = {
+        "net benefit": gain,
+        "net benefit of treating all": everyone,
+        "net benefit over treating all": gain - everyone,
+    }
+    for name, each in counted.items():
+        number, wanted = found.numbers[name], stats.norm.ppf(0.95) * each.std() / np.sqrt(8000)
+        assert number.value == pytest.approx(each.mean(), abs=1e-12)
+        assert number.upper - number.value == pytest.approx(wanted, rel=0.15)
+        assert number.value - number.lower == pytest.approx(wanted, rel=0.15)
+        assert found.numbers[f"smoothed {name}"].value == pytest.approx(each.mean(), abs=0.006)
+    shown = found.net_benefit["counted"]
+    for own in shown[:, [4, 20, 61]].T:
+        at = float(own["threshold"])
+        everyone = y - at / (1 - at) * ~y
+        gain = np.where(p >= at, everyone, 0.0)
+        assert float(own.sel(strategy="as is")) == pytest.approx(gain.mean())
+        assert float(own.sel(strategy="all")) == pytest.approx(everyone.mean())
+    assert np.isnan(shown.sel(strategy="recalibrated")).all()
+    assert f"counted {found.numbers['net benefit']}, over treating all" in found.text
     # Beyond the largest probability nobody is treated.
     assert float(found.net_benefit["mean"].sel(strategy="as is").isel(threshold=-1)) < 1e-3
 
@@ -101,15 +122,16 @@ def test_net_benefit_and_error_sizes_are_sums_over_documents():
 
     as_is, recalibrated, everyone = benefit(given >= at), benefit(again >= at), benefit(1.0)
     expected = {
-        "net benefit": as_is,
-        "net benefit of treating all": everyone,
-        "net benefit over treating all": as_is - everyone,
-        "net benefit, recalibrated": recalibrated,
+        "smoothed net benefit": as_is,
+        "smoothed net benefit of treating all": everyone,
+        "smoothed net benefit over treating all": as_is - everyone,
+        "smoothed net benefit, recalibrated": recalibrated,
         "saving by recalibrating": 4.0 * (recalibrated - as_is),
     }
     numbers = audit_numbers.benefits_at(drawn, audit_numbers.Decision(at, 4.0), 0.8)
     assert numbers.pop("cost of a false negative").value == 4.0
-    shown = audit_numbers.net_benefit(drawn, at, 0.8)
+    outcomes = inputs.Forecasts(rng.random(40) < given, given, None, False)
+    shown = audit_numbers.net_benefit(drawn, outcomes, at, 0.8)
     for (name, number), strategy in zip(
         numbers.items(), ("as is", "all", None, "recalibrated", None), strict=True
     ):
@@ -212,6 +234,27 @@ def test_the_advice_names_the_error(truth, kind, words):
     assert found.advice == found.text.splitlines()[0]
 
 
+def test_nothing_is_left_as_it_is_without_reserve_unless_the_rest_is_excluded():
+    left = excluding = 0
+    for seed in range(12):
+        found = audit(*documents(200, seed, lambda z: -0.4 + 0.75 * z), draws=200, random_state=0)
+        if found.explanation != "as is":
+            continue
+        left += 1
+        kept = [k for k, each in found.model_probability.items() if each >= 0.05 and k != "as is"]
+        assert kept
+        assert "with reserve: the outcomes do not exclude" in found.advice
+        slope = found.numbers["slope"]
+        excludes = slope.upper < 1.0 or slope.lower > 1.0
+        assert ("excludes 1" in found.advice) == excludes
+        excluding += excludes
+    assert left >= 4
+    assert excluding >= 1
+    sure = replace(found, model_probability={"as is": 0.97, "shift": 0.03})
+    sure = replace(sure, numbers={**found.numbers, "slope": Interval(1.0, 0.9, 1.1, 0.9)})
+    assert sure.advice == "Leave the probabilities as they are."
+
+
 @pytest.mark.slow
 def test_bands_hold_the_truth_and_shifted_ones_do_not():
     at = np.linspace(-2.5, 0.5, 9)
@@ -269,7 +312,7 @@ def test_sites_that_differ_are_found():
     y, p = documents(900, 7)
     alike = audit(y, p, np.arange(900) % 3, random_state=0)
     assert not alike.sites_differ
-    assert alike.advice == "Leave the probabilities as they are."
+    assert alike.advice.startswith("Leave the probabilities as they are")
 
 
 def test_a_weight_repeats_a_document():
@@ -320,13 +363,20 @@ def test_the_whole_text(found):
     expected = [
         f"Subtract {-shift:.2f} from all log-odds (odds times {np.exp(shift):,.4g}): Recalibrator"
         " does so, as far as the labels ask for it.",
-        "Probability of each explanation: right as is {:.2f}, shifted {:.2f}, shift and slope"
-        " {:.2f}, bent {:.2f}; test that they are right: p = 0.001 or less.".format(*kinds),
+        "Probability of each explanation (before the outcomes): right as is {:.2f} (0.40), shifted"
+        " {:.2f} (0.30), shift and slope {:.2f} (0.20), bent {:.2f} (0.10); test that they are"
+        " right: p = 0.001 or less. {}".format(
+            *kinds,
+            f"The outcomes do not exclude shift and slope ({kinds[2]:.2f}), bent ({kinds[3]:.2f}).",
+        ),
         f"{y.sum():,} of 400 documents are positive where {p.sum():,.4g} were expected: ratio"
         f" {shown('observed / expected')} (90 % intervals).",
-        f"Slope: {shown('slope')}.",
+        f"Slope: {shown('slope')}; the interval includes 1.",
         f"Mean error (ICI): {shown('mean error (ICI)')}.",
         f"AUC: {shown('AUC')}.",
+        f"Net benefit at threshold 0.2, in true positives per document: counted"
+        f" {shown('net benefit')}, over treating all {shown('net benefit over treating all')};"
+        f" smoothed by the curve {shown('smoothed net benefit')}.",
         f"Recalibrating would save {shown('saving by recalibrating', 1000.0)} true positives per"
         " 1,000 documents at threshold 0.2.",
     ]

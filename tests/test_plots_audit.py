@@ -43,6 +43,8 @@ def test_net_benefit(found, ax):
     for strategy, line in display.lines_.items():
         own = found.net_benefit["mean"].sel(strategy=strategy)
         np.testing.assert_array_equal(line.get_ydata(), own)
+    counted = found.net_benefit["counted"].sel(strategy="as is")
+    np.testing.assert_array_equal(display.counted_.get_ydata(), counted)
     assert display.asked_.get_xdata()[0] == 0.1
     plain = audit([0, 1] * 20, np.linspace(0.1, 0.8, 40), random_state=0)
     assert NetBenefitDisplay.from_audit(plain, ax=Figure().subplots()).asked_ is None

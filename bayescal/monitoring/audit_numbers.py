@@ -102,17 +102,39 @@ class AuditCurves:
         return benefit
 
 
+def counted_benefits(
+    outcomes: inputs.Forecasts, cost: Decision, level: float, draws: int, rng: np.random.Generator
+) -> dict[str, Interval]:
+    """Return net benefit at the threshold from counted outcomes, with a Bayesian bootstrap."""
+    treated, truth = outcomes.p >= cost.threshold, outcomes.truth
+    # True and false positives, false and true negatives.
+    cells = np.stack([treated & truth, treated & ~truth, ~treated & truth, ~treated & ~truth])
+    counts = cells @ effective_counts(outcomes)
+    drawn = rng.standard_gamma(counts, (draws, counts.size))
+    drawn /= drawn.sum(axis=1, keepdims=True)
+    worth = {
+        "net benefit": [1.0, -cost.odds, 0.0, 0.0],
+        "net benefit of treating all": [1.0, -cost.odds, 1.0, -cost.odds],
+        "net benefit over treating all": [0.0, 0.0, -1.0, cost.odds],
+    }
+    share = counts / counts.sum()
+    return {
+        name: Interval.of_draws(drawn @ each, level, float(share @ each))
+        for name, each in worth.items()
+    }
+
+
 def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, Interval]:
-    """Return the net benefit at the threshold, and the saving by recalibrating."""
+    """Return net benefit at the threshold by the curve, and the saving by recalibrating."""
     everyone = np.ones(drawn.given.size, dtype=bool)
     treated = drawn.given >= cost.threshold, drawn.recalibrated >= cost.threshold, everyone
     as_is, again, treat_all = (drawn.benefit(each, cost.odds) for each in treated)
     stake = 1.0 if cost.stake is None else cost.stake
     draws = {
-        "net benefit": as_is,
-        "net benefit of treating all": treat_all,
-        "net benefit over treating all": as_is - treat_all,
-        "net benefit, recalibrated": again,
+        "smoothed net benefit": as_is,
+        "smoothed net benefit of treating all": treat_all,
+        "smoothed net benefit over treating all": as_is - treat_all,
+        "smoothed net benefit, recalibrated": again,
         "saving by recalibrating": stake * (again - as_is),
     }
     numbers = {name: Interval.of_draws(each, level) for name, each in draws.items()}
@@ -121,8 +143,10 @@ def benefits_at(drawn: AuditCurves, cost: Decision, level: float) -> dict[str, I
     return numbers
 
 
-def net_benefit(drawn: AuditCurves, threshold: float | None, level: float) -> xr.Dataset:
-    """Return net benefit by threshold of the three strategies."""
+def net_benefit(
+    drawn: AuditCurves, outcomes: inputs.Forecasts, threshold: float | None, level: float
+) -> xr.Dataset:
+    """Return net benefit by threshold of the three strategies, by the curve and counted."""
     asked = [] if threshold is None else [threshold]
     thresholds = np.unique(np.concatenate([THRESHOLDS, asked]))
     strategies = {}
@@ -135,9 +159,20 @@ def net_benefit(drawn: AuditCurves, threshold: float | None, level: float) -> xr
     strategies["all"] = _above(gain, treated, np.zeros(thresholds.size, np.intp), thresholds)
     values = np.stack(list(strategies.values()))
     lower, upper = np.quantile(values, tails(level), axis=1)
+    order = np.argsort(outcomes.p, kind="stable")
+    share = (outcomes.counts / outcomes.counts.sum())[order]
+    sums = np.cumsum(share * outcomes.truth[order])[None], np.cumsum(share)[None]
+    first = np.searchsorted(outcomes.p[order], thresholds)
+    counted = np.full(lower.shape, math.nan)
+    counted[0], counted[2] = (_above(*sums, each, thresholds)[0] for each in (first, 0 * first))
     dims = ("strategy", "threshold")
     return xr.Dataset(
-        {"mean": (dims, values.mean(axis=1)), "lower": (dims, lower), "upper": (dims, upper)},
+        {
+            "mean": (dims, values.mean(axis=1)),
+            "lower": (dims, lower),
+            "upper": (dims, upper),
+            "counted": (dims, counted),
+        },
         {"strategy": list(strategies), "threshold": thresholds},
         {"asked": math.nan if threshold is None else threshold, "level": level},
     )

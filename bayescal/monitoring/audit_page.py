@@ -36,6 +36,7 @@ def benefit_data(benefit: xr.Dataset) -> dict[str, Any]:
         "asIs": rounded(as_is["mean"].values),
         "lower": rounded(as_is["lower"].values),
         "upper": rounded(as_is["upper"].values),
+        "counted": rounded(as_is["counted"].values),
         "again": rounded(benefit["mean"].sel(strategy="recalibrated").values),
         "all": rounded(benefit["mean"].sel(strategy="all").values),
     }

@@ -23,6 +23,7 @@ from bayescal.monitoring.audit_numbers import (
     auc_of,
     benefits_at,
     changes_of,
+    counted_benefits,
     curve_of,
     effective_counts,
     error_sizes,
@@ -46,6 +47,8 @@ RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # wanted widths of intervals
 NEGLIGIBLE = 5e-4  # smaller numbers are shown as 0
 DIFFERENT = 0.1  # standard deviation of shifts or slopes between sites that differ
 SETTLED = 0.5  # probability of a settled explanation
+EXCLUDED = 0.05  # an explanation of a smaller probability is excluded
+NAMES = {AS_IS: "right as is", SHIFT: "shifted", SLOPE: "shift and slope", FULL: "bent"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class Audit:
         kind "pointwise" and "simultaneous".
     net_benefit : xarray.Dataset
         Net benefit in true positives per document, relative to treating nobody: mean, lower and
-        upper (strategy, threshold) of the strategies "as is", "recalibrated" and "all".
+        upper (strategy, threshold) by the curve, and counted, of the strategies "as is",
+        "recalibrated" and "all"; counted is nan for "recalibrated", which these outcomes fitted.
     sites : xarray.Dataset or None
         Shift and slope of each site, mean, lower and upper (number, site); of a new site, new_mean,
         new_lower, new_upper (number); their standard deviation between sites, between,
@@ -125,9 +129,9 @@ class Audit:
                 " borrow from each other."
             )
         if best == AS_IS:
-            if share < SETTLED:
-                return "Leave the probabilities as they are, and label more documents."
-            return "Leave the probabilities as they are."
+            more = ", and label more documents" if share < SETTLED else ""
+            reserve = f", with reserve: {self.reserve}" if self.reserve else ""
+            return f"Leave the probabilities as they are{more}{reserve}."
         if best == SHIFT:
             shift = numbers["calibration in the large"].value
             verb, amount = ("Add", shift) if shift > 0.0 else ("Subtract", -shift)
@@ -142,33 +146,65 @@ class Audit:
         return f"{act}: Recalibrator does so, as far as the labels ask for it{settled}."
 
     @property
+    def reserve(self) -> str:
+        """Return the explanations that the outcomes do not exclude beside the most probable one."""
+        kept = [
+            f"{NAMES[name]} ({share:.2f})"
+            for name, share in self.model_probability.items()
+            if name != self.explanation and share >= EXCLUDED
+        ]
+        parts = [f"the outcomes do not exclude {', '.join(kept)}"] if kept else []
+        slope = self.numbers["slope"]
+        if self.explanation == AS_IS and _excludes_1(slope):
+            parts += [f"the interval of the slope, {_shown(slope)}, excludes 1"]
+        return ", and ".join(parts)
+
+    @property
     def text(self) -> str:
         """Return the audit in words: the advice first, then the numbers behind it."""
         lines = [self.advice, *self._explained(), *self.notes]
         return "\n".join(lines)
 
+    @property
+    def _state(self) -> str:
+        """Return the state of the answer on the page."""
+        if self.explanation != AS_IS:
+            return "warning"
+        return "unknown" if self.reserve else "good"
+
     def _explained(self) -> list[str]:
         numbers, level = self.numbers, f"{100.0 * self.level:g} %"
-        names = {AS_IS: "right as is", SHIFT: "shifted", SLOPE: "shift and slope", FULL: "bent"}
         shares = ", ".join(
-            f"{names[name]} {each:.2f}" for name, each in self.model_probability.items()
+            f"{NAMES[name]} {each:.2f} ({changes.PRIOR[name]:.2f})"
+            for name, each in self.model_probability.items()
         )
+        reserve = f" {self.reserve[0].upper()}{self.reserve[1:]}." if self.reserve else ""
         verdict, ratio = self.verdict, numbers["observed / expected"]
         expected = "none was expected, so that there is no ratio"
         if math.isfinite(ratio.value):
             expected = f"{readable(verdict.expected, 4)} were expected: ratio {_shown(ratio)}"
         lines = [
-            f"Probability of each explanation: {shares}; test that they are right:"
-            f" p {p_words(verdict.pvalue)}.",
+            f"Probability of each explanation (before the outcomes): {shares}; test that they are"
+            f" right: p {p_words(verdict.pvalue)}.{reserve}",
             f"{readable(verdict.observed)} of {readable(self.documents)} documents are positive"
             f" where {expected} ({level} intervals).",
         ]
+        includes = "excludes" if _excludes_1(numbers["slope"]) else "includes"
+        ending = {"slope": f"; the interval {includes} 1"}
         for name in ("slope", "mean error (ICI)", "AUC"):
             if math.isfinite(numbers[name].value):
-                lines.append(f"{name[0].upper()}{name[1:]}: {_shown(numbers[name])}.")
+                lines.append(
+                    f"{name[0].upper()}{name[1:]}: {_shown(numbers[name])}{ending.get(name, '')}."
+                )
         if self.threshold is not None:
             saving = numbers["saving by recalibrating"]
             unit = "of your costs" if "cost of a false negative" in numbers else "true positives"
+            lines.append(
+                f"Net benefit at threshold {self.threshold:g}, in true positives per document:"
+                f" counted {_shown(numbers['net benefit'])}, over treating all"
+                f" {_shown(numbers['net benefit over treating all'])}; smoothed by the curve"
+                f" {_shown(numbers['smoothed net benefit'])}."
+            )
             lines.append(
                 f"Recalibrating would save {_shown(saving / 0.001)} {unit} per 1,000 documents at"
                 f" threshold {self.threshold:g}."
@@ -252,7 +288,7 @@ class Audit:
             title=title,
             level=self.level,
             run={"Versions": versions(), "Data": {"SHA-256 of p and y": digest.hexdigest()}},
-            answer=Answer("good" if self.explanation == AS_IS else "warning", advice, ""),
+            answer=Answer(self._state, advice, ""),
             answer_lines=lines,
             more_labels=self.more_labels,
             facts=facts,
@@ -260,6 +296,10 @@ class Audit:
             sites=sites,
             site_columns=audit_page.SITE_COLUMNS,
         )
+
+
+def _excludes_1(number: Interval) -> bool:
+    return number.lower > 1.0 or number.upper < 1.0
 
 
 def _shown(number: Interval) -> str:
@@ -288,9 +328,10 @@ def audit(
     Audit probabilities against outcomes: whether and how they are off, and what to do.
 
     With l = logit(p), natural, the true log-odds are l + a + (b - 1)(l - m) + g(l), see
-    `Recalibrator`. The curve, net benefit and saving come from the model with all parameters free
-    ("full"), whose bands are widest. Advice, recalibrated probabilities and the size of the error
-    come from the average of the four models, which may have no error.
+    `Recalibrator`. The curve, smoothed net benefit and saving come from the model with all
+    parameters free ("full"), whose bands are widest; "net benefit" is counted. Advice,
+    recalibrated probabilities and the size of the error come from the average of the four models,
+    which may have no error.
 
     Parameters
     ----------
@@ -374,11 +415,12 @@ def audit_outcomes(
     posterior = fit_changes(LogOddsCells.of(log_odds, outcomes.truth, outcomes.effective))
     documents = LogOddsCells.of(log_odds, outcomes.truth, effective_counts(outcomes))
     drawn = AuditCurves.of(posterior, documents, draws, rng)
-    benefit = net_benefit(drawn, cost.threshold if cost else None, level)
+    benefit = net_benefit(drawn, outcomes, cost.threshold if cost else None, level)
     numbers = changes_of(outcomes, posterior, level, draws, rng)
     numbers |= error_sizes(drawn, level) | losses_with_parts(outcomes, level)
     numbers["AUC"] = auc = auc_of(outcomes, level)
     if cost is not None:
+        numbers |= counted_benefits(outcomes, cost, level, draws, rng)
         numbers |= benefits_at(drawn, cost, level)
     by_site = None
     if named is not None:

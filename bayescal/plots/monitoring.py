@@ -121,7 +121,7 @@ class NetBenefitDisplay(AuditDisplay):
     Parameters
     ----------
     data : xarray.Dataset
-        mean, lower and upper (strategy, threshold).
+        mean, lower and upper (strategy, threshold) by the curve, and counted.
 
     Attributes
     ----------
@@ -129,6 +129,8 @@ class NetBenefitDisplay(AuditDisplay):
         The line of each strategy.
     band_ : matplotlib.collections.PolyCollection
         The band of the given probabilities.
+    counted_ : matplotlib.lines.Line2D
+        Net benefit of the given probabilities as counted.
     asked_ : matplotlib.lines.Line2D or None
         The threshold of the audit.
 
@@ -163,6 +165,8 @@ class NetBenefitDisplay(AuditDisplay):
             own = {key: look[key] for key in ("color", "linestyle", "linewidth")}
             mean = data["mean"].sel(strategy=strategy).values
             (self.lines_[strategy],) = ax.plot(t, mean, label=label, **own)
+        look = {"color": "0.3", "linewidth": 0.8}
+        (self.counted_,) = ax.plot(t, as_is["counted"], label="given, counted", **look)
         ax.axhline(0.0, label="treat nobody", **display.REFERENCE)
         self.asked_ = None
         if math.isfinite(data.attrs["asked"]):

@@ -31,16 +31,18 @@ function benefitFigure(width) {
     yLabel: "net benefit", label });
   chart.band(benefit.threshold, benefit.lower, benefit.upper, "posterior");
   chart.line(benefit.threshold, benefit.asIs, "posterior");
+  chart.line(benefit.threshold, benefit.counted, "empirical");
   chart.line(benefit.threshold, benefit.again, "recall");
   chart.line(benefit.threshold, benefit.all, "mle");
   chart.line([0, 1], [0, 0], "diagonal");
   chart.vertical(DATA.threshold ?? NaN, "threshold");
   const legend = [["line posterior", "given probabilities"], bandLegend("posterior", " of these"),
+    ["line empirical", "given, counted"],
     ["line recall", "recalibrated"], ["line mle", "treat all"], ["line diagonal", "treat nobody"]];
   if (DATA.threshold !== null) legend.push(["line threshold", "the threshold asked for"]);
   const columns = [column("threshold", benefit.threshold), column("given", benefit.asIs),
-    column("recalibrated", benefit.again), column("all", benefit.all)];
-  const note = "True positives per document, less false positives at the price that the threshold implies.";
+    column("counted", benefit.counted), column("recalibrated", benefit.again), column("all", benefit.all)];
+  const note = "True positives per document, less false positives at the price that the threshold implies: counted, or smoothed by the calibration curve.";
   return { title: "Net benefit", chart, legend, note, columns };
 }
 
