@@ -106,7 +106,8 @@ def test_files_name_their_classes(three, tmp_path):
     document = json.loads(three.export(tmp_path / "a.json", format="json").read_text())
     assert document["classes"] == NAMES
     assert sum(document["documents_fitted"]) == 60
-    assert document["largest_difference_found"] < 1e-9
+    # The calibrator reads scores in single precision.
+    assert document["largest_difference_found"] < 1e-6
 
 
 def test_a_map_that_is_off_is_not_written(three, tmp_path, monkeypatch):

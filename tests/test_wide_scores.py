@@ -3,14 +3,25 @@
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import scale
 
-from bayescal import CalibratedClassifier, ScoreCalibrator
+from bayescal import (
+    CalibratedClassifier,
+    CombinedClassifier,
+    MulticlassCalibrator,
+    ScoreCalibrator,
+    TopicCalibrator,
+)
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.scores import read_binary_scores
+from bayescal.likelihood_ratio import likelihood_ratios
+from bayescal.ranking import RelevanceCalibrator
+from bayescal.support.score_checks import ScoresWarning
 
 pytestmark = pytest.mark.one_era
 
@@ -109,3 +120,123 @@ def test_naive_bayes_on_digits(digit):
         log_p = classifier.fit(train, y).predict_log_proba(test)
         losses.append(-log_p[np.arange(y_test.size), y_test.astype(int)].mean())
     assert losses[0] < min(losses[1], base_rate_loss(y_test))
+
+
+# A constant factor changes nothing: units are the data's own.
+
+POWERS = (-300, -200, -100, -30, -7, 7, 30, 60, 100, 140, 200, 300)
+ORDER = np.random.default_rng(11)
+LABEL = np.arange(60) >= 40
+SCORE = ORDER.normal(size=60) + 1.5 * LABEL
+THIRD = np.arange(60) % 3
+MARGINS = ORDER.normal(size=(60, 3)) + 2.0 * np.eye(3)[THIRD]
+NEW = np.array([-2.0, -0.4, 0.0, 0.3, 1.1, 3.0])
+NEW_MARGINS = ORDER.normal(size=(6, 3))
+FEW = {"draws": 50, "random_state": 0}
+
+
+class Margins(ClassifierMixin, BaseEstimator):
+    """A classifier whose margins are the features times a power of ten."""
+
+    def __init__(self, power):
+        self.power = power
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        margins = np.asarray(X) * 10.0**self.power
+        return margins if margins.shape[1] > 1 else margins[:, 0]
+
+
+def of_binary(calibrator):
+    return lambda k: calibrator.fit(SCORE * 10.0**k, LABEL).predict_proba(NEW * 10.0**k)
+
+
+def of_topics(calibrator):
+    return lambda k: calibrator.fit(SCORE * 10.0**k, LABEL, THIRD).predict_proba(
+        NEW * 10.0**k, THIRD[:6]
+    )
+
+
+def of_classes(**options):
+    def fitted(k):
+        calibrator = MulticlassCalibrator(draws=10, chains=2, random_state=0, **options)
+        calibrator.fit(MARGINS * 10.0**k, THIRD)
+        return calibrator.predict_proba(NEW_MARGINS * 10.0**k)
+
+    return fitted
+
+
+def of_classifier(calibrator):
+    def fitted(k):
+        estimator = CalibratedClassifier(Margins(k), calibrator, cv=2, random_state=0)
+        return estimator.fit(SCORE[:, None], LABEL).predict_proba(NEW[:, None])
+
+    return fitted
+
+
+def of_classifier_of_classes(k):
+    several = MulticlassCalibrator(draws=10, chains=2)
+    estimator = CalibratedClassifier(Margins(k), several, cv=2, random_state=0)
+    return estimator.fit(MARGINS, THIRD).predict_proba(NEW_MARGINS)
+
+
+def of_combiner(combiner):
+    def fitted(k):
+        members = [("one", Margins(k)), ("other", Margins(0))]
+        estimator = CombinedClassifier(members, combiner=combiner, cv=2, random_state=0)
+        return estimator.fit(SCORE[:, None], LABEL).predict_proba(NEW[:, None])
+
+    return fitted
+
+
+def of_ratios(k):
+    calibrator = ScoreCalibrator(["densities", "monotone"], **FEW).fit(SCORE * 10.0**k, LABEL)
+    return likelihood_ratios(calibrator, NEW * 10.0**k).log10
+
+
+SLOW = ("combination", "topics", "combiner")
+POOLED = TopicCalibrator("partial", parts="asymmetric_laplace", **FEW)
+# The learned prior is stated in raw units: see docs/prior.md.
+READERS = {
+    "combination": of_binary(ScoreCalibrator(prior_knowledge="vague", **FEW)),
+    "monotone": of_binary(ScoreCalibrator("monotone", **FEW)),
+    "logistic": of_binary(ScoreCalibrator("logistic", **FEW)),
+    "maximum likelihood": of_binary(ScoreCalibrator("gaussian", "mle")),
+    "topics": of_topics(POOLED),
+    "separate topics": of_topics(TopicCalibrator("none", parts="gaussian", **FEW)),
+    "queries": of_topics(RelevanceCalibrator(POOLED, random_state=0)),
+    "classes": of_classes(),
+    "options": of_classes(exchangeable=True),
+    "options with bias": of_classes(exchangeable=True, position_bias=True),
+    "classifier": of_classifier(ScoreCalibrator("monotone", draws=50)),
+    "classifier of classes": of_classifier_of_classes,
+    "combiner": of_combiner("bayes"),
+    "stacking": of_combiner("logistic"),
+    "likelihood ratios": of_ratios,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_constant_factor_changes_nothing_or_is_refused(name):
+    fitted = READERS[name]
+    expected, refused = fitted(0), {}
+    for k in POWERS[::3] if name in SLOW else POWERS:
+        try:
+            found = fitted(k)
+        except ValueError as refusal:
+            refused[k] = str(refusal)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6, err_msg=f"10^{k}")
+    combined = {-200} if name in ("combiner", "stacking") else set()
+    assert set(refused) <= {-300, 200, 300} | combined
+    assert all("must differ by more" in each or "1e150 of 0" in each for each in refused.values())
+
+
+def test_scores_too_close_to_0_to_tell_apart_warn():
+    scores = np.where(LABEL, SCORE, 1e-295 * SCORE)
+    with pytest.warns(ScoresWarning, match="40 scores are closer to 0 than 1e-290 and count as 0"):
+        read_binary_scores(scores, LABEL, None)

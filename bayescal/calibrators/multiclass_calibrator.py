@@ -57,8 +57,9 @@ class MulticlassCalibrator(
     r"""
     Calibrate the scores of several exclusive classes by one Bayesian map.
 
-    Scores are logits, margins, log-probabilities or probabilities, one for each class. With u
-    their log-softmax, g = -u, and r the typical gap between the two largest u,
+    Scores are logits, margins, log-probabilities or probabilities, one for each class. Logits and
+    margins have no unit: they are multiplied by a factor, so that the typical gap between the two
+    largest is 10. With u the log-softmax, g = -u, and r the typical gap between the two largest u,
 
         e0_k  = -G h(g_k / r) / h(1),   h(x) = ((1 + x)^lambda - 1) / lambda
         e_k   = e0_k + c q_k,           q = -log(1 - softmax(e0)),   l = log softmax(e)
@@ -74,8 +75,9 @@ class MulticlassCalibrator(
     Parameters
     ----------
     scores_are : {"auto", "scores", "probabilities"}
-        "scores" are real numbers, of which only differences within a document matter;
-        log-probabilities are such scores. Of "probabilities" the logarithms are used; 0 counts as
+        "scores" are real numbers, of which only differences within a document matter, and a
+        constant factor does not; log-probabilities, whose exponentials sum to 1, keep their unit.
+        Of "probabilities" the logarithms are used; 0 counts as
         half the smallest probability above 0. "auto" takes scores for probabilities if all lie in
         [0, 1] and those of each document sum to 1; if some do not, or later scores are of the other
         kind, it warns or raises ValueError.

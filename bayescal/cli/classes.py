@@ -172,15 +172,15 @@ def compare(
 
     rows, new, scores_are = table.fit_rows, table.test_rows, calibrator.scores_are
     known = read_class_scores(table.score[rows], scores_are)
-    asked = read_class_scores(table.score[new], scores_are, floor=known.floor).log_p
+    asked = read_class_scores(table.score[new], scores_are, floor=known.floor, factor=known.factor)
     order = np.argsort(table.classes)  # scikit-learn's order
     log_probabilities = FrozenEstimator(LogProbabilities(np.array(table.classes)[order]))
     by_method = {MAP: calibrator.predict_proba(table.score[new])}
     for name, kind in OTHERS.items():
         other = CalibratedClassifier(log_probabilities, kind, random_state=arguments["seed"])
         other.fit(known.log_p[:, order], table.labels(rows), **table.weights(rows))
-        by_method[name] = other.predict_proba(asked[:, order])[:, np.argsort(order)]
-    return _losses_table(table, new, by_method | {RAW: np.exp(asked)}, arguments)
+        by_method[name] = other.predict_proba(asked.log_p[:, order])[:, np.argsort(order)]
+    return _losses_table(table, new, by_method | {RAW: np.exp(asked.given)}, arguments)
 
 
 def _losses_table(

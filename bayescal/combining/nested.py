@@ -27,6 +27,7 @@ from bayescal.calibrators.classifier.folds import (
 )
 from bayescal.calibrators.classifier.raw_scores import infinite_as
 from bayescal.calibrators.classifier.targets import BINARY, Target
+from bayescal.support import validation
 from bayescal.support.validation import Floats, first_of, warn_user
 
 
@@ -332,7 +333,12 @@ def _gather(
     scores = np.concatenate([part.scores for part in parts])[order]
     indicators = np.concatenate([part.indicators for part in parts])[order]
     ends = FiniteEnds.of(scores)
+    finite = ends.finite(scores)
+    width = np.ptp(finite, axis=0)
+    # Combiners standardise scores: their squares must not overflow or underflow.
+    validation.check_magnitude("scores of a classifier", float(np.abs(finite).max()))
+    validation.check_spread("scores of a classifier", width[width > 0.0].min(initial=1.0), 1e-150)
     positive = problem.any_documents.target.positive[rows, 0]
     own = None if weight is None else weight[rows]
-    labelled = Labelled(Inputs(ends.finite(scores), indicators), positive, own, fold)
+    labelled = Labelled(Inputs(finite, indicators), positive, own, fold)
     return Nested(replace(fitted, ends=ends), labelled, rows)

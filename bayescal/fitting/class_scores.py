@@ -16,6 +16,11 @@ from bayescal.support.validation import Floats, Integers
 AUTO, SCORES, PROBABILITIES = "auto", "scores", "probabilities"
 SCORES_ARE = (AUTO, SCORES, PROBABILITIES)
 SUM_TOLERANCE = 1e-2  # allows for probabilities rounded to two digits
+# Typical gap between the two largest scores of a document in the unit that scores are brought to
+GAP = 10.0
+ROUNDED = 1e-4  # allows for log-probabilities in single precision
+SINGLE = 2.0**24  # precision that they are rounded to then
+FARTHEST = 1e150  # below a document's largest score, in this unit
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,14 @@ class ClassScores:
     scores_are: str  # meaning of the user's scores: scores or probabilities
     floor: float  # the probability that replaces 0; 0 for none
     names: list[Any] | None  # names of a table's columns
+    factor: float = 1.0  # by which the user's scores were multiplied
+
+    @property
+    def given(self) -> Floats:
+        """Return the log-softmax of the user's scores, (n, K)."""
+        if self.factor == 1.0:
+            return self.log_p
+        return np.asarray(special.log_softmax(self.log_p / self.factor, axis=1))
 
 
 def read_class_scores(
@@ -33,6 +46,7 @@ def read_class_scores(
     scores_are: str = AUTO,
     *,
     floor: float | None = None,
+    factor: float | None = None,
     ragged: bool = False,
     columns: int | None = None,
     wider: bool = False,
@@ -43,10 +57,11 @@ def read_class_scores(
     """
     Return checked scores; with `ragged`, nan pads documents with fewer options.
 
-    `columns`, `floor` and `classes` come from an earlier fit, if any: a table whose columns are
-    named like the classes is read in their order, `wider` allows more columns, and `guessed` warns
-    of probabilities where the fit took others for scores. `naming` turns a row's position into its
-    name in messages.
+    `columns`, `floor`, `factor` and `classes` come from an earlier fit, if any: a table whose
+    columns are named like the classes is read in their order, `wider` allows more columns, and
+    `guessed` warns of probabilities where the fit took others for scores. `naming` turns a row's
+    position into its name in messages. Scores other than probabilities and their logarithms have no
+    unit: they are multiplied by a factor, for a typical gap of 10.
     """
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
@@ -78,8 +93,32 @@ def read_class_scores(
             )
     if scores_are == PROBABILITIES:
         values, floor = _as_logarithms(values, excluded, floor, naming)
-    log_p = special.log_softmax(np.where(excluded, -np.inf, values), axis=1)
-    return ClassScores(log_p, scores_are, floor or 0.0, names)
+    kept = np.where(excluded, -np.inf, values)
+    if factor is None:
+        factor = 1.0 if scores_are == PROBABILITIES else _factor(kept)
+    below = kept - kept.max(axis=1, keepdims=True)
+    if factor != 1.0:
+        with np.errstate(over="ignore"):
+            below = np.maximum(factor * below, -FARTHEST)
+        # The sampler would turn rounding errors of other units into other draws.
+        share, power = np.frexp(below)
+        below = np.ldexp(np.rint(share * SINGLE) / SINGLE, power)
+    log_p = special.log_softmax(np.where(excluded, -np.inf, below), axis=1)
+    return ClassScores(log_p, scores_are, floor or 0.0, names, factor)
+
+
+def _factor(values: Floats) -> float:
+    """Return the factor that makes the typical gap of scores GAP; 1 for log-probabilities."""
+    if np.abs(special.logsumexp(values, axis=1)).max() <= ROUNDED:
+        return 1.0
+    below = np.sort(values.max(axis=1, keepdims=True) - values, axis=1)
+    second, finite = below[:, 1][np.isfinite(below[:, 1])], below[np.isfinite(below)]
+    # If most documents have two equal scores at the top, all distances from it count.
+    typical = float(np.median(second) or finite.mean()) if second.size else 0.0
+    if typical == 0.0:
+        return 1.0
+    validation.check_spread("scores of a document", typical)
+    return GAP / typical
 
 
 def _padded(scores: Any, columns: int | None) -> Floats:

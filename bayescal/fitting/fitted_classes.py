@@ -41,6 +41,7 @@ RHAT_LIMIT = 1.05
 BLOCK_ELEMENTS = 1 << 18  # draws x classes x documents of a block
 # Largest draws x classes x documents for shares; beyond it, the number of draws.
 SHARE_ELEMENTS, SHARE_DRAWS = 10_000_000, 8
+READ = ("scores_are", "floor", "factor")  # attributes of `ClassScores` that read new scores
 LEAST_WEIGHT = 1e-12  # documents of smaller weight are dropped
 
 
@@ -205,9 +206,7 @@ def groups_of(
             {"klass": names},
         ),
         CONSTANTS: xr.Dataset(
-            constants,
-            {"klass": names},
-            attrs={"scores_are": data.scores.scores_are, "floor": data.scores.floor},
+            constants, {"klass": names}, attrs={name: getattr(data.scores, name) for name in READ}
         ),
     }
 
@@ -249,10 +248,12 @@ class FittedClasses(Fit[ClassParameters]):
 
     def read(self, scores: Any) -> Floats:
         """Return log-probabilities of new scores, (n, K)."""
+        known = self.documents().scores
         return read_class_scores(
             scores,
-            self.scores_are,
-            floor=float(self.results.groups[CONSTANTS].attrs["floor"]),
+            known.scores_are,
+            floor=known.floor,
+            factor=known.factor,
             ragged=self.parameters.exchangeable,
             columns=self.classes.size,
             wider=self.parameters.exchangeable,
@@ -270,9 +271,7 @@ class FittedClasses(Fit[ClassParameters]):
         """Return the labelled documents."""
         groups = self.results.groups
         observed, attrs = groups[OBSERVED], groups[CONSTANTS].attrs
-        scores = ClassScores(
-            observed["score"].values, str(attrs["scores_are"]), float(attrs["floor"]), None
-        )
+        scores = ClassScores(observed["score"].values, names=None, **{k: attrs[k] for k in READ})
         weight = groups[CONSTANTS]["weight"].values
         return ClassData(scores, observed["label"].values, None if np.all(weight == 1) else weight)
 
@@ -311,11 +310,11 @@ class FittedClasses(Fit[ClassParameters]):
         data = self.documents()
         log_p = data.scores.log_p
         part = slice(None, None, 1 + log_p.size * self.map.size // SHARE_ELEMENTS)
-        log_p = log_p[part]
+        log_p, given = log_p[part], np.exp(data.scores.given[part])
         weight = np.ones(len(log_p)) if data.weight is None else data.weight[part]
         drawn = [np.swapaxes(p, 1, 2) for _, p in self.map.blocks(log_p)]
         classes = None if self.parameters.exchangeable else self.classes
-        return class_findings(np.concatenate(drawn, axis=1), np.exp(log_p), weight, classes, level)
+        return class_findings(np.concatenate(drawn, axis=1), given, weight, classes, level)
 
     def updated(
         self,

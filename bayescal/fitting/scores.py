@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.fitting.covariates import Covariates
 from bayescal.support import validation, weighting
 from bayescal.support.numerics import bulk_width, rounding, units_of
-from bayescal.support.score_checks import Direction, direction
+from bayescal.support.score_checks import Direction, direction, warn_of_scores
 from bayescal.support.validation import PROBABILITY_ENDS, Floats
 from bayescal.support.weighting import chosen_by_score, sampled
 
@@ -165,10 +165,18 @@ SMALLEST = 1e-290
 
 
 def within_reach(score: Floats, centre: float, spread: float) -> Floats:
-    """Return scores that are 0 or not tiny, within 1e25 spreads of the centre."""
+    """Return scores that are 0 or not tiny, within 1e25 spreads of the centre, else refuse."""
+    validation.check_spread("scores", spread)
     size = np.abs(score)
-    if ((size < SMALLEST) & (size > 0.0)).any():
-        score = np.where(size < SMALLEST, 0.0, score)
+    tiny = (size < SMALLEST) & (size > 0.0)
+    if tiny.any():
+        warn_of_scores(
+            [
+                f"{np.count_nonzero(tiny)} scores are closer to 0 than {SMALLEST:g} and count as 0:"
+                " to tell them apart, pass logarithms"
+            ]
+        )
+        score = np.where(tiny, 0.0, score)
     # Arrays within reach, the usual case, are not copied.
     reach = FARTHEST * min(spread, 1e150 / FARTHEST)
     low, high = centre - reach, centre + reach

@@ -247,6 +247,7 @@ def standardise(values: Floats, queries: Queries) -> Floats:
     out = np.empty_like(values)
     for documents in queries.documents:
         centre, spread = centre_and_spread(values[documents])
+        validation.check_spread("scores of a query", spread)
         out[documents] = (values[documents] - centre) / spread
     return out
 

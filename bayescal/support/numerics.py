@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.support.validation import Floats
+from bayescal.support.validation import LEAST_SPREAD, Floats
 
 # Bayes' rule for two classes works in log-odds: naive Bayes' probabilities are exactly 0 or 1 for a
 # tenth of the documents.
@@ -83,8 +83,6 @@ MAD_TO_SIGMA = 1.482602218505602
 ROUNDING = 8.0
 # Least spread relative to the classes' reach; a Gaussian's spread is most of its reach.
 SMALLEST_SHARE = 0.02
-# Least spread: widths of densities are a share of it, and their inverses must not overflow.
-LEAST = 1e-280
 # `bulk_width`: share of the scores in the interval, and the most scores used.
 QUARTER, MOST = 0.25, 20_000
 
@@ -102,7 +100,7 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
         spread = float(np.average(deviation, weights=weight))
     if spread <= rounding(abs(centre)):
         spread = abs(centre) or 1.0
-    return centre, max(spread, LEAST)
+    return centre, max(spread, LEAST_SPREAD)
 
 
 def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:

@@ -22,6 +22,7 @@ LABELS = str | bytes | bool | np.bool_ | Number | DATES
 
 SMALLEST_PROBABILITY = 1e-15  # the least probability that a score of 0 stands for
 PROBABILITY_ENDS = SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY
+LEAST_SPREAD = 1e-280  # of scores: widths of densities are a share of it
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -327,6 +328,15 @@ def check_magnitude(name: str, extreme: float) -> None:
     """Raise ValueError if the square of the extreme value would overflow."""
     if abs(extreme) > 1e150:
         raise ValueError(f"{name} must lie within 1e150 of 0, got {extreme:g}: rescale them.")
+
+
+def check_spread(name: str, spread: float, least: float = LEAST_SPREAD) -> None:
+    """Raise ValueError if shares of the spread would underflow, or their inverses overflow."""
+    if spread <= least:
+        raise ValueError(
+            f"{name} must differ by more than {least:g}, got a spread below it: multiply"
+            " them by a constant, such as 1e200, or pass their logarithms."
+        )
 
 
 def shown(value: Any) -> str:

@@ -21,8 +21,8 @@ from bayescal.support.validation import Floats
 
 # These fit a binary classifier for each label, whose scores are finer than their probabilities.
 PER_LABEL = (OneVsRestClassifier, MultiOutputClassifier)
-# Every calibration curve has saturated at scores this large.
-FARTHEST = 1e30
+# The largest score that calibrators take.
+FARTHEST = 1e150
 
 
 def check_scoring(estimator: Any, kind: str) -> None:
@@ -148,9 +148,11 @@ class Reach:
     def of(cls, scores: Floats) -> Reach:
         """Return the reach of the scores calibrated on, shape (n, columns)."""
         low, high = infinite_as(scores)
+        # Larger finite scores stay, so that calibrators refuse them.
+        far = np.maximum(FARTHEST, np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(axis=0))
         return cls(
-            np.where((scores == -np.inf).any(axis=0), low, -FARTHEST),
-            np.where((scores == np.inf).any(axis=0), high, FARTHEST),
+            np.where((scores == -np.inf).any(axis=0), low, -far),
+            np.where((scores == np.inf).any(axis=0), high, far),
         )
 
     def clip(self, scores: Floats) -> Floats:

@@ -81,6 +81,7 @@ def make_class_content(
         "ARE_PROBABILITIES": fitted.scores_are == PROBABILITIES,
         "FLOOR": data.scores.floor,
         "ZERO": data.scores.floor or SMALLEST_PROBABILITY,
+        "FACTOR": data.scores.factor,
         "UNIT": design.unit,
         "EXCLUDED": EXCLUDED,
         "LEAST_REST": LEAST_REST,
@@ -88,7 +89,7 @@ def make_class_content(
     }
     attrs = calibrator.results_.attrs
     content = ClassContent(arrays, constants, {}, column)
-    off = _difference(content, calibrator, prior, data.scores.log_p)
+    off = _difference(content, calibrator, prior, data.scores.given)
     if off > TOLERANCE:
         raise RuntimeError(f"the exported map is {off:g} from the calibrator: please report this.")
     facts = {

@@ -201,7 +201,7 @@ def _add_draws(graph: _Graph, content: ClassContent) -> str:
 
 def _add_logits(graph: _Graph, content: ClassContent) -> str:
     if not content.constants["ARE_PROBABILITIES"]:
-        return content.column
+        return graph.node("Mul", content.column, graph.constant(content.constants["FACTOR"]))
     floor, zero = (graph.constant(content.constants[name]) for name in ("FLOOR", "ZERO"))
     none = graph.node("Equal", content.column, graph.constant(0.0))
     above = graph.node("Max", content.column, floor)
