@@ -53,6 +53,19 @@ class TestTextCalibrator:
         )
         assert found.predict_proba(new) == pytest.approx(by_hand, rel=1e-12)
 
+    def test_small_corpora_keep_rare_words(self):
+        texts = [f"word{k} {'good' if k % 2 else 'bad'}{k % 6}" for k in range(24)]
+        labels = [k % 2 for k in range(24)]
+        fitted = TextCalibrator(calibrator=FAST).fit(texts, labels)
+        assert np.unique(fitted.score_documents(texts)).size == 24
+        chosen = fitted.calibrated_classifiers_[0].estimator.named_steps["words"]
+        assert chosen.get_support().sum() == 30
+        with pytest.warns(UnknownWordsWarning, match=r"20 of 24 .*words chosen \(1 of 30\)"):
+            TextCalibrator("naive_bayes", words=1, calibrator=FAST).fit(texts, labels)
+        some = [f"{text}{' common' * (k < 10)}" for k, text in enumerate(texts)]
+        with pytest.warns(UnknownWordsWarning, match="14 of 24"):
+            TextCalibrator(min_documents=5, calibrator=FAST).fit(some, labels)
+
     def test_is_calibrated_not_only_right(self):
         texts, labels = make_documents(600)
         model = TextCalibrator(words=5).fit(texts, labels)

@@ -201,7 +201,9 @@ NEIGHBOURS_WORDS = 3
 MOST_STEPS = 20_000
 
 
-def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
+def naive_bayes(
+    kind: str = "naive_bayes", *, words: int = WORDS, min_documents: int | None = None
+) -> Pipeline:
     """
     Return naive Bayes on the most informative words; its scores are log-odds.
 
@@ -211,6 +213,8 @@ def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
         Multinomial, which counts repetitions, or Bernoulli, where absent words count.
     words : int
         Number of words, those of highest mutual information with the class.
+    min_documents : int, optional
+        Words in fewer documents are left out; see `MutualInformationSelector`.
 
     Examples
     --------
@@ -218,13 +222,14 @@ def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
     ('words', MutualInformationSelector())
     """
     validation.check_choice("kind", kind, tuple(NAIVE_BAYES))
-    selector = word_models.MutualInformationSelector(words)
+    selector = word_models.MutualInformationSelector(words, min_documents)
     return Pipeline([("words", selector), ("classifier", NAIVE_BAYES[kind]())])
 
 
 def linear_svm(
     *,
     words: int = WORDS,
+    min_documents: int | None = None,
     weights: str = "log_tf_idf",
     normalise: bool = True,
     cost: float = 1.0,
@@ -235,8 +240,8 @@ def linear_svm(
 
     Parameters
     ----------
-    words : int
-        Number of words, as in `naive_bayes`.
+    words, min_documents
+        As in `naive_bayes`.
     weights : {"binary", "tf", "log_tf", "tf_idf", "log_tf_idf"}
         The weight of a word that occurs tf times: 1, tf, 1 + ln tf; the last two times its idf.
     normalise : bool
@@ -252,7 +257,8 @@ def linear_svm(
     ['words', 'presence', 'weights', 'classifier']
     """
     validation.check_choice("weights", weights, tuple(WEIGHTS))
-    steps: list[tuple[str, Any]] = [("words", word_models.MutualInformationSelector(words))]
+    selector = word_models.MutualInformationSelector(words, min_documents)
+    steps: list[tuple[str, Any]] = [("words", selector)]
     if weights == "binary":
         steps.append(("presence", Binarizer()))
     validation.check_flag(normalise=normalise)
@@ -262,7 +268,11 @@ def linear_svm(
 
 
 def nearest_neighbours(
-    *, words: int = WORDS, neighbours: int | None = None, threshold: float | str = 0.0
+    *,
+    words: int = WORDS,
+    min_documents: int | None = None,
+    neighbours: int | None = None,
+    threshold: float | str = 0.0,
 ) -> Pipeline:
     """
     Return nearest neighbours on three times as many words; its scores are summed cosines.
@@ -275,6 +285,8 @@ def nearest_neighbours(
     ----------
     words : int
         A third of the number of words, as in `naive_bayes`.
+    min_documents : int, optional
+        As in `naive_bayes`.
     neighbours, threshold
         See `NearestNeighbours`.
 
@@ -283,20 +295,24 @@ def nearest_neighbours(
     >>> nearest_neighbours().steps[0]
     ('words', MutualInformationSelector(k=900))
     """
-    selector = word_models.MutualInformationSelector(NEIGHBOURS_WORDS * words)
+    selector = word_models.MutualInformationSelector(NEIGHBOURS_WORDS * words, min_documents)
     return Pipeline([("words", selector), ("classifier", NearestNeighbours(neighbours, threshold))])
 
 
 def decision_tree(
-    *, words: int = WORDS, penalty: float | None = None, random_state: int = 0
+    *,
+    words: int = WORDS,
+    min_documents: int | None = None,
+    penalty: float | None = None,
+    random_state: int = 0,
 ) -> Pipeline:
     """
     Return a decision tree on the most informative words; its scores are smoothed log-odds.
 
     Parameters
     ----------
-    words : int
-        Number of words, as in `naive_bayes`.
+    words, min_documents
+        As in `naive_bayes`.
     penalty, random_state
         See `DecisionTree`.
 
@@ -306,10 +322,13 @@ def decision_tree(
     ('classifier', DecisionTree())
     """
     tree = word_models.DecisionTree(penalty, random_state)
-    return Pipeline([("words", word_models.MutualInformationSelector(words)), ("classifier", tree)])
+    selector = word_models.MutualInformationSelector(words, min_documents)
+    return Pipeline([("words", selector), ("classifier", tree)])
 
 
-def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> Pipeline:
+def make_classifier(
+    name: str, *, words: int = WORDS, min_documents: int | None = None, random_state: int = 0
+) -> Pipeline:
     """
     Return one of the classifiers by name, with its defaults.
 
@@ -320,6 +339,8 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
         The function of this module; the first two are kinds of `naive_bayes`.
     words : int
         Number of words; "nearest_neighbours" uses three times as many.
+    min_documents : int, optional
+        Words in fewer documents are left out; see `MutualInformationSelector`.
     random_state : int
         Orders the SVM's steps, and words that split a tree equally well.
 
@@ -335,9 +356,9 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
     """
     validation.check_choice("classifier", name, CLASSIFIERS)
     if name == "linear_svm":
-        return linear_svm(words=words, random_state=random_state)
+        return linear_svm(words=words, min_documents=min_documents, random_state=random_state)
     if name == "nearest_neighbours":
-        return nearest_neighbours(words=words)
+        return nearest_neighbours(words=words, min_documents=min_documents)
     if name == "decision_tree":
-        return decision_tree(words=words, random_state=random_state)
-    return naive_bayes(name, words=words)
+        return decision_tree(words=words, min_documents=min_documents, random_state=random_state)
+    return naive_bayes(name, words=words, min_documents=min_documents)

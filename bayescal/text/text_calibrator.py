@@ -164,6 +164,8 @@ class TextCalibrator(CalibratedClassifier):
         for sparse counts of words.
     words : int
         Number of words for the named classifiers, by mutual information with the class.
+    min_documents : int, optional
+        The named classifiers leave out words in fewer documents; see `MutualInformationSelector`.
     folds : int or scikit-learn splitter
         An int means stratified folds of shuffled documents; every class needs as many documents.
     calibrator : object or str, optional
@@ -197,6 +199,7 @@ class TextCalibrator(CalibratedClassifier):
         classifier: Any = "linear_svm",
         *,
         words: int = WORDS,
+        min_documents: int | None = None,
         folds: int | BaseCrossValidator = FOLDS,
         calibrator: Any = None,
         random_state: int = 0,
@@ -204,6 +207,7 @@ class TextCalibrator(CalibratedClassifier):
     ) -> None:
         self.classifier = classifier
         self.words = words
+        self.min_documents = min_documents
         self.folds = folds
         self.calibrator = calibrator
         self.random_state = random_state
@@ -238,7 +242,7 @@ class TextCalibrator(CalibratedClassifier):
         Warns
         -----
         UnknownWordsWarning
-            If some documents hold no word.
+            If some documents hold no word, or more than half hold none of the words chosen.
         """
         documents, labels = _as_documents(X), _as_labels(y)
         validation.check_same_length("X", len(documents), "y", labels.size)
@@ -258,6 +262,8 @@ class TextCalibrator(CalibratedClassifier):
         self.vectorizer_ = vectorizer
         # Parameters of the Dirichlet posterior of the classes' shares, under a uniform prior.
         self._shares = np.array([1.0 + weight[labels == each].sum() for each in self.classes_])
+        if isinstance(self.classifier, str):
+            self._warn_of_unused(counts)
         return self
 
     def predict_log_proba(self, X: Iterable[str], prior: Any = None) -> Floats:
@@ -321,7 +327,10 @@ class TextCalibrator(CalibratedClassifier):
     def _estimator(self) -> Any:
         if isinstance(self.classifier, str):
             return make_classifier(
-                self.classifier, words=self.words, random_state=self.random_state
+                self.classifier,
+                words=self.words,
+                min_documents=self.min_documents,
+                random_state=self.random_state,
             )
         return self.classifier
 
@@ -344,6 +353,18 @@ class TextCalibrator(CalibratedClassifier):
                 UnknownWordsWarning,
             )
         return counts, unknown
+
+    def _warn_of_unused(self, counts: Any) -> None:
+        """Warn if more than half of the documents fitted hold none of the chosen words."""
+        chosen = self._pairs()[0].estimator.named_steps["words"]
+        unused = int((chosen.transform(counts).getnnz(axis=1) == 0).sum())
+        if 2 * unused > counts.shape[0]:
+            validation.warn_user(
+                f"{unused} of {counts.shape[0]} documents fitted hold none of the words chosen"
+                f" ({chosen.get_support().sum()} of {counts.shape[1]}), and have the same"
+                " probability: fit more documents, lower min_documents or raise words.",
+                UnknownWordsWarning,
+            )
 
     @property
     def _positive_column(self) -> int:

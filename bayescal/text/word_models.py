@@ -23,6 +23,8 @@ from bayescal.support import validation
 from bayescal.support.numerics import probabilities
 from bayescal.support.validation import Floats
 
+FEWEST_FOR_MORE = (100, 1000)  # documents from which a word must be in 2, and in 3 of them
+
 
 def presence(counts: Any) -> Any:
     """Return 1 where a word occurs in a document, as a sparse array of its own."""
@@ -90,8 +92,9 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     ----------
     k : int
         Number of words; if there are fewer, all are kept.
-    min_documents : int
-        Words in fewer of the documents fitted are left out.
+    min_documents : int, optional
+        Words in fewer of the documents fitted are left out. By default 1 of fewer than 100
+        documents, 2 of fewer than 1,000, and 3 of more.
 
     Attributes
     ----------
@@ -105,7 +108,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     [[2], [1], [0]]
     """
 
-    def __init__(self, k: int = 300, min_documents: int = 3) -> None:
+    def __init__(self, k: int = 300, min_documents: int | None = None) -> None:
         self.k = k
         self.min_documents = min_documents
 
@@ -129,7 +132,8 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
             If an argument is not as described, or no word is in `min_documents` documents.
         """
         validation.check_count("k", self.k)
-        validation.check_count("min_documents", self.min_documents)
+        if self.min_documents is not None:
+            validation.check_count("min_documents", self.min_documents)
         X, y = validation.validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
         names = y if topics is None else validation.as_array(topics, "topics")
         labels = np.atleast_2d(np.transpose(names))
@@ -138,10 +142,13 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         varied = [column for column in labels if np.unique(column).size > 1] or labels[:1]
         positive = [validation.encode_labels(column)[1] for column in varied]
         documents = np.asarray(presence(X).sum(axis=0))
-        candidates = np.flatnonzero(documents >= self.min_documents)
+        least = self.min_documents
+        if least is None:
+            least = 1 + int(np.searchsorted(FEWEST_FOR_MORE, X.shape[0], side="right"))
+        candidates = np.flatnonzero(documents >= least)
         if candidates.size == 0:
             raise ValueError(
-                f"at least one word must be in {self.min_documents} of the documents, got none in"
+                f"at least one word must be in {least} of the documents, got none in"
                 f" {X.shape[0]} documents: are they empty?"
             )
         of_classes = [mutual_information(X, members) for members in positive]

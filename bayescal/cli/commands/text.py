@@ -36,6 +36,10 @@ CLASSIFIER_NAMES = (
 Classifier = Annotated[str, options.option("--classifier", CLASSIFIER, CLASSIFIER_NAMES)]
 WORDS = "Number of words to use, chosen by mutual information with the label."
 Words = Annotated[int, options.option("--words", CLASSIFIER, WORDS, least=1)]
+MIN_DOCUMENTS = "Leave out words in fewer documents; by default 1 to 3, by number of documents."
+MinDocuments = Annotated[
+    int | None, options.option("--min-documents", CLASSIFIER, MIN_DOCUMENTS, least=1)
+]
 FOLDS = "Number of folds of the cross-validation."
 Folds = Annotated[int, options.option("--folds", CLASSIFIER, FOLDS, least=2)]
 
@@ -50,6 +54,7 @@ def fit_text(
     positive: options.Positive = None,
     classifier: Classifier = "linear_svm",
     words: Words = 300,
+    min_documents: MinDocuments = None,
     folds: Folds = 5,
     out: options.OutFolder = None,
     table_format: options.Format = options.TableFormat.CSV,
@@ -80,6 +85,7 @@ def fit_text(
         TextCalibrator(
             classifier,
             words=words,
+            min_documents=min_documents,
             folds=folds,
             calibrator=ScoreCalibrator(inference="exact", random_state=seed),
             random_state=seed,
