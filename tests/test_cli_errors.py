@@ -214,7 +214,14 @@ FILES = {
     "a title above": ("Run 3\nscore,label\n1,1\n0,0\n", "no line may stand above the header"),
     "underscores": ("score,label\n1_0,1\n0,0\n", CELL.format("score", "'1_0'", 2)),
     "some per cent": ("score,label\n95 %,1\n1,0\n", "every number has one: add those that lack"),
-    "a class for unknown": ("score,label\n1,1\n0,0\n1,NA\n", "Empty cells are unknown labels"),
+    "a title in the first cell": (
+        "Run 3,\nscore,label\n1,1\n0,0\n",
+        "delete the rows above the names",
+    ),
+    "a class for unknown": (
+        "score,label\n1,1\n0,0\n1,NA\n",
+        r"leave the cell empty\); MulticlassCalibrator",
+    ),
     "no label at all": ("score,label\n1,\n0, \n", "must hold labels to learn from, got none"),
     "a spreadsheet": (b"PK\x03\x04\x14\x00", "bad.csv cannot be read: it is a spreadsheet"),
     "unknown label": (

@@ -4,13 +4,16 @@ import csv
 import gzip
 import json
 import zipfile
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayescal
+from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import BLOCK, as_numbers, dialect_of, read_frame
+from bayescal.cli.terminal import UsageError
 from bayescal.support.files import file_row
 from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write
 
@@ -118,6 +121,26 @@ def test_another_decimal_comma_is_called_one(text, tmp_path):
     assert "decimal comma" in run("fit", path, *MLE, code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("cells", "asks"),
+    [
+        (["850", "1.012", "-2.500", "7"], True),
+        (["1.012"] * 4, True),
+        (["850", "1.012", "0.850", "7"], False),
+        (["1.0120", "1.012", "2.500", "3"], False),
+    ],
+)
+def test_points_that_may_be_thousands_are_asked_about(cells, asks, tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = [f"{cell};{k % 2};{cell}" for k, cell in enumerate(cells)]
+    path.write_text("\n".join(["score;label;size", *rows]))
+    for column in (ColumnReader.scores, ColumnReader.covariate):
+        with pytest.raises(UsageError, match="may be thousands") if asks else nullcontext():
+            assert column(ColumnReader(path), "size").tolist() == [float(cell) for cell in cells]
+    if asks:
+        assert "column 'score' of" in run("fit", path, *MLE, code=2).stderr
+
+
 def test_text_in_numbers_is_no_decimal_comma(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text('score,label\n"high, too",1\n2,0\n')
@@ -201,6 +224,11 @@ def test_spreadsheets_that_are_not_one_table_are_refused(tmp_path):
     assert "one sheet with rows, got 'scores', 'notes'" in run("fit", book, code=2).stderr
     sheets(book, scores=FRAME[["score", "score", "label"]])
     assert "names the column 'score' twice" in run("fit", book, code=2).stderr
+    title = pd.DataFrame([["score", "label"], [1.0, 0]], columns=["Run 3", None])
+    sheets(book, scores=title)
+    told = run("fit", book, code=2).stderr
+    assert "delete the rows above the names of columns" in told
+    assert "--score-column" not in told
     sheets(book, scores=pd.DataFrame())
     assert "a header and at least one row" in run("fit", book, code=2).stderr
 

@@ -40,7 +40,7 @@ class ColumnReader:
         """Return the name of a row for messages."""
         return file_row(int(self.frame.index[position]))
 
-    def scores(self, column: str, option: str = "--score-column") -> validation.Floats:
+    def scores(self, column: str, option: str | None = "--score-column") -> validation.Floats:
         """Return a column of finite numbers, and store them in the frame."""
         cells = self._cells(column, option)
         values, advice = files.as_numbers(cells.tolist())
@@ -75,7 +75,7 @@ class ColumnReader:
         values, advice = files.as_numbers(cells.tolist())
         strange = ~np.isfinite(values)
         if text is None:
-            text = bool(strange.all())
+            text = bool(strange.all()) and not advice
         if text:
             return cells
         self._refuse(column, strange, "a finite number, as in other rows,", advice)
@@ -99,11 +99,8 @@ class ColumnReader:
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
         """Return the negative and the positive label, and masks of positive and labelled rows."""
         values, labelled = self.class_labels(column)
-        try:
+        with usage_errors():
             classes, is_second = validation.encode_labels(values, name=self.name(column))
-        except ValueError as err:
-            unknown = " Empty cells are unknown labels." if np.unique(values).size > 2 else ""
-            raise UsageError(f"{err}{unknown}") from err
         if labelled.all():
             self.frame[column] = values
         else:
@@ -178,7 +175,7 @@ class ColumnReader:
         """Return a column of documents."""
         return [str(cell) for cell in self._complete(column, "--text-column", "a document")]
 
-    def present(self, column: str, option: str) -> Mask:
+    def present(self, column: str, option: str | None) -> Mask:
         """Return the mask of rows with a value in a column."""
         cells = self._cells(column, option)
         blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
@@ -203,12 +200,19 @@ class ColumnReader:
         test = self.test_rows(split_column(self.frame, column), labelled)
         return test if test.any() else labelled
 
-    def _cells(self, column: str, option: str) -> pd.Series[Any]:
+    def _cells(self, column: str, option: str | None) -> pd.Series[Any]:
         if column not in self.frame.columns:
-            known = ", ".join(repr(str(name)) for name in self.frame.columns)
+            known = [str(name) for name in self.frame.columns]
+            if any(name.startswith(files.UNNAMED) for name in known[1:]):
+                raise UsageError(
+                    f"{self.path} has no column {column!r}, and its first row names no columns but"
+                    f" {known[0]!r}: delete the rows above the names of columns, and name each"
+                    " column."
+                )
+            advice = f"name the one you mean with {option}" if option else "rename the one you mean"
             raise UsageError(
-                f"{self.path} has no column {column!r}; its columns are {known}:"
-                f" name the one you mean with {option}."
+                f"{self.path} has no column {column!r}; its columns are"
+                f" {', '.join(map(repr, known))}: {advice}."
                 f"{advice_on_missing(self.frame, column, option)}"
             )
         return self.frame[column]
@@ -335,12 +339,12 @@ MOST_COLUMNS = 12  # checked for probabilities
 ROUNDING = 1e-3  # of printed probabilities
 
 
-def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str) -> str:
+def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str | None) -> str:
     """Suggest in words a column for a misspelt name."""
     names = [str(name) for name in frame.columns]
     near = [name for name in names if _plain(name) == _plain(wanted)]
     if near:
-        return f" Did you mean {option} {near[0]!r}?"
+        return f" Did you mean {option + ' ' if option else ''}{near[0]!r}?"
     if len(names) == 1:
         return " It has one column: separate cells by commas, semicolons, tabs or bars."
     if any(np.isfinite(files.as_numbers([name])[0][0]) for name in names):

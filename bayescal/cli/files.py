@@ -115,6 +115,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 # Suffixes of input files and of output files.
 TEXT_SUFFIXES, WRITTEN = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".csv", ".parquet")
 READ = (*TEXT_SUFFIXES, ".xlsx", ".parquet")
+UNNAMED = "Unnamed: "  # pandas' name of a column without one, followed by its position
 EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
 
@@ -236,8 +237,7 @@ def _xlsx(path: Path) -> pd.DataFrame:
     cells = cells.dropna(axis=1, how="all").dropna(how="all")
     names = [name if pd.isna(name) else str(name) for name in cells.iloc[0]]
     _check_header(names)
-    # pandas' names for unnamed columns of CSV files.
-    names = [f"Unnamed: {k}" if pd.isna(name) else name for k, name in enumerate(names)]
+    names = [f"{UNNAMED}{k}" if pd.isna(name) else name for k, name in enumerate(names)]
     table = cells.iloc[1:].set_axis(names, axis=1)
     return table.set_axis(table.index - 1)
 
@@ -362,8 +362,12 @@ def _map_text(
 
 # Cells of text as numbers, with a decimal point or comma, or in per cent.
 
-# 1,234 may be 1234 or 1.234.
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+# 1,234 may be 1234 or 1.234, and so may 1.234.
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+POINT_ADVICE = (
+    " Every number with a point may be thousands, as 1.234 can be 1234: write 1234 without the"
+    " point, or 1.2340 for a decimal number."
+)
 ADVICE = (
     " Numbers with a decimal comma are read only in a column without decimal points, and where they"
     " cannot be thousands, as 1,234 can: write them with a decimal point."
@@ -387,14 +391,20 @@ def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
         shares, advice = as_numbers([str(cell).rstrip().removesuffix("%") for cell in cells])
         return shares / 100.0, advice
     with_comma = [text for text in texts if "," in text]
+    with_point = [text for text in texts if "." in text]
     if not with_comma:
+        if with_point and _in_thousands(with_point):
+            asked = np.array([isinstance(cell, str) and "." in cell for cell in cells])
+            return np.where(asked, np.nan, values), POINT_ADVICE
         return values, ""
     other = np.array([_number(_with_point(cell)) for cell in cells], dtype=np.float64)
-    pointed = any("." in text for text in texts)
-    in_thousands = all(THOUSANDS.fullmatch(text.strip()) for text in with_comma)
-    if not pointed and not in_thousands and np.isfinite(other).all():
+    if not with_point and not _in_thousands(with_comma) and np.isfinite(other).all():
         return other, ""
     return values, ADVICE if any(np.isfinite(_number(_with_point(c))) for c in with_comma) else ""
+
+
+def _in_thousands(texts: Sequence[str]) -> bool:
+    return all(THOUSANDS.fullmatch(text.strip()) for text in texts)
 
 
 def _with_point(cell: Any) -> Any:

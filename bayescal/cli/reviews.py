@@ -111,14 +111,14 @@ def read_review(
 def _labels_of(path: Path, frame: pd.DataFrame, documents: int) -> tuple[NDArray[np.intp], Floats]:
     """Return positions of documents, and their labels, nan for empty cells."""
     reader = ColumnReader(path, frame)
-    position = reader.scores(DOCUMENT, "--labels")
+    position = reader.scores(DOCUMENT, None)
     wrong = (position != np.rint(position)) | (position < 0) | (position >= documents)
     if wrong.any():
         raise UsageError(
             f"column {DOCUMENT!r} of {path} must hold rows of the file of scores, from 0 to"
             f" {documents - 1}, got {position[wrong][0]:g}."
         )
-    filled = reader.present(LABEL, "--labels")
+    filled = reader.present(LABEL, None)
     label = np.full(position.size, np.nan)
     for row in np.flatnonzero(filled):
         cell = frame[LABEL].iloc[row]

@@ -577,7 +577,7 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
             f" {classes.size} {kind} ({came}).{hint} Leave out documents of other classes, and"
-            f" those without a label{several}."
+            f" those without a label (in a file, leave the cell empty){several}."
         )
 
 
