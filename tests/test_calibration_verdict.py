@@ -1,5 +1,7 @@
 """The verdict of held-out labels on probabilities: its test, its numbers, its advice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -241,7 +243,8 @@ def test_probabilities_off_by_more_than_the_bands_allow_are_called_off():
     drawn = draws_of(log_odds, 0.2, rng)
     moved = calibration_verdict(labels(log_odds + 1.5, rng), drawn.mean(axis=0), draws=drawn)
     assert (moved.outcome, moved.cause) == ("off", "base rate")
-    assert "they are off, by more than the bands allow" in moved.text
+    assert "they are off, and right ones lie outside the bands" in moved.text
+    assert "same factor, 2,981, as" in replace(moved, shift=8.0).finding
     # A wide band of the shift does not hide a wrong slope.
     drawn = draws_of(log_odds, 1.0, rng)
     flat = calibration_verdict(labels(0.5 * log_odds, rng), drawn.mean(axis=0), draws=drawn)
@@ -254,9 +257,7 @@ def test_the_words_of_bands():
     found = calibration_verdict(labels(log_odds + 0.7, rng), special.expit(log_odds), draws=drawn)
     assert found.outcome == "uncertain"
     assert found.calibrated
-    words = (
-        "off by more than chance, but by no more than the bands allow (p = 0.001 or less without"
-    )
+    words = "they are off, but the right ones may lie within the bands (p = 0.001 or less without"
     assert words in found.text
     assert found.cause == "base rate"
     assert found.advice == "Fit again with more labels: they narrow the bands."
@@ -326,7 +327,7 @@ def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
     assert topic["test"]["point"]["outcome"] == "uncertain"
     text = path.read_text(encoding="utf-8")
     assert '<div id="calibration" class="verdict unknown">' in text
-    assert "Within what the bands allow: more labels would narrow them." in text
+    assert "Off, but the right ones may lie within the bands: fit more labels." in text
 
 
 @pytest.mark.slow

@@ -201,6 +201,10 @@ WRONG = {
         "recall scores.csv --labels both.csv --at-score 1",
         "both.csv holds both labels for document 3",
     ),
+    "a capital in a column of labels": (
+        "recall scores.csv --labels capital.csv --at-score 1",
+        "rename the one you mean. Did you mean 'Label'?",
+    ),
     "no such document": (
         "recall scores.csv --labels far.csv --at-score 1",
         "must hold rows of the file of scores, from 0 to 1499, got 1500",
@@ -257,6 +261,7 @@ def test_wrong_use(name, folder, monkeypatch):
         ("odd", [3], ["maybe"]),
     ):
         pd.DataFrame({"document": document, "label": label}).to_csv(f"{file}.csv", index=False)
+    pd.DataFrame({"document": [3], "Label": [1]}).to_csv("capital.csv", index=False)
     words, message = WRONG[name]
     result = run(*words.split(), code=2)
     assert message in result.output

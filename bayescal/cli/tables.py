@@ -18,6 +18,7 @@ from bayescal.cli.predictions import ALL_TOPICS, Calibrated, RowCurve
 from bayescal.cli.scores import LeftOut, ScoreTable
 from bayescal.cli.terminal import counted
 from bayescal.support.files import printable
+from bayescal.support.intervals import readable
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def more_topics(topics: int, description: str) -> list[str]:
 
 def number(value: float) -> str:
     """Return a number of any size as text."""
-    return f"{value:.4g}"
+    return readable(value, 4)
 
 
 def share(value: float) -> str:
@@ -335,11 +336,10 @@ def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
 
 
 def _verdict_cells(verdict: CalibrationVerdict) -> list[str]:
-    expected = verdict.expected
     return [
         f"{verdict.documents:,.0f}",
         f"{verdict.observed:,.0f}",
-        f"{expected:,.0f}" if expected >= 100.0 else f"{expected:.3g}",
+        readable(verdict.expected),
         f"[{verdict.lower:,.0f}, {verdict.upper:,.0f}]",
         f"{verdict.pvalue:.3f}",
         "within bands" if verdict.outcome == "uncertain" else CAUSES[verdict.cause],

@@ -106,7 +106,7 @@ class ClassVerdict(Verdict):
             f" {counted(self.documents, 'held-out label')}: {self._outcome_words} (p"
             f" {p_words(self.pvalue)}, tested at {100.0 * (1.0 - self.level):.3g} %). The likeliest"
             f" class is right for {counted(float(right), 'document')} where {readable(hoped)} were"
-            f" expected; log-loss {self.log_loss:.3g} nats."
+            f" expected; log-loss {readable(self.log_loss)} nats."
         )
 
     @property
@@ -118,12 +118,14 @@ class ClassVerdict(Verdict):
             return self._smallest_error("log-odds", "too large or too small")
         if self.cause == "slope":
             how = "over-confident" if self.slope < 1.0 else "under-confident"
-            return f"They are {how}: the likeliest power of the probabilities is {self.slope:.3g}."
+            power = readable(self.slope)
+            return f"They are {how}: the likeliest power of the probabilities is {power}."
         width = np.maximum(self.upper - self.lower, 1.0)
         k = int((np.abs(self.observed - self.expected) / width).argmax())
+        observed, expected = readable(self.observed[k]), readable(self.expected[k])
         return (
-            f"The shares of classes are off, most of all that of {self.classes[k]!r}:"
-            f" {self.observed[k]:,.0f} documents where {readable(self.expected[k])} were expected."
+            f"The shares of classes are off, most of all that of {self.classes[k]!r}: {observed}"
+            f" documents where {expected} were expected."
         )
 
     @property
@@ -262,7 +264,7 @@ def _repetitions(weight: Floats) -> NDArray[np.intp]:
     if weight.sum() > MOST_REPEATED:
         raise ValueError(
             f"sample_weight must count at most {MOST_REPEATED:,} documents in all, got"
-            f" {weight.sum():.3g} or more: draw some of them, or give the test inclusion= if these"
+            f" {weight.sum():,.0f} or more: draw some of them, or give the test inclusion= if these"
             " are inverse inclusion probabilities."
         )
     if (weight != np.round(weight)).any():

@@ -20,6 +20,7 @@ from bayescal.metrics.changes import (
     fit_changes,
 )
 from bayescal.metrics.inputs import Forecasts, read_outcomes
+from bayescal.support.intervals import readable
 from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
 
 GOOD_DECREMENT = 1e-12
@@ -72,7 +73,7 @@ class Verdict(ABC):
         """
         Return "right", "off" or "uncertain".
 
-        "off" means by more than chance and the bands allow; "uncertain", by more than chance only.
+        "off" means by more than chance and the bands explain; "uncertain", by more than chance.
         """
         if self.pvalue <= 1.0 - self.level:
             return "off"
@@ -125,16 +126,16 @@ class Verdict(ABC):
                 f" {UNINFORMATIVE:g}."
             )
         return (
-            f"Had all {odds} been {off} by a factor of {self.detectable:.3g}, these documents would"
-            " have shown it four times in five."
+            f"Had all {odds} been {off} by a factor of {readable(self.detectable)}, these documents"
+            " would have shown it four times in five."
         )
 
     @property
     def _outcome_words(self) -> str:
         return {
             "right": "no sign that they are off",
-            "uncertain": "off by more than chance, but by no more than the bands allow",
-            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
+            "uncertain": "they are off, but the right ones may lie within the bands",
+            "off": "they are off" + ", and right ones lie outside the bands" * self.with_bands,
         }[self.outcome]
 
 

@@ -114,18 +114,18 @@ class CalibrationVerdict(Verdict):
         if self.cause == "base rate":
             size, factor = "small" if self.shift > 0.0 else "large", math.exp(abs(self.shift))
             return (
-                f"All odds are too {size} by about the same factor, {factor:.3g}, as when only the"
-                " shares of the classes change (label shift)."
+                f"All odds are too {size} by about the same factor, {readable(factor)}, as when"
+                " only the shares of the classes change (label shift)."
             )
+        slope, intercept = readable(self.slope), readable(self.intercept)
         if self.cause == "bend":
             return (
                 "The log-odds follow a curve that bends: no shift and slope correct them (the"
-                f" likeliest are intercept {self.intercept:.3g} and slope {self.slope:.3g})."
+                f" likeliest are intercept {intercept} and slope {slope})."
             )
         how = "far apart" if self.slope < 1.0 else "close together"
         return (
-            f"The log-odds are too {how}: slope {self.slope:.3g}, intercept {self.intercept:.3g} in"
-            " place of 1 and 0."
+            f"The log-odds are too {how}: slope {slope}, intercept {intercept} in place of 1 and 0."
         )
 
     @property

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from bayescal.fitting.parts.part import Block
 from bayescal.fitting.results.tree import versions
 from bayescal.support.files import printable, whole_file
+from bayescal.support.intervals import readable
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from bayescal.support.validation import Floats
 
@@ -155,7 +156,7 @@ def count(value: float | None) -> str:
     """Return a number of documents, which may be a mean, as text."""
     if value is None:
         return "\N{EN DASH}"
-    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+    return readable(value, 2)
 
 
 def decimals(value: float | None) -> str:

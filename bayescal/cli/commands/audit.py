@@ -252,6 +252,7 @@ def _table(frame: pd.DataFrame, level: float) -> Any:
     for name, row in zip(frame.index, records, strict=True):
         if math.isfinite(row["value"]):
             lower, upper = row["lower"], row["upper"]
-            interval = f"{lower:.4g} to {upper:.4g}" if math.isfinite(lower) else ""
-            table.add_row(str(name), f"{row['value']:.4g}", interval)
+            value, *ends = (tables.number(each) for each in (row["value"], lower, upper))
+            interval = " to ".join(ends) if math.isfinite(lower) else ""
+            table.add_row(str(name), value, interval)
     return tables.titled("Numbers of the audit", table)
