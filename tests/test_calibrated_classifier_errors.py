@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
@@ -311,3 +311,13 @@ class TestPredictions:
             classifier.predict_interval(X)
         with pytest.raises(AttributeError, match="has no posterior"):
             _ = classifier.posterior_
+
+
+def test_parameters_of_scikit_learn_s_classifier_are_explained():
+    with pytest.raises(TypeError, match=r"takes calibrator= in place of .*calibrator='isotonic'"):
+        CalibratedClassifier(method="isotonic")
+    with pytest.raises(ValueError, match=r"cv must be .*'prefit': .*FrozenEstimator"):
+        CalibratedClassifier(cv="prefit").fit([[0.0], [1.0]] * 4, [0, 1] * 4)
+    parameters = CalibratedClassifier(cv=3).get_params()
+    assert "method" not in parameters
+    assert clone(CalibratedClassifier(cv=3)).get_params() == parameters

@@ -1,5 +1,7 @@
 """Plots, summaries and reports take a CalibratedClassifier like any fit."""
 
+import runpy
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -42,6 +44,14 @@ def test_of_two_classes_there_is_one_problem(tmp_path):
     (topic,) = data_of(page)["topics"]
     assert topic["test"]["point"]["n"] == 40
     assert data_of(page)["classes"] == ["a", "b"]
+    scores = fitted.problem_scores(X[120:])[:, 0]
+    for given in ((X[120:], y[120:]), (scores, y[120:])):
+        again = data_of(fitted.report(tmp_path / "again.html", given))
+        assert again["topics"][0]["test"] == topic["test"]
+    written = runpy.run_path(str(fitted.export(tmp_path / "map.py")))["predict"](scores)
+    np.testing.assert_allclose(written[0], fitted.predict_proba(X[120:])[:, 1], atol=1e-3)
+    with pytest.raises(ValueError, match="have several: fit with ensemble=False"):
+        fit(ensemble=True).export(tmp_path / "map.py")
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from tests import small_fits
 
 pytestmark = pytest.mark.one_era
 
@@ -192,3 +193,13 @@ def test_without_matplotlib_a_line_says_how_to_see_the_picture():
         "assert '<table' in text and '<img' not in text"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_classifiers_and_maps_of_classes_have_pictures():
+    y = np.array(["ham", "spam"])[LABELS]
+    classifier = CalibratedClassifier(cv=2, calibrator=ScoreCalibrator(draws=50, random_state=0))
+    for fitted in (classifier.fit(SCORES[:, None], y), small_fits.classes()):
+        html = shown(fitted)
+        assert "img" in Reader(html).tags
+        assert type(fitted).__name__ in html
+    assert "8 documents" in shown(classifier)

@@ -16,6 +16,7 @@ from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.ensemble import CalibratedPair
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.raw_scores import check_scoring
+from bayescal.calibrators.classifier.shown_classifier import ShownClassifier, naming_calibrator
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
 from bayescal.calibrators.classifier.wrappers import ProbabilityMatrix
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
@@ -41,6 +42,7 @@ ESTIMATOR = "estimator"  # the classifier's name in metadata routing
 
 @dataclass(eq=False, repr=False)
 class CalibratedClassifier(
+    ShownClassifier,
     FittedClassifier,
     ClassifierMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
@@ -450,6 +452,9 @@ class CalibratedClassifier(
         pairs, documents = self._pairs(), self._features(X)
         priors = self._priors(prior)
         return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
+
+
+CalibratedClassifier.__init__ = naming_calibrator(CalibratedClassifier.__init__)  # type: ignore[method-assign]
 
 
 def _joined(*names: str) -> str:

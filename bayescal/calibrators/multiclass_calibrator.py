@@ -16,10 +16,12 @@ from bayescal.decisions.selective import set_threshold, sets_above
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_multiclass
 from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
+from bayescal.fitting.results.notebook import FittedHTML, picture_html
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from bayescal.fitting.results.diagnostics import Diagnostics
 
@@ -50,6 +52,7 @@ class TopClasses:
 
 
 class MulticlassCalibrator(
+    FittedHTML,
     ClassifierMixin,  # type: ignore[misc]
     FittedEstimator[FittedClasses],
     ClassParameters,
@@ -398,6 +401,21 @@ class MulticlassCalibrator(
         """
         check_fraction(level=level)
         return self._fit.findings(level)
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "_fitted"):
+            return None
+        label, title = self._fit.documents().label, "Documents fitted, and the numbers expected"
+        head = f"MulticlassCalibrator fitted to {label.size:,} documents of {self.classes_.size}"
+        head += " positions" if self.exchangeable else " classes"
+        return picture_html(head, [*self._fit.problems, *self.findings()], title, self._draw)
+
+    def _draw(self, ax: Axes) -> None:
+        from bayescal.plots import ConfusionDisplay
+
+        data = self._fit.documents()
+        p, names = self._fit.map.mean(data.scores.log_p), self.classes_
+        ConfusionDisplay.from_predictions(names[data.label], p, classes=names, ax=ax)
 
     @property
     def classes_(self) -> NDArray[Any]:

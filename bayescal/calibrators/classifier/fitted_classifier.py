@@ -18,6 +18,7 @@ from bayescal.calibrators.classifier.targets import (
     Target,
     read_target,
 )
+from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.tree import ESTIMATOR, versions
 from bayescal.support.files import read_sealed, sealed, whole_file
@@ -132,7 +133,8 @@ class FittedClassifier:
             See `bayescal.report.write_report`; a threshold is a raw score.
         X, y : documents and their classes, optional
             Held-out documents, for reliability; not for an ensemble unless one map calibrates more
-            than two classes, where the page judges `predict_proba`.
+            than two classes, where the page judges `predict_proba`. A pair (X, y) may be passed as
+            X, and scores of two classes in place of documents.
         collection : documents, optional
             Unlabelled documents to read from.
 
@@ -145,11 +147,14 @@ class FittedClassifier:
         """
         from bayescal.report import write_report
 
+        if y is None and isinstance(X, tuple) and len(X) == 2:
+            X, y = X  # noqa: N806
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
         test = None
         if X is not None:
-            test = (X, y) if self.several_classes else self.labelled_scores(X, y)
+            scores = self._kind == BINARY and are_scores(X)
+            test = (X, y) if self.several_classes or scores else self.labelled_scores(X, y)
         if collection is not None and not self.several_classes:
             collection = self.problem_scores(collection)
         return write_report(

@@ -75,6 +75,11 @@ def splitter_of(cv: Any, y: NDArray[Any]) -> Any:
     """Return the splitter that `cv` names."""
     if isinstance(cv, bool) or (isinstance(cv, Integral) and cv < 2):
         raise ValueError(f"cv must be 2 folds or more, a splitter or splits, got {cv}.")
+    if isinstance(cv, str):
+        raise ValueError(
+            f"cv must be a number of folds, a splitter or splits, got {cv!r}: to calibrate a fitted"
+            " classifier, pass estimator=sklearn.frozen.FrozenEstimator(classifier)."
+        )
     return check_cv(cv, y, classifier=True)
 
 

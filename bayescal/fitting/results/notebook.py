@@ -141,6 +141,11 @@ def topics_html(
     return _page(head, notes, picture, _table(columns, title))
 
 
+def picture_html(head: str, notes: Sequence[str], title: str, draw: Draw) -> str:
+    """Return a head, notes and a picture as HTML."""
+    return _page(head, notes, _picture(draw, title, HEIGHT))
+
+
 def _page(head: str, notes: Sequence[str], *side_by_side: str) -> str:
     lines = [f"<strong>{escape(head)}</strong>", *map(escape, notes)]
     row = "".join(f"<div>{each}</div>" for each in side_by_side)
