@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 from matplotlib.figure import Figure
 
-from bayescal import Density, Program, ScoreCalibrator
+from bayescal import Density, Program, ScoreCalibrator, load
 from bayescal.calibrators import compare_estimates, compare_with_closed_form
 from bayescal.families import FAMILIES
 from bayescal.plots import EstimatesDisplay
@@ -82,6 +82,34 @@ def test_a_density_is_compared_in_its_units():
     centre, spread = centre_and_spread(SCORE)
     median = (np.median(SCORE[LABEL]) - centre) / spread
     assert table.loc[("True", "mu"), "closed_form"] == pytest.approx(median)
+
+
+@pytest.mark.slow
+def test_parameters_of_a_density_are_in_score_units(tmp_path):
+    raw = 1000.0 + 50.0 * SCORE
+    fits = {
+        "t": ScoreCalibrator(Density("StudentT", nu=30.0), "map", random_state=0).fit(raw, LABEL),
+        "gaussian": ScoreCalibrator("gaussian", "mle").fit(raw, LABEL),
+    }
+    fits["t"].save(tmp_path / "t.nc")
+    assert load(tmp_path / "t.nc").summary().equals(fits["t"].summary())
+    table = compare_estimates(fits)
+    for label in ("False", "True"):
+        own, closed = table.loc[(label, "mu")].xs("estimate", level=1)
+        assert own == pytest.approx(closed, abs=25.0)
+        own, closed = table.loc[(label, "sigma")].xs("estimate", level=1)
+        assert own == pytest.approx(closed, rel=0.25)
+
+
+@pytest.mark.slow
+def test_other_parameters_of_a_density_name_their_units():
+    raw = 1000.0 + 50.0 * SCORE
+    of_mu = Density("Normal", mu=0.0, sigma=2.0)
+    density = Density("AsymmetricLaplace", kappa=1.0, b=1.0, priors={"mu": of_mu})
+    fitted = ScoreCalibrator(density, "map", random_state=0).fit(raw, LABEL)
+    centre, spread = centre_and_spread(raw)
+    names = set(fitted.summary().index.get_level_values("parameter"))
+    assert names == {f"mu of (s - {centre:.6g})/{spread:.6g}", "prior"}
 
 
 @pytest.mark.slow

@@ -30,7 +30,8 @@ def compare_estimates(
     Parameters
     ----------
     calibrators : mapping of str to ScoreCalibrator
-        Fitted calibrators, whose parameters are in raw score units.
+        Fitted calibrators, whose parameters are in raw score units. Those of a `Density` without a
+        location and a scale, such as Gamma, are of standardised scores and have rows that say so.
     level : float
         Posterior probability of the equal-tailed intervals.
 

@@ -21,6 +21,18 @@ DEFAULT_PRIORS: Mapping[str, dict[str, Any]] = {
     "sigma": {"distribution": "InverseGamma", "fixed": {"alpha": 2.0, "beta": 0.5}},
     "b": {"distribution": "InverseGamma", "fixed": {"alpha": 2.0, "beta": 0.5}},
 }
+# With standardised scores (s - m)/S a parameter is a m + S^b value in score units: its (a, b).
+LOCATION, SCALE, SHAPE, PRECISION = (1, 1), (0, 1), (0, 0), (0, -2)
+IN_SCORE_UNITS: Mapping[str, dict[str, tuple[int, int]]] = {
+    "Normal": {"mu": LOCATION, "sigma": SCALE, "tau": PRECISION},
+    "StudentT": {"nu": SHAPE, "mu": LOCATION, "sigma": SCALE, "lam": PRECISION},
+    "SkewNormal": {"alpha": SHAPE, "mu": LOCATION, "sigma": SCALE, "tau": PRECISION},
+    "Laplace": {"mu": LOCATION, "b": SCALE},
+    "Logistic": {"mu": LOCATION, "s": SCALE},
+    "Cauchy": {"alpha": LOCATION, "beta": SCALE},
+    "Gumbel": {"mu": LOCATION, "beta": SCALE},
+    "Moyal": {"mu": LOCATION, "sigma": SCALE},
+}
 OURS = "bayescal."  # prefix of the names of this package's distributions
 OTHER_ARGUMENTS = ("args", "kwargs", "rng", "size", "shape", "dims", "name")
 
@@ -147,6 +159,7 @@ def density_program(name: str, plain: Mapping[str, Any]) -> ModelProgram:
         simulate=None,
         summary=_in_words(plain),
         standardised=True,
+        score_units=IN_SCORE_UNITS.get(plain["distribution"], {}),
     )
 
 

@@ -6,9 +6,9 @@ read, never the working directory.
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -45,6 +45,9 @@ class ModelProgram:
     simulate: Callable[..., dict[str, Any]] | None
     summary: str  # the first line of its docstring
     standardised: bool = False  # whether its scores are (score - centre)/spread
+    # Of a standardised program: (a, b) of parameters that are a centre + spread^b value in score
+    # units
+    score_units: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -262,7 +262,8 @@ class Density(ConfiguredPart):
 
     Scores of each class are (s - m)/S ~ distribution(parameters), with the robust centre m and
     spread S of all scores, or the `units` of the calibrator, such as {"centre": 0, "spread": 1}.
-    P(+) ~ Beta(1, 1). It is fitted and weighed as a `Program`.
+    P(+) ~ Beta(1, 1). It is fitted and weighed as a `Program`. Draws are of standardised scores;
+    `summary` and `compare_estimates` give location and scale in score units.
 
     Parameters
     ----------

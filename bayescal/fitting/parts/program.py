@@ -49,6 +49,8 @@ from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
 PARAMETERS = "answer_parameters"  # attribute of the draws: the variables that tables show
+# Attributes of a variable: offset and factor to score units; or the standardised scores it is of.
+IN_SCORE_UNITS, OF = "in_score_units", "of"
 PROBLEMS = "problems"  # attribute of the chains' group
 # Largest Pareto k of reliable leave-one-out predictions (Vehtari et al., 2017).
 WORST_SHAPE = 0.7
@@ -145,7 +147,7 @@ class ProgramPart(Part):
         shown = " ".join(name for name in functions.parameters if name in fit.draws)
         groups = {
             **paths.note(),
-            paths.draws[0]: fit.draws.assign_attrs({PARAMETERS: shown}),
+            paths.draws[0]: _with_units(fit.draws, functions).assign_attrs({PARAMETERS: shown}),
             program_path(paths): functions.dataset(),
         }
         return groups | ({paths.evidence: fit.evidence()} if paths.evidence else {})
@@ -175,8 +177,10 @@ class ProgramPart(Part):
             for name in by_class:
                 of_class = posterior[name].isel(klass=k)
                 mle = _maximum_likelihood(own, bool(k), name)
+                offset, factor = of_class.attrs.get(IN_SCORE_UNITS, (0.0, 1.0))
+                shown = f"{name}{{}}{of_class.attrs.get(OF, '')}"
                 for at, each in _elements(of_class):
-                    yield (label, f"{name}{at}"), mle, each
+                    yield (label, shown.format(at)), mle, offset + factor * each
         for name in names:
             if name not in by_class:
                 for at, each in _elements(posterior[name]):
@@ -215,6 +219,22 @@ class ProgramPart(Part):
         assert isinstance(curves, ProgramCurves)  # noqa: S101
         drawn = self.run.prior(task.data, posterior, task.options.draws, task.rng)
         return drawn, curves_of(curves.functions, drawn, task.data.covariates)
+
+
+def _with_units(draws: xr.Dataset, functions: ProgramFunctions) -> xr.Dataset:
+    """Return draws whose parameters of standardised scores say how to read them."""
+    record = functions.record
+    program, (centre, spread) = record.program(), record.units
+    if not program.standardised or record.units == (0.0, 1.0):
+        return draws
+    draws = draws.copy()
+    for name in functions.parameters:
+        if name in draws and name in program.score_units:
+            a, b = program.score_units[name]
+            draws[name].attrs[IN_SCORE_UNITS] = [a * centre, spread**b]
+        elif name in draws and name != PRIOR:
+            draws[name].attrs[OF] = f" of (s - {centre:.6g})/{spread:.6g}"
+    return draws
 
 
 def program_path(paths: PartPaths) -> str:
