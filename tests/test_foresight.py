@@ -8,6 +8,7 @@ from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
 from bayescal.metrics.changes import SHIFT_SCALES, LogOddsCells
 from bayescal.monitoring import foresee, labels_needed
+from bayescal.monitoring.foresight import _reading
 from bayescal.monitoring.running_evidence import base_rate_change
 from bayescal.monitoring.shift_evidence import _log_evidence_of_label_shift, mixture_test
 
@@ -135,6 +136,14 @@ def test_evidence_against_label_shift_that_the_test_does_not_refute(calibrator, 
     assert (found.refuted, found.reading) == (False, "case mix")
     assert "speak for a change of the case mix" in found.text
     assert "cannot show that P(positive | score) is as it was" in found.text
+
+
+def test_decisive_evidence_counts_where_numbers_do_not_differ():
+    assert _reading(-5.0, refuted=False, differ=False) == "case mix"
+    assert _reading(5.0, refuted=False, differ=False) == "label shift"
+    assert _reading(5.0, refuted=True, differ=True) == "case mix"
+    assert _reading(1.0, refuted=False, differ=False) == "both"
+    assert _reading(-1.0, refuted=False, differ=True) == "open"
 
 
 def test_the_evidence_is_the_integral_that_quadrature_gives():

@@ -51,9 +51,9 @@ class Foresight:
     ----------
     reading : {"both", "case mix", "label shift", "open"}
         The reading that the scores speak for: "label shift" or "case mix" if the Bayes factor is 20
-        or more, or the test refutes label shift; "both" if no number differs between the readings
-        by more than its uncertainty, so that an interval over both ends holds under either; "open"
-        if some differ and the scores cannot tell which reading holds: there is no single answer.
+        or more, or the test refutes label shift. If the scores cannot tell: "both" if no number
+        differs between the readings by more than its uncertainty, so that an interval over both
+        holds under either; "open" if some differ: there is no single answer.
     numbers : dict of str to dict of str to Interval
         Metrics of the probabilities on the new documents under each reading. "case mix": the case
         mix changed, and P(positive | score) is that of the reference (covariate shift). "label
@@ -266,13 +266,11 @@ def foresee(
 
 def _reading(evidence: float, refuted: bool, differ: bool) -> str:
     """Return the reading that the scores speak for."""
-    if refuted:
+    if refuted or evidence <= -math.log(DECISIVE):
         return CASE_MIX
-    if not differ:
-        return BOTH
-    if abs(evidence) < math.log(DECISIVE):
-        return OPEN
-    return LABEL_SHIFT if evidence > 0.0 else CASE_MIX
+    if evidence >= math.log(DECISIVE):
+        return LABEL_SHIFT
+    return OPEN if differ else BOTH
 
 
 def _metrics(
