@@ -23,8 +23,9 @@ def z_values(found, case):
     return (each.mean(axis=0) - LEVELS) / (each.std(axis=0, ddof=1) / len(each) ** 0.5)
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-@pytest.mark.parametrize("n", [10, 100])
+@pytest.mark.parametrize(
+    ("family", "n"), [*((name, 10) for name in sorted(FAMILIES)), ("asymmetric_gaussian", 100)]
+)
 def test_bands_cover_under_their_own_model(family, n):
     found = under_prior(simulate(family, n + SCORES, count=150, seed=n), seed=1)
     assert np.abs(z_values(found, "predictive")).max() < LARGEST_Z

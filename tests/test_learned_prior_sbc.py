@@ -69,10 +69,9 @@ def p_of(name, engine, count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [FEW, MANY])
 @pytest.mark.parametrize("name", POPULATIONS)
-def test_ranks_are_uniform(name, count):
-    assert p_of(name, around, count) > LEVEL / len(POPULATIONS)
+def test_ranks_are_uniform(name):
+    assert p_of(name, around, MANY) > LEVEL / len(POPULATIONS)
 
 
 def with_prior(**of):
@@ -101,6 +100,5 @@ WRONG = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("name", ["margins", "naive Bayes"])
-def test_a_wrong_engine_is_rejected(name, wrong):
-    assert p_of(name, WRONG[wrong], FEW) < LEVEL / len(POPULATIONS)
+def test_a_wrong_engine_is_rejected(wrong):
+    assert p_of("margins", WRONG[wrong], FEW) < LEVEL / len(POPULATIONS)

@@ -133,7 +133,8 @@ def test_what_does_not_exist_is_found():
 @pytest.mark.docs
 # 2026-11: arviz-stats 0.8 sorts tables as pandas 4 will not.
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
-@pytest.mark.parametrize("page", PYTHON)
+# The block of README.md runs above, in a process of its own.
+@pytest.mark.parametrize("page", [page for page in PYTHON if page != "README.md"])
 def test_python_runs(page, tmp_path, monkeypatch):
     blocks = blocks_of(page)
     if "fetch_reuters21578" in "".join(blocks):
