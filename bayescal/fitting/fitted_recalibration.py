@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.fitting.curves.curves import READ_ONCE
 from bayescal.fitting.curves.part_draws import ChangedDraws, combine
 from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.engines.sites import draw_sites
@@ -265,7 +266,8 @@ def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator)
     for k in range(FOLDS):
         rest, out = data.take(fold != k), data.take(fold == k)
         kept = special.logit(fit_changes(rest.cells).predict(out.log_odds))
-        again = _fit_again(rest, CROSS_DRAWS, rng).calibration.log_odds(out.log_odds, "predictive")
+        calibration = _fit_again(rest, CROSS_DRAWS, rng).calibration
+        again = calibration.log_odds(out.log_odds, "predictive", READ_ONCE)
         sign = np.where(out.positive, 1.0, -1.0)
         scores = special.log_expit(sign * again) - special.log_expit(sign * kept)
         gain += float(out.weight @ scores)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting import population as prior_knowledge
 from bayescal.fitting.covariates import Covariates, Frame
+from bayescal.fitting.curves.curves import READ_ONCE
 from bayescal.fitting.engines.combination import GROUP, find_levels
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
 from bayescal.fitting.engines.point_estimates import fit_classes
@@ -137,7 +138,7 @@ class FittedScores(Fit[ScoreParameters]):
             ends=calibration.ends,
             classes=self.classes,
         )
-        before = calibration.log_odds(scores, parameters.point_estimate, MOST_DIRECT)
+        before = calibration.log_odds(scores, parameters.point_estimate, READ_ONCE)
         record = with_row(groups, before, new, forgetting)
         data = joined(read_documents(groups), new, forgetting)
         refitted = fit_groups(read_options(parameters), data, kept_population(groups))
@@ -309,8 +310,6 @@ PREQUENTIAL = "prequential"  # the group of these scores
 COLUMNS = ("documents", "log_loss", "brier", "forgetting")
 # Documents of smaller weight are dropped, so that a stream with forgetting stays bounded.
 LEAST_WEIGHT = 1e-12
-# Batches up to this size are evaluated directly: a table of the curve serves one batch only.
-MOST_DIRECT = 256
 
 
 def read_new(

@@ -29,6 +29,7 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import Combined, Combiner
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.averaged_draws import AveragedDraws, average, spread_over_scores
+from bayescal.fitting.curves.curves import READ_ONCE
 from bayescal.fitting.engines.classifier_weights import engine, model
 from bayescal.fitting.engines.classifier_weights.engine import Weights
 from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters
@@ -77,7 +78,9 @@ def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
     held_out = np.empty(scores.shape)
     for rows, held in labelled.splits():
         for i in range(scores.shape[1]):
-            held_out[held, i] = _fit(labelled, i, rows, seed).decision_function(scores[held, i])
+            (problem,) = _fit(labelled, i, rows, seed).fitted_problems().values()
+            curve = problem.calibration
+            held_out[held, i] = curve.log_odds(scores[held, i], problem.point, READ_ONCE)
     base = float(special.logit(class_prior(float(counts @ positive), float(counts.sum()))))
     return CalibratedScores(calibrators, base, held_out, seed)
 

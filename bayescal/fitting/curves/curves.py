@@ -173,6 +173,7 @@ Curve = Callable[[Floats], Floats]
 
 POINT = 1e-4  # error in probability of point estimates
 DIRECT = 32  # scores that are evaluated without a table
+READ_ONCE = 256  # the same of a curve that is not read again: a table costs as much as 400 scores
 # Probed positions as shares of an interval (a curve may touch the line in the middle), the share of
 # the error allowed there, and the number of neighbours cut on both sides.
 PROBES, SAFETY, NEIGHBOURS = np.array([1.0, 2.0]) / 3.0, 0.35, 2
