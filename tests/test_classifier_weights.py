@@ -1,6 +1,7 @@
 """Draws of classifiers' weights: held to NUTS, to sums over grids, and to what they must not do."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests.weights_cases import BASE, CENTRE, NAMES, case, model_of
 DRAWS = 8000
 
 
+@cache
 def fitted(name, prior=None):
     """Return the engine's draws for a case."""
     nodes = fit_modes(case(name).designs(), CENTRE, prior or WeightHyperparameters())
@@ -42,6 +44,7 @@ def test_draws_are_from_the_posterior(name):
     assert np.abs(apart(name)).max() < LIMIT
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -84,6 +87,7 @@ def test_the_density_of_the_program_is_scipys():
         assert float(log_density(point)) == pytest.approx(float(expected), rel=1e-10)
 
 
+@pytest.mark.one_era
 class TestFewDocuments:
     """Four problems of six documents and one classifier: sums over grids know the posterior."""
 
@@ -132,6 +136,7 @@ class TestFewDocuments:
         assert self.errors().min() > LIMIT
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_of_proposals_are_even(name):
@@ -141,6 +146,7 @@ def test_weights_of_proposals_are_even(name):
         assert each.effective > 0.5 * DRAWS
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_a_hundred_problems_leave_the_weights_even():
     rng = np.random.default_rng(0)

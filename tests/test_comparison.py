@@ -152,6 +152,7 @@ def test_sign_test_counts_documents_that_differ():
     assert paired_sign_test(a, a + 1e-9, tolerance=1e-6) == (0, 0, 200, 1.0)
 
 
+@pytest.mark.one_era
 @pytest.mark.slow
 def test_bootstrap_interval_covers_the_difference():
     rng = np.random.default_rng(4)

@@ -32,6 +32,7 @@ def test_means_sds_and_quantiles_agree(family, n_positive):
     assert np.abs(apart(family, n_positive)).max() < LIMIT
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize(
     "wrong",
     [

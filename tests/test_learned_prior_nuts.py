@@ -54,6 +54,7 @@ WRONG = {
 }
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize(("name", "other"), [("margins", "log-odds"), ("naive Bayes", "margins")])
 def test_another_population_is_rejected(name, other, wrong):

@@ -34,6 +34,7 @@ def test_means_sds_and_quantiles_agree(name, shape):
     assert np.abs(apart(name, shape)).max() < LIMIT
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize("wrong", [{"intercept_scale": 2.0}, {"slope_scale": 0.5}])
 @pytest.mark.parametrize("name", DIRECT)
 def test_another_prior_is_rejected(name, wrong):
