@@ -148,6 +148,6 @@ def test_a_history_of_other_problems_is_warned_of():
 
 @pytest.mark.slow
 def test_bands_of_the_combination_hold_it_too():
-    held, error = coverage(learnt("auto"), 150)
+    held, error = coverage(learnt("auto"), size(50, 150))
     assert held > 0.85 - 2.0 * error
-    assert coverage(learnt("auto", width=3.0), 40)[0] < 0.6
+    assert coverage(learnt("auto", width=3.0), size(15, 40))[0] < 0.6
