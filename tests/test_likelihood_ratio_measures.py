@@ -1,5 +1,7 @@
 """Cllr, devPAV, cross-entropy and bounds: published numbers, closed forms, brute force."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -179,6 +181,45 @@ def test_exact_bounds_are_where_their_definitions_change(seed):
     np.testing.assert_allclose(
         invariance_bounds(y, log10_lr), invariance_bounds(y, log10_lr, grid=grid), atol=2e-4
     )
+
+
+def exact_invariance_bound(positive, negative):
+    """Return the LR at the first failure above 1, by counting in whole numbers."""
+    last = Fraction(1)
+    for lr in sorted({each for each in positive + negative if each > 1}):
+        above = [sum(each >= lr for each in lrs) for lrs in (positive, negative)]
+        ratio = Fraction(2 * above[0] + 1, 2 * above[1] + 1)
+        ratio *= Fraction(len(negative) + 1, len(positive) + 1)
+        if ratio < lr:
+            return max(last, ratio)
+        last = lr
+    return max(*positive, Fraction(1))
+
+
+def test_invariance_bounds_of_clipped_ratios_are_exact():
+    widest = Fraction(20)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        lrs = []
+        for claim, n in ((1.0, 40), (-1.0, 70)):
+            drawn_lr = np.exp(claim * 1.5 + 2.0 * rng.normal(size=n))
+            near = [Fraction(each).limit_denominator(50) for each in drawn_lr]
+            lrs.append([min(max(each, 1 / widest), widest) for each in near])
+        upper = exact_invariance_bound(*lrs)
+        inverse = [[1 / each for each in some] for some in lrs]
+        lower = 1 / exact_invariance_bound(*reversed(inverse))
+        y, log10_lr = np.repeat([True, False], [40, 70]), LOG(np.array(lrs[0] + lrs[1], float))
+        expected = LOG([float(lower), float(upper)])
+        np.testing.assert_allclose(invariance_bounds(y, log10_lr), expected, atol=1e-9)
+
+
+def test_a_grid_misses_a_narrow_failure_of_invariance():
+    # One negative at 6.335: (9.5 / 10) / (1.5 / 10) = 19 / 3 is smaller, by .0001 in log10.
+    lr, y = [100.0] * 9 + [6.335] + [0.1] * 8, [1] * 9 + [0] * 9
+    assert invariance_bounds(y, LOG(lr)).upper == pytest.approx(LOG(19.0 / 3.0), abs=1e-12)
+    grid = np.arange(-1.0, 2.0005, 0.001)
+    found = invariance_bounds(y, LOG(lr), grid=grid).upper
+    assert found == pytest.approx(1.278, abs=1e-9)  # lir 1.3 returns this
 
 
 @pytest.mark.parametrize("bounds", [elub, invariance_bounds, lambda *args: elub(*args, step=None)])

@@ -132,7 +132,8 @@ def invariance_bounds(
         As in `cllr`.
     grid : array-like, optional
         Increasing thresholds t, in log10; the last that passes is a bound. By default the crossing
-        itself is computed.
+        itself is computed. A grid misses failures that are narrower than its step, as lir's
+        steps of 0.001 do, and gives a wider bound.
 
     References
     ----------
