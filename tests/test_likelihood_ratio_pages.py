@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -235,6 +236,11 @@ def test_validation_page(pairs, tmp_path):
     entropy = data["evidence"][2]["series"][0]
     at = entropy["x"].index(0)
     assert entropy["y"][at] == pytest.approx(found.cllr.value, rel=1e-3)
+    wrong = ratios.log10.copy()
+    wrong[np.flatnonzero(~same)[0]] = 40.0
+    with pytest.warns(UserWarning, match="devPAV depends on few comparisons") as caught:
+        write_validation(path, same, replace(ratios, log10=wrong), sources=sources)
+    assert f"<li>{caught[0].message}</li>" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -18,12 +18,14 @@ from bayescal.likelihood_ratio import (
 )
 from bayescal.likelihood_ratio.ratios import shown
 from bayescal.likelihood_ratio.sources import (
+    Jackknife,
     jackknife,
     left_out_groups,
     random_folds,
     read_sources,
     source_folds,
 )
+from bayescal.likelihood_ratio.validation import _interval
 
 pytestmark = pytest.mark.one_era
 
@@ -87,6 +89,33 @@ def test_standard_error_of_a_mean_over_pairs_is_that_of_repeated_samples():
     assert np.mean(errors) > 4.0 * independent
 
 
+def leave_one_out(values):
+    return Jackknife(values.mean(), (values.sum() - values) / (values.size - 1.0))
+
+
+def test_ends_are_where_the_transformed_t_has_its_quantiles():
+    values = np.random.default_rng(0).exponential(size=12)
+    lower, upper = leave_one_out(values).ends(0.8)
+    t = (values.mean() - np.array([lower, upper])) / stats.sem(values)
+    skewness = stats.skew(values) / np.sqrt(12.0)
+    moved = t + skewness * t**2 / 3.0 + skewness**2 * t**3 / 27.0 + skewness / 6.0
+    np.testing.assert_allclose(moved, stats.t.ppf([0.9, 0.1], 11), rtol=1e-9)
+    assert upper - values.mean() > values.mean() - lower
+    even = np.array([-2.0, -1.0, 1.0, 2.0])
+    half = stats.t.ppf(0.9, 3) * stats.sem(even)
+    np.testing.assert_allclose(leave_one_out(even).ends(0.8), (-half, half))
+
+
+def test_intervals_of_skewed_means_miss_on_either_side_alike():
+    rng, below, symmetric = np.random.default_rng(0), [], []
+    for _ in range(200):
+        values = rng.gamma(0.3, size=30)
+        below.append(_interval(leave_one_out(values), 0.9).upper < 0.3)
+        symmetric.append(values.mean() + stats.t.ppf(0.95, 29) * stats.sem(values) < 0.3)
+    assert np.mean(below) < 0.09  # .045 is expected, error .015
+    assert np.mean(symmetric) > 0.09  # .15 is expected
+
+
 def test_many_sources_are_left_out_in_groups():
     pairs = read_sources((np.arange(500), np.arange(500)), np.ones(500, dtype=bool))
     groups = left_out_groups(pairs, 500, np.random.default_rng(0))
@@ -119,9 +148,13 @@ def test_interval_of_independent_comparisons_is_that_of_the_delta_method(ratios)
     y, log10_lr = ratios
     found = validate(y, log10_lr, level=0.9)
     loss = np.log2(1.0 + 10.0 ** np.where(y, -log10_lr, log10_lr))
-    error = 0.5 * np.hypot(stats.sem(loss[y]), stats.sem(loss[~y])) / found.cllr.value
-    expected = found.cllr.value * np.exp(np.array([-1.0, 1.0]) * stats.t.ppf(0.95, 199) * error)
-    np.testing.assert_allclose([found.cllr.lower, found.cllr.upper], expected, rtol=0.01)
+    value, error = found.cllr.value, 0.5 * np.hypot(stats.sem(loss[y]), stats.sem(loss[~y]))
+    half = stats.t.ppf(0.95, 199) * error / (3.0 * value ** (2.0 / 3.0))
+    # The correction for skewness moves both ends up, by much less than their distance.
+    expected = (np.cbrt(value) + np.array([-half, half])) ** 3
+    ends = np.array([found.cllr.lower, found.cllr.upper])
+    np.testing.assert_allclose(ends, expected, atol=0.1 * found.cllr.width)
+    assert (ends > expected).all()
     share = found.misleading["negative"]
     wrong = int((log10_lr[~y] > 0).sum())
     jeffreys = stats.beta(wrong + 0.5, 120 - wrong + 0.5).ppf([0.05, 0.95])
@@ -184,6 +217,25 @@ def test_table_and_text(ratios):
     assert found.table.columns.tolist() == ["value", "lower", "upper"]
     assert found.table.index.tolist() == list(rows)
     np.testing.assert_array_equal(found.table.to_numpy(), list(rows.values()))
+
+
+def test_devpav_that_depends_on_few_comparisons_has_no_interval(ratios):
+    y, log10_lr = ratios
+    mild = validate(y, log10_lr)
+    assert (mild.caveat, mild.devpav.lower > 0.0) == ("", True)
+    wrong = log10_lr.copy()
+    wrong[np.argmax(np.where(y, -9.0, log10_lr))] = 12.0
+    with pytest.warns(
+        UserWarning, match=r"only the 2 % most misleading LRs of a class reach \d+ %"
+    ):
+        found = validate(y, wrong)
+    low, high = wrong[y].min(), wrong[~y].max()
+    inner = np.quantile(wrong[~y], 0.98) - np.quantile(wrong[y], 0.02)
+    assert found.extremes == pytest.approx(1.0 - inner / (high - low))
+    assert found.devpav.value > 1.0
+    assert np.isnan([found.devpav.lower, found.devpav.upper]).all()
+    assert f"reach {100.0 * found.extremes:.0f} % of the range" in found.text
+    assert np.isfinite(found.cllr.upper)
 
 
 def test_infinite_ratios_are_said():

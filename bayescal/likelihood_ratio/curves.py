@@ -44,7 +44,7 @@ def pav(compared: Comparisons) -> xr.Dataset:
     values, first = np.unique(compared.log10_lr, return_index=True)
     group = np.searchsorted(values, compared.log10_lr)
     counts = [np.bincount(group[compared.positive == k], minlength=values.size) for k in (0, 1)]
-    recalibrated = compared.recalibrated().log10_lr[first]
+    recalibrated = compared.recalibrated.log10_lr[first]
     return xr.Dataset(
         {
             "pav": ("log10_lr", recalibrated),
@@ -59,7 +59,7 @@ def pav(compared: Comparisons) -> xr.Dataset:
 def cross_entropies(compared: Comparisons, log10_prior_odds: ArrayLike = PRIORS) -> xr.Dataset:
     """Return the empirical cross-entropy by prior: as stated, after PAV, and of LR = 1."""
     odds = read_odds(log10_prior_odds)
-    best = compared.recalibrated()
+    best = compared.recalibrated
     neutral = Comparisons(compared.positive, np.zeros(compared.log10_lr.size), compared.weight)
     variables = {
         name: ("log10_prior_odds", [cross_entropy(each, t) for t in odds.tolist()])

@@ -57,6 +57,7 @@ class Comparisons:
         """Return Cllr in bits."""
         return _half_sum(self.share, self.losses)
 
+    @cached_property
     def recalibrated(self) -> Comparisons:
         """Return the comparisons with the log10 LRs of isotonic regression (PAV)."""
         order = np.argsort(self.log10_lr, kind="stable")
@@ -75,12 +76,12 @@ class Comparisons:
 
     def min_cllr(self) -> float:
         """Return Cllr after isotonic regression."""
-        best = self.recalibrated()
+        best = self.recalibrated
         return _half_sum(best.share, best.losses)
 
     def devpav(self) -> float:
         """Return the mean distance of the PAV curve from the identity; see `devpav`."""
-        pav = self.recalibrated().log10_lr
+        pav = self.recalibrated.log10_lr
         order = np.unique(self.log10_lr[self.weight > 0.0], return_index=True)[1]
         kept = np.flatnonzero(self.weight > 0.0)[order]
         x, y = self.log10_lr[kept], pav[kept]

@@ -24,6 +24,8 @@ from bayescal.support.validation import (
 
 MOST_GROUPS = 200  # more sources are left out in groups
 METHOD = "jackknife"
+ROUNDING = 1e-12  # relative standard error of a number that no group changes
+LEAST_BEND = 1e-6  # of Hall's transformation, below which it is the identity to rounding
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,22 @@ class Jackknife(NamedTuple):
         spread = ((self.without - self.without.mean(axis=0)) ** 2).sum(axis=0)
         error: Floats = np.sqrt((self.groups - 1.0) / self.groups * spread)
         return error
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """Return the ends of Hall's interval, which corrects t for skewness; nan if none."""
+        from scipy import stats
+
+        error = float(self.error())
+        if not ROUNDING * abs(self.value) < error < np.inf:
+            return np.nan, np.nan
+        # The pseudo-values, whose mean is estimated, are skewed against the values without each.
+        bend = -float(stats.skew(self.without)) / (3.0 * np.sqrt(self.groups))
+        sides = [0.5 + level / 2.0, 0.5 - level / 2.0]
+        t: Floats = np.asarray(stats.t.ppf(sides, self.groups - 1))
+        if abs(bend) > LEAST_BEND:
+            t = (np.cbrt(1.0 + 3.0 * bend * (t - bend / 2.0)) - 1.0) / bend
+        lower, upper = (float(self.value - each * error) for each in t)
+        return lower, upper
 
 
 def left_out_groups(pairs: SourcePairs | None, n: int, rng: np.random.Generator) -> SourcePairs:

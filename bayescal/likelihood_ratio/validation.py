@@ -42,6 +42,7 @@ from bayescal.support.validation import (
     check_same_length,
     encode_labels,
     generator,
+    warn_user,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 STRONG = 2.0  # log10 LR beyond which a wrong one is strongly misleading
 FEWEST = 3  # sources, or comparisons of a class, that an interval needs
+MOST_MISLEADING = 0.02  # share of a class whose LRs are the extremes of devPAV
+MOST_EXTREME = 0.5  # share of devPAV's range beyond which it depends on them,
+LARGE = 1.0  # if it is larger than this: LRs are wrong by a factor of 10 on average
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,10 @@ class LikelihoodRatioValidation:
         By `elub` and `invariance_bounds`, as "elub" and "invariance", in log10.
     bounded_cllr : dict of str to float
         Cllr of LRs clipped to these bounds.
+    extremes : float
+        Share of the log10 LRs over which devPAV averages that only the 2 % most misleading
+        comparisons of a class reach. If it is more than a half and devPAV more than 1, devPAV
+        has no interval.
     comparisons : tuple of int
         Number of negatives and of positives.
     sources : int or None
@@ -83,6 +91,7 @@ class LikelihoodRatioValidation:
     misleading: dict[str, Interval]
     bounds: dict[str, LikelihoodRatioBounds]
     bounded_cllr: dict[str, float]
+    extremes: float
     comparisons: tuple[int, int]
     sources: int | None
     level: float
@@ -107,6 +116,7 @@ class LikelihoodRatioValidation:
             f" proposition{of}; intervals of {100.0 * self.level:g} %."
         ]
         lines += [f"{name}: {each:.3f}" for name, each in self._intervals()]
+        lines += [self.caveat] if self.caveat else []
         for name, bounds in self.bounds.items():
             ends = " to ".join(map(shown, bounds))
             lines.append(
@@ -121,6 +131,17 @@ class LikelihoodRatioValidation:
                 " infinite, or if no comparison changes it."
             )
         return "\n".join(lines)
+
+    @property
+    def caveat(self) -> str:
+        """Return a sentence if devPAV depends on few comparisons, else an empty text."""
+        if not (self.extremes > MOST_EXTREME and self.devpav.value > LARGE):
+            return ""
+        return (
+            f"devPAV depends on few comparisons and has no interval: only the"
+            f" {100.0 * MOST_MISLEADING:g} % most misleading LRs of a class reach"
+            f" {100.0 * self.extremes:.0f} % of the range of log10 LR over which it averages."
+        )
 
     def _intervals(self) -> Iterable[tuple[str, Interval]]:
         yield "Cllr", self.cllr
@@ -152,8 +173,10 @@ def validate(
 
     Intervals come from a jackknife that leaves out one source at a time, with all of its
     comparisons. It estimates the variance of means over pairs of sources (U-statistics), which
-    counting pairs as independent underestimates. The interval of Cllr is symmetric in log Cllr, by
-    Student's t with one degree of freedom fewer than sources. Shares have the Jeffreys interval of
+    counting pairs as independent underestimates. Intervals of Cllr, its parts and devPAV are those
+    of their cube roots by Student's t with Hall's correction for skewness: the upper end is far
+    away if few sources cost much. Isotonic regression fits noise, so that Cllr cal and devPAV of
+    few comparisons are larger on average than those of many. Shares have the Jeffreys interval of
     as many independent comparisons as have their standard error, or as there are sources if none or
     all are misleading.
 
@@ -163,7 +186,8 @@ def validate(
         True for comparisons of the positive proposition; see `cllr`.
     log10_lr : array-like of shape (n,)
         Held-out base-10 logarithms of LRs, such as by `cross_validated`. A warning is shown if they
-        look like natural logarithms or LRs, or if comparisons come twice.
+        look like natural logarithms or LRs, if comparisons come twice, or if devPAV depends on a
+        few of them.
     sources : tuple of two array-likes of shape (n,), optional
         The sources of the two items of each comparison. By default comparisons are independent.
     level : float
@@ -173,9 +197,10 @@ def validate(
 
     References
     ----------
-    J. N. Arvesen, *Jackknifing U-statistics*, Annals of Mathematical Statistics 40, 1969. E. L.
-    Korn and B. I. Graubard, *Confidence intervals for proportions with small expected number of
-    positive counts estimated from survey data*, Survey Methodology 24, 1998.
+    J. N. Arvesen, *Jackknifing U-statistics*, Annals of Mathematical Statistics 40, 1969. P. Hall,
+    *On the removal of skewness by transformation*, Journal of the Royal Statistical Society B 54,
+    1992. E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
+    number of positive counts estimated from survey data*, Survey Methodology 24, 1998.
 
     Examples
     --------
@@ -195,23 +220,26 @@ def validate(
     classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
     measures = _measures(compared, groups, level)
     if min(each.sources for each in classes.values()) < FEWEST:
-        measures = {
-            name: replace(each, lower=np.nan, upper=np.nan) for name, each in measures.items()
-        }
+        measures = {name: _without_ends(each) for name, each in measures.items()}
     bounds = {
         "elub": elub(compared.positive, compared.log10_lr),
         "invariance": invariance_bounds(compared.positive, compared.log10_lr),
     }
     positives = int(compared.positive.sum())
-    return LikelihoodRatioValidation(
+    result = LikelihoodRatioValidation(
         **measures,
         misleading=_misleading(compared.log10_lr, classes, level),
         bounds=bounds,
         bounded_cllr={name: compared.clipped(*each).cllr() for name, each in bounds.items()},
+        extremes=_extreme_share(compared) if np.isfinite(measures["devpav"].value) else np.nan,
         comparisons=(compared.positive.size - positives, positives),
         sources=None if pairs is None else pairs.size,
         level=level,
     )
+    if not result.caveat:
+        return result
+    warn_user(result.caveat)
+    return replace(result, devpav=_without_ends(result.devpav))
 
 
 def _measures(compared: Comparisons, groups: SourcePairs, level: float) -> dict[str, Interval]:
@@ -226,34 +254,30 @@ def _measures(compared: Comparisons, groups: SourcePairs, level: float) -> dict[
 
     with np.errstate(invalid="ignore"):
         values = jackknife(groups, measure)
-        columns = [Jackknife(values.value[k], values.without[:, k]) for k in range(4)]
-        names = ("min_cllr", "cal_cllr", "devpav")
-        rest = {
-            name: _from_zero(each, level) for name, each in zip(names, columns[1:], strict=True)
+        return {
+            name: _interval(Jackknife(values.value[k], values.without[:, k]), level)
+            for k, name in enumerate(("cllr", "min_cllr", "cal_cllr", "devpav"))
         }
-        return {"cllr": _on_log_scale(columns[0], level), **rest}
 
 
-def _half_width(values: Jackknife, level: float) -> Floats:
-    """Return the half-width of an interval by Student's t; nan if no group changes the value."""
-    from scipy import stats
-
-    half: Floats = float(stats.t.ppf(0.5 + level / 2.0, values.groups - 1)) * values.error()
-    return np.where(half > 0.0, half, np.nan)
+def _without_ends(interval: Interval) -> Interval:
+    return replace(interval, lower=np.nan, upper=np.nan)
 
 
-def _on_log_scale(values: Jackknife, level: float) -> Interval:
-    with np.errstate(divide="ignore"):
-        logs = Jackknife(np.log(values.value), np.log(values.without))
-    value, factor = float(values.value), float(np.exp(_half_width(logs, level)))
-    return Interval(value, value / factor, value * factor, level, METHOD, values.without)
+def _interval(values: Jackknife, level: float) -> Interval:
+    """Return the interval of a measure that is never negative, found for its cube root."""
+    roots = Jackknife(np.cbrt(values.value), np.cbrt(values.without))
+    lower, upper = (np.maximum(roots.ends(level), 0.0) ** 3).tolist()
+    return Interval(float(values.value), lower, upper, level, METHOD, values.without)
 
 
-def _from_zero(values: Jackknife, level: float) -> Interval:
-    """Return a symmetric interval of a measure that is never negative."""
-    value, half = float(values.value), float(_half_width(values, level))
-    lower = max(value - half, 0.0) if np.isfinite(half) else np.nan
-    return Interval(value, lower, value + half, level, METHOD, values.without)
+def _extreme_share(compared: Comparisons) -> float:
+    """Return the share of devPAV's range where only the most misleading LRs of a class lie."""
+    # PAV is finite from the smallest LR of a positive to the largest of a negative.
+    positive, negative = (compared.log10_lr[compared.positive == each] for each in (True, False))
+    low, inner_low = np.quantile(positive, [0.0, MOST_MISLEADING])
+    inner_high, high = np.quantile(negative, [1.0 - MOST_MISLEADING, 1.0])
+    return float(1.0 - max(inner_high - inner_low, 0.0) / (high - low))
 
 
 def _misleading(
