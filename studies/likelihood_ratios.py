@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import integrate, stats
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from bayescal import ScoreCalibrator
 from bayescal.likelihood_ratio import elub, likelihood_ratios, source_weights, validate
-from bayescal.likelihood_ratio.measures import read_comparisons
+from bayescal.likelihood_ratio.measures import Comparisons, read_comparisons
 from bayescal.likelihood_ratio.sources import random_folds, read_sources, source_folds
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
@@ -238,8 +239,37 @@ def _bootstrapped(
 # Sources whose scores have a known LR: items scatter about their source in several dimensions.
 
 
+GRID = np.linspace(-20.0, 20.0, 80001)  # of scores
+
+
+class KnownScores:
+    """Pairs of items whose scores have known densities."""
+
+    def draw(
+        self, sources: int, rng: np.random.Generator, items: int
+    ) -> tuple[Floats, Labels, NDArray[np.intp], NDArray[np.intp]]:
+        """Return scores of all pairs of items, whether they are of one source, and both sources."""
+        raise NotImplementedError
+
+    def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the log densities of different-source and of same-source scores."""
+        raise NotImplementedError
+
+    def log10_lr(self, scores: Floats) -> Floats:
+        """Return the true log10 LR."""
+        apart, same = self.log_densities(scores)
+        ratio: Floats = (same - apart) / np.log(10.0)
+        return ratio
+
+    def compared(self, system: Callable[[Floats], Floats]) -> Comparisons:
+        """Return a system's LRs of a fine grid of scores, weighted by the densities of classes."""
+        weight = np.exp(np.concatenate(self.log_densities(GRID)))
+        positive = np.repeat([False, True], GRID.size)
+        return read_comparisons(positive, np.tile(system(GRID), 2), weight)
+
+
 @dataclass(frozen=True)
-class Population:
+class Population(KnownScores):
     """
     Sources with standard normal means in some dimensions, and items about them.
 
@@ -284,29 +314,60 @@ class Population:
         out: Floats = top[:, 0] + np.log(np.exp(log_density - top) @ weight)
         return out + np.log(2.0 * square[:, 0])
 
-    def log10_lr(self, scores: Floats) -> Floats:
-        """Return the true log10 LR."""
-        apart, same = self.log_densities(scores)
-        ratio: Floats = (same - apart) / np.log(10.0)
-        return ratio
 
-    def cllr(self, system: Callable[[Floats], Floats]) -> float:
-        """Return Cllr of a system of LRs in the population, by quadrature."""
-        grid = np.linspace(-8.0, 12.0, 40001)
-        apart, same = (np.exp(each) for each in self.log_densities(grid))
-        log10_lr = system(grid)
-        costs = (
-            np.logaddexp(0.0, -np.log(10.0) * log10_lr),
-            np.logaddexp(0.0, np.log(10.0) * log10_lr),
+@dataclass(frozen=True)
+class Recordings(KnownScores):
+    """
+    Speakers whose scores are sums of effects of both speakers and both recordings.
+
+    Same-speaker scores are around 2, others around -2. Effects are normal, and those of some
+    recordings have a large variance, which a system that takes scores as normal does not know.
+    """
+
+    speakers: float = 0.09  # variances of effects
+    recordings: float = 0.12
+    bad: float = 4.0
+    share: float = 0.05  # of recordings that are bad
+
+    def draw(
+        self, sources: int, rng: np.random.Generator, items: int = 4
+    ) -> tuple[Floats, Labels, NDArray[np.intp], NDArray[np.intp]]:
+        """Return scores of all pairs of items, whether they are of one source, and both sources."""
+        source = np.repeat(np.arange(sources), items)
+        variance = np.where(rng.random(source.size) < self.share, self.bad, self.recordings)
+        item = np.sqrt(self.speakers) * rng.normal(size=sources)[source]
+        item = item + np.sqrt(variance) * rng.normal(size=source.size)
+        i, j = np.triu_indices(source.size, 1)
+        same = source[i] == source[j]
+        return np.where(same, 2.0, -2.0) + item[i] + item[j], same, source[i], source[j]
+
+    def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the log densities of different-source and of same-source scores."""
+        one, other, p = self.recordings, self.bad, self.share
+        parts = [(2.0 * one, (1.0 - p) ** 2), (one + other, 2.0 * p * (1.0 - p))]
+        parts.append((2.0 * other, p**2))
+        apart, same = (
+            sum(w * stats.norm.pdf(scores, mean, np.sqrt(own + v)) for v, w in parts)
+            for mean, own in ((-2.0, 2.0 * self.speakers), (2.0, 4.0 * self.speakers))
         )
-        total = same * costs[0] + apart * costs[1]
-        return float(integrate.trapezoid(total, grid) / (2.0 * np.log(2.0)))
+        return np.log(apart), np.log(same)
 
 
 POPULATIONS = {"panes": Population(5, (0.15, 0.4), 0.7), "voices": Population(3, (0.3, 0.8), 0.6)}
-# Systems whose Cllr is asked for: the true LRs, and overconfident ones.
-EXPONENTS = {"calibrated": 1.0, "overconfident": 1.5}
+RECORDINGS = Recordings()
+# Systems whose measures are asked for: the true LRs, overconfident ones, and quadratic ones of a
+# system that knows of no bad recordings.
+SYSTEMS: dict[tuple[str, str], tuple[KnownScores, int, Callable[[Floats], Floats]]] = {
+    **{
+        (name, kind): (each, 3, lambda x, k=exponent, each=each: k * each.log10_lr(x))
+        for name, each in POPULATIONS.items()
+        for kind, exponent in (("calibrated", 1.0), ("overconfident", 1.5))
+    },
+    ("recordings", "calibrated"): (RECORDINGS, 4, RECORDINGS.log10_lr),
+    ("recordings", "heavy tails"): (RECORDINGS, 4, replace(RECORDINGS, share=0.0).log10_lr),
+}
 SOURCES = (10, 20, 40)
+REPETITIONS = {10: 100, 20: 100, 40: 20}  # of intervals
 
 
 def bands_by_source(name: str, sources: int, seed: int) -> list[dict[str, Any]]:
@@ -339,26 +400,36 @@ def bands_by_source(name: str, sources: int, seed: int) -> list[dict[str, Any]]:
     return out
 
 
-def cllr_intervals(name: str, sources: int, system: str, seed: int) -> dict[str, Any]:
-    """Return whether intervals of Cllr hold that of the population."""
-    population, rng = POPULATIONS[name], np.random.default_rng([seed, sources])
-    scores, same, a, b = population.draw(sources, rng)
-    exponent = EXPONENTS[system]
-    log10_lr = exponent * population.log10_lr(scores)
-    true = population.cllr(lambda each: exponent * population.log10_lr(each))
+@cache
+def true_costs(name: str, system: str) -> tuple[float, float]:
+    """Return a system's Cllr in the population, and the part lost by calibration."""
+    population, _, log10_lr_of = SYSTEMS[name, system]
+    every = population.compared(log10_lr_of)
+    return every.cllr(), every.cllr() - every.min_cllr()
+
+
+def cllr_intervals(name: str, system: str, sources: int, seed: int) -> dict[str, Any]:
+    """Return whether intervals of Cllr and of its loss by calibration hold the population's."""
+    population, items, log10_lr_of = SYSTEMS[name, system]
+    rng = np.random.default_rng([seed, sources])
+    scores, same, a, b = population.draw(sources, rng, items)
+    log10_lr = log10_lr_of(scores)
+    true, lost = true_costs(name, system)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        by_source = validate(same, log10_lr, sources=(a, b), level=LEVEL, rng=0).cllr
-    by_pair = _interval_of_independent_pairs(same, log10_lr)
-    resampled = _resampled_sources(same, log10_lr, a, b, rng)
+        checked = validate(same, log10_lr, sources=(a, b), level=LEVEL, rng=0)
+    ends = {
+        "jackknife": (checked.cllr.lower, checked.cllr.upper),
+        "bootstrap": _resampled_sources(same, log10_lr, a, b, rng),
+        "pairs": _interval_of_independent_pairs(same, log10_lr),
+    }
     out = {"population": name, "sources": sources, "system": system, "true": true}
-    for kind, ends in (
-        ("jackknife", (by_source.lower, by_source.upper)),
-        ("bootstrap", resampled),
-        ("pairs", by_pair),
-    ):
-        out[kind] = bool(ends[0] <= true <= ends[1])
-        out[f"{kind} width"] = ends[1] - ends[0]
+    for kind, (lower, upper) in ends.items():
+        out[kind] = bool(lower <= true <= upper)
+        out[f"{kind} width"] = upper - lower
+    out["calibration"] = bool(checked.cal_cllr.lower <= lost <= checked.cal_cllr.upper)
+    out |= {"lost": lost, "lost here": checked.cal_cllr.value, "devPAV": checked.devpav.value}
+    out["devPAV without interval"] = bool(np.isnan(checked.devpav.lower))
     return out
 
 
@@ -420,7 +491,9 @@ def run(options: Options) -> None:
     costs = _costs(options)
     bands = _tasks(options, known_ratios, _band_cells(options))
     sources = _tasks(options, bands_by_source, _cells(options, 12, 1))
-    tasks = [(name, m, system, k) for name, m, k in _cells(options, 100, 2) for system in EXPONENTS]
+    tasks = [
+        (*each, m, k) for each in SYSTEMS for m in SOURCES for k in range(options.size(100, 2))
+    ]
     intervals = pd.DataFrame(spread_over(options.jobs, cllr_intervals, tasks))
     tables = {"": costs, "_bands": bands, "_sources": sources, "_intervals": intervals}
     if options.data is not None:
@@ -476,7 +549,7 @@ def _summary(name: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return means over repetitions, and the standard errors of shares of held values."""
     groups = rows.groupby(KEYS[name], sort=False)
     table = groups.mean()
-    for column in ("held", "jackknife", "bootstrap", "pairs"):
+    for column in ("held", "jackknife", "bootstrap", "pairs", "calibration"):
         if column in rows:
             spread = rows.assign(**{column: rows[column].astype(float)}).groupby(
                 KEYS[name], sort=False
@@ -568,21 +641,23 @@ def page(folder: Path) -> str:
     names = {"weights": "weights by source", "none": "no weights"}
     sources = sources.assign(weights=sources["weights"].map(names))
     intervals = pd.read_csv(folder / "likelihood_ratios_intervals.csv")
-    right = intervals[intervals["system"] == "calibrated"].melt(
-        ["population", "sources"], ["jackknife", "bootstrap", "pairs"], "interval", "held"
+    shown = intervals[intervals["system"] != "overconfident"].rename(
+        columns={"calibration": "jackknife, Cllr cal"}
     )
+    kinds = ["jackknife", "bootstrap", "pairs", "jackknife, Cllr cal"]
+    shown = shown.melt(["population", "system", "sources"], kinds, "interval", "held")
     return fill(
         "likelihood_ratios",
         folder,
         costs=markdown(costs[costs["size"] != "30+90"].round(3)),
         bands=markdown(held.reset_index().round(2)),
-        sources=_by_sources(sources, "weights"),
-        intervals=_by_sources(right, "interval"),
+        sources=_by_sources(sources, ["population", "weights"]),
+        intervals=_by_sources(shown, ["population", "system", "interval"]),
     )
 
 
-def _by_sources(rows: pd.DataFrame, name: str) -> str:
-    table = rows.pivot(index=["population", name], columns="sources", values="held")
+def _by_sources(rows: pd.DataFrame, names: list[str]) -> str:
+    table = rows.pivot(index=names, columns="sources", values="held")
     return markdown(table.reset_index().round(2))
 
 

@@ -6,15 +6,15 @@ from scipy import integrate, stats
 
 from bayescal import ScoreCalibrator
 from bayescal.likelihood_ratio import likelihood_ratios, source_weights
-from studies.likelihood_ratios import CLASSES, POPULATIONS, cllr_intervals
+from studies.likelihood_ratios import CLASSES, POPULATIONS, RECORDINGS, cllr_intervals
 
 pytestmark = pytest.mark.one_era
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", [*POPULATIONS, "recordings"])
 def test_densities_of_scores_are_those_of_the_samples(name):
-    population = POPULATIONS[name]
-    grid = np.linspace(-8.0, 12.0, 4001)
+    population = RECORDINGS if name == "recordings" else POPULATIONS[name]
+    grid = np.linspace(-15.0, 15.0, 6001)
     apart, same = (np.exp(each) for each in population.log_densities(grid))
     for density in (apart, same):
         assert integrate.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-6)
@@ -32,14 +32,14 @@ def test_densities_of_scores_are_those_of_the_samples(name):
 
 def test_cllr_of_a_population_is_that_of_a_large_sample():
     population = POPULATIONS["panes"]
-    true = population.cllr(population.log10_lr)
+    true = population.compared(population.log10_lr).cllr()
     losses = []
     for seed in range(4):
         scores, same, _, _ = population.draw(200, np.random.default_rng(seed))
         lr = 10.0 ** population.log10_lr(scores)
         losses.append(np.log2(1 + 1 / lr[same]).mean() / 2 + np.log2(1 + lr[~same]).mean() / 2)
     assert np.mean(losses) == pytest.approx(true, abs=4.0 * stats.sem(losses))
-    assert population.cllr(lambda x: 1.5 * population.log10_lr(x)) > true
+    assert population.compared(lambda x: 1.5 * population.log10_lr(x)).cllr() > true
 
 
 def held(fitted, scores, true):
@@ -85,6 +85,6 @@ def test_bands_need_weights_by_source():
 
 @pytest.mark.slow
 def test_intervals_of_cllr_hold_by_source_and_not_by_pair():
-    rows = [cllr_intervals("panes", 20, "calibrated", seed) for seed in range(30)]
+    rows = [cllr_intervals("panes", "calibrated", 20, seed) for seed in range(30)]
     assert np.mean([row["jackknife"] for row in rows]) > 0.75  # .91 is expected, error .05
     assert np.mean([row["pairs"] for row in rows]) < 0.80  # .59 is expected, error .09
