@@ -16,7 +16,7 @@ from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.ensemble import CalibratedPair
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.raw_scores import check_scoring
-from bayescal.calibrators.classifier.shown_classifier import ShownClassifier, naming_calibrator
+from bayescal.calibrators.classifier.shown_classifier import ShownClassifier, explains_method
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
 from bayescal.calibrators.classifier.wrappers import ProbabilityMatrix
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
@@ -40,6 +40,7 @@ PROBABILITIES = "probabilities"  # the estimator is a `ProbabilityMatrix`
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
 
 
+@explains_method
 @dataclass(eq=False, repr=False)
 class CalibratedClassifier(
     ShownClassifier,
@@ -452,9 +453,6 @@ class CalibratedClassifier(
         pairs, documents = self._pairs(), self._features(X)
         priors = self._priors(prior)
         return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
-
-
-CalibratedClassifier.__init__ = naming_calibrator(CalibratedClassifier.__init__)  # type: ignore[method-assign]
 
 
 def _joined(*names: str) -> str:

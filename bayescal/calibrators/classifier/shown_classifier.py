@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bayescal.fitting.results.notebook import FittedHTML, picture_html
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+Model = TypeVar("Model")
 DRAWN = 6  # curves of classes, labels or folds in a notebook
 
 
@@ -82,11 +83,12 @@ class ShownClassifier(FittedHTML):
             ProbabilityDisplay.from_estimator(self, ax=ax, **own)
 
 
-def naming_calibrator(init: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor, of the same signature, that explains scikit-learn's `method`."""
+def explains_method(cls: type[Model]) -> type[Model]:
+    """Return the class, whose constructor names the counterpart of scikit-learn's `method`."""
+    init: Any = cls.__init__
 
     @wraps(init)
-    def checked(self: Any, *given: Any, **options: Any) -> None:
+    def checked(self: Model, *given: Any, **options: Any) -> None:
         if "method" in options:
             raise TypeError(
                 "CalibratedClassifier takes calibrator= in place of scikit-learn's method=: pass"
@@ -94,4 +96,5 @@ def naming_calibrator(init: Callable[..., None]) -> Callable[..., None]:
             )
         init(self, *given, **options)
 
-    return checked
+    cls.__init__ = checked  # type: ignore[assignment]
+    return cls
