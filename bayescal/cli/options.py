@@ -120,7 +120,7 @@ CLASSES = (
     " of them together."
 )
 Classes = Annotated[str | None, option("--classes", COLUMNS, CLASSES, "NAME,NAME,...")]
-SHARES = "With several classes: their shares in the new documents, in the order of --classes."
+SHARES = "Shares of several classes in the order of --classes, if only they changed (label shift)."
 ScoresAre = Annotated[
     str,
     option(
