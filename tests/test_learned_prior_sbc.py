@@ -20,7 +20,7 @@ from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
 
-FEW, MANY, DRAWS = 150, size(500, 4000), 99
+FEW, MANY, DRAWS = 150, size(300, 4000), 99
 DOCUMENTS = (5, 80)
 
 
