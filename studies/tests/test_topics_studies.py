@@ -74,7 +74,7 @@ def test_scores_of_a_topic_are_skewed_as_its_sides():
 
 @pytest.mark.slow
 def test_bands_of_known_and_new_topics_cover():
-    rows = pd.concat([topics_coverage.cover(seed) for seed in range(size(16, 24))])
+    rows = pd.concat([topics_coverage.cover(seed) for seed in range(size(10, 24))])
     table = topics_coverage.summarise_coverage(rows).set_index(["topic", "band", "level"])
     for topic in ("known", "new"):
         mean, error = table.loc[(topic, "as it is", 0.9)]
