@@ -120,3 +120,17 @@ def test_findings_are_those_of_the_one_map_in_words():
     assert fit(3).findings() == ()
     with pytest.raises(ValueError, match="level"):
         fitted.findings(1.5)
+
+
+def test_positions_of_options_are_no_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    scores = rng.normal(size=(60, 3)) + 2.0 * np.eye(3)[y]
+    options = MulticlassCalibrator(exchangeable=True, draws=8, chains=2).fit(scores, y)
+    text = options.report(tmp_path / "report.html", (scores, y)).read_text()
+    assert [figure["name"] for figure in data_of(tmp_path / "report.html")["figures"]] == [
+        "the likeliest class"
+    ]
+    assert "Probabilities of 3 exclusive options" in text
+    assert 'id="confusions"' not in text
+    assert "Documents of every class" not in text

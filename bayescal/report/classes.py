@@ -48,6 +48,8 @@ def write_class_report(
     if test is not None:
         verdict, data = _tested(calibrator, test, level)
     problems = _problems(calibrator.diagnostics_)
+    of_what = "options" if _has_options(calibrator) else "classes"
+    by_class = verdict if of_what == "classes" else None
     return write_page(
         target,
         "classes",
@@ -58,10 +60,12 @@ def write_class_report(
         answer=_answer(verdict),
         problems=problems,
         findings=calibrator.findings(level),
-        facts=_facts(classes, verdict),
-        rows=[] if verdict is None else _class_rows(verdict),
+        of_what=of_what,
+        facts=_facts(of_what, classes, verdict),
+        tested=verdict is not None,
+        rows=[] if by_class is None else _class_rows(by_class),
         columns=COLUMNS,
-        pairs=[] if verdict is None else _pairs(verdict),
+        pairs=[] if by_class is None else _pairs(by_class),
         pair_columns=PAIR_COLUMNS,
         parameter_names=[str(name) for name in summary.index.names],
         parameter_columns=[str(name) for name in summary.columns],
@@ -71,6 +75,11 @@ def write_class_report(
         ],
         hashes={} if test is None else {"Held-out labels and probabilities": data.pop("hash")},
     )
+
+
+def _has_options(calibrator: Any) -> bool:
+    """Return whether columns are positions of options, whose meaning differs by document."""
+    return bool(getattr(calibrator, "exchangeable", False))
 
 
 def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dict[str, Any]]:
@@ -90,7 +99,8 @@ def _tested(calibrator: Any, test: Any, level: float) -> tuple[ClassVerdict, dic
     label = read_class_outcomes(y, p, names)[0]
     right, confidence = top_label(label, p)
     figures = [{"name": "the likeliest class", **_reliability(confidence, right, level)}]
-    frequent = np.argsort(-p.sum(axis=0), kind="stable")[:MOST_FIGURES]
+    shown = 0 if _has_options(calibrator) else MOST_FIGURES
+    frequent = np.argsort(-p.sum(axis=0), kind="stable")[:shown]
     figures += [
         {"name": str(names.tolist()[k]), **_reliability(p[:, k], label == k, level)}
         for k in sorted(frequent.tolist())
@@ -123,8 +133,8 @@ def _problems(diagnostics: Any) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _facts(classes: list[str], verdict: ClassVerdict | None) -> dict[str, str]:
-    out = {"Classes": f"{len(classes):,}"}
+def _facts(of_what: str, classes: list[str], verdict: ClassVerdict | None) -> dict[str, str]:
+    out = {of_what.capitalize(): f"{len(classes):,}"}
     if verdict is None:
         return out | {"Documents held out": "none given"}
     return out | {

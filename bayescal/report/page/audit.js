@@ -63,9 +63,13 @@ function siteFigure(which, width) {
   const ends = [Math.min(right, ...lower), Math.max(right, ...upper)];
   const margin = 0.06 * (ends[1] - ends[0]);
   const rows = ticks(1, name.length, Math.min(name.length, 10)).filter(Number.isInteger);
+  const few = name.length <= 8;
+  const room = Math.floor(width / (name.length + 1) / 7);  // letters
+  const shortened = (text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
   const chart = new Chart({ width, x: [0, name.length + 1], y: [ends[0] - margin, ends[1] + margin],
-    xTicks: rows.map((row) => [row, row === name.length ? name[row - 1] : tickText(row)]),
-    xLabel: "row of the table of sites", yLabel: which, label: `${which} by site` });
+    xTicks: few ? name.map((each, k) => [k + 1, shortened(each)])
+      : rows.map((row) => [row, row === name.length ? name[row - 1] : tickText(row)]),
+    xLabel: few ? "site" : "row of the table of sites", yLabel: which, label: `${which} by site` });
   chart.line([0, name.length + 1], [right, right], "diagonal");
   name.forEach((_, k) => {
     chart.whisker(k + 1, lower[k], upper[k], "posterior");

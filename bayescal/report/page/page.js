@@ -46,8 +46,10 @@ function drawTables(container, topic) {
         : ""),
   };
   const made = parts.map(([key, title, { columns, rows }]) => {
-    const shown = rows.map((row) => row.map((value, k) => cellText(columns[k], value)));
-    const heads = columns.map((name) => inWords("columns", name) ?? name.replaceAll("-", "−"));
+    // Columns that say nothing, such as R-hat of draws without chains, are in the CSV file only.
+    const kept = columns.flatMap((_, k) => (rows.some((row) => row[k] !== null) ? [k] : []));
+    const shown = rows.map((row) => kept.map((k) => cellText(columns[k], row[k])));
+    const heads = kept.map((k) => inWords("columns", columns[k]) ?? columns[k].replaceAll("-", "−"));
     return element("div", { class: "block" },
       element("div", { class: "heading" }, element("h3", {}, title),
         csvButton(fileName(nameOf(topic), key), columns, () => rows)),
