@@ -245,7 +245,8 @@ def audit_figures(data):
 def _sites(data, which):
     sites, right = data["sites"][which], {"shift": 0, "slope": 1}[which]
     n = len(sites["name"])
-    figure = Expected(f"{which.capitalize()} by site", ("site" if n <= 8 else "row of the table of sites", which),
+    axis = "site" if n <= 8 else "row of the table of sites"
+    figure = Expected(f"{which.capitalize()} by site", (axis, which),
                       ((0, n + 1), _around([right], sites["lower"], sites["upper"])),
                       spoken=f"{which} by site")  # fmt: skip
     figure.line("diagonal", [0, n + 1], [right, right], "right probabilities")

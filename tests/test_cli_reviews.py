@@ -1,6 +1,7 @@
 """`bayescal sample`, `recall`, `elusion` and `stop`, and the report of a review."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -118,6 +119,11 @@ def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path
     text = page.read_text()
     assert "documents of one probability form a stratum" in text
     assert text.count("<tr><td") == len(plan.strata)
+    for width, state in ((0.15, "good"), (0.25, "unknown")):
+        each = replace(result, lower=result.upper - width)
+        text = write_review_report(page, each, scores, labels, plan.inclusion).read_text()
+        assert f'id="calibration" class="verdict {state}"' in text
+        assert ("more labels would narrow it" in text) == (state == "unknown")
     assert "before the labels" not in text
 
 
