@@ -6,16 +6,19 @@ With x = (score - centre)/spread,
     level     ~ Normal(slope_location, slope_scale)            log slope, slope = exp(level)
     label     ~ Bernoulli(logit = intercept + slope (x - reference))
 
-The reference is the median of the scores, the two classes weighing one half each, unless given.
-The density of scores is fixed: it tells nothing, and serves to simulate. Score and reference in
-raw units; label 0 negative, 1 positive. It is monotone_log_odds with one segment.
+The reference is the median of the scores, the two classes weighing one half each, or the middle of
+a wide gap beside it, unless given. The density of scores is fixed: it tells nothing, and serves to
+simulate. Score and reference in raw units; label 0 negative, 1 positive. It is monotone_log_odds
+with one segment.
 """
 
 from typing import Any
 
 import numpy as np
 import pymc as pm
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from bayescal.distributions import place_knots
 
 SCORE_FREEDOM = 4.0  # of the Student t that simulates scores
 
@@ -33,8 +36,8 @@ def model(
     reference: float | None = None,
 ) -> pm.Model:
     """Return the model of labels given scores; the slope is in log-odds a `spread`."""
-    origin = balanced_median(np.asarray(score), np.asarray(label))
-    origin = origin if reference is None else reference
+    _, middle = place_knots(np.asarray(score, dtype=float), np.asarray(label) == 1, None, 1)
+    origin = middle if reference is None else reference
     with pm.Model() as program:
         intercept = pm.Normal("intercept", intercept_location, intercept_scale)
         level = pm.Normal("level", slope_location, slope_scale)
@@ -49,17 +52,6 @@ def model(
 def log_odds(score: Any, intercept: Any, slope: Any, origin: Any, spread: float) -> Any:
     """Return the log-odds at scores, symbolic."""
     return intercept + slope * (score - origin) / spread
-
-
-def balanced_median(score: NDArray[Any], label: NDArray[Any]) -> float:
-    """Return the median of scores with half of the weight on each class."""
-    positives = label.sum()
-    share = np.where(label == 1, 1 / max(positives, 1), 1 / max(label.size - positives, 1))
-    order = np.argsort(score, kind="stable")
-    level = np.cumsum(share[order])
-    # A running sum may miss a level that it should meet exactly.
-    level = level / level[-1] + score.size * np.finfo(float).eps
-    return float(score[order][np.searchsorted(level, 0.5)])
 
 
 def simulate(

@@ -9,8 +9,9 @@ With x = (score - centre)/spread, and the log-odds rising by slope_j a unit of x
     label     ~ Bernoulli(logit = intercept + sum_j slope_j (length of segment j between
                           reference and x))
 
-Knots and reference are quantiles of the scores, the two classes weighing one half each, unless
-given. The density of scores is fixed: it tells nothing, and serves to simulate. Scores, knots and
+Unless given, knots and reference are quantiles of the scores, the two classes weighing one half
+each; a wide gap between scores has knots of its own, and a reference at its edge moves to its
+middle. The density of scores is fixed: it tells nothing, and serves to simulate. Scores, knots and
 reference in raw units; label 0 negative, 1 positive.
 """
 
@@ -19,6 +20,8 @@ from typing import Any
 import numpy as np
 import pymc as pm
 from numpy.typing import ArrayLike, NDArray
+
+from bayescal.distributions import number_of_pieces, place_knots
 
 SCORE_FREEDOM = 4.0  # of the Student t that simulates scores
 
@@ -35,14 +38,17 @@ def model(
     slope_scale: float = 1.0,
     walk_scale: float = 1.5,
     walk_freedom: float = 4.0,
-    n_segments: int = 9,
+    n_segments: int | None = None,
     knots: ArrayLike | None = None,
     reference: float | None = None,
 ) -> pm.Model:
-    """Return the model of labels given scores; with `knots`, n_segments is one more than they."""
-    quantiles, median = place_knots(np.asarray(score), np.asarray(label), n_segments)
-    knot = np.asarray(quantiles if knots is None else knots, dtype=float)
-    origin = median if reference is None else reference
+    """Return the model of labels given scores; n_segments is 9 to 17, unless given, as `knots`."""
+    positive = np.asarray(label) == 1
+    if n_segments is None:
+        n_segments = number_of_pieces(min(positive.sum(), (~positive).sum()))
+    placed, middle = place_knots(np.asarray(score, dtype=float), positive, None, n_segments)
+    knot = np.asarray(placed if knots is None else knots, dtype=float)
+    origin = middle if reference is None else reference
     steps = walk_steps(knot.size, int(np.searchsorted(knot, origin, side="right")))
     with pm.Model() as program:
         intercept = pm.Normal("intercept", intercept_location, intercept_scale)
@@ -67,22 +73,6 @@ def log_odds(
     """Return the log-odds at scores, symbolic; low and high are the ends of the segments."""
     length = pm.math.clip(score[..., None], low, high) - pm.math.clip(origin, low, high)
     return intercept + (length * slope).sum(axis=-1) / spread
-
-
-def place_knots(
-    score: NDArray[Any], label: NDArray[Any], n_segments: int
-) -> tuple[NDArray[Any], float]:
-    """Return knots and reference: balanced quantiles, at distinct scores inside the range."""
-    positives = label.sum()
-    share = np.where(label == 1, 1 / max(positives, 1), 1 / max(label.size - positives, 1))
-    order = np.argsort(score, kind="stable")
-    level = np.cumsum(share[order])
-    # A running sum may miss a level that it should meet exactly.
-    level = level / level[-1] + score.size * np.finfo(float).eps
-    at = np.searchsorted(level, np.r_[np.arange(1, n_segments) / n_segments, 0.5])
-    chosen = score[order][at]
-    knots = np.unique(chosen[:-1])
-    return knots[(knots > score.min()) & (knots < score.max())], float(chosen[-1])
 
 
 def walk_steps(knots: int, origin: int) -> NDArray[Any]:

@@ -21,6 +21,15 @@ from tests.test_programs import to_value
 RNG = np.random.default_rng(21)
 SCORE = np.concatenate([RNG.normal(2, 3, 7), RNG.normal(9, 2, 4)])
 POSITIVE = np.arange(11) >= 7
+# Overlapping, separated, tied, and tiny.
+SETS = [
+    (SCORE, POSITIVE),
+    (np.where(POSITIVE, SCORE + 50.0, SCORE), POSITIVE),
+    (np.round(SCORE / 4.0), POSITIVE),
+    (np.full(5, 2.0), np.arange(5) >= 3),
+    (np.array([0.0, 1.0]), np.array([False, True])),
+    (np.arange(3.0), np.zeros(3, dtype=bool)),
+]
 
 
 def class_log_density(x, powers, prior, hyper, theta, share, width):
@@ -48,12 +57,12 @@ def class_log_density(x, powers, prior, hyper, theta, share, width):
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_joint_density_is_the_program_s(family):
     program, symmetric = programs.load(family), FAMILIES[family].symmetric
-    for _ in range(3):
+    for score, positive in SETS:
         hyper = {
             name: float(RNG.uniform(0.5, 4.0)) if name != "centre" else float(RNG.normal(0, 5))
             for name in program.hyperparameters()
         }
-        model = program.model(SCORE, POSITIVE.astype(int), **hyper)
+        model = program.model(score, positive.astype(int), **hyper)
         log_density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
         theta, width, prior_positive = RNG.normal(3, 3, 2), RNG.gamma(4, 1, 2), RNG.uniform()
         share = np.full(2, 0.5) if symmetric else RNG.uniform(0.1, 0.9, 2)
@@ -72,10 +81,10 @@ def test_joint_density_is_the_program_s(family):
         names = ("theta_scale", "width_shape", "width_scale", "share_alpha", "share_beta")
         prior = DensityPrior(**{n: hyper[n] for n in names if n in hyper}, symmetric=symmetric)
         expected = st.beta(hyper["prior_alpha"], hyper["prior_beta"]).logpdf(prior_positive)
-        expected += st.bernoulli(prior_positive).logpmf(POSITIVE).sum()
-        for k, which in enumerate((~POSITIVE, POSITIVE)):
+        expected += st.bernoulli(prior_positive).logpmf(positive).sum()
+        for k, which in enumerate((~positive, positive)):
             expected += class_log_density(
-                SCORE[which],
+                score[which],
                 FAMILIES[family].of_class(k == 1).powers,
                 prior,
                 hyper,

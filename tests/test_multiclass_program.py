@@ -8,6 +8,13 @@ from tests.multiclass_tools import log_scores, posterior_of, random_point
 
 LOG_P = log_scores(12, 3, 4)
 LABEL = np.random.default_rng(3).integers(3, size=12)
+BEST = LOG_P.argmax(axis=1)
+SETS = {
+    "overlapping": (LOG_P, LABEL),
+    "separated": (LOG_P, BEST),
+    "tied": (LOG_P[np.arange(12) % 3], LABEL),
+    "tiny": (LOG_P[:2], LABEL[:2]),
+}
 
 
 def hyperparameters(posterior):
@@ -27,10 +34,12 @@ def hyperparameters(posterior):
 
 
 @pytest.mark.slow
-def test_density_is_the_program_s():
-    posterior = posterior_of(LOG_P, LABEL)
-    program = programs.load("joint_multiclass").model(LOG_P, LABEL, **hyperparameters(posterior))
-    log_density = program.compile_logp(jacobian=False)
+@pytest.mark.parametrize("name", SETS)
+def test_density_is_the_program_s(name):
+    log_p, label = SETS[name]
+    posterior = posterior_of(log_p, label)
+    program = programs.load("joint_multiclass").model(log_p, label, **hyperparameters(posterior))
+    log_density = program.compile_logp(jacobian=False, mode="FAST_COMPILE")
     differences = []
     for seed in range(4):
         point = random_point(posterior, seed)

@@ -18,15 +18,20 @@ from bayescal.fitting.engines.pooled.population import (
 )
 
 FOUR = ["asymmetric_gaussian", "asymmetric_laplace", "gaussian", "laplace"]
-TOPICS = 4
+TOPICS = 7
 CENTRE, SPREAD = 3.0, 0.5
 
 
 def data(rng):
-    """Return raw scores, labels and topics; topic 2 has no positives."""
-    topic = np.repeat(np.arange(TOPICS), [30, 5, 8, 12])
+    """
+    Return raw scores, labels and topics.
+
+    Topic 2 has no positives, topic 4 separated classes, topic 5 ties, topic 6 one document.
+    """
+    topic = np.repeat(np.arange(TOPICS), [30, 5, 8, 12, 10, 10, 1])
     label = (rng.random(topic.size) < 0.4) & (topic != 2)
-    return CENTRE + SPREAD * rng.normal(label, 1.0), label.astype(int), topic
+    x = rng.normal(label, 1.0) + 20.0 * label * (topic == 4)
+    return CENTRE + SPREAD * np.where(topic == 5, np.round(x), x), label.astype(int), topic
 
 
 def random_point(family, rng):

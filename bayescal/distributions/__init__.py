@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayescal.distributions.knots import number_of_pieces as number_of_pieces
+    from bayescal.distributions.knots import place_knots as place_knots
     from bayescal.distributions.topics import GroupedScores as GroupedScores
     from bayescal.distributions.transforms import Anchored as Anchored
     from bayescal.distributions.transforms import LogitBeta as LogitBeta
@@ -30,7 +32,9 @@ _MODULES = {
     "Relative": "transforms",
     "Standardised": "transforms",
     "of_beta": "transforms",
+    "number_of_pieces": "knots",
     "of_inverse_gamma": "transforms",
+    "place_knots": "knots",
 }
 
 __all__ = [*_MODULES]

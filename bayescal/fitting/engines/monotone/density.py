@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.distributions.knots import place_knots
 from bayescal.support.validation import Floats, check_positive
 
 
@@ -71,55 +72,8 @@ class Pieces:
 
 
 def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segments: int) -> Pieces:
-    """
-    Return knots and reference at quantiles of the two classes, with equal total weights.
-
-    The reference is the balanced median; knots are distinct scores inside the range, at levels
-    1/J, ..., (J - 1)/J, or fewer. Labels do not determine log-odds in wide gaps between scores:
-    they get knots too, and a reference at the edge of a gap moves to its middle.
-    """
-    if n_segments < 1:
-        raise ValueError(f"n_segments must be at least 1, got {n_segments}.")
-    weights = np.ones(x.size) if weight is None else weight
-    totals = [weights[positive == k].sum() for k in (False, True)]
-    share = np.where(positive, *(1.0 / t if t > 0.0 else 0.0 for t in totals[::-1])) * weights
-    used = np.flatnonzero(share > 0.0)
-    order = used[np.argsort(x[used], kind="stable")]
-    ascending, level = x[order], np.cumsum(share[order])
-    # A running sum of n terms may miss an exact level by rounding.
-    level = level / level[-1] + x.size * np.finfo(np.float64).eps
-    wanted = np.arange(1, n_segments) / n_segments
-    knots = np.unique(ascending[np.searchsorted(level, wanted)])
-    knots = knots[(knots > ascending[0]) & (knots < ascending[-1])]
-    reference = float(ascending[np.searchsorted(level, 0.5)])
-    for edges in _wide_gaps(ascending, *np.searchsorted(level, (TAIL, 1.0 - TAIL))):
-        nodes = np.linspace(*edges, GAP_NODES)
-        knots = np.union1d(knots, nodes[1:-1]) if n_segments > 1 else knots
-        reference = float(nodes[GAP_NODES // 2]) if reference in edges else reference
-    return Pieces(knots, reference)
-
-
-GAP_NODES = 5  # nodes in a gap, including its ends
-FEWEST_SCORES = 6  # smallest number of distinct scores for gaps
-# A gap is wide if it is more than half of the range without TAIL of the weight on either side; or
-# if it has EITHER_SIDE documents on both sides, is more than CLEAR of that range, and is three
-# times the widest gap of uniform scores, about log(n)/n.
-WIDE_GAP, TAIL = 0.5, 0.05
-CLEAR, EITHER_SIDE, WIDEST_OF_UNIFORM = 0.15, 5, 3.0
-
-
-def _wide_gaps(ascending: Floats, first: int, last: int) -> list[tuple[float, float]]:
-    """Return the ends of the wide gaps in the bulk, from the first to the last score."""
-    gap = np.diff(ascending[first : last + 1])
-    distinct = np.count_nonzero(gap) + 1
-    if distinct < FEWEST_SCORES:
-        return []
-    share = gap / gap.sum()
-    below = np.arange(first + 1, last + 1)
-    inside = np.minimum(below, ascending.size - below) >= EITHER_SIDE
-    clear = share > max(CLEAR, WIDEST_OF_UNIFORM * math.log(distinct) / distinct)
-    wide = np.flatnonzero((share > WIDE_GAP) | (inside & clear)) + first
-    return [(float(ascending[k]), float(ascending[k + 1])) for k in wide]
+    """Return the knots and the reference of `place_knots`."""
+    return Pieces(*place_knots(x, positive, weight, n_segments))
 
 
 LARGEST_FOURTH_DERIVATIVE = 0.125

@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.distributions.knots import FEWEST, number_of_pieces
 from bayescal.families.draws import IDENTITY, standardise, unwarp, warped_spread
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import (
@@ -232,11 +233,6 @@ class LaplaceFits:
         return self._known[key]
 
 
-# Straight pieces: nine up to 100 documents of the rarer class, then proportional to the cube root,
-# which balances bias and variance, up to 17.
-FEWEST, MOST, PER_ROOT = 9, 17, 1.9
-
-
 @dataclass(frozen=True)
 class LogOddsFit:
     """The posterior of monotone log-odds on the warp of the largest evidence."""
@@ -275,8 +271,7 @@ class LogOddsFit:
 
 def number_of_segments(data: BinaryScores) -> int:
     """Return the largest default number of straight pieces of monotone log-odds."""
-    rarer = min(data.total(True), data.total(False))
-    return int(np.clip(round(PER_ROOT * rarer ** (1 / 3)), FEWEST, MOST))
+    return number_of_pieces(min(data.total(True), data.total(False)))
 
 
 def fewer_and_fewer(segments: int) -> list[int]:
