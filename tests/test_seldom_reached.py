@@ -346,7 +346,8 @@ def test_collections_are_read_as_tables_and_arrays():
 
 def test_reports_of_classes_without_labels_ask_for_them():
     assert _answer(None).state == "missing"
-    assert _facts(["a", "b"], None) == {"Classes": "2", "Documents held out": "none given"}
+    facts = _facts("classes", ["a", "b"], None)
+    assert facts == {"Classes": "2", "Documents held out": "none given"}
 
 
 def test_many_calibrators_are_counted():
