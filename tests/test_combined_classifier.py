@@ -114,8 +114,9 @@ class TestBayes:
             np.quantile(draws, [0.05, 0.95], axis=0).T, binary.predict_interval(X[:3])
         )
         many = np.repeat(X, 60, axis=0)  # more than a block of documents
-        np.testing.assert_array_equal(
-            binary.predict_interval(many)[::60], binary.predict_interval(X)
+        # Their curves are read off tables.
+        np.testing.assert_allclose(
+            binary.predict_interval(many)[::60], binary.predict_interval(X), atol=1e-5
         )
         some = binary.sample_proba(X[:3], draws=7, random_state=0)
         assert some.shape == (7, 3)
