@@ -90,7 +90,11 @@ class Drawn:
         for at, text in texts:
             if at.get("class") != "label":
                 place = float(at["x"]) if at["text-anchor"] == "middle" else float(at["y"]) - 4.0
-                value = places[text] if text in places else as_number(text)
+                # Long names are cut, and end with an ellipsis.
+                cut = text.removesuffix("…") if text.endswith("…") else None
+                named = [places[name] for name in names if text == name or
+                         (cut and str(name).startswith(cut))]  # fmt: skip
+                value = named[0] if named else as_number(text)
                 ticks[at["text-anchor"]].append((value, place))
         self.ticks = np.array(ticks["middle"]), np.array(ticks["end"])
         self.x, self.y = (np.poly1d(np.polyfit(*each.T, 1)) for each in self.ticks)

@@ -8,7 +8,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -47,7 +47,7 @@ class ModelProgram:
     standardised: bool = False  # whether its scores are (score - centre)/spread
     # Of a standardised program: (a, b) of parameters that are a centre + spread^b value in score
     # units
-    score_units: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    score_units: Mapping[str, tuple[int, int]] | None = None
 
     @property
     def label(self) -> str:

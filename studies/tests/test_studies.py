@@ -24,7 +24,7 @@ from studies.scale_floor import FACTORS, held_out_bits
 from studies.truths import TRUTHS
 
 DOCS = Path(__file__).parents[2] / "docs/validation"
-LONGEST = 60
+LONGEST = 80
 RNG = np.random.default_rng(3)
 SCORES, POSITIVE = TRUTHS["Gaussian, equal variances"].draw(60, RNG)
 LABELS = POSITIVE.astype(np.int64)

@@ -227,10 +227,10 @@ def _with_units(draws: xr.Dataset, functions: ProgramFunctions) -> xr.Dataset:
     program, (centre, spread) = record.program(), record.units
     if not program.standardised or record.units == (0.0, 1.0):
         return draws
-    draws = draws.copy()
+    draws, in_score_units = draws.copy(), program.score_units or {}
     for name in functions.parameters:
-        if name in draws and name in program.score_units:
-            a, b = program.score_units[name]
+        if name in draws and name in in_score_units:
+            a, b = in_score_units[name]
             draws[name].attrs[IN_SCORE_UNITS] = [a * centre, spread**b]
         elif name in draws and name != PRIOR:
             draws[name].attrs[OF] = f" of (s - {centre:.6g})/{spread:.6g}"
