@@ -59,9 +59,8 @@ def data(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _first_tasks_alone(monkeypatch):
     monkeypatch.setattr("studies.command.in_parallel", send)
-    monkeypatch.setattr(
-        "studies.papers.corpora.fetch_reuters21578", lambda path=None: make_corpus()
-    )
+    for module in ("studies.papers.corpora", "studies.word_weights"):
+        monkeypatch.setattr(f"{module}.fetch_reuters21578", lambda path=None: make_corpus())
     # Priors of several classes take minutes to learn.
     monkeypatch.setattr("studies.multiclass.study.find_all", lambda folder: {})
     monkeypatch.setattr("studies.multiclass.study.learn", lambda found, group: None)
