@@ -458,7 +458,7 @@ def patients(
 
 
 def readings(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
-    """Return how often each reading holds, under its own assumption and under the other."""
+    """Return the coverage of each reading, under its own assumption and under the other."""
     rows = []
     for change, (kind, size) in CHANGES.items():
         held: dict[str, list[bool]] = {}

@@ -37,7 +37,7 @@ def combined():
 
 
 def tree_of(fitted, *given, **options):
-    """Return what `to_arviz` returns as a DataTree, in either era."""
+    """Return the result of `to_arviz` as a DataTree, for either version of ArviZ."""
     return convert_to_datatree(fitted.to_arviz(*given, **options))
 
 

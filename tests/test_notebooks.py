@@ -15,8 +15,8 @@ from tests.sizes import size
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
-# What notebooks repeat for the precision of what they show, less often in every check; `make docs`
-# runs them as they are.
+# Replacements in the code of notebooks, so that checks repeat simulations less often; `make docs`
+# runs the notebooks unchanged.
 FEWER = {
     "01_quick_start": {"in TOPICS:": "in TOPICS[:2]:"},
     "02_why_asymmetric": {"in TOPICS:": "in TOPICS[:2]:"},

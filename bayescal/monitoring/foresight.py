@@ -104,7 +104,7 @@ class Foresight:
 
     @property
     def finding(self) -> str:
-        """Return which reading the new scores speak for, in words."""
+        """Return the reading that the new scores support, and the evidence, in words."""
         test = f"p {p_words(self.pvalue)}"
         if self.refuted:
             return (

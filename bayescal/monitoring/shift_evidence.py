@@ -1,4 +1,4 @@
-"""What scores without labels say about a shift: a test of label shift, and evidence on it.
+"""Evidence of unlabelled scores on a shift: a test of label shift, and a Bayes factor.
 
 With r(s) the ratio of the densities of new and of reference scores, and p(s) = P(positive | s) in
 the reference, label shift (only the shares of the classes changed) means that
