@@ -177,6 +177,11 @@ def score_statistic(label, log_odds, direction):
     return (label - p) @ direction / np.sqrt((p * (1 - p)) @ direction**2)
 
 
+def test_knots_need_a_class_of_each_score():
+    with pytest.raises(ValueError, match="score and positive must have the same length, got 3"):
+        place_knots(SCORE[:3], LABEL == 1, None, 3)
+
+
 def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
     fitted = ScoreCalibrator(Monotone(n_segments=3, warp="none"), draws=50, random_state=0).fit(
         SCORE, LABEL

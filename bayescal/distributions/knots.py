@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, check_same_length
 
 GAP_NODES = 5  # nodes in a gap, including its ends
 FEWEST_SCORES = 6  # smallest number of distinct scores for gaps
@@ -72,7 +72,7 @@ def place_knots(
     Raises
     ------
     ValueError
-        If n_segments is less than 1.
+        If n_segments is less than 1, or lengths differ.
 
     Examples
     --------
@@ -83,6 +83,7 @@ def place_knots(
     """
     if n_segments < 1:
         raise ValueError(f"n_segments must be at least 1, got {n_segments}.")
+    check_same_length("score", score.size, "positive", positive.size)
     weights = np.ones(score.size) if weight is None else weight
     totals = [weights[positive == k].sum() for k in (False, True)]
     share = np.where(positive, *(1.0 / t if t > 0.0 else 0.0 for t in totals[::-1])) * weights
