@@ -1,6 +1,7 @@
 """Probabilities on scores without labels: intervals where they may be given, requests elsewhere."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special, stats
 
@@ -166,6 +167,19 @@ def test_the_evidence_is_the_integral_that_quadrature_gives():
     assert found == pytest.approx(exact, abs=0.1)
 
 
+def test_the_order_of_documents_changes_no_number(calibrator, reference):
+    rng = np.random.default_rng(4)
+    scores, (old, labels) = rng.normal(1.0, 1.2, 60), map(np.asarray, reference)
+    shuffled, other = rng.permutation(60), rng.permutation(len(old))
+    found = [
+        foresee(calibrator, new, reference=known, random_state=0)
+        for new, known in ((scores, reference), (scores[shuffled], (old[other], labels[other])))
+    ]
+    pd.testing.assert_frame_equal(*[each.to_frame() for each in found], rtol=1e-12)
+    assert found[0].pvalue == found[1].pvalue
+    assert found[0].log_bayes_factor == pytest.approx(found[1].log_bayes_factor, rel=1e-9)
+
+
 def test_scores_beyond_the_reference_are_counted(calibrator, reference):
     s = np.append(sample(45, 0.5, np.random.default_rng(14))[0], [40.0] * 5)
     found = foresee(calibrator, s, reference=reference, alpha=1e-9, random_state=0)
@@ -211,7 +225,7 @@ def test_probabilities_in_place_of_a_calibrator_and_a_metric_of_one_s_own(calibr
 
 
 def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
-    s, _ = sample(60, 0.4, np.random.default_rng(7))
+    s = np.sort(sample(60, 0.4, np.random.default_rng(7))[0])  # the order in which labels are drawn
     seen = []
 
     def prevalence(y, p):

@@ -194,7 +194,7 @@ def foresee(
         Labelled documents of the kind that the calibrator was fitted to; labels are 0 and 1, or
         classes of the calibrator.
     metric : callable, optional
-        A further metric of (y_true, y_prob), such as in `bayescal.metrics`.
+        A further metric of (y_true, y_prob), by rising score, such as in `bayescal.metrics`.
     threshold : float
         Smallest probability of documents predicted positive.
     level : float
@@ -231,6 +231,9 @@ def foresee(
     if new.size < FEWEST_SCORES:
         raise ValueError(f"scores must hold at least {FEWEST_SCORES} scores, got {new.size}.")
     calibrator, p, (old, positive) = _read(calibrator_or_p, new, reference)
+    # The draws are the same in whatever order the documents come.
+    order, old_order = np.lexsort((p, new)), np.lexsort((positive, old))
+    new, p, old, positive = new[order], p[order], old[old_order], positive[old_order]
     rng = generator(random_state)
     distance, pvalue = mixture_test(new, old[positive], old[~positive], rng)
     refuted, share = pvalue <= alpha, None
