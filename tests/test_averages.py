@@ -9,8 +9,8 @@ from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY, log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import build_components
-from bayescal.fitting.engines.exact.engine import loo_log_density
 from bayescal.fitting.engines.exact.joint_density import resolve
+from bayescal.fitting.engines.exact.left_out import loo_log_density
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import AVERAGED
 from bayescal.inference.newton import stack
@@ -119,7 +119,8 @@ def test_family_probability_is_the_ratio_of_evidences():
 def test_leave_one_out_densities_are_ratios_of_evidences(asinh_scale):
     whole = components((FAMILIES["asymmetric_laplace"],), asinh_scales=(asinh_scale,))[0]
     rng = np.random.default_rng(0)
-    found = np.mean([loo_log_density(whole, 1, SCORES[40:], rng) for _ in range(8)], axis=0)
+    own = SCORES[40:], np.ones(9), np.arange(9)
+    found = np.mean([loo_log_density(whole, 1, *own, rng) for _ in range(8)], axis=0)
     for k in range(9):
         keep = np.arange(49) != 40 + k
         rest = components(
@@ -128,6 +129,25 @@ def test_leave_one_out_densities_are_ratios_of_evidences(asinh_scale):
         # p(x_k | others) = p(all) / p(others); the extreme one is the hardest to reweigh.
         expected = whole.log_evidence[1] - rest.log_evidence[1]
         assert found[k] == pytest.approx(expected, abs=0.25 if found[k] == found.min() else 0.06)
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 3.0])
+def test_an_outlier_is_left_out_exactly(weight):
+    # Importance sampling has a Pareto k above 1, and errs by 3, unless much of the weight remains.
+    family, scores = (FAMILIES["gaussian"],), np.r_[SCORES[:9], 8.0 * SCORES.max()]
+    weights = np.r_[np.ones(9), weight]
+    settings = resolve(family, (0.0, 1.0), None)
+
+    def evidence(own):
+        data = BinaryScores(np.r_[0.0, scores], np.arange(11) > 0, np.r_[1.0, weights[:-1], own])
+        return build_components(family, (3.0,), data, settings)[0]
+
+    rest = max(weight - 1.0, 0.0)
+    expected = evidence(rest + 1.0).log_evidence[1] - evidence(rest).log_evidence[1]
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        found = loo_log_density(evidence(weight), 1, scores, weights, np.array([9]), rng)
+        assert found[0] == pytest.approx(expected, abs=0.15)
 
 
 def test_stacking_weights_are_the_best_of_a_grid():

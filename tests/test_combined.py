@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import Identity, Logistic, Monotone, ScoreCalibrator, load
+from bayescal import Densities, Identity, Logistic, Monotone, Recalibrated, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.combination import MOST_DOCUMENTS, pick_documents
-from bayescal.fitting.engines.exact.engine import fit_densities, leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.engines.exact.left_out import leave_one_out_of_densities
+from bayescal.fitting.parts.combination import findings
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.numerics import probability
@@ -77,7 +79,7 @@ def test_leave_one_out_of_densities_is_a_refit():
     data = BinaryScores(SCORES, POSITIVE)
     hyper = dict(zip(("centre", "spread"), data.centre_and_spread, strict=True))
     whole = fit_densities(family, data, rng, draws=20_000, hyperparameters=hyper)
-    found = leave_one_out_of_densities(whole.posterior, data)
+    found, _ = leave_one_out_of_densities(whole.posterior, data)
     for i in range(0, 72, 5):
         keep = np.arange(72) != i
         rest = BinaryScores(SCORES[keep], POSITIVE[keep])
@@ -85,6 +87,60 @@ def test_leave_one_out_of_densities_is_a_refit():
         log_p = [special.logsumexp(again.posterior.of_class(c).logpdf(SCORES[[i]])) for c in (0, 1)]
         prior = np.log((rest.total(True) + 1) / (rest.total(False) + 1))
         assert found[i] == pytest.approx(prior + log_p[1] - log_p[0], abs=0.12)
+
+
+OUTLIER = np.r_[np.random.default_rng(2).normal(np.repeat([0.0, 2.0], [40, 9])), 15.0]
+OF_OUTLIER = np.arange(50) >= 40
+
+
+@pytest.mark.parametrize(
+    ("names", "averaging", "monotone"),
+    [
+        ("laplace", "evidence", False),
+        ("asymmetric_laplace", "evidence", True),
+        ("gaussian laplace", "evidence", False),
+        ("gaussian laplace", "stacking", False),
+    ],
+)
+def test_an_outlier_is_refitted_without_itself(names, averaging, monotone):
+    families = tuple(FAMILIES[name] for name in names.split())
+    data = BinaryScores(OUTLIER, OF_OUTLIER)
+    own = {"averaging": averaging, "monotone": monotone, "scale": data.centre_and_spread}
+    rng = np.random.default_rng(0)
+    without = fit_densities(families, data.take(np.arange(49)), rng, draws=20_000, **own)
+    log_p = without.posterior.of_class(1).logpdf(OUTLIER[49:])
+    expected = special.logsumexp(log_p) - np.log(log_p.size)
+    for seed in (1, 2, 3):
+        sampled, refitted = (
+            fit_densities(
+                families, data, np.random.default_rng(seed), draws=1000, refit=refit, **own
+            )
+            for refit in (False, True)
+        )
+        (log_odds, k), (exact, of_exact) = sampled.left_out, refitted.left_out
+        assert k[49] > 0.7
+        assert (of_exact[49], of_exact.max() <= 0.7) == (-np.inf, True)
+        np.testing.assert_array_equal(exact[k <= 0.7], log_odds[k <= 0.7])
+        score, found = refitted.posterior.refitted(1)
+        at = score.tolist().index(15.0)
+        assert found[at] == pytest.approx(expected, abs=0.2)
+        # Importance sampling is too high, by a different amount for each seed.
+        assert log_odds[49] - exact[49] > 0.25
+
+
+def test_the_combination_shows_pareto_k():
+    parts = [Densities("gaussian"), Monotone(), Recalibrated()]
+    fitted = ScoreCalibrator(parts, draws=250, random_state=0).fit(OUTLIER, OF_OUTLIER)
+    assert fitted.combination_["pareto_k"].between(0.0, 0.7).all()
+    # Results keep the exact densities, which the recalibrated curve reads.
+    densities = fitted._fitted.calibration.draws.parts[2].base
+    _, k = leave_one_out_of_densities(densities, BinaryScores(OUTLIER, OF_OUTLIER))
+    assert k[49] == -np.inf
+    groups = dict(fitted._fitted.results.groups)
+    large = ("part", [0.9, 0.2, np.nan])
+    groups["combination"] = groups["combination"].assign_coords(pareto_k=large)
+    (finding,) = findings(groups)
+    assert "'densities' rest on a few draws (Pareto k up to 0.90" in finding.text()
 
 
 def test_documents_stand_for_their_classes():

@@ -133,7 +133,7 @@ class TestEngine:
     def test_labels_left_out_are_those_of_the_population(self):
         data, own = documents(40), one_line()
         rng = np.random.default_rng(0)
-        left_out = special.expit(fit_to(data, own).leave_one_out(np.arange(40), rng))
+        left_out = special.expit(fit_to(data, own).leave_one_out(np.arange(40), rng)[0])
         for k in (0, 7, 39):
             rest = np.delete(np.arange(40), k)
             without = replace(data, score=data.score[rest], positive=data.positive[rest])

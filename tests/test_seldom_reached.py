@@ -113,10 +113,10 @@ def test_a_large_class_is_learned_from_even_ranks(monkeypatch):
     monkeypatch.setattr(engine, "MOST_SCORES", 5)
     scores, weight = np.array([8.0, 0.0, 2.0, 6.0, 4.0, 1.0, 5.0, 3.0, 7.0]), np.arange(9.0)
     picked, own = engine._picked(scores, weight)
-    assert picked.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
+    assert scores[picked].tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
     np.testing.assert_allclose(own, np.array([1.0, 2.0, 4.0, 3.0, 0.0]) * 36.0 / 10.0)
-    picked, own = engine._picked(scores[:5], None)
-    assert (picked.tolist(), own.tolist()) == (scores[:5].tolist(), [1.0] * 5)
+    picked, own = engine._picked(scores[:5], weight[:5])
+    assert (picked.tolist(), own.tolist()) == ([0, 1, 2, 3, 4], weight[:5].tolist())
 
 
 def test_many_points_of_a_smooth_curve_are_read_off_a_table(monkeypatch):

@@ -137,8 +137,10 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         Posterior draws of the lapse rate; see `lapse`.
     combination_ : pandas.DataFrame
         For each of several parts its weight, its leave-one-out log score (elpd, in natural
-        logarithms) and the standard error of its difference from the best. Around a population
-        the log scores are over its history, and the weights of the problem's own labels are added.
+        logarithms), the standard error of its difference from the best, and the largest Pareto k
+        of its importance weights (above .7 the log score is unreliable; nan without any). Documents
+        of larger k are refitted without each, at most ten. Around a population the log scores are
+        over its history, and the weights of the problem's own labels are added.
     results_ : xarray.DataTree
         The tree of `posterior_`, for every inference; without posterior for "mle" and "map".
     units_ : dict of str to float

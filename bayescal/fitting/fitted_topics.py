@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting.engines.combination import GROUP as LEVELS
-from bayescal.fitting.engines.exact.engine import MOST_DRAWS
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
+from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
 from bayescal.fitting.engines.pooled.combination import (
     DENSITIES,
     add_levels,

@@ -99,6 +99,10 @@ class ClassDraws(Posterior):
         """The densities of negatives and positives."""
         return self.of_class(0), self.of_class(1)
 
+    def refitted(self, klass: int) -> tuple[Floats, Floats]:
+        """Return scores of a class whose leave-one-out log density is exact, and that density."""
+        return np.empty(0), np.empty(0)
+
     @property
     def densities(self) -> ClassDraws:
         """Return the draws themselves."""

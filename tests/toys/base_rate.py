@@ -36,7 +36,8 @@ class BaseRateFound:
     def leave_one_out(self, index, rng):
         negatives, positives = self.counts
         own = self.positive[index]
-        return np.log(positives - own + 1.0) - np.log(negatives - ~own + 1.0)
+        log_odds = np.log(positives - own + 1.0) - np.log(negatives - ~own + 1.0)
+        return log_odds, np.full(index.size, -np.inf)
 
 
 class BaseRatePart(Part):

@@ -14,7 +14,7 @@ from scipy import special
 
 from bayescal.fitting.curves.curves import blocks, predictive_log_odds, quantiles
 from bayescal.fitting.engines.combination import GROUP, EndLevels, Ends, with_lapses
-from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
+from bayescal.fitting.engines.exact.left_out import leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import ClassDraws, Posterior, check_finite, log_odds_of_mean, unpack
@@ -113,7 +113,7 @@ class RecalibratedDraws(Posterior):
         """Return log-odds as a function of the densities' leave-one-out log-odds."""
         densities = self.base.densities
         assert densities is not None  # noqa: S101
-        return self.along.log_odds(leave_one_out_of_densities(densities, data))
+        return self.along.log_odds(leave_one_out_of_densities(densities, data)[0])
 
 
 # Number of log-odds per block of `_lapse`, to stay in the processor's cache.
@@ -370,7 +370,7 @@ class PopulationRecalibratedDraws(RecalibratedDraws):
         for part in mixture.parts:
             own = part.densities
             assert own is not None  # noqa: S101
-            left_out.append(leave_one_out_of_densities(own, data, self.base_rate))
+            left_out.append(leave_one_out_of_densities(own, data, self.base_rate)[0])
         return self.along.log_odds(log_odds_of_mixture(np.stack(left_out), mixture.weight))
 
     def seen(self, data: BinaryScores, log_score: Floats) -> None:

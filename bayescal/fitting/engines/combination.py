@@ -74,25 +74,33 @@ def pick_documents(
 class PartWeights:
     """The weights of the parts in their mixture, and the leave-one-out log scores behind them."""
 
-    axes: ClassVar = {"weight": ("part",), "elpd": ("part",), "se": ("part",)}
+    axes: ClassVar = dict.fromkeys(("weight", "elpd", "se", "pareto_k"), ("part",))
 
     weight: Floats  # (parts,), or (topics, parts), summing to one
     elpd: Floats  # (parts,): sums over documents of log p(y_i | s_i, others), natural logarithm
     se: Floats  # (parts,): standard errors of elpd differences to the best part
+    # (parts,): largest Pareto k behind elpd, nan without any; None if it is not kept
+    pareto_k: Floats | None = None
 
 
-def weigh(score: Floats, weight: Floats, belief: Floats | float) -> PartWeights:
+def weigh(
+    score: Floats, weight: Floats, belief: Floats | float, pareto_k: Floats | None = None
+) -> PartWeights:
     """
     Return the weights of parts by their leave-one-out log scores, (parts, documents).
 
     Beliefs are prior weights in documents; a part with a belief of nan gets the weight 0.
+    `pareto_k` of the scores is kept at its largest.
     """
     elpd, se = compare(score, weight)
     beliefs = np.broadcast_to(belief, len(score))
     weighed = ~np.isnan(beliefs)
     weights = np.zeros(len(score))
     weights[weighed] = stack(score[weighed], weight, beliefs[weighed])
-    return PartWeights(weights, elpd, se)
+    if pareto_k is not None:
+        pareto_k = pareto_k.max(axis=1)
+        pareto_k = np.where(pareto_k > -np.inf, pareto_k, np.nan)
+    return PartWeights(weights, elpd, se, pareto_k)
 
 
 # Most mass is near 0, little above some hundredths; chosen on data sets apart from the test data

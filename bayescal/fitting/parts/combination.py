@@ -38,6 +38,7 @@ from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
 from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, draw_coords, pack
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.importance import WORST_K
 from bayescal.inference.newton import log_scores
 from bayescal.support.numerics import class_prior, log_sum_exp
 from bayescal.support.validation import Floats
@@ -160,7 +161,23 @@ def findings(groups: Groups) -> list[Finding]:
             out += of_draws(paths.name, groups[path], kind.constant_draws)
         if paths.evidence in groups:
             out += kind.findings(paths.name, groups[paths.evidence])
-    return out
+    return out + _of_weights(groups)
+
+
+def _of_weights(groups: Groups) -> list[Finding]:
+    """Return a finding for each part whose leave-one-out scores have a large Pareto k."""
+    if COMBINATION not in groups or "pareto_k" not in groups[COMBINATION]:
+        return []
+    k = groups[COMBINATION]["pareto_k"].to_series()
+    return [
+        Finding(
+            "leave-one-out predictions by {whose} rest on a few draws (Pareto k up to"
+            f" {worst:.2f}, good below {WORST_K})",
+            "its weight is uncertain; look at documents far from all others",
+            str(name),
+        )
+        for name, worst in k[k > WORST_K].items()
+    ]
 
 
 # The draws of the lapse rate in a tree of results.
@@ -232,7 +249,7 @@ def fit_parts(
     if not others:
         return groups
     index, weight = engine.pick_documents(data.given_scores, rng)
-    left_out: dict[str, Floats] = {}
+    left_out: dict[str, tuple[Floats, Floats]] = {}
     for part in (first, *others):
         if part is not first:
             fit(part)
@@ -241,8 +258,9 @@ def fit_parts(
     given = {part.name: part.belief(options) for part in weighed}
     belief = np.array([given.get(name, np.nan) for name in left_out])
     positive, (positives, negatives) = data.positive[index], data.rate_counts
-    score = log_scores(np.stack(list(left_out.values())), positive)
-    weights = engine.weigh(score, weight, belief)
+    log_odds, k = map(np.stack, zip(*left_out.values(), strict=True))
+    score = log_scores(log_odds, positive)
+    weights = engine.weigh(score, weight, belief, k)
     groups[COMBINATION] = pack(weights, shape).assign_coords(part=list(left_out))
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = engine.lapse_of_mixture(

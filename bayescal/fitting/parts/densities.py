@@ -77,6 +77,7 @@ class DensitiesPart(Part):
             averaging=options.averaging,
             monotone=options.monotone,
             scale=task.data.centre_and_spread,
+            refit=options.combined,
         )
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:

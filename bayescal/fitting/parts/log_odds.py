@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from bayescal.families.draws import IDENTITY, unwarp
 from bayescal.fitting.curves.part_draws import IdentityDraws, RecalibratedDraws
 from bayescal.fitting.engines.combination import RECALIBRATION
-from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensityFit
+from bayescal.fitting.engines.exact.engine import DensityFit
+from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import (
     LaplaceFits,
@@ -232,9 +233,11 @@ class Untouched:
         """Return nothing."""
         return xr.Dataset()
 
-    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Return the scores of some documents."""
-        return self.score[index]
+    def leave_one_out(
+        self, index: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Return the scores of some documents; no importance weights."""
+        return self.score[index], np.full(index.size, -np.inf)
 
 
 class IdentityPart(Part):
@@ -286,7 +289,7 @@ class RecalibratedPart(LogOddsPart):
         assert isinstance(densities, DensityFit)  # noqa: S101
         options = task.options
         return fit_monotone(
-            LaplaceFits(replace(task.data, score=densities.left_out)),
+            LaplaceFits(replace(task.data, score=densities.left_out[0])),
             task.rng,
             draws=options.draws * options.chains,
             asinh_scales=(IDENTITY,),

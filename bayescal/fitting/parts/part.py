@@ -79,8 +79,14 @@ class PartFit(Protocol):
         """Return the diagnostics of the draws."""
         ...
 
-    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Return the log-odds of + of some documents, each given all others."""
+    def leave_one_out(
+        self, index: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """
+        Return the log-odds of + of some documents, each given all others, and Pareto k.
+
+        k belongs to the importance weights of a document's log-odds: -inf if there are none.
+        """
         ...
 
 

@@ -9,7 +9,8 @@ import xarray as xr
 
 from bayescal.families import Family
 from bayescal.fitting.curves.part_draws import CombinedDraws, PopulationRecalibratedDraws, combine
-from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensitySides
+from bayescal.fitting.engines.exact.engine import DensitySides
+from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.pooled.hyperparameters import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES

@@ -52,8 +52,6 @@ PARAMETERS = "answer_parameters"  # attribute of the draws: the variables that t
 # Attributes of a variable: offset and factor to score units; or the standardised scores it is of.
 IN_SCORE_UNITS, OF = "in_score_units", "of"
 PROBLEMS = "problems"  # attribute of the chains' group
-# Largest Pareto k of reliable leave-one-out predictions (Vehtari et al., 2017).
-WORST_SHAPE = 0.7
 
 
 @dataclass(frozen=True)
@@ -81,10 +79,12 @@ class ProgramFit:
         stats = self.chains.assign(pareto_k=("document", k))
         return stats.assign_attrs({PROBLEMS: "; ".join(problems)})
 
-    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Return the log-odds of + of some documents, each given all others."""
-        log_odds, _ = self._left_out
-        return log_odds[index]
+    def leave_one_out(
+        self, index: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Return the log-odds of + of some documents, each given all others, and Pareto k."""
+        log_odds, k = self._left_out
+        return log_odds[index], k[index]
 
     @cached_property
     def _left_out(self) -> tuple[Floats, Floats]:
@@ -187,18 +187,9 @@ class ProgramPart(Part):
                     yield ("log-odds", f"{name}{at}"), {"mle": np.nan, "guard": ""}, each
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
-        """Yield problems of the chains, and of leave-one-out predictions."""
+        """Yield problems of the chains."""
         if problems := evidence.attrs.get(PROBLEMS):
             yield Finding("the chains of {whose} are not to be trusted", problems, name)
-        if "pareto_k" in evidence:
-            k = evidence["pareto_k"].values
-            if bad := int((k > WORST_SHAPE).sum()):
-                yield Finding(
-                    f"{{whose}} predicts {bad} of {k.size} documents without themselves by a few"
-                    f" draws (Pareto k up to {k.max():.2f}, good below {WORST_SHAPE})",
-                    "look at these documents, or raise draws: its weight is uncertain",
-                    name,
-                )
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
         """Return the formula of a family's program, else its summary and hyperparameters."""

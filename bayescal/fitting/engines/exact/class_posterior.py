@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -224,7 +224,7 @@ class ClassPosterior:
         nodes = np.r_[np.linspace(-reach, reach, 97), sums.quantiles(MOST_SCORES_AS_NODES)]
         cells = cover(joint.log_marginal, nodes, sums.scores)
         self.log_evidence = float(log_sum_exp(cells.log_mass, axis=0))
-        self.resolved = cells.good
+        self.resolved, self.prior = cells.good, prior
         self._joint, self._cells = joint, cells
 
     @cached_property
@@ -371,6 +371,19 @@ def build_components(
                 Component(family, float(asinh_scale), centre, spread, classes, evidence)
             )
     return components
+
+
+def refit_class(component: Component, klass: int, scores: Floats, weight: Floats) -> Component:
+    """Return a component with one class fitted again, in the same units, to weighted scores."""
+    centre, asinh_scale, spread = component.centre, component.asinh_scale, component.spread
+    x, weights, jacobian = _warped(scores, weight, centre, asinh_scale, spread)
+    sums = DeviationSums(x, weights, component.family.of_class(klass == 1).powers)
+    again = ClassPosterior(sums, component.classes[klass].prior)
+    evidence = component.log_evidence.copy()
+    evidence[klass] = again.log_evidence + jacobian
+    negative, positive = component.classes
+    classes = (negative, again) if klass == 1 else (again, positive)
+    return replace(component, classes=classes, log_evidence=evidence)
 
 
 def _warped(

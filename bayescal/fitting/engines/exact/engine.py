@@ -4,8 +4,8 @@ The priors are the priors of the families' programs. The classes and the class p
 given the labels, so each is drawn separately.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,26 +15,27 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.families import FAMILIES, Family
-from bayescal.families.draws import (
-    IDENTITY,
-    DensityDraws,
-    Sides,
-    density_draws,
-    is_monotone,
-    log_jacobian,
-    warp,
-)
+from bayescal.families.draws import IDENTITY, DensityDraws, Sides, density_draws, is_monotone
 from bayescal.fitting.engines.exact.class_posterior import (
     Component,
     build_components,
     monotone_pairs,
 )
 from bayescal.fitting.engines.exact.joint_density import resolve
+from bayescal.fitting.engines.exact.left_out import (
+    MOST_AGAIN,
+    MOST_DRAWS,
+    leave_one_out_of_densities,
+    log_predictive,
+    loo_log_density,
+    weighted_scores,
+    weights_of,
+    without,
+)
 from bayescal.fitting.posterior import SAMPLE, ClassDraws
 from bayescal.fitting.scores import KLASS, BinaryScores
-from bayescal.inference.importance import left_out, smooth
+from bayescal.inference.importance import WORST_K, smooth
 from bayescal.inference.newton import stack
-from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
 # Largest number of proposals for a draw; `monotone_pairs` draws rarer monotone densities.
@@ -165,7 +166,6 @@ def _joined(rounds: list[MixtureDraws], chosen: NDArray[np.bool_], monotone: flo
     return MixtureDraws(component, sides, rounds[0].ratios, monotone)
 
 
-DRAWS = 1000
 MOST_SCORES = 256  # largest number of scores of a class for the weights, evenly spaced in rank
 # Dirichlet(1 + PSEUDO_COUNT) on the weights: keeps families that few scores cannot rule out.
 PSEUDO_COUNT = 0.25
@@ -184,45 +184,24 @@ def by_stacking(
     weights = np.empty((len(components) // families, families, 2))
     reached = np.zeros(len(components) // families)
     for k, positive in enumerate((False, True)):
-        scores, weight = _picked(*data.of_class(positive))
+        own = weighted_scores(data, positive)
+        index, weight = _picked(*own)
         for j in range(weights.shape[0]):
             same = components[j * families : (j + 1) * families]
-            density = np.stack([loo_log_density(c, k, scores, rng) for c in same])
+            density = np.stack([loo_log_density(c, k, *own, index, rng) for c in same])
             weights[j, :, k] = stack(density, weight, PSEUDO_COUNT)
             mixed = special.logsumexp(density, axis=0, b=weights[j, :, k, None])
             reached[j] += weight @ mixed
     return MixtureWeights(special.softmax(reached), weights)
 
 
-def loo_log_density(
-    component: Component, klass: int, scores: Floats, rng: np.random.Generator
-) -> Floats:
-    """
-    Return log p(x_i | x_-i) of a class's own scores, by Pareto-smoothed importance sampling.
-
-    The weights of draw k for score i are 1/p(x_i | draw k), smoothed (Vehtari, Gelman and Gabry,
-    Statistics and Computing 2017); shape of `scores`, per unit of raw score.
-    """
-    drawn = component.classes[klass].draw(DRAWS, rng)
-    theta = component.centre + component.spread * drawn.theta
-    left, right = (component.spread * side for side in drawn.sides)
-    family = component.family.of_class(klass == 1)
-    parameters = family.from_sides(theta, left, right)
-    x = warp(scores, component.centre, component.asinh_scale)
-    log_density = family.logpdf(x[:, None], *parameters)
-    log_weight, _ = smooth(-log_density)
-    jacobian = log_jacobian(scores, component.centre, component.asinh_scale)
-    out: Floats = log_sum_exp(log_weight + log_density, axis=1) + jacobian
-    return out
-
-
-def _picked(scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
-    weight = np.ones(scores.size) if weight is None else weight
+def _picked(scores: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return positions of at most MOST_SCORES scores, and weights with the sum of all."""
     if scores.size <= MOST_SCORES:
-        return scores, weight
+        return np.arange(scores.size), weight
     order = np.argsort(scores)
     picked = order[np.linspace(0, scores.size - 1, MOST_SCORES).astype(np.intp)]
-    return scores[picked], weight[picked] * weight.sum() / weight[picked].sum()
+    return picked, weight[picked] * weight.sum() / weight[picked].sum()
 
 
 SIDES = ("theta", "left", "right")
@@ -232,10 +211,11 @@ SIDES = ("theta", "left", "right")
 class DensitySides(ClassDraws):
     """Draws of mode and sides of both classes' densities; many topics are the first axis."""
 
-    axes: ClassVar = dict.fromkeys((*SIDES, "family"), (SAMPLE, "klass")) | {
-        "prior": (SAMPLE,),
-        "asinh_scale": (SAMPLE,),
-    }
+    axes: ClassVar = (
+        dict.fromkeys((*SIDES, "family"), (SAMPLE, "klass"))
+        | dict.fromkeys(("prior", "asinh_scale"), (SAMPLE,))
+        | dict.fromkeys(("refit_positive", "refit_score", "refit_log_density"), ("refit",))
+    )
     drawn: ClassVar = (*SIDES, "prior", "family", "asinh_scale")
 
     families: tuple[str, ...]
@@ -247,6 +227,18 @@ class DensitySides(ClassDraws):
     family: NDArray[np.int8] | None = None
     asinh_scale: Floats | None = None  # (draws,): c of the warps, inf for none
     centre: float | None = None  # of the warps
+    # Documents of large Pareto k, (refits,): class, score, log p(s | class, all others); or None
+    refit_positive: NDArray[np.bool_] | None = None
+    refit_score: Floats | None = None
+    refit_log_density: Floats | None = None
+
+    def refitted(self, klass: int) -> tuple[Floats, Floats]:
+        """Return the scores of a class that were refitted without each, and their log density."""
+        if self.refit_positive is None or self.refit_score is None:
+            return super().refitted(klass)
+        assert self.refit_log_density is not None  # noqa: S101
+        mine = self.refit_positive == bool(klass)
+        return self.refit_score[mine], self.refit_log_density[mine]
 
     @property
     def plain(self) -> bool:
@@ -292,60 +284,6 @@ def _sides_of(
     )
 
 
-# Largest numbers of scores of a class, and of draws, for leave-one-out densities.
-MOST_NODES, MOST_DRAWS = 128, 1000
-
-
-def leave_one_out_of_densities(
-    draws: ClassDraws, data: BinaryScores, base: tuple[float, float] = (1.0, 1.0)
-) -> Floats:
-    """
-    Return the log-odds of + of all documents, each given all others, by two class densities.
-
-    Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
-    other class's posterior predictive density, and the class prior without the document: the mean
-    of Beta(base + (n+, n-)).
-    """
-    label, weight = data.positive, data.weight
-    thinned = draws.take(np.arange(min(MOST_DRAWS, draws.size)))
-    # Documents of a class without weight keep 0 and have no effect.
-    log_density = np.zeros((2, label.size))
-    for own in (False, True):
-        mine = np.flatnonzero(label == own)
-        score = data.score[mine]
-        node = _nodes(score if weight is None else score[weight[mine] > 0.0])
-        if node.size:
-            # Leave-one-out log densities are a smooth function of the score.
-            for klass, density in enumerate(thinned.both):
-                at_node = _log_predictive(density, node, leave_one_out=klass == own)
-                log_density[klass, mine] = np.interp(score, node, at_node)
-    n_positive, n_negative = data.rate_counts
-    # Weights below 1 must not make a count negative.
-    prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])
-    prior -= np.log(np.maximum(n_negative - ~label, 0.0) + base[1])
-    log_odds: Floats = prior + log_density[1] - log_density[0]
-    return log_odds
-
-
-def _nodes(scores: Floats) -> Floats:
-    """Return the distinct scores of a class, or at most MOST_NODES quantiles with both ends."""
-    own = np.unique(scores)
-    levels = np.linspace(0.0, 1.0, MOST_NODES)
-    return own if own.size <= levels.size else np.unique(np.quantile(own, levels))
-
-
-def _log_predictive(draws: DensityDraws, node: Floats, *, leave_one_out: bool) -> Floats:
-    """Return log p(s | class) at scores: the posterior predictive, or leave-one-out."""
-    log_p = draws.logpdf(node).T
-    if not leave_one_out:
-        mean: Floats = log_sum_exp(log_p, axis=1) - np.log(draws.size)
-        return mean
-    # Densities that underflow have infinite inverses, and are smoothed as logarithms.
-    with np.errstate(over="ignore"):
-        inverse = np.exp(-log_p)
-    return left_out(inverse, lambda rows: log_p[rows])[0]
-
-
 NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))  # no documents
 EFFICIENCY_LIMIT = 0.9  # below it proposals differ too much from the posterior
 
@@ -361,14 +299,17 @@ class DensityFit:
     data: BinaryScores  # the documents fitted
 
     @cached_property
-    def left_out(self) -> Floats:
-        """Return the log-odds of every document, each given all others."""
+    def left_out(self) -> tuple[Floats, Floats]:
+        """Return the log-odds of every document, each given all others, and Pareto k."""
         # A density is overconfident about the documents that it was fitted to.
         return leave_one_out_of_densities(self.posterior, self.data)
 
-    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Return the log-odds of + of some documents, each given all others."""
-        return self.left_out[index]
+    def leave_one_out(
+        self, index: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Return the log-odds of + of some documents, each given all others, and Pareto k."""
+        log_odds, k = self.left_out
+        return log_odds[index], k[index]
 
     def evidence(self) -> xr.Dataset:
         """Return evidence, weights and diagnostics (klass, family, asinh_scale)."""
@@ -406,24 +347,78 @@ def fit_densities(
     averaging: str = "stacking",
     monotone: bool = False,
     scale: tuple[float, float] | None = None,
+    refit: bool = False,
 ) -> DensityFit:
     """
     Draw independently from the posterior of a family, or of a mixture of several.
 
     `scale` is the centre and the spread of the scores, by default those of the data. Without
-    documents (`NOTHING`) the posterior is the prior, with equal weights of families and warps.
+    documents (`NOTHING`) the posterior is the prior, with equal weights of families and warps. With
+    `refit` documents of large Pareto k are left out exactly.
     """
     settings = resolve(families, scale or data.centre_and_spread, hyperparameters)
     components = build_components(families, asinh_scales, data, settings)
-    if averaging == "stacking" and len(components) > 1 and data.score.size:
-        weights = by_stacking(components, len(families), data, rng)
-    else:
-        weights = by_evidence(components, len(families))
+
+    def weigh(components: list[Component], data: BinaryScores) -> MixtureWeights:
+        if averaging == "stacking" and len(components) > 1 and data.score.size:
+            return by_stacking(components, len(families), data, rng)
+        return by_evidence(components, len(families))
+
+    weights = weigh(components, data)
     mixture = draw_mixture(components, weights, draws, rng, monotone=monotone)
     positives, negatives = data.rate_counts
     prior = rng.beta(settings.prior_alpha + positives, settings.prior_beta + negatives, draws)
     sides = _sides_of(components, mixture, prior, settings.centre)
+    if refit and data.score.size:
+        sides = _with_refits(sides, components, data, weigh, rng if monotone else None)
     return DensityFit(components, weights, mixture, sides, data)
+
+
+def _with_refits(
+    sides: DensitySides,
+    components: list[Component],
+    data: BinaryScores,
+    weigh: Callable[[list[Component], BinaryScores], MixtureWeights],
+    rng: np.random.Generator | None,
+) -> DensitySides:
+    """
+    Return the draws with exact log densities of the documents of largest Pareto k.
+
+    The mixture is fitted without each: log sum_c w_c p_c(s_i | others), with the weights w of
+    components given the others. With `rng` it is the mean density of new monotone draws.
+    """
+    k = leave_one_out_of_densities(sides, data)[1]
+    worst = np.flatnonzero(k > WORST_K)
+    both = np.stack([data.score[worst], data.positive[worst]])
+    worst = worst[np.unique(both, axis=1, return_index=True)[1]]
+    worst = worst[np.argsort(-k[worst])[:MOST_AGAIN]]
+    log_density = np.empty(worst.size)
+    for j, i in enumerate(worst):
+        klass, weight = int(data.positive[i]), weights_of(data)
+        own = data.positive == data.positive[i]
+        at = int(np.count_nonzero(own[:i]))
+        pairs = [without(c, klass, data.score[own], weight[own], at) for c in components]
+        others, log_p = zip(*pairs, strict=True)
+        weight[i] = max(weight[i] - 1.0, 0.0)
+        weights = weigh(list(others), replace(data, weight=weight))
+        if rng is not None:
+            drawn = draw_mixture(list(others), weights, MOST_DRAWS, rng, monotone=True)
+            again = _sides_of(list(others), drawn, sides.prior[:MOST_DRAWS], components[0].centre)
+            log_mean, _ = log_predictive(
+                again.of_class(klass), data.score[[i]], leave_one_out=False
+            )
+            log_density[j] = log_mean[0]
+            continue
+        share = weights.warp[:, None] * weights.family[:, :, klass]
+        log_density[j] = special.logsumexp(log_p, b=share.ravel())
+    if not worst.size:
+        return sides
+    return replace(
+        sides,
+        refit_positive=data.positive[worst],
+        refit_score=data.score[worst],
+        refit_log_density=log_density,
+    )
 
 
 def efficiency(ratios: Floats) -> float:

@@ -244,15 +244,17 @@ class LogOddsFit:
     log_evidence: Floats  # log p(labels | scores, warp), (warps,)
     asinh_scales: Floats  # the warps compared, in score units, (warps,)
 
-    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Return the log-odds of + of some documents, each given all others."""
+    def leave_one_out(
+        self, index: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Return the log-odds of + of some documents, each given all others, and Pareto k."""
         drawn, data = self.posterior, self.data
         x = standardise(data.score, drawn.centre, drawn.spread, drawn.asinh_scale)
         source = self.source
         left_out = leave_one_out(
             source, x, data.positive, data.weight, self.prior, rng, source.importance, index
         )
-        return left_out.log_odds(data.positive[index])
+        return left_out.log_odds(data.positive[index]), left_out.pareto_k
 
     def evidence(self) -> xr.Dataset:
         """Return the evidence of every warp, and diagnostics of the draws."""

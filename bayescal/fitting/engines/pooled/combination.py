@@ -25,11 +25,8 @@ from bayescal.fitting.engines.combination import (
     pick_documents,
     weigh,
 )
-from bayescal.fitting.engines.exact.engine import (
-    MOST_DRAWS,
-    DensitySides,
-    leave_one_out_of_densities,
-)
+from bayescal.fitting.engines.exact.engine import DensitySides
+from bayescal.fitting.engines.exact.left_out import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.engines.pooled.engine import DensitiesOfTopics
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
@@ -219,7 +216,7 @@ def combine_topics(
         asinh_scales=(IDENTITY,),
         hyperparameters=RECALIBRATION,
     )
-    recalibrated = recalibration.leave_one_out(index, rng)
+    recalibrated, _ = recalibration.leave_one_out(index, rng)
     left_out = documents.left_out(of_densities[:, index], recalibrated, direct, rng)
     population, weights = weigh_topics(left_out)
     base_rates = np.array([class_prior(each.total(True), each.total()) for each in topics])
@@ -310,5 +307,5 @@ def _leave_out(task: tuple[BinaryScores, list[DensitySides], list[tuple[float, f
     out = np.empty((len(densities), data.score.size))
     if data.score.size:
         for row, each, of_rates in zip(out, densities, base, strict=True):
-            row[:] = leave_one_out_of_densities(each, data, of_rates)
+            row[:] = leave_one_out_of_densities(each, data, of_rates)[0]
     return out

@@ -1,0 +1,136 @@
+"""Leave-one-out densities: by importance sampling, exact where its weights are too uneven."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.families.draws import DensityDraws, log_jacobian, warp
+from bayescal.fitting.engines.exact.class_posterior import Component, refit_class
+from bayescal.fitting.posterior import ClassDraws
+from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.importance import WORST_K, left_out, smooth
+from bayescal.support.numerics import log_sum_exp
+from bayescal.support.validation import Floats
+
+DRAWS = 1000
+# Largest numbers of scores of a class, and of draws, for leave-one-out densities.
+MOST_NODES, MOST_DRAWS = 128, 1000
+MOST_AGAIN = 10  # largest number of documents that are refitted
+LARGEST_K = 10.0  # larger ones are not interpolated
+
+
+def weights_of(data: BinaryScores) -> Floats:
+    """Return a new array of the documents' weights, 1 by default."""
+    return np.ones(data.score.size) if data.weight is None else data.weight.copy()
+
+
+def weighted_scores(data: BinaryScores, positive: bool) -> tuple[Floats, Floats]:
+    """Return the scores of a class and their weights."""
+    scores, weight = data.of_class(positive)
+    return scores, np.ones(scores.size) if weight is None else weight
+
+
+def without(
+    component: Component, klass: int, scores: Floats, weight: Floats, i: int
+) -> tuple[Component, float]:
+    """
+    Return a component without score i of a class, and log p(x_i | x_-i) per unit of raw score.
+
+    The density is the ratio of evidences with and without it. A weight above 1 is reduced by 1.
+    """
+    rest = weight.copy()
+    rest[i] = max(weight[i] - 1.0, 0.0)
+    others = refit_class(component, klass, scores, rest)
+    rest[i] += 1.0
+    # A weight below 1 is left out, and predicted as a document of weight 1.
+    all_of_them = component if weight[i] >= 1.0 else refit_class(component, klass, scores, rest)
+    return others, float(all_of_them.log_evidence[klass] - others.log_evidence[klass])
+
+
+def loo_log_density(
+    component: Component,
+    klass: int,
+    scores: Floats,
+    weight: Floats,
+    index: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> Floats:
+    """
+    Return log p(x_i | x_-i) of some of a class's scores, by Pareto-smoothed importance sampling.
+
+    The weights of draw k for score i are 1/p(x_i | draw k), smoothed (Vehtari, Gelman and Gabry,
+    Statistics and Computing 2017), per unit of raw score. The scores of largest Pareto k are left
+    out exactly.
+    """
+    drawn = component.classes[klass].draw(DRAWS, rng)
+    theta = component.centre + component.spread * drawn.theta
+    left, right = (component.spread * side for side in drawn.sides)
+    family = component.family.of_class(klass == 1)
+    parameters = family.from_sides(theta, left, right)
+    x = warp(scores[index], component.centre, component.asinh_scale)
+    log_density = family.logpdf(x[:, None], *parameters)
+    log_weight, k = smooth(-log_density)
+    jacobian = log_jacobian(scores[index], component.centre, component.asinh_scale)
+    out: Floats = log_sum_exp(log_weight + log_density, axis=1) + jacobian
+    k[weight[index] == 0.0] = -np.inf
+    worst = np.argsort(-k)[:MOST_AGAIN]
+    for j in worst[k[worst] > WORST_K]:
+        out[j] = without(component, klass, scores, weight, int(index[j]))[1]
+    return out
+
+
+def leave_one_out_of_densities(
+    draws: ClassDraws, data: BinaryScores, base: tuple[float, float] = (1.0, 1.0)
+) -> tuple[Floats, Floats]:
+    """
+    Return the log-odds of + of all documents, each given all others, and Pareto k.
+
+    Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
+    other class's posterior predictive density, and the class prior without the document: the mean
+    of Beta(base + (n+, n-)). Documents that were refitted have exact densities, and k = -inf.
+    """
+    label, weight = data.positive, data.weight
+    thinned = draws.take(np.arange(min(MOST_DRAWS, draws.size)))
+    # Documents of a class without weight keep 0 and have no effect.
+    log_density, k = np.zeros((2, label.size)), np.full(label.size, -np.inf)
+    for own in (False, True):
+        mine = np.flatnonzero(label == own)
+        score = data.score[mine]
+        node = _nodes(score if weight is None else score[weight[mine] > 0.0])
+        if node.size:
+            # Leave-one-out log densities are a smooth function of the score.
+            for klass, density in enumerate(thinned.both):
+                at_node, of_node = log_predictive(density, node, leave_one_out=klass == own)
+                log_density[klass, mine] = np.interp(score, node, at_node)
+                if klass == own:
+                    k[mine] = np.interp(score, node, np.clip(of_node, 0.0, LARGEST_K))
+        for refitted, exact in zip(*draws.refitted(int(own)), strict=True):
+            same = mine[score == refitted]
+            log_density[int(own), same], k[same] = exact, -np.inf
+    if weight is not None:
+        k[weight == 0.0] = -np.inf
+    n_positive, n_negative = data.rate_counts
+    # Weights below 1 must not make a count negative.
+    prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])
+    prior -= np.log(np.maximum(n_negative - ~label, 0.0) + base[1])
+    log_odds: Floats = prior + log_density[1] - log_density[0]
+    return log_odds, k
+
+
+def _nodes(scores: Floats) -> Floats:
+    """Return the distinct scores of a class, or at most MOST_NODES quantiles with both ends."""
+    own = np.unique(scores)
+    levels = np.linspace(0.0, 1.0, MOST_NODES)
+    return own if own.size <= levels.size else np.unique(np.quantile(own, levels))
+
+
+def log_predictive(
+    draws: DensityDraws, node: Floats, *, leave_one_out: bool
+) -> tuple[Floats, Floats]:
+    """Return log p(s | class) at scores, posterior predictive or leave-one-out, and Pareto k."""
+    log_p = draws.logpdf(node).T
+    if not leave_one_out:
+        return log_sum_exp(log_p, axis=1) - np.log(draws.size), np.full(node.size, -np.inf)
+    # Densities that underflow have infinite inverses, and are smoothed as logarithms.
+    with np.errstate(over="ignore"):
+        inverse = np.exp(-log_p)
+    return left_out(inverse, lambda rows: log_p[rows])
