@@ -36,6 +36,7 @@ from bayescal.fitting.posterior import SAMPLE, ClassDraws
 from bayescal.fitting.scores import KLASS, BinaryScores
 from bayescal.inference.importance import WORST_K, smooth
 from bayescal.inference.newton import stack
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
 # Largest number of proposals for a draw; `monotone_pairs` draws rarer monotone densities.
@@ -410,7 +411,8 @@ def _with_refits(
             log_density[j] = log_mean[0]
             continue
         share = weights.warp[:, None] * weights.family[:, :, klass]
-        log_density[j] = special.logsumexp(log_p, b=share.ravel())
+        with np.errstate(divide="ignore"):
+            log_density[j] = log_sum_exp(np.array(log_p) + np.log(share.ravel()), axis=0)
     if not worst.size:
         return sides
     return replace(
