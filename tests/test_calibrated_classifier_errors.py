@@ -99,10 +99,6 @@ REFUSED = [
     ("X and y must have the same length, got 120 and 7", {"Y": Y[:7]}),
     ("'groups' parameter should not be None", {"cv": GroupKFold(3)}),
     (
-        "estimator KNeighborsClassifier takes no sample_weight, which would be ignored",
-        {"estimator": KNeighborsClassifier(), "weight": ONES},
-    ),
-    (
         "takes no sample_weight: choose one",
         {"calibrator": make_pipeline(LogisticRegression()), "weight": ONES},
     ),
@@ -259,6 +255,20 @@ class TestRouting:
                 assert {shift for _, _, shift in Recorder.seen} == {3.0}
                 kept = classifier.posterior_["constant_data"]["weight"]
                 np.testing.assert_array_equal(kept, weight)
+
+    def test_the_last_step_of_a_pipeline_takes_weights(self):
+        weight = np.linspace(1, 2, 120)
+        inner = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), Recorder()))
+        Recorder.seen = []
+        CalibratedClassifier(inner, QUICK, cv=3).fit(X, Y, sample_weight=weight)
+        assert sorted(len(w) for _, w, _ in Recorder.seen) == [80, 80, 80, 120]
+
+    def test_weights_of_a_classifier_that_takes_none_reach_the_calibrators(self):
+        weight = np.linspace(1, 2, 120)
+        for estimator in (KNeighborsClassifier(), make_pipeline(KNeighborsClassifier())):
+            with pytest.warns(UserWarning, match="takes no sample_weight: the weights reach the"):
+                fitted = CalibratedClassifier(estimator, QUICK, cv=3).fit(X, Y, weight)
+            np.testing.assert_array_equal(fitted.posterior_["constant_data"]["weight"], weight)
 
     def test_weights_that_nobody_decided_on(self):
         with config_context(enable_metadata_routing=True):

@@ -324,7 +324,7 @@ class TestBadInput:
 
     def test_weights_that_a_classifier_cannot_take(self):
         classifiers = [*PAIR, ("knn", KNeighborsClassifier())]
-        with pytest.raises(ValueError, match=r"classifier 'knn' \(KNeighborsClassifier\) takes no"):
+        with pytest.warns(UserWarning, match=r"classifier 'knn' \(KNeighborsClassifier\) takes no"):
             CombinedClassifier(classifiers).fit(X, Y, sample_weight=np.ones(160))
 
 

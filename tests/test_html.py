@@ -8,11 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy import special
 from sklearn import config_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal.calibrators.estimator import draw_curves
+from bayescal.monitoring import Recalibrator
 from tests import small_fits
 
 pytestmark = pytest.mark.one_era
@@ -151,6 +156,36 @@ def test_boxes_of_scikit_learn_stand_where_it_shows_them():
         assert "text/html" not in calibrator._repr_mimebundle_()
         assert not hasattr(calibrator, "_repr_html_")
     assert calibrator._repr_html_() == shown(calibrator)
+
+
+def test_recalibrators_and_combinations_show_their_curves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60) > 0.5
+    combined = CombinedClassifier([("a", GaussianNB()), ("b", LogisticRegression())])
+    recalibrator, p, sites = Recalibrator(draws=100), special.expit(X[:, 0]), np.arange(60) % 2
+    assert "sk-container" in shown(recalibrator)
+    for fitted in (combined, recalibrator):
+        assert "<img" not in shown(fitted)
+    for fitted in (
+        combined.fit(X, y),
+        recalibrator.fit(p, y),
+        Recalibrator(pooling="partial", draws=100).fit(p, y, sites),
+    ):
+        text = shown(fitted)
+        assert f"{type(fitted).__name__} fitted to 60 documents" in text
+        assert text.count("<img") == 1
+    assert "sk-container" in shown(combined.set_params(combiner="logistic").fit(X, y))
+
+
+def test_curves_of_several_problems_are_of_no_one_class():
+    p, sites = np.linspace(0.05, 0.95, 40), np.array(list("AB") * 20)
+    fitted = Recalibrator(pooling="partial", draws=100).fit(p, np.arange(40) % 3 == 0, sites)
+    ax = Figure().subplots()
+    draw_curves(fitted, ax)
+    assert ax.get_ylabel() == "probability"
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [name for name in names if "posterior" in name] == ["A, posterior", "B, posterior"]
 
 
 def test_pictures_have_a_title_and_a_legend(topics, monkeypatch):

@@ -14,17 +14,18 @@ from sklearn.utils import get_tags, validation
 
 from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.ensemble import CalibratedPair
-from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
+from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier, explains_method
 from bayescal.calibrators.classifier.raw_scores import check_scoring
-from bayescal.calibrators.classifier.shown_classifier import ShownClassifier, explains_method
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
 from bayescal.calibrators.classifier.wrappers import ProbabilityMatrix
+from bayescal.calibrators.estimator import Exported, curves_html
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves.curves import blocks, interval_of_draws
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
+from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support import validation as checks
 from bayescal.support.validation import Floats, generator
 from bayescal.support.weighting import effective_weights, either_weights
@@ -43,7 +44,8 @@ ESTIMATOR = "estimator"  # the classifier's name in metadata routing
 @explains_method
 @dataclass(eq=False, repr=False)
 class CalibratedClassifier(
-    ShownClassifier,
+    FittedHTML,
+    Exported,
     FittedClassifier,
     ClassifierMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
@@ -154,8 +156,9 @@ class CalibratedClassifier(
         y : array-like of shape (n,) or (n, labels)
             Classes, or 0 and 1 for each label.
         sample_weight : array-like of shape (n,), optional
-            Weights for the calibrators and the classifier; with metadata routing, for the
-            classifier only if it requests them.
+            Weights for the calibrators and the classifier, of a pipeline for its last step; `fit`
+            warns of a classifier that takes none. With metadata routing, for the classifier only
+            if it requests them.
         inclusion : array-like of shape (n,), optional
             The probability that each document was labelled; see `ScoreCalibrator.fit`. The
             classifier gets weights 1 / inclusion that sum to the effective sample size.
@@ -202,7 +205,7 @@ class CalibratedClassifier(
             effective_weights(sample_weight, inclusion, len(target.y)),
             params,
             called="{name} {kind}",
-            others="a step of it or the calibrators",
+            others="the calibrators",
         )
         target, columns, parts = folds.score_held_out(
             estimator,
@@ -453,6 +456,25 @@ class CalibratedClassifier(
         pairs, documents = self._pairs(), self._features(X)
         priors = self._priors(prior)
         return ensemble.mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
+
+    def _exported(self) -> Any:
+        pairs = self._pairs()
+        of_all = pairs[0].score_map.of_all_classes
+        if len(pairs) > 1 or (self.several_classes and not of_all):
+            raise ValueError(
+                "an exported file has one map, but an ensemble, and classes each calibrated against"
+                " the rest, have several: fit with ensemble=False and calibrator='auto'."
+            )
+        return pairs[0].calibrators[0] if of_all else self
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "calibrated_classifiers_"):
+            return None
+        pair = self._pairs()[0]
+        if pair.score_map.of_all_classes:
+            shown: str | None = pair.calibrators[0]._fitted_html()
+            return shown
+        return curves_html(self, len(self.scores_))
 
 
 def _joined(*names: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -13,16 +15,70 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
+from bayescal.fitting.results.notebook import picture_html
 from bayescal.fitting.results.tree import Fit, Results
 from bayescal.support.validation import generator
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
 
 Fitted = TypeVar("Fitted", bound=Fit[Any])
 
 
-class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
+class Exported:
+    """Mixin of estimators whose map from scores to probabilities can be written to a file."""
+
+    def _exported(self) -> Any:
+        """Return the calibrator whose map is written."""
+        return self
+
+    def export(
+        self,
+        path: str | Path,
+        topic: Any = None,
+        *,
+        format: str = "python",
+        level: float | None = 0.9,
+        prior: Any = None,
+        column: str | None = None,
+    ) -> Path:
+        """
+        Write the map from scores to probabilities and bands; the file needs no bayescal.
+
+        Parameters and errors are those of `bayescal.report.export`. ValueError is also raised for a
+        classifier whose probabilities no single map gives: an ensemble, or several classes each
+        calibrated against the rest.
+        """
+        from bayescal.report.export.writing import export
+
+        options = {"format": format, "level": level, "prior": prior, "column": column}
+        return export(self._exported(), path, topic=topic, **options)
+
+
+DRAWN = 6  # curves of classes, labels, folds or sites in a notebook
+
+
+def draw_curves(estimator: Any, ax: Axes) -> None:
+    """Draw the probability given the score, for the first of an estimator's fitted problems."""
+    from bayescal.plots import ProbabilityDisplay
+
+    names = list(estimator.fitted_problems())
+    for name in names[:DRAWN]:
+        own = {"topic": name, "name": str(name), "ticks": len(names) == 1} if name != "" else {}
+        ProbabilityDisplay.from_estimator(estimator, ax=ax, **own)
+    if len(names) > 1:
+        ax.set_ylabel("probability")
+
+
+def curves_html(estimator: Any, documents: int, notes: Sequence[str] = ()) -> str:
+    """Return a heading, notes and the curves of an estimator's fitted problems as HTML."""
+    head = f"{type(estimator).__name__} fitted to {documents:,} documents"
+    title = "Probability given the score"
+    return picture_html(head, notes, title, partial(draw_curves, estimator))
+
+
+class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     """
     A scikit-learn estimator around one `Fit`.
 
@@ -31,7 +87,6 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     """
 
     _fit_type: ClassVar[type[Any]]
-    _column: ClassVar[str] = "score"  # the default name of scores in exported files
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -125,34 +180,6 @@ class FittedEstimator(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
             recall=recall,
             likelihood_ratio=likelihood_ratio,
             title=title,
-        )
-
-    def export(
-        self,
-        path: str | Path,
-        topic: Any = None,
-        *,
-        format: str = "python",
-        level: float | None = 0.9,
-        prior: Any = None,
-        column: str | None = None,
-    ) -> Path:
-        """
-        Write probabilities and bands to a file that works without bayescal.
-
-        Parameters and errors are those of `bayescal.report.export`. Scores are called `column`
-        where the file is used; by default "score", for several classes "scores".
-        """
-        from bayescal.report.export.writing import export
-
-        return export(
-            self,
-            path,
-            format=format,
-            topic=topic,
-            level=level,
-            prior=prior,
-            column=self._column if column is None else column,
         )
 
     @classmethod

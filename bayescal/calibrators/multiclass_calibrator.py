@@ -143,7 +143,6 @@ class MulticlassCalibrator(
     """
 
     _fit_type = FittedClasses
-    _column = "scores"
 
     def fit(
         self,

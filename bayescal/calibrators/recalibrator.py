@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.calibrators.estimator import ScoreEstimator, chosen_draws
+from bayescal.calibrators.estimator import ScoreEstimator, chosen_draws, curves_html
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.fitted_recalibration import (
     FittedRecalibration,
@@ -18,6 +18,7 @@ from bayescal.fitting.fitted_recalibration import (
 )
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.calibration import KINDS, Calibration
+from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support.numerics import probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.engines.point_estimates import ClassFits
 
 
-class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters):
+class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], RecalibrationParameters):
     r"""
     Recalibrate another model's probabilities, with shrinkage towards no change.
 
@@ -254,3 +255,9 @@ class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters)
         out = np.empty_like(answers)
         out[order] = answers
         return out
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "_fitted"):
+            return None
+        documents = self.posterior_["observed_data"].sizes["document"]
+        return curves_html(self, documents, self._fit.problems)

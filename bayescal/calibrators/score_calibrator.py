@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.calibrators.estimator import chosen_draws
+from bayescal.calibrators.estimator import chosen_draws, draw_curves
 from bayescal.calibrators.score_results import ScoreResults
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.fitted_scores import fit_scores
@@ -19,9 +20,6 @@ from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
 from bayescal.fitting.settings import VAGUE
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class ScoreCalibrator(FittedHTML, ScoreResults):
@@ -444,13 +442,13 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         fitted = self._fit
         settings = model_name(fitted.results.groups), fitted.inference, self._point
         return calibrator_html(
-            fitted.tree, fitted.calibration, fitted.problems, fitted.classes, settings, self._draw
+            fitted.tree,
+            fitted.calibration,
+            fitted.problems,
+            fitted.classes,
+            settings,
+            partial(draw_curves, self),
         )
-
-    def _draw(self, ax: Axes) -> None:
-        from bayescal.plots import ProbabilityDisplay
-
-        ProbabilityDisplay.from_estimator(self, ax=ax)
 
     def _posterior_draws(self, method: str) -> int:
         fitted = self._fit

@@ -19,7 +19,7 @@ from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.folds import route, router_of
 from bayescal.calibrators.classifier.raw_scores import read_classifiers
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, read_target
-from bayescal.calibrators.estimator import chosen_draws
+from bayescal.calibrators.estimator import chosen_draws, curves_html
 from bayescal.combining.combination_problem import Combination
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayes import Bayesian
@@ -33,6 +33,7 @@ from bayescal.combining.nested import (
 )
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.problems.problem import Problems
+from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.fitting.results.tree import describe
 from bayescal.support import validation, weighting
 from bayescal.support.numerics import probability
@@ -59,6 +60,7 @@ def _gives_probabilities(estimator: CombinedClassifier) -> bool:
 
 @dataclass(eq=False, repr=False)
 class CombinedClassifier(
+    FittedHTML,
     FittedClassifier,
     ClassifierMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
@@ -362,6 +364,13 @@ class CombinedClassifier(
     def problem_scores(self, X: Any) -> Floats:
         """Return the combined log-odds of documents; see `FittedClassifier.problem_scores`."""
         return self._combined_scores(self._inputs(X))
+
+    def _fitted_html(self) -> str | None:
+        # A combiner without posterior has no curve, so scikit-learn's display stays.
+        combined = getattr(self, "_combined", [])
+        if not combined or not all(isinstance(each, Bayesian) for each in combined):
+            return None
+        return curves_html(self, len(self.base_scores_[0]))
 
     @property
     def _has_probabilities(self) -> bool:

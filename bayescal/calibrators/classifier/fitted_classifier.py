@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -29,6 +30,26 @@ if TYPE_CHECKING:
 
 
 CLASSIFIER = "classifier"
+
+
+Model = TypeVar("Model")
+
+
+def explains_method(cls: type[Model]) -> type[Model]:
+    """Return the class, whose constructor names the counterpart of scikit-learn's `method`."""
+    init: Any = cls.__init__
+
+    @wraps(init)
+    def checked(self: Model, *given: Any, **options: Any) -> None:
+        if "method" in options:
+            raise TypeError(
+                "CalibratedClassifier takes calibrator= in place of scikit-learn's method=: pass"
+                f" calibrator={options['method']!r}."
+            )
+        init(self, *given, **options)
+
+    cls.__init__ = checked  # type: ignore[assignment]
+    return cls
 
 
 class FittedClassifier:

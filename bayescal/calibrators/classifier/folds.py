@@ -1,5 +1,6 @@
 """Held-out scores of documents: out of fold, or from a frozen classifier."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
@@ -262,12 +264,23 @@ def route(
         fits[name] = dict(rest)
         if sample_weight is None or isinstance(estimator, FrozenEstimator):
             continue
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise ValueError(
-                f"{called.format(name=name, kind=type(estimator).__name__)} takes no sample_weight,"
-                f" which would be ignored: switch metadata routing on to weigh {others} alone"
-                " (sklearn.set_config(enable_metadata_routing=True), set_fit_request), or give"
-                " none."
+        argument = _weight_argument(estimator)
+        if argument is None:
+            message = (
+                f"{called.format(name=name, kind=type(estimator).__name__)} takes no sample_weight:"
+                f" the weights reach {others} alone. Metadata routing makes this choice explicit"
+                " (sklearn.set_config(enable_metadata_routing=True), set_fit_request)."
             )
-        fits[name]["sample_weight"] = sample_weight
+            warnings.warn(message, stacklevel=3)
+        else:
+            fits[name][argument] = sample_weight
     return fits, split
+
+
+def _weight_argument(estimator: Any) -> str | None:
+    """Return the argument of fit that takes weights, of a pipeline for its last step; or None."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_argument(last)
+        return inner and f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None

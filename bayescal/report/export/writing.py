@@ -117,7 +117,7 @@ def export(
     topic: Any = None,
     level: float | None = 0.9,
     prior: Prior | None = None,
-    column: str = "score",
+    column: str | None = None,
 ) -> Path:
     """
     Write a calibrator to a file that needs no bayescal.
@@ -147,8 +147,9 @@ def export(
         P(+) of the documents to predict, if it differs from the fitted one; see
         `ScoreCalibrator.decision_function`, and `MulticlassCalibrator.predict_proba` for shares of
         several classes.
-    column : str
-        Name of the scores: the column of "sql", the input of "onnx". "sql" quotes names that are
+    column : str, optional
+        Name of the scores, by default "score", of several classes "scores": the column of "sql",
+        the input of "onnx". "sql" quotes names that are
         reserved or hold characters other than small letters, digits and _.
 
     Returns
@@ -180,12 +181,15 @@ def export(
     corn.sql
     """
     check_choice("format", format, tuple(FORMATS))
+    several = bool(getattr(calibrator, "several_classes", False))
+    if column is None:
+        column = "scores" if several else "score"
     if not isinstance(column, str) or not column:
         raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
     check_names(column, "column")
     target = check_target(path)
     _check_suffix(target, format)
-    if getattr(calibrator, "several_classes", False):
+    if several:
         written = _render_classes(calibrator, FORMATS[format], topic, level, prior, column)
     else:
         problem = problem_of(calibrator, topic)
