@@ -13,6 +13,7 @@ from pathlib import Path
 
 from studies import (
     audit,
+    clusters,
     combining,
     coverage,
     drift,
@@ -48,6 +49,7 @@ STUDIES = (
     robustness,
     reuters,
     reviews,
+    clusters,
     topics,
     history,
     topics_coverage,
@@ -91,6 +93,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "likelihood_ratios": likelihood_ratios.page,
     "multiclass": multiclass.page,
     "audit": audit.page,
+    "clusters": clusters.page,
     "word_weights": word_weights.page,
     "mutations": mutations_page,
 }

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, validation
+from sklearn.utils.validation import has_fit_parameter
 
 from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.ensemble import CalibratedPair
@@ -144,6 +145,7 @@ class CalibratedClassifier(
         y: Any,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
         """
@@ -162,6 +164,9 @@ class CalibratedClassifier(
         inclusion : array-like of shape (n,), optional
             The probability that each document was labelled; see `ScoreCalibrator.fit`. The
             classifier gets weights 1 / inclusion that sum to the effective sample size.
+        clusters : array-like of shape (n,), optional
+            Which documents belong together, see `ScoreCalibrator.fit`. Folds keep clusters
+            together, and each calibrator counts documents by the design effect.
         **params
             Metadata. Without routing `groups` goes to the splitter, and all else to the classifier.
 
@@ -190,10 +195,20 @@ class CalibratedClassifier(
         if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
             raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
         weight = either_weights(sample_weight, inclusion, len(target.y))
+        named = None
+        if clusters is not None:
+            known = {"name": "clusters", "group": "cluster", "other": "y"}
+            names, code = checks.read_groups(clusters, documents=len(target.y), **known)
+            named = names[code]
         weights = None
         if weight is not None:
             weights = "sample_weight" if inclusion is None else "inclusion"
         calibrator = score_maps.read_calibrator(self.calibrator, target.kind, weights)
+        if named is not None and not has_fit_parameter(calibrator, "clusters"):
+            raise ValueError(
+                f"calibrator {type(calibrator).__name__} takes no clusters: give ScoreCalibrator(),"
+                " or calibrator='one_vs_rest' for several classes."
+            )
         pooled = isinstance(calibrator, TopicCalibrator | MulticlassCalibrator)
         if not isinstance(estimator, FrozenEstimator):
             target = replace(target, fewest=2)
@@ -215,6 +230,7 @@ class CalibratedClassifier(
             # scikit-learn's "auto" means True, since a frozen estimator has no folds.
             ensemble=bool(self.ensemble),
             pooled=pooled,
+            clusters=named,
             n_jobs=self.n_jobs,
         )
         self.calibrated_classifiers_ = ensemble.calibrate(
@@ -223,6 +239,7 @@ class CalibratedClassifier(
             target,
             weight,
             weights=weights,
+            clusters=named,
             columns=columns,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

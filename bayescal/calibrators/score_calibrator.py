@@ -139,6 +139,8 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         of its importance weights (above .7 the log score is unreliable; nan without any). Documents
         of larger k are refitted without each, at most ten. Around a population the log scores are
         over its history, and the weights of the problem's own labels are added.
+    design_effect_ : bayescal.inference.design_effect.DesignEffect or None
+        How many dependent documents count as one; None for a fit without clusters.
     results_ : xarray.DataTree
         The tree of `posterior_`, for every inference; without posterior for "mle" and "map".
     units_ : dict of str to float
@@ -168,6 +170,8 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
         covariates: Any = None,
+        *,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """
         Fit the calibrator to scores and labels.
@@ -196,6 +200,12 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
             Further columns of the documents, such as their length or site, for a single `Program`
             that takes them: numbers, or text, coded as positions among its levels. Plots show the
             curve of a typical document, with medians and commonest levels.
+        clusters : array-like of shape (n,), optional
+            Which documents belong together: the thread, patient, speaker or near duplicates of
+            each, as text or whole numbers. Labels and scores of a cluster may depend on each other,
+            given P(+ | score). The likelihood is raised to 1/k with the design effect k of
+            `design_effect_`, so that bands, shares and weights of parts count k documents as one;
+            with "mle" k changes nothing.
 
         Raises
         ------
@@ -211,7 +221,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         ConvergenceWarning
             If posterior draws are unreliable; see `diagnostics_`.
         """
-        data = scores, y, sample_weight, inclusion, covariates
+        data = scores, y, sample_weight, inclusion, covariates, clusters
         self._fitted = fit_scores(self._parameters(), *data)
         return self
 

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.calibrators.estimator import ScoreEstimator
+from bayescal.fitting.clusters import read_effect
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.fitted_scores import FittedScores, draw_prior, prequential_table
 from bayescal.fitting.parts.combination import read_lapse
@@ -19,6 +20,7 @@ from bayescal.fitting.parts.part import COMBINATION, flat
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
 from bayescal.fitting.settings import ScoreParameters, read_options
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
 if TYPE_CHECKING:
@@ -183,6 +185,11 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         """Centre and spread of the scores first fitted, which priors are in units of."""
         calibration = self._fit.calibration
         return {"centre": calibration.centre, "spread": calibration.spread}
+
+    @property
+    def design_effect_(self) -> DesignEffect | None:
+        """How many dependent documents count as one; None for a fit without clusters."""
+        return read_effect(self._fit.results.groups)
 
     @property
     def prequential_(self) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.fitting import clusters as of_clusters
 from bayescal.fitting import population as prior_knowledge
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves.curves import READ_ONCE
@@ -91,7 +92,9 @@ class FittedScores(Fit[ScoreParameters]):
         groups = self.results.groups
         observed, weight = groups["observed_data"], groups["constant_data"]["weight"].values
         raw = replace(self.calibration, scores_are="scores")
-        return score_problems(
+        effect = of_clusters.read_effect(groups)
+        of_effect = (effect.problem,) if effect is not None and effect.problem else ()
+        return of_effect + score_problems(
             observed["score"].values,
             observed["label"].values == 1,
             weight,
@@ -125,6 +128,8 @@ class FittedScores(Fit[ScoreParameters]):
         calibration, groups = self.calibration, self.results.groups
         if calibration.covariates is not None:
             raise ValueError("update has no covariates: fit all documents together.")
+        if of_clusters.GROUP in groups:
+            raise ValueError("update has no clusters: fit all documents together.")
         if tree.read_base_rate(groups) is not None:
             raise ValueError(
                 "update must follow a fit without inclusion, whose documents are not kept as"
@@ -197,6 +202,7 @@ def fit_scores(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
     covariates: Frame = None,
+    clusters: ArrayLike | None = None,
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
     options = read_options(parameters)
@@ -224,10 +230,32 @@ def fit_scores(
         data = replace(data, covariates=Covariates.read(covariates, data.score.size))
     if population is None and asked == AUTO and options.inference == "exact":
         data = as_probabilities(data)
-    fitted = FittedScores.of_groups(parameters, fit_groups(options, data, population), classes)
+    groups = {}
+    if clusters is not None:
+        data, groups[of_clusters.GROUP] = _clustered(data, clusters, inclusion, options)
+    groups |= fit_groups(options, data, population)
+    fitted = FittedScores.of_groups(parameters, groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
     warn_of_scores(fitted.score_problems_)
     return fitted
+
+
+def _clustered(
+    data: BinaryScores, clusters: ArrayLike, inclusion: ArrayLike | None, options: Options
+) -> tuple[BinaryScores, xr.Dataset]:
+    """Return documents weighted by the design effect of their clusters, and the effect."""
+    if inclusion is not None:
+        raise ValueError(
+            "either clusters or inclusion must be None, got both: how dependence and unequal"
+            " sampling act together is not known yet."
+        )
+    if options.programs:
+        raise ValueError(
+            "clusters must be None for a Program, which states the dependence of documents itself."
+        )
+    counted, effect = of_clusters.count_clusters(data, clusters)
+    own = data if options.inference == "mle" else counted
+    return own, of_clusters.to_dataset(effect)
 
 
 # From scores of one problem to its results.

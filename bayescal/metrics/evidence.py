@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.inference.design_effect import design_effect
 from bayescal.inference.newton import LogisticLikelihood
 from bayescal.metrics.changes import (
     AS_IS,
@@ -21,7 +22,13 @@ from bayescal.metrics.changes import (
 )
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.intervals import readable
-from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
+from bayescal.support.validation import (
+    Floats,
+    as_scores_of,
+    check_choice,
+    check_fraction,
+    read_groups,
+)
 
 GOOD_DECREMENT = 1e-12
 UNCHANGED = np.array([0.0, 1.0])
@@ -53,6 +60,26 @@ class LinearChange(LogisticLikelihood):
         """Return the mode of likelihood times a normal prior around (0, 1)."""
         tolerance = GOOD_DECREMENT * self.total
         return self.mode(UNCHANGED, precision, UNCHANGED, tolerance=tolerance)
+
+
+def with_clusters(outcomes: Forecasts, clusters: ArrayLike | None) -> Forecasts:
+    """
+    Return the outcomes with the design effect of clusters.
+
+    Residuals are of the likeliest linear change of the log-odds, so that probabilities that are off
+    do not look like dependence.
+    """
+    if clusters is None:
+        return outcomes
+    if outcomes.sampled:
+        raise ValueError(
+            "either clusters or inclusion must be None, got both: how dependence and unequal"
+            " sampling act together is not known yet."
+        )
+    _, code = read_groups(clusters, "clusters", "cluster", outcomes.p.size, "outcomes")
+    line = LinearChange.of(outcomes)
+    p = special.expit(line.columns @ line.maximise(line.unit_information()))
+    return outcomes._replace(effect=design_effect(outcomes.truth, p, code, outcomes.weight))
 
 
 UNINFORMATIVE = 100.0  # factor of odds that uninformative documents could not detect
@@ -244,6 +271,7 @@ def calibration_evidence(
     prior: float = PRIOR[AS_IS],
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> CalibrationEvidence:
     """
     Weigh "the probabilities are calibrated" against "their log-odds need a change".
@@ -261,6 +289,8 @@ def calibration_evidence(
         BIC, as Guthrie and Franck, for hundreds of documents.
     prior : float
         Prior probability of calibration. The other models share the rest in the ratio 3 : 2 : 1.
+    clusters : array-like of shape (n,), optional
+        The cluster of each document, as in `calibration_verdict`.
 
     References
     ----------
@@ -278,6 +308,7 @@ def calibration_evidence(
     check_choice("method", method, METHODS)
     check_fraction(prior=prior)
     outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
+    outcomes = with_clusters(outcomes, clusters)
     line = LinearChange.of(outcomes)
     best = line.maximise(np.zeros((2, 2)))
     if method == BIC:

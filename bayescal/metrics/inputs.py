@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support import validation, weighting
 from bayescal.support.validation import (
     Floats,
@@ -36,6 +37,7 @@ class Forecasts(NamedTuple):
     sampled: bool = False  # whether weights are 1 / inclusion
     position: NDArray[np.intp] | None = None  # in the user's arrays; None if all are here
     naming: Callable[[int], str] = by_position  # from this position, for messages
+    effect: DesignEffect | None = None  # of clusters; None for independent documents
 
     @property
     def counts(self) -> Floats:
@@ -61,12 +63,24 @@ class Forecasts(NamedTuple):
         return (one * other if self.sampled else one) * self.p * (1.0 - self.p)
 
     @property
+    def factor(self) -> float:
+        """Return the design effect of clusters, 1 for independent documents."""
+        return 1.0 if self.effect is None else self.effect.factor
+
+    @property
+    def independent(self) -> Forecasts:
+        """Return the outcomes with as much weight as independent documents would need."""
+        if self.factor == 1.0:
+            return self
+        return self._replace(weight=self.counts / self.factor, effect=None)
+
+    @property
     def effective(self) -> Floats:
         """Return weights scaled to the size of an equally informative simple random sample."""
         # Without influence of class or probability, Kish's size (Rao and Scott's first correction).
         variance = float(self.variance.sum())
         if not self.sampled or variance == 0.0:
-            return self.counts
+            return self.counts / self.factor
         return self.counts * float(self.counts @ (self.p * (1.0 - self.p))) / variance
 
     @property
@@ -79,8 +93,8 @@ class Forecasts(NamedTuple):
         """Return the documents at some positions."""
         weight = None if self.weight is None else self.weight[index]
         position = index if self.position is None else self.position[index]
-        return Forecasts(
-            self.truth[index], self.p[index], weight, self.sampled, position, self.naming
+        return self._replace(
+            truth=self.truth[index], p=self.p[index], weight=weight, position=position
         )
 
     def counted(self) -> Forecasts:

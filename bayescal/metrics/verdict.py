@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.metrics import changes, inputs
 from bayescal.metrics.calibration_error import smooth_error
 from bayescal.metrics.changes import LINEAR
-from bayescal.metrics.evidence import LinearChange, Verdict
+from bayescal.metrics.evidence import LinearChange, Verdict, with_clusters
 from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, check_fraction, probabilities_of_shape
 
@@ -64,6 +65,8 @@ class CalibrationVerdict(Verdict):
         The documents whose class had probability 0, in words.
     with_bands : bool
         Whether the test had posterior draws.
+    design_effect : bayescal.inference.design_effect.DesignEffect or None
+        How many documents of clusters count as one.
     """
 
     documents: float
@@ -82,6 +85,7 @@ class CalibrationVerdict(Verdict):
     detectable: float
     impossible: str
     with_bands: bool
+    design_effect: DesignEffect | None = None
     _if_impossible: ClassVar[str] = (
         "Probabilities of 0 and 1 admit no exception: calibrate them, or keep them away from 0 and"
         " 1."
@@ -101,6 +105,7 @@ class CalibrationVerdict(Verdict):
             f" {counted(self.documents, 'document')} where {readable(self.expected)} were"
             f" expected, {readable(self.lower)} to {readable(self.upper)} with probability"
             f" {self.level:g} if the {source} are right; smooth calibration error {self.error:.2g}."
+            f"{'' if self.design_effect is None else f' {self.design_effect}.'}"
         )
 
     @property
@@ -148,6 +153,7 @@ def calibration_verdict(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> CalibrationVerdict:
     """
     Test whether probabilities are right by held-out labels, and advise on corrections.
@@ -179,6 +185,9 @@ def calibration_verdict(
         One minus the size of the test; also the probability of intervals.
     sample_weight, inclusion : array-like of shape (n,), optional
         As in `log_loss`. Inclusion may depend on the score and the class.
+    clusters : array-like of shape (n,), optional
+        Which documents belong together: the thread, patient, speaker or near duplicates of each, as
+        text or whole numbers. The test counts k documents as one, with their `design_effect`.
 
     Notes
     -----
@@ -212,6 +221,7 @@ def calibration_verdict(
     """
     check_fraction(level=level)
     outcomes = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
+    outcomes = with_clusters(outcomes, clusters)
     if draws is None:
         return verdict_of(outcomes, None, level)
     drawn = probabilities_of_shape(draws, "draws", "draws", outcomes.p.size)
@@ -222,9 +232,10 @@ def verdict_of(
     outcomes: inputs.Forecasts, drawn: Floats | None = None, level: float = 0.95
 ) -> CalibrationVerdict:
     """Return the verdict of checked outcomes; see `calibration_verdict`."""
-    change = LinearChange.of(outcomes)
+    tested, factor = outcomes.independent, outcomes.factor
+    change = LinearChange.of(tested)
     intercept, slope = change.maximise(change.unit_information())
-    documents = _GroupedDocuments(outcomes, change.columns[:, 1], drawn)
+    documents = _GroupedDocuments(tested, change.columns[:, 1], drawn)
     of_point = _ScoreTest(documents)
     test = of_point if drawn is None else _ScoreTest(documents, drawn=True)
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
@@ -246,8 +257,8 @@ def verdict_of(
         documents=float(outcomes.counts.sum()),
         observed=float(outcomes.counts @ outcomes.truth),
         expected=expected,
-        lower=max(round(expected + lower, 9), 0.0),
-        upper=round(expected + upper, 9),
+        lower=max(round(expected + factor * lower, 9), 0.0),
+        upper=round(expected + factor * upper, 9),
         pvalue=pvalue,
         pvalue_of_point=pvalue_of_point,
         level=level,
@@ -259,6 +270,7 @@ def verdict_of(
         detectable=test.detectable(level),
         impossible=inputs.name_impossible(outcomes) if cause == "impossible" else "",
         with_bands=drawn is not None,
+        design_effect=outcomes.effect,
     )
 
 

@@ -207,10 +207,10 @@ def error_sizes(drawn: AuditCurves, level: float) -> dict[str, Interval]:
 
 
 def effective_counts(outcomes: inputs.Forecasts) -> Floats:
-    """Return each document's count; sampling weights sum to the effective size."""
+    """Return each document's count; sampling weights and clusters' to the effective size."""
     counts = outcomes.counts
     if not outcomes.sampled:
-        return counts
+        return counts / outcomes.factor
     return weighting.scaled_to_effective_size(counts)
 
 
@@ -307,6 +307,7 @@ def auc_of(outcomes: inputs.Forecasts, level: float) -> Interval:
     ):
         spread = float(own @ (placement - auc) ** 2 / own.sum())
         size = weighting.effective_size(mine) if outcomes.sampled else float(own.sum())
+        size /= outcomes.factor
         variance += spread / max(size - 1.0, 1.0)
     half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
     return Interval(auc, max(auc - half, 0.0), min(auc + half, 1.0), level)

@@ -17,6 +17,7 @@ from bayescal.fitting.engines.sites import SiteDraws, draw_sites
 from bayescal.fitting.fitted_recalibration import read_sites
 from bayescal.metrics import changes, inputs
 from bayescal.metrics.changes import AS_IS, FULL, SHIFT, SLOPE, LogOddsCells, fit_changes
+from bayescal.metrics.evidence import with_clusters
 from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring.audit_numbers import (
     AuditCurves,
@@ -183,7 +184,9 @@ class Audit:
         expected = "none was expected, so that there is no ratio"
         if math.isfinite(ratio.value):
             expected = f"{readable(verdict.expected, 4)} were expected: ratio {_shown(ratio)}"
+        effect = self.outcomes.effect
         lines = [
+            *([] if effect is None else [f"{effect}."]),
             f"Probability of each explanation (before the outcomes): {shares}; test that they are"
             f" right: p {p_words(verdict.pvalue)}.{reserve}",
             f"{readable(verdict.observed)} of {readable(self.documents)} documents are positive"
@@ -222,11 +225,13 @@ class Audit:
     @property
     def more_labels(self) -> str:
         """Return the number of labels that would narrow the intervals, in words."""
-        p, have = self.outcomes.p, f"This audit has {readable(self.documents)} outcomes."
+        p, factor = self.outcomes.p, self.outcomes.factor
+        have = f"This audit has {readable(self.documents)} outcomes."
         widths = {"ratio_width": RATIO_WIDTH}
         if np.ptp(p) > 0.0:
             widths["slope_width"] = SLOPE_WIDTH
-        needed = labels_needed(p, level=self.level, **widths)
+        independent = labels_needed(p, level=self.level, **widths)
+        needed = {key: math.ceil(factor * n) for key, n in independent.items()}
         names = {"ratio": "observed / expected", "slope": "the slope"}
         parts = [
             f"{'about' if n < MOST else 'at least'} {n:,} would narrow the interval of"
@@ -322,6 +327,7 @@ def audit(
     draws: int = DRAWS,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     random_state: Any = None,
 ) -> Audit:
     """
@@ -352,6 +358,9 @@ def audit(
         Number of posterior draws.
     sample_weight, inclusion : array-like of shape (n,), optional
         As in `bayescal.metrics.log_loss`. Inclusion may depend on the probability and the class.
+    clusters : array-like of shape (n,), optional
+        The cluster of each document, such as its patient, as in
+        `bayescal.metrics.calibration_verdict`.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -381,7 +390,7 @@ def audit(
     >>> result.to_frame().loc["observed / expected"].round(2).tolist()
     [0.74, 0.67, 0.81]
     """
-    outcomes = read_audited(y, p, sample_weight, inclusion)
+    outcomes = with_clusters(read_audited(y, p, sample_weight, inclusion), clusters)
     return audit_outcomes(
         outcomes,
         sites,

@@ -219,6 +219,7 @@ class TextCalibrator(CalibratedClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
         """
@@ -230,7 +231,7 @@ class TextCalibrator(CalibratedClassifier):
             Documents; some may hold no word.
         y : array-like of shape (n,)
             Classes.
-        sample_weight, inclusion, **params
+        sample_weight, inclusion, clusters, **params
             See `CalibratedClassifier.fit`.
 
         Raises
@@ -256,7 +257,7 @@ class TextCalibrator(CalibratedClassifier):
             )
         if classes > 1:  # the fit below reports a single class
             check_folds(self.folds, labels)
-        super().fit(counts, labels, sample_weight, inclusion, **params)
+        super().fit(counts, labels, sample_weight, inclusion, clusters, **params)
         weight = effective_weights(sample_weight, inclusion, labels.size)
         weight = np.ones(labels.size) if weight is None else weight
         self.vectorizer_ = vectorizer

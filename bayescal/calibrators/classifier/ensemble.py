@@ -193,6 +193,7 @@ def calibrate(
     weight: Floats | None,
     *,
     weights: str | None,
+    clusters: NDArray[Any] | None,
     columns: ScoreColumns,
     random_state: Any,
     n_jobs: int | None,
@@ -201,7 +202,7 @@ def calibrate(
     calibrator = _with_known_settings(calibrator, target)
     if target.constant.any():
         _warn_of_constant(target)
-    problems = [_jobs_of(calibrator, part, target, weight, weights) for part in parts]
+    problems = [_jobs_of(calibrator, part, target, weight, weights, clusters) for part in parts]
     size = sum(len(each.jobs) for each in problems)
     copies = iter(score_maps.seeded_copies(calibrator, size, random_state))
     jobs = [delayed(_fit)(next(copies), *job) for problem in problems for job in problem.jobs]
@@ -265,7 +266,12 @@ def _warn_of_constant(target: Target) -> None:
 
 
 def _jobs_of(
-    calibrator: Any, part: Scored, target: Target, weight: Floats | None, weights: str | None
+    calibrator: Any,
+    part: Scored,
+    target: Target,
+    weight: Floats | None,
+    weights: str | None,
+    clusters: NDArray[Any] | None,
 ) -> CalibrationJobs:
     own = np.ones(part.rows.size) if weight is None else weight[part.rows]
     every, absent = target.positive[part.rows], target.constant
@@ -278,6 +284,8 @@ def _jobs_of(
     reach = Reach.of(part.scores)
     scores, positive, names = reach.clip(part.scores), every[:, ~absent], target.columns[~absent]
     extra = {} if weights is None else {weights: 1.0 / own if weights == "inclusion" else own}
+    if clusters is not None:
+        extra["clusters"] = clusters[part.rows]
     pooled = isinstance(calibrator, TopicCalibrator)
     joint = isinstance(calibrator, MulticlassCalibrator)
     log_odds = gives_log_odds(part.estimator)

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -73,8 +79,12 @@ class TrainingDocuments:
         return ScoreColumns.of(self.target).scores(fitted, features)
 
 
-def splitter_of(cv: Any, y: NDArray[Any]) -> Any:
-    """Return the splitter that `cv` names."""
+# Splitters of groups in place of those that tear them apart.
+GROUPED = {StratifiedKFold: StratifiedGroupKFold, KFold: GroupKFold}
+
+
+def splitter_of(cv: Any, y: NDArray[Any], *, grouped: bool = False) -> Any:
+    """Return the splitter that `cv` names; if grouped, folds keep groups together."""
     if isinstance(cv, bool) or (isinstance(cv, Integral) and cv < 2):
         raise ValueError(f"cv must be 2 folds or more, a splitter or splits, got {cv}.")
     if isinstance(cv, str):
@@ -82,7 +92,22 @@ def splitter_of(cv: Any, y: NDArray[Any]) -> Any:
             f"cv must be a number of folds, a splitter or splits, got {cv!r}: to calibrate a fitted"
             " classifier, pass estimator=sklearn.frozen.FrozenEstimator(classifier)."
         )
-    return check_cv(cv, y, classifier=True)
+    splitter = check_cv(cv, y, classifier=True)
+    if grouped and type(splitter) in GROUPED:
+        kind, own = GROUPED[type(splitter)], vars(splitter)
+        return kind(own["n_splits"], shuffle=own["shuffle"], random_state=own["random_state"])
+    return splitter
+
+
+def check_apart(splits: Iterable[Split], clusters: NDArray[Any]) -> None:
+    """Raise ValueError if a split has documents of one cluster in both parts."""
+    for k, (train, test) in enumerate(splits):
+        if (both := np.intersect1d(clusters[train], clusters[test])).size:
+            raise ValueError(
+                f"the splitter must keep clusters together, but fold {k + 1} has documents of"
+                f" cluster {both[0]!s} in both parts: give a number of folds, or a splitter such as"
+                " GroupKFold."
+            )
 
 
 def score_held_out(
@@ -93,6 +118,7 @@ def score_held_out(
     *,
     ensemble: bool,
     pooled: bool,
+    clusters: NDArray[Any] | None = None,
     n_jobs: int | None,
 ) -> tuple[Target, ScoreColumns, list[Scored]]:
     """
@@ -106,9 +132,23 @@ def score_held_out(
         columns = ScoreColumns.of(target, ~constant)
         rows, scores = np.arange(len(target.y)), columns.scores(estimator, features)
         return target, columns, [Scored(estimator, rows, scores)]
+    if clusters is not None:
+        split_params = {**split_params, "groups": clusters}
+
+    def splits_of(y: NDArray[Any]) -> list[Split]:
+        splitter = splitter_of(cv, y, grouped=clusters is not None)
+        with warnings.catch_warnings():
+            if clusters is not None:
+                # Splitters that know no groups say so; their splits are checked instead.
+                warnings.filterwarnings("ignore", "The groups parameter is ignored")
+            splits = list(splitter.split(features, y, **split_params))
+        if clusters is not None:
+            check_apart(splits, clusters)
+        return splits
+
     y, used = target.y, np.arange(len(target.y))
     if target.kind == MULTILABEL:
-        splits = list(splitter_of(cv, y).split(features, y, **split_params))
+        splits = splits_of(y)
         target = _marked_apart(target, splits, tested=ensemble and not pooled)
         constant = target.constant
     else:
@@ -123,7 +163,7 @@ def score_held_out(
     elif constant.any():
         documents = replace(documents, target=_without_constant_labels(target, estimator))
     if target.kind != MULTILABEL:
-        splits = list(splitter_of(cv, y).split(features, y, **split_params))
+        splits = splits_of(y)
     parts = score_folds(estimator, documents, splits, ensemble=ensemble, n_jobs=n_jobs)
     return target, ScoreColumns.of(documents.target), parts
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.families.draws import IDENTITY
+from bayescal.fitting.clusters import read_effect
 from bayescal.fitting.engines.combination import LAPSE_PRIOR
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.monotone.density import Prior
@@ -228,11 +229,12 @@ def describe_scores(
     parameters: ScoreParameters, groups: Groups, *, several: bool = False
 ) -> list[Block]:
     """Return the model of one problem, part by part."""
-    population = kept_population(groups)
+    effect, population = read_effect(groups), kept_population(groups)
+    of_clusters = [] if effect is None else [Block("clusters", {"effect": str(effect)})]
     if population is not None:
-        return _describe_around(population)
+        return of_clusters + _describe_around(population)
     options, data = read_options(parameters), read_documents(groups)
-    blocks = [Block("inference", {"method": options.inference})]
+    blocks = [Block("inference", {"method": options.inference}), *of_clusters]
     scale = None if several else data.centre_and_spread
     if options.inference == "mle":
         families = (options.reference,)

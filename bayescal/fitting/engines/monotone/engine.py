@@ -409,6 +409,20 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
     return converted if of_log_odds > of_scores - BELIEF else data
 
 
+def mode_log_odds(data: BinaryScores) -> Floats:
+    """Return the log-odds of all documents at the mode of monotone log-odds, on vague priors."""
+    centre, spread = data.centre_and_spread
+    segments, known = number_of_segments(data), LaplaceFits(data)
+    warps = spreads_of_warps(centre, spread, WARPS)
+    fits = [known.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
+    best = max(range(len(fits)), key=lambda k: fits[k].log_evidence)
+    density, parts = fits[best].density, fits[best].parts
+    point = max(parts, key=lambda part: part.log_share).laplace.mean[None]
+    curve = MonotoneCurves(density.pieces, point[:, 0], density.slopes(point))
+    log_odds: Floats = curve.log_odds(standardise(data.score, centre, *warps[best]))[0]
+    return log_odds
+
+
 @dataclass(frozen=True)
 class LogOddsPopulation:
     """

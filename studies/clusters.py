@@ -1,0 +1,206 @@
+"""Bands, shares and verdicts of documents that come in clusters, with and without `clusters=`.
+
+python -m studies.clusters [--quick]
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+from bayescal import ScoreCalibrator
+from bayescal.metrics import calibration_verdict
+from bayescal.support.validation import Floats
+from studies.command import Options, main, spread_over
+from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
+
+# Clusters and positives expected; correlations; sizes of clusters m with P(m) proportional to 1/m.
+SIZES = ((100, 20), (300, 30), (300, 100), (1000, 200))
+CORRELATIONS = (0.0, 0.1, 0.3, 0.6)
+LARGEST = 20
+KINDS = ("shared", "copies")  # a common effect on labels and scores, or near copies
+APART = 2.0  # distance of the classes' means in standard deviations
+RUNS, QUICK_RUNS = 25, 1  # of each size and correlation
+METHODS = ("default", "clusters=")
+LEVEL = 0.9
+MEASURES = ("bands", "share", "recall", "precision")
+
+
+def draw(
+    rng: np.random.Generator, clusters: int, positives: int, rho: float, kind: str
+) -> tuple[Floats, np.ndarray, np.ndarray, float]:
+    """Return latent scores, labels, clusters and the share of positives."""
+    sizes = np.arange(1, LARGEST + 1)
+    chance = (1.0 / sizes) / (1.0 / sizes).sum()
+    of = np.repeat(np.arange(clusters), rng.choice(sizes, clusters, p=chance))
+    share = positives / (clusters * float(chance @ sizes))
+    if kind == "shared":
+        rate = np.full(clusters, share)
+        if rho > 0.0:
+            rate = rng.beta(share * (1.0 - rho) / rho, (1.0 - share) * (1.0 - rho) / rho, clusters)
+        positive = rng.random(of.size) < rate[of]
+        noise = np.sqrt(rho) * rng.normal(size=clusters)[of]
+        noise += np.sqrt(1.0 - rho) * rng.normal(size=of.size)
+        return APART * positive + noise, positive, of, share
+    first = rng.random(clusters) < share
+    first_score = APART * first + rng.normal(size=clusters)
+    own = rng.random(of.size) < share
+    own_score = APART * own + rng.normal(size=of.size)
+    copied = rng.random(of.size) < np.sqrt(rho)
+    near = first_score[of] + 0.05 * rng.normal(size=of.size)
+    positive = np.where(copied, first[of], own)
+    return np.where(copied, near, own_score), positive, of, share
+
+
+def log_odds(latent: Floats, share: float) -> Floats:
+    """Return the true log-odds at latent scores."""
+    return special.logit(share) + APART * latent - APART**2 / 2.0
+
+
+def measure(size: int, rho: float, seed: int) -> list[dict[str, Any]]:
+    """Return a row for each method: coverage, width, expected log-loss, design effect, verdicts."""
+    clusters, positives = SIZES[size]
+    kind, skewed = KINDS[seed % 2], bool(seed // 2 % 2)
+    rng = np.random.default_rng([size, round(10 * rho), seed, 7])
+    positive = np.zeros(1, dtype=bool)
+    while not 2 <= positive.sum() < positive.size - 1:
+        latent, positive, of, share = draw(rng, clusters, positives, rho, kind)
+
+    def raw(values: Floats) -> Floats:
+        return np.exp(0.5 * values) if skewed else values
+
+    even = np.linspace(-5.0, 8.0, 4001)
+    mixture = 0.5 * stats.norm.cdf(even) + 0.5 * stats.norm.cdf(even - APART)
+    grid = np.interp(np.linspace(0.01, 0.99, 41), mixture, even)
+    whole = np.linspace(-4.0, APART + 4.0, 81)
+    density = (1.0 - share) * stats.norm.pdf(whole) + share * stats.norm.pdf(whole - APART)
+    density /= density.sum()
+    truth, all_truth = (special.expit(log_odds(each, share)) for each in (grid, whole))
+    high = whole > APART / 2.0
+    # The same probabilities, right and with all odds doubled, are judged by the drawn labels.
+    own = log_odds(latent, share)
+    rows = []
+    for method in METHODS:
+        given = {"clusters": of} if method != METHODS[0] else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = ScoreCalibrator(random_state=0).fit(raw(latent), positive, **given)
+        lower, upper = fitted.predict_interval(raw(grid), LEVEL).T
+        drawn = fitted.sample_proba(raw(whole))
+        found = (drawn * density)[:, high].sum(axis=1)
+        total = (drawn * density).sum(axis=1)
+        of_draws = {"share": total, "recall": found / total}
+        of_draws["precision"] = found / density[high].sum()
+        true = {"share": share, "recall": (all_truth * density)[high].sum() / share}
+        true["precision"] = (all_truth * density)[high].sum() / density[high].sum()
+        held = {
+            name: float(np.quantile(values, 0.05) <= true[name] <= np.quantile(values, 0.95))
+            for name, values in of_draws.items()
+        }
+        p = fitted.predict_proba(raw(whole))[:, 1].clip(1e-12, 1.0 - 1e-12)
+        loss = -(all_truth * np.log(p) + (1.0 - all_truth) * np.log1p(-p)) @ density
+        off = [
+            calibration_verdict(positive, special.expit(own + shift), **given).outcome == "off"
+            for shift in (0.0, np.log(2.0))
+        ]
+        effect = fitted.design_effect_
+        rows.append(
+            {
+                "clusters": clusters,
+                "positives": positives,
+                "rho": rho,
+                "seed": seed,
+                "kind": kind,
+                "method": method,
+                "bands": float(np.mean((lower <= truth) & (truth <= upper))),
+                **held,
+                "width": float(np.median(special.logit(upper) - special.logit(lower))),
+                "loss": float(loss),
+                "factor": 1.0 if effect is None else effect.factor,
+                "off_if_right": float(off[0]),
+                "off_if_doubled": float(off[1]),
+            }
+        )
+    return rows
+
+
+def run(options: Options) -> None:
+    """Measure, and write the page."""
+    runs = options.size(RUNS, QUICK_RUNS)
+    sizes = range(len(SIZES)) if not options.quick else (0,)
+    tasks = [(size, rho, seed) for rho in CORRELATIONS for size in sizes for seed in range(runs)]
+    rows = [row for each in spread_over(options.jobs, measure, tasks) for row in each]
+    table = pd.DataFrame(rows)
+    write_table(table, options.out, "clusters")
+    write_bars(bars(table), options.out, "clusters")
+    write_page("clusters", options.out, page(options.out))
+
+
+def paired(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a column of both methods side by side, a row for each sample."""
+    index = ["clusters", "positives", "rho", "seed"]
+    wide = table.pivot_table(column, index, "method")
+    return wide.reset_index()
+
+
+def bars(table: pd.DataFrame) -> list[Bar]:
+    """Return the bars of the page."""
+    out = []
+    own = table[table["method"] == METHODS[1]]
+    width, loss = paired(table, "width"), paired(table, "loss")
+    for rho in CORRELATIONS:
+        here = own[own["rho"] == rho]
+        change = np.log(loss[METHODS[1]] / loss[METHODS[0]])[loss["rho"] == rho] * 100.0
+        ratio = float((width[METHODS[1]] / width[METHODS[0]])[width["rho"] == rho].median())
+        if rho == 0.0:
+            both = paired(table, "bands")
+            off = (both[METHODS[1]] - both[METHODS[0]])[both["rho"] == rho]
+            out.append(_bar("rho 0: coverage beside the default", off.mean(), 0.01, "within"))
+            out.append(_bar("rho 0: width over the default's", ratio, 1.03, "most"))
+            out.append(_bar("rho 0: change of log-loss, %", change.mean(), 0.2, "within"))
+            continue
+        out.append(_bar(f"rho {rho:g}: coverage of bands", here["bands"].mean(), 0.90, "least"))
+        for (clusters, positives), cell in here.groupby(["clusters", "positives"]):
+            what = f"rho {rho:g}: {clusters} clusters, {positives} positives, coverage of bands"
+            out.append(_bar(what, cell["bands"].mean(), 0.85, "least"))
+        for name, limit in (("share", 0.87), ("recall", 0.87), ("precision", 0.83)):
+            out.append(_bar(f"rho {rho:g}: intervals of {name}", here[name].mean(), limit, "least"))
+        out.append(_bar(f"rho {rho:g}: change of log-loss, %", change.mean(), 0.5, "most"))
+        if rho in (0.1, 0.6):
+            limit = 1.3 if rho == 0.1 else 1.6
+            out.append(_bar(f"rho {rho:g}: width over the default's", ratio, limit, "most"))
+        if rho <= 0.3:
+            some = here[here["clusters"] == 300]["off_if_right"].mean()
+            out.append(_bar(f"rho {rho:g}: right probabilities called off", some, 0.09, "most"))
+    return out
+
+
+def _bar(claim: str, value: float, limit: float, side: str) -> Bar:
+    """Return a bar; `side` says whether the value must be at least, at most or within the limit."""
+    holds = {"least": value >= limit, "most": value <= limit, "within": abs(value) <= limit}[side]
+    words = {"least": f"at least {limit:g}", "most": f"at most {limit:g}"}
+    return Bar(claim, f"{value:.3f}", words.get(side, f"within {limit:g}"), bool(holds))
+
+
+def page(folder: Path) -> str:
+    """Return the page: coverage by correlation and method."""
+    table = pd.read_csv(folder / "clusters.csv")
+    columns = [*MEASURES, "off_if_right", "off_if_doubled"]
+    shown = []
+    for (rho, method), here in table.groupby(["rho", "method"], sort=False):
+        error = here[columns].std(ddof=1) / len(here) ** 0.5
+        cells = [with_error(here[name].mean(), error[name], 2) for name in columns]
+        factor = f"{here['factor'].median():.2f}"
+        shown.append([f"{rho:g}", method, len(here), *cells, factor])
+    titles = ["rho", "method", "samples", *MEASURES, "off, right", "off, odds x 2", "k"]
+    text = markdown(pd.DataFrame(shown, columns=titles))
+    return fill("clusters", folder, table=text, largest=LARGEST)
+
+
+if __name__ == "__main__":
+    main("clusters")

@@ -1,0 +1,269 @@
+"""Clusters of dependent documents: the design effect, and the fits and tests that count by it."""
+
+import numpy as np
+import pytest
+from scipy import special
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ShuffleSplit
+
+from bayescal import CalibratedClassifier, ScoreCalibrator, load
+from bayescal.inference.design_effect import design_effect
+from bayescal.metrics import calibration_evidence, calibration_verdict
+from bayescal.monitoring import audit
+from bayescal.support.score_checks import ScoresWarning
+from bayescal.text import TextCalibrator
+
+RNG = np.random.default_rng(3)
+CLUSTER = RNG.integers(0, 12, 40)
+Y, P = RNG.random(40) < 0.4, RNG.uniform(0.05, 0.8, 40)
+COUNT = RNG.integers(0, 4, 40).astype(float)
+
+
+def pairs_of(cluster):
+    """Yield ordered pairs of documents of one cluster."""
+    for i, own in enumerate(cluster):
+        for j in np.flatnonzero(cluster == own):
+            if i != j:
+                yield i, j
+
+
+def copies(seed, clusters=60):
+    """Return scores, labels and clusters of 1 to 8 near copies of a document, and their P(+)."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(clusters), rng.integers(1, 9, clusters))
+    positive = rng.random(clusters) < 0.3
+    score = rng.normal(2.0 * positive, 1.0)
+    p = special.expit(2.0 * score - 2.0 + special.logit(0.3))
+    return score[cluster], positive[cluster], cluster, p[cluster]
+
+
+def test_it_is_the_sum_over_pairs():
+    found = design_effect(Y, P, CLUSTER)
+    e, v = Y - P, P * (1.0 - P)
+    pairs = list(pairs_of(CLUSTER))
+    top = sum(e[i] * e[j] for i, j in pairs)
+    rho = top / sum(np.sqrt(v[i] * v[j]) for i, j in pairs)
+    assert found.estimate == pytest.approx(rho, rel=1e-12)
+    used = found.correlation
+    assert used == pytest.approx(np.clip(rho + found.error, 0.0, 1.0))
+    log_odds = np.log(P / (1.0 - P))
+    ratios = []
+    for x in (np.ones(40), log_odds - np.average(log_odds, weights=v)):
+        own = sum(v * x * x)
+        ratios.append(1.0 + used * sum(np.sqrt(v[i] * v[j]) * x[i] * x[j] for i, j in pairs) / own)
+    assert found.factor == pytest.approx(max(1.0, *ratios), rel=1e-12)
+    assert (found.documents, found.positives) == (40.0, Y.sum())
+    assert found.positive_clusters == len(set(CLUSTER[Y]))
+
+
+def test_the_error_is_that_of_a_ratio_of_sums():
+    found = design_effect(Y, P, CLUSTER)
+    e, v = Y - P, P * (1.0 - P)
+    own = []
+    for name in range(12):
+        mine = name == CLUSTER
+        pairs = np.outer(np.sqrt(v[mine]), np.sqrt(v[mine]))
+        products = np.outer(e[mine], e[mine])
+        own.append([products.sum() - np.trace(products), pairs.sum() - np.trace(pairs)])
+    products, scales = np.array(own).T
+    away = products - found.estimate * scales
+    assert found.error == pytest.approx(np.sqrt((away**2).sum()) / scales.sum(), rel=1e-10)
+
+
+def test_counts_are_repetitions():
+    times = COUNT.astype(int)
+    repeated = design_effect(*(np.repeat(each, times) for each in (Y, P, CLUSTER)))
+    counted = design_effect(Y, P, CLUSTER, COUNT)
+    for name, each in vars(repeated).items():
+        assert getattr(counted, name) == pytest.approx(each, rel=1e-10), name
+
+
+def test_two_equal_copies_count_as_one():
+    # Residuals of copies are equal, so that rho is 1 up to its estimate, and k = 2.
+    y, p = np.repeat([1, 0, 0, 1], 2).astype(bool), np.full(8, 0.5)
+    assert design_effect(y, p, np.arange(8) // 2).factor == 2.0
+
+
+def test_copies_are_fitted_as_one_document_each():
+    rng = np.random.default_rng(0)
+    positive = rng.random(150) < 0.3
+    score, grid = rng.normal(2.0 * positive), np.linspace(0.5, 4.0, 9)
+    once, twice, counted = (
+        ScoreCalibrator("monotone", draws=4000, random_state=0) for _ in range(3)
+    )
+    once.fit(score, positive)
+    pairs = np.repeat(score, 2), np.repeat(positive, 2)
+    twice.fit(*pairs)
+    counted.fit(*pairs, clusters=np.arange(300) // 2)
+    assert counted.design_effect_.factor == pytest.approx(2.0, abs=0.15)
+    width, own, too_small = (
+        np.ptp(special.logit(each.predict_interval(grid)), axis=1)
+        for each in (once, counted, twice)
+    )
+    np.testing.assert_allclose(own, width, rtol=0.12)
+    assert (too_small < 0.85 * width).mean() > 0.7
+
+
+def test_documents_of_clusters_of_their_own_change_no_bit():
+    score, y, _, p = copies(0)
+    alone = RNG.permutation(y.size)
+    for inference in ("exact", "mle"):
+        plain, named = (ScoreCalibrator(inference=inference, random_state=0) for _ in range(2))
+        plain.fit(score, y)
+        named.fit(score, y, clusters=alone)
+        np.testing.assert_array_equal(plain.predict_proba(score), named.predict_proba(score))
+    assert named.design_effect_.factor == 1.0
+    assert str(named.design_effect_) == f"no cluster of {y.size} holds two documents"
+    assert plain.design_effect_ is None
+    assert calibration_evidence(y, p, clusters=alone) == calibration_evidence(y, p)
+    verdict = calibration_verdict(y, p, clusters=alone)
+    assert verdict.pvalue == calibration_verdict(y, p).pvalue
+    numbers, others = (
+        audit(y, p, clusters=each, random_state=0).to_frame() for each in (alone, None)
+    )
+    assert numbers.equals(others)
+
+
+@pytest.mark.parametrize("names", [str, lambda each: each, lambda each: each - 7])
+def test_names_and_order_are_the_users(names):
+    score, y, cluster, _ = copies(1)
+    plain = ScoreCalibrator("monotone", random_state=0).fit(score, y, clusters=cluster)
+    order = np.random.default_rng(0).permutation(y.size)
+    named = np.array([names(each) for each in cluster.tolist()])[order]
+    other = ScoreCalibrator("monotone", random_state=0).fit(score[order], y[order], clusters=named)
+    assert other.design_effect_.factor == pytest.approx(plain.design_effect_.factor, rel=1e-9)
+
+
+def test_right_probabilities_of_copies_are_seldom_called_off():
+    # With a test of 5 %, 80 samples reject more than 10 of right ones with probability .0035.
+    off = np.zeros(2, dtype=int)
+    for seed in range(80):
+        _, y, cluster, p = copies(seed)
+        off += [
+            calibration_verdict(y, p, clusters=each).outcome == "off" for each in (cluster, None)
+        ]
+    assert off[0] <= 10
+    assert off[1] >= 30  # as independent documents they are
+
+
+def test_errors_of_all_odds_are_still_found():
+    found = 0
+    for seed in range(20):
+        _, y, cluster, p = copies(seed, 300)
+        odds = p / (1.0 - p) * 4.0
+        found += calibration_verdict(y, odds / (1.0 + odds), clusters=cluster).outcome == "off"
+    assert found >= 18
+
+
+def test_an_audit_and_a_verdict_say_what_documents_count():
+    _, y, cluster, p = copies(2, 200)
+    plain, clustered = (audit(y, p, clusters=each, random_state=0) for each in (None, cluster))
+    effect = clustered.outcomes.effect
+    assert f"{effect}." in clustered.text
+    assert str(effect) in calibration_verdict(y, p, clusters=cluster).test
+    assert effect.factor > 2.0
+    for name, own in clustered.numbers.items():
+        other = plain.numbers[name]
+        # Curves shrink by more where documents count for less.
+        if np.isfinite(own.lower) and not name.startswith(("mean", "median", "90th", "largest")):
+            ratio = (own.upper - own.lower) / (other.upper - other.lower)
+            assert 0.7 * effect.factor**0.5 < ratio < 1.4 * effect.factor**0.5, name
+    verdict, plain_verdict = clustered.verdict, plain.verdict
+    assert (verdict.documents, verdict.observed) == (plain_verdict.documents, y.sum())
+    assert verdict.expected == pytest.approx(p.sum())
+    wider = (verdict.upper - verdict.lower) / (plain_verdict.upper - plain_verdict.lower)
+    assert wider == pytest.approx(effect.factor**0.5, rel=0.1)
+
+
+def test_results_keep_it(tmp_path):
+    score, y, cluster, _ = copies(3)
+    fitted = ScoreCalibrator("monotone", draws=100, random_state=0)
+    fitted.fit(score, y, clusters=cluster)
+    fitted.save(tmp_path / "kept.nc")
+    effect = load(tmp_path / "kept.nc").design_effect_
+    assert effect == fitted.design_effect_
+    fitted.report(tmp_path / "page.html")
+    assert str(effect) in (tmp_path / "page.html").read_text()
+
+
+def test_positives_of_few_clusters_are_named():
+    score, y = np.r_[np.zeros(30), 2.0 + 0.01 * np.arange(30)], np.arange(60) >= 30
+    score += np.random.default_rng(0).normal(size=60)
+    cluster = np.where(y, np.arange(60) // 50, 100 + np.arange(60))
+    with pytest.warns(ScoresWarning, match="all 30 positives are in 2 clusters"):
+        ScoreCalibrator("monotone", draws=100).fit(score, y, clusters=cluster)
+
+
+@pytest.mark.parametrize(
+    ("match", "options"),
+    [
+        ("the same length", {"clusters": [1, 2]}),
+        ("leave documents without a cluster out", {"clusters": [np.nan] * 60}),
+        ("one cluster a document", {"clusters": np.ones((60, 2), int)}),
+        ("clusters or inclusion must be None", {"clusters": [1] * 60, "inclusion": [0.5] * 60}),
+    ],
+)
+def test_what_is_no_cluster_is_refused(match, options):
+    score, y = np.linspace(-1.0, 1.0, 60), np.arange(60) % 2
+    with pytest.raises(ValueError, match=match):
+        ScoreCalibrator("monotone").fit(score, y, **options)
+    p = special.expit(score)
+    for judge in (calibration_verdict, calibration_evidence, audit):
+        with pytest.raises(ValueError, match=match):
+            judge(y, p, **options)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_folds_of_a_classifier_keep_clusters_together(ensemble):
+    score, y, cluster, _ = copies(4)
+    X = np.stack([score, RNG.normal(size=y.size)], axis=1)
+    seen = []
+
+    class Recorder(LogisticRegression):
+        def fit(self, X, y):
+            seen.append(X[:, 0])
+            return super().fit(X, y)
+
+    quick = ScoreCalibrator("monotone", draws=100, random_state=0)
+    fitted = CalibratedClassifier(Recorder(), quick, cv=4, ensemble=ensemble)
+    fitted.fit(X, y, clusters=cluster)
+    # Copies have equal scores, which name their cluster.
+    size = dict(zip(*np.unique(score, return_counts=True), strict=True))
+    for part in seen:
+        for value, count in zip(*np.unique(part, return_counts=True), strict=True):
+            assert count == size[value]
+    for pair in fitted.calibrated_classifiers_:
+        (own,) = pair.calibrators
+        assert own.design_effect_.factor > 1.5
+    with pytest.raises(ValueError, match="fold 1 has documents of cluster 7 in both parts"):
+        CalibratedClassifier(Recorder(), quick, cv=ShuffleSplit(3)).fit(
+            X, y, clusters=np.full(y.size, 7)
+        )
+
+
+def test_texts_of_a_thread_stay_together():
+    _, y, cluster, _ = copies(6)
+    texts = [
+        f"{'good' if own else 'bad'} text of thread {k}" for k, own in zip(cluster, y, strict=True)
+    ]
+    fitted = TextCalibrator(folds=3, min_documents=1).fit(texts, y, clusters=cluster)
+    (own,) = fitted.calibrated_classifiers_[0].calibrators
+    assert own.design_effect_.clusters == 60
+
+
+def test_classes_calibrated_one_by_one_have_clusters():
+    score, y, cluster, _ = copies(5)
+    X, classes = np.stack([score, RNG.normal(size=y.size)], axis=1), 1 * y + (score > 1.0)
+    quick = ScoreCalibrator("monotone", draws=100, random_state=0)
+    fitted = CalibratedClassifier(LogisticRegression(), quick).fit(X, classes, clusters=cluster)
+    effects = [each.design_effect_ for each in fitted.calibrated_classifiers_[0].calibrators]
+    assert [each.clusters for each in effects] == [60, 60, 60]
+    with pytest.raises(ValueError, match="MulticlassCalibrator takes no clusters"):
+        CalibratedClassifier(LogisticRegression()).fit(X, classes, clusters=cluster)
+
+
+def test_updates_are_refused():
+    score, y, cluster, _ = copies(3)
+    fitted = ScoreCalibrator("monotone", draws=100).fit(score, y, clusters=cluster)
+    with pytest.raises(ValueError, match="update has no clusters: fit all documents together"):
+        fitted.update(score, y)
