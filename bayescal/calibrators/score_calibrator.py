@@ -137,8 +137,8 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         For each of several parts its weight, its leave-one-out log score (elpd, in natural
         logarithms), the standard error of its difference from the best, and the largest Pareto k
         of its importance weights (above .7 the log score is unreliable; nan without any). Documents
-        of larger k are refitted without each, at most ten. Around a population the log scores are
-        over its history, and the weights of the problem's own labels are added.
+        of larger k are refitted without each, at most thirty. Around a population the log scores
+        are over its history, and the weights of the problem's own labels are added.
     design_effect_ : bayescal.inference.design_effect.DesignEffect or None
         How many dependent documents count as one; None for a fit without clusters.
     results_ : xarray.DataTree

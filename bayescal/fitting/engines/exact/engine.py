@@ -23,8 +23,8 @@ from bayescal.fitting.engines.exact.class_posterior import (
 )
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.left_out import (
-    MOST_AGAIN,
     MOST_DRAWS,
+    MOST_REFITS,
     leave_one_out_of_densities,
     log_predictive,
     loo_log_density,
@@ -392,7 +392,7 @@ def _with_refits(
     worst = np.flatnonzero(k > WORST_K)
     both = np.stack([data.score[worst], data.positive[worst]])
     worst = worst[np.unique(both, axis=1, return_index=True)[1]]
-    worst = worst[np.argsort(-k[worst])[:MOST_AGAIN]]
+    worst = worst[np.argsort(-k[worst])[:MOST_REFITS]]
     log_density = np.empty(worst.size)
     for j, i in enumerate(worst):
         klass, weight = int(data.positive[i]), weights_of(data)

@@ -14,7 +14,8 @@ from bayescal.support.validation import Floats
 DRAWS = 1000
 # Largest numbers of scores of a class, and of draws, for leave-one-out densities.
 MOST_NODES, MOST_DRAWS = 128, 1000
-MOST_AGAIN = 10  # largest number of documents that are refitted
+MOST_AGAIN = 10  # largest number of documents of a component that are refitted
+MOST_REFITS = 30  # and of their mixture
 LARGEST_K = 10.0  # larger ones are not interpolated
 
 
