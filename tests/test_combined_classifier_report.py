@@ -12,9 +12,13 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bayescal import CombinedClassifier
+from bayescal.combining.nested import Members
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
+from bayescal.monitoring import DriftMonitor
 from bayescal.plots import (
     DecisionDisplay,
     LogOddsDisplay,
@@ -46,6 +50,9 @@ class Sums(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         return np.c_[X.sum(axis=1), np.abs(X[:, 0])]
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["sum", "size"], dtype=object)
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +112,8 @@ class TestProblem:
             "bias",
             "logistic",
             "nb",
-            "indicator 0",
-            "indicator 1",
+            "sum",
+            "size",
             *(f"{name}, moderator {j}" for name in ("logistic", "nb") for j in (0, 1)),
         ]
         np.testing.assert_array_equal(table.to_numpy(), binary.weights().to_numpy())
@@ -114,9 +121,22 @@ class TestProblem:
         posterior = binary.posterior_["posterior"]
         assert posterior["weight_shift"].shape == (1, 1000, 2, 2)
         np.testing.assert_allclose(posterior["weight"].mean(("chain", "draw")), table["mean"][1:3])
+        assert posterior["shift"]["indicator"].to_numpy().tolist() == ["sum", "size"]
         # In the order of the table: all moderators of a classifier, then the next one's.
         shifts = posterior["weight_shift"].mean(("chain", "draw")).to_numpy().ravel()
         np.testing.assert_allclose(shifts, table["mean"].to_numpy()[5:])
+
+    def test_its_labels_are_watched(self, binary):
+        X, y = problem()
+        quiet, swapped = (DriftMonitor(binary, draws=50) for _ in range(2))
+        assert quiet.update(X[200:], y[200:]).alarm_ is None
+        assert swapped.update(X[200:], LETTERS[1 - (y[200:] == "b")]).alarm_ is not None
+
+    def test_indicators_without_names_are_numbered(self):
+        nameless = make_pipeline(FunctionTransformer(np.abs), StandardScaler())
+        for indicators, names in ((nameless, ["indicator 0"]), (None, []), (Sums(), ["sum"])):
+            members = Members({}, indicators, None)
+            assert members.indicator_names(len(names))[:1] == names
 
     @pytest.mark.slow
     def test_of_several_classes_there_is_one_for_each(self, several, tmp_path):

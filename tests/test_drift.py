@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from scipy import special, stats
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
-from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import CHANGES, Change, DriftMonitor
 from bayescal.monitoring.drift import LATEST, remember
 from bayescal.monitoring.running_evidence import not_yet
 from bayescal.plots import DriftDisplay
+from bayescal.text import TextCalibrator, UnknownWordsWarning
 from studies.drift import PointCurve
 from tests.drift_tools import KnownCurves, alarmed, stream
 from tests.sizes import size
@@ -28,6 +30,7 @@ FEW = {
         np.array([0.5, 3.0]), np.array([0.0, 1.0]), np.array([[0.4, 0.1], [0.2, 0.3]])
     ),
 }
+QUICK = ScoreCalibrator("gaussian", draws=50, random_state=0)
 SCORES = np.array([0.3, -1.2, 2.0, 0.1, -0.4])
 
 
@@ -224,6 +227,33 @@ class TestInterface:
             monitor.update(np.r_[np.full(300, 0.5), 1.5], np.zeros(301, dtype=int))
         assert monitor.documents_ == 0
 
+    @pytest.mark.parametrize("positive", ["corn", "oil"])
+    def test_a_classifier_of_texts_is_watched_by_its_own_draws(self, positive):
+        labels = np.array(["corn", "oil", "oil", "oil"] * 20)
+        texts = [f"{label if k % 7 else 'gold'} {k % 5} prices" for k, label in enumerate(labels)]
+        model = TextCalibrator("naive_bayes", calibrator=QUICK, positive=positive)
+        model.fit(texts, labels)
+
+        class Rows:
+            """The draws of documents by their numbers."""
+
+            classes_ = np.array([False, True])
+            mle_ = SimpleNamespace(prior=(np.sum(labels == positive) + 1) / 82)
+
+            def sample_proba(self, rows):
+                return model.sample_proba([texts[int(k)] for k in rows])
+
+        expected = DriftMonitor(Rows(), draws=10).update(np.arange(80), labels == positive)
+        monitor = DriftMonitor(model, draws=10)
+        with pytest.raises(ValueError, match="type str, got NoneType as document 258"):
+            monitor.update(texts[:1] * 257 + [None], ["oil"] * 258)
+        monitor.update(texts, labels)
+        assert monitor.documents_ == 80
+        np.testing.assert_allclose(monitor.log_bayes_factors_, expected.log_bayes_factors_)
+        with pytest.warns(UnknownWordsWarning, match="2 of 258 documents hold no word") as caught:
+            monitor.update(["!", *texts[:1] * 256, "?"], ["oil"] * 258)
+        assert len(caught) == 1
+
     def test_before_any_document_all_factors_are_one(self, calibrator):
         monitor = DriftMonitor(calibrator)
         assert monitor.bayes_factors_ == {"base rate": 1.0, "slope": 1.0, "any": 1.0}
@@ -291,7 +321,12 @@ class TestInterface:
     @pytest.mark.parametrize(
         "make",
         [
-            lambda s, y: CombinedClassifier([("nb", GaussianNB())], cv=2).fit(s[:, None], y),
+            lambda s, y: CalibratedClassifier(GaussianNB(), QUICK, ensemble=True).fit(
+                s[:, None], y
+            ),
+            lambda s, y: CalibratedClassifier(GaussianNB(), QUICK).fit(
+                s[:, None], np.arange(60) % 3
+            ),
             lambda s, y: TopicCalibrator(parts="gaussian", draws=50).fit(s, y, np.arange(60) % 2),
             lambda s, y: 5,
         ],
@@ -299,7 +334,7 @@ class TestInterface:
     def test_what_cannot_be_monitored_is_named(self, make):
         other = make(*stream(np.random.default_rng(0), 60))
         name = type(other).__name__
-        message = f"must be a fitted ScoreCalibrator, got {name}: of a classifier give the Score"
+        message = f"or a classifier of two classes without ensemble, got {name}: make a monitor"
         with pytest.raises(ValueError, match=message):
             DriftMonitor(other)
 

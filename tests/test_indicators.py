@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
@@ -121,6 +122,35 @@ class TestNames:
         }
         for name, value in expected.items():
             assert found[name] == pytest.approx(np.full(len(NEW), value))
+
+
+class TestTexts:
+    """Pipelines that read texts have the indicators of their classifiers on the counts."""
+
+    WORDS = tuple(f"word{k}" for k in range(COUNTS.shape[1]))
+
+    def texts(self, counts):
+        return [" ".join(np.repeat(self.WORDS, row.astype(int))) for row in counts]
+
+    def test_equal_those_of_the_counts(self):
+        alone = [("nb", MultinomialNB()), ("svm", LinearSVC(random_state=0))]
+        reading = [
+            (name, make_pipeline(CountVectorizer(vocabulary=self.WORDS), each))
+            for name, each in alone
+        ]
+        expected = ReliabilityIndicators(alone, text=False).fit(sparse.csr_matrix(COUNTS), LABELS)
+        found = ReliabilityIndicators(reading, text=False).fit(self.texts(COUNTS), LABELS)
+        assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+        for documents in (self.texts(NEW), np.array(self.texts(NEW), dtype=object)):
+            np.testing.assert_allclose(found.transform(documents), expected.transform(NEW))
+        with pytest.raises(ValueError, match="X and y must have the same length, got 160 and 3"):
+            found.fit(self.texts(COUNTS), [0, 1, 1])
+
+    def test_have_none_of_words(self):
+        frozen = FrozenEstimator(make_pipeline(TfidfVectorizer(), LinearSVC(random_state=0)))
+        for each in (frozen, frozen.estimator):
+            with pytest.raises(ValueError, match=r"got some that read texts: .* text=False, or"):
+                ReliabilityIndicators([("svm", each)]).fit(self.texts(COUNTS), LABELS)
 
 
 class TestExtension:
@@ -360,7 +390,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("counts", "labels", "message"),
         [
-            (-COUNTS, LABELS, "Negative values in data passed to ReliabilityIndicators.fit"),
+            (-COUNTS, LABELS, "Negative values in data passed to ReliabilityIndicators with text"),
             (COUNTS, np.zeros(len(COUNTS)), "only one class"),
             (COUNTS, LABELS[:-1], "inconsistent numbers of samples"),
             (COUNTS, np.arange(len(COUNTS)) % 3, "Only binary classification is supported"),

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline, make_union
 
 from bayescal import ScoreCalibrator, load
 from bayescal.text import (
@@ -177,6 +178,14 @@ class TestTextCalibrator:
     def test_refuses(self, texts, labels, message):
         with pytest.raises(ValueError, match=message):
             TextCalibrator().fit(texts, labels)
+
+    def test_names_the_place_of_pipelines_that_read_texts(self):
+        words = make_union(TfidfVectorizer(), TfidfVectorizer(analyzer="char"))
+        for each in (make_pipeline(words, MultinomialNB()), TextCalibrator()):
+            with pytest.raises(ValueError, match=r"reads texts itself: .* CalibratedClassifier\("):
+                TextCalibrator(each).fit(TEXTS, LABELS)
+        pipeline = make_pipeline(TfidfTransformer(), MultinomialNB())  # reads counts
+        TextCalibrator(pipeline, calibrator=FAST).fit(TEXTS, LABELS)
 
     def test_refuses_settings(self):
         with pytest.raises(ValueError, match="classifier must be one of"):

@@ -43,6 +43,7 @@ class Combination:
 
     posterior: Bayesian = field(repr=False)
     classifiers: Sequence[str]
+    indicators: Sequence[str]
     labels: NDArray[Any]  # the negative and the positive class
     combiner: str
     attrs: dict[str, str]  # provenance
@@ -50,11 +51,11 @@ class Combination:
     @property
     def names(self) -> list[str]:
         """Return the names of all coefficients."""
-        indicators, moderators = self.posterior.shifts.axes.shape
+        moderators = self.posterior.shifts.axes.shape[1]
         return [
             "bias",
             *self.classifiers,
-            *(f"indicator {j}" for j in range(indicators)),
+            *self.indicators,
             *(f"{name}, moderator {j}" for name in self.classifiers for j in range(moderators)),
         ]
 
@@ -101,7 +102,10 @@ class Combination:
         if moderators:
             shifts = draws[:, :, tail:].reshape(1, draws.shape[1], m, moderators)
             variables["weight_shift"] = (("chain", "draw", "classifier", "moderator"), shifts)
-        dataset = xr.Dataset(variables, {"classifier": list(self.classifiers)})
+        names = {"classifier": list(self.classifiers)}
+        if indicators:
+            names["indicator"] = list(self.indicators)
+        dataset = xr.Dataset(variables, names)
         tree = xr.DataTree.from_dict({"posterior": dataset})
         tree.attrs = self.attrs
         return tree

@@ -313,8 +313,9 @@ class CombinedClassifier(
         Returns
         -------
         pandas.DataFrame
-            Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers,
-            "indicator 0", ..., and for "local_bayes" the moderators' shifts of the weights.
+            Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers, the
+            indicators by their `get_feature_names_out`, else "indicator 0", ..., and for
+            "local_bayes" the moderators' shifts of the weights.
 
         Raises
         ------
@@ -430,11 +431,14 @@ class CombinedClassifier(
             name: Combination(
                 each,
                 classifiers,
+                members.indicator_names(each.shifts.axes.shape[0]),
                 labels,
                 str(self.combiner),
                 describe(type(self).__name__, params | {"problem": name}, labels),
             )
-            for name, each in zip(map(str, self._columns), posteriors, strict=True)
+            for name, each, members in zip(
+                map(str, self._columns), posteriors, self._members, strict=True
+            )
         }
 
     def _sample(self, inputs: list[Inputs]) -> Floats:

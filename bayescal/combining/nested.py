@@ -186,6 +186,13 @@ class Members:
     target: Target
     ends: FiniteEnds | None = None  # None until the scores of all folds are known
 
+    def indicator_names(self, count: int) -> list[str]:
+        """Return the names of the indicators' columns."""
+        try:
+            return [str(name) for name in self.indicators.get_feature_names_out()]
+        except AttributeError:  # a pipeline has the method even where a step has none
+            return [f"indicator {j}" for j in range(count)]
+
     def inputs(self, features: Any, part: Split | None = None) -> Inputs:
         """Return the inputs of documents."""
         documents = TrainingDocuments(features, self.target, {})

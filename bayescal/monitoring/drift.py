@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -14,11 +15,13 @@ from scipy import special
 
 from bayescal.monitoring.running_evidence import CHANGES, Change, Changed, Label
 from bayescal.support import validation
+from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
 
 
@@ -94,9 +97,9 @@ class DriftMonitor:
 
     Parameters
     ----------
-    calibrator : ScoreCalibrator
-        Fitted, with a posterior, and copied. For a classifier pass the `ScoreCalibrator` of its
-        scores; topics or classes need one monitor each.
+    calibrator : ScoreCalibrator, CalibratedClassifier, TextCalibrator or CombinedClassifier
+        Fitted to two classes, with a posterior, and copied. An ensemble has no single posterior;
+        topics, or several classes or labels, need one monitor each.
     alpha : float
         Probability of ever raising a false alarm.
     draws : int
@@ -140,7 +143,7 @@ class DriftMonitor:
 
     def __init__(
         self,
-        calibrator: ScoreCalibrator,
+        calibrator: ScoreCalibrator | CalibratedClassifier,
         alpha: float = 0.05,
         *,
         draws: int = 200,
@@ -151,40 +154,47 @@ class DriftMonitor:
         self.calibrator = copy.copy(calibrator)  # later updates must not change the monitor
         self.alpha = alpha
         self.draws = draws
-        curves = _number_of_curves(calibrator)
+        curves, prior = _curves_and_prior(calibrator)
         self._few = np.unique(np.linspace(0, curves - 1, min(draws, curves)).astype(np.intp))
         self._weight = np.full(curves, 1.0 / curves)
         asked = CHANGES if changes is None else changes
         if not asked:
             raise ValueError("changes must hold at least one kind of change, got none.")
-        base = float(special.logit(calibrator.mle_.prior))
+        base = float(special.logit(prior))
         self._changed = {name: Changed(kind, base, self._few.size) for name, kind in asked.items()}
         self._history: History = []
         self._documents = 0
         self._raised: int | None = None
         self._impossible: int | None = None
 
-    def update(self, scores: ArrayLike, labels: ArrayLike) -> Self:
+    def update(self, scores: Any, labels: ArrayLike) -> Self:
         """
         Add documents in the order of their arrival; an error leaves the monitor unchanged.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
+            Raw scores; of a classifier the documents, as `predict_proba` takes them.
         labels : array-like of shape (n,)
             Their labels, of the calibrator's classes.
         """
-        values = validation.as_scores(scores)
+        of_classifier = hasattr(self.calibrator, "problem_scores")
+        values = validation.as_documents(scores) if of_classifier else validation.as_scores(scores)
         classes = validation.negative_and_positive(self.calibrator)
         positive = validation.match_labels(labels, classes, "labels")
-        validation.check_same_length("scores", values.size, "labels", positive.size)
+        n = values.shape[0] if hasattr(values, "shape") else len(values)
+        validation.check_same_length("scores", n, "labels", positive.size)
         # Raise errors of scores, such as probabilities above 1, before anything changes.
-        self.calibrator.sample_proba([values.min(), values.max()])
+        if of_classifier:
+            self.calibrator.predict_proba(values)
+        else:
+            self.calibrator.sample_proba([values.min(), values.max()])
         sign = np.where(positive, -1.0, 1.0)
-        for start in range(0, values.size, BLOCK):
-            part = slice(start, start + BLOCK)
-            for own, each in zip(self._curves(values[part]), sign[part], strict=True):
+        for rows in blocks_of(BLOCK, n):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # given above, for all documents
+                curves = self._curves(values[rows])
+            for own, each in zip(curves, sign[rows], strict=True):
                 self._learn(Label(own, float(each), self._weight, self._few))
         return self
 
@@ -250,17 +260,26 @@ def remember(history: History, document: int, row: list[float]) -> None:
         del history[1:-LATEST:2]
 
 
-def _number_of_curves(calibrator: Any) -> int:
-    """Return the number of posterior curves of a calibrator, after checking it."""
-    if not hasattr(calibrator, "mle_"):
+def _curves_and_prior(calibrator: Any) -> tuple[int, float]:
+    """Return the number of posterior curves of a calibrator, and the base rate fitted."""
+    no_posterior = ValueError(
+        "a monitor needs a posterior and its calibrator has none: fit that with inference='exact'."
+    )
+    if hasattr(calibrator, "mle_"):
+        try:
+            curves = calibrator.sample_proba([0.0])  # of any score
+        except ValueError as err:
+            raise no_posterior from err
+        return int(curves.shape[0]), float(calibrator.mle_.prior)
+    if not hasattr(calibrator, "problem_scores") or calibrator.several_classes:
         _refuse(calibrator)
-    try:
-        return int(calibrator.sample_proba([0.0]).shape[0])  # of any score
-    except ValueError as err:
-        raise ValueError(
-            "a monitor needs a posterior and its calibrator has none: fit that with"
-            " inference='exact'."
-        ) from err
+    problems = calibrator.fitted_problems()
+    if list(problems) != [""]:
+        _refuse(calibrator)
+    calibration = problems[""].calibration
+    if calibration.draws is None:
+        raise no_posterior
+    return calibration.draws.size, float(calibration.fits.prior)
 
 
 def _refuse(calibrator: Any) -> NoReturn:
@@ -270,6 +289,7 @@ def _refuse(calibrator: Any) -> NoReturn:
 
         check_is_fitted(calibrator)
     raise ValueError(
-        f"calibrator must be a fitted ScoreCalibrator, got {type(calibrator).__name__}: of a"
-        " classifier give the ScoreCalibrator of its scores, of topics or classes one for each."
+        "calibrator must be a fitted ScoreCalibrator, or a classifier of two classes without"
+        f" ensemble, got {type(calibrator).__name__}: make a monitor for each topic, class or"
+        " label."
     )

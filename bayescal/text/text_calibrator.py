@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
 from bayescal.calibrators.classifier.raw_scores import raw_scores as scores_by_column
+from bayescal.calibrators.classifier.raw_scores import reads_texts
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.fitting.curves.curves import prior_draws
 from bayescal.support import validation
@@ -161,7 +162,7 @@ class TextCalibrator(CalibratedClassifier):
     ----------
     classifier : str or scikit-learn classifier
         A name that `make_classifier` takes, for two classes; or your own classifier or pipeline
-        for sparse counts of words.
+        for sparse counts of words. `CalibratedClassifier` takes pipelines that read texts.
     words : int
         Number of words for the named classifiers, by mutual information with the class.
     min_documents : int, optional
@@ -245,6 +246,12 @@ class TextCalibrator(CalibratedClassifier):
         UnknownWordsWarning
             If some documents hold no word, or more than half hold none of the words chosen.
         """
+        if not isinstance(self.classifier, str) and reads_texts(self.classifier):
+            raise ValueError(
+                "classifier must take counts of words, which TextCalibrator makes of texts, got a"
+                f" {type(self.classifier).__name__} that reads texts itself: calibrate it by"
+                " CalibratedClassifier(classifier), which takes the same documents."
+            )
         documents, labels = _as_documents(X), _as_labels(y)
         validation.check_same_length("X", len(documents), "y", labels.size)
         vectorizer = CountVectorizer()

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
 from bayescal.support.validation import Floats
@@ -218,6 +220,17 @@ def _has_scores(estimator: Any) -> bool:
 def _as_matrix(values: Any) -> Floats:
     scores = np.asarray(values, dtype=np.float64)
     return scores[:, None] if scores.ndim == 1 else scores
+
+
+def reads_texts(estimator: Any) -> bool:
+    """Return whether a step of a classifier takes texts, as a CountVectorizer does."""
+    if isinstance(estimator, FrozenEstimator):
+        return reads_texts(estimator.estimator)
+    if not isinstance(estimator, BaseEstimator):
+        return False
+    steps = [estimator, *estimator.get_params().values()]
+    known = [each for each in steps if isinstance(each, BaseEstimator)]
+    return any(get_tags(each).input_tags.string for each in known)
 
 
 def last_step(estimator: Any, documents: Any = None) -> tuple[Any, Any]:

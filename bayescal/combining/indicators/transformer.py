@@ -15,19 +15,26 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, check_non_negative
+from sklearn.utils import ClassifierTags, _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted, check_non_negative
 
-from bayescal.calibrators.classifier.raw_scores import last_step, raw_scores, read_classifiers
+from bayescal.calibrators.classifier.raw_scores import (
+    last_step,
+    raw_scores,
+    read_classifiers,
+    reads_texts,
+)
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.indicators import models, neighbours, words
 from bayescal.combining.indicators.models import ModelIndicators
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import (
     Floats,
+    as_documents,
     as_reals,
     check_choice,
     check_flag,
+    check_same_length,
     encode_labels,
     validated,
 )
@@ -186,7 +193,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         SVC(kernel="linear") and DecisionTreeClassifier, alone or at the end of a pipeline, have
         indicators of their own; others only vote.
     text : bool
-        Whether X counts words. If not, indicators of documents' words are left out.
+        Whether X counts words. If not, indicators of documents' words are left out. Pipelines that
+        read texts, such as ``make_pipeline(TfidfVectorizer(), LinearSVC())``, need text=False.
     prefit : bool
         Whether the classifiers are fitted already, to the documents that `fit` receives.
     task : bool
@@ -240,16 +248,28 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X : array or sparse matrix of shape (documents, features)
-            How often each word occurs, before any selection of words; or any features.
+            How often each word occurs, before any selection of words; or any features. For
+            pipelines that read texts, the documents as these take them.
         y : array-like of shape (documents,)
             Labels, two classes, both present.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or a classifier reads texts and text=True.
         """
-        read_classifiers(self.classifiers)
+        by_name = read_classifiers(self.classifiers)
         check_flag(text=self.text, prefit=self.prefit, task=self.task)
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
+        self._of_texts = any(map(reads_texts, by_name.values()))
+        if self.text and self._of_texts:
+            raise ValueError(
+                "text=True needs classifiers of counts of words, got some that read texts: leave"
+                " out the indicators of words by text=False, or take the CountVectorizer out of"
+                " the pipelines and pass its counts."
+            )
+        X, y = self._read(X, y)
         self.classes_, positive = encode_labels(y)
-        if self.text:
-            check_non_negative(X, f"{type(self).__name__}.fit with text=True")
+        check_same_length("X", _num_samples(X), "y", positive.size)
         self.classifiers_ = [
             (name, self._fitted(name, each, X, y)) for name, each in self.classifiers
         ]
@@ -279,7 +299,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def scores_and_indicators(self, X: Any) -> tuple[Floats, Floats]:
         """Return `classifier_scores` and `transform` together, which saves time; X as in `fit`."""
         documents = self._validated(X)
-        blocks = [documents[rows] for rows in blocks_of(BLOCK, documents.shape[0])]
+        rows = blocks_of(BLOCK, _num_samples(documents))
+        blocks = [_safe_indexing(documents, block) for block in rows]
         scores, indicators = zip(*map(self._of_block, blocks), strict=True)
         return np.concatenate(scores), np.concatenate(indicators)
 
@@ -311,23 +332,30 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self._read(X, reset=False)
+
+    def _read(self, X: Any, *y: Any, **options: Any) -> Any:
+        """Return documents and labels, checked; classifiers that read texts check them."""
+        if self._of_texts:
+            return (as_documents(X), *y) if y else as_documents(X)
+        read = validated(self, X, *y, accept_sparse="csr", dtype=np.float64, **options)
         if self.text:
-            check_non_negative(X, f"{type(self).__name__} with text=True")
-        return X
+            check_non_negative(read[0] if y else read, f"{type(self).__name__} with text=True")
+        return read
 
     def _of_block(self, documents: Any) -> tuple[Floats, Floats]:
         columns: list[Floats] = []
         if self._vocabulary is not None:
             numbers = words.count_words(documents, self._vocabulary)
             columns += [each(numbers) for indicators in OF_WORDS for each in indicators.values()]
-        scores = np.empty((documents.shape[0], len(self._members)))
+        n = _num_samples(documents)
+        scores = np.empty((n, len(self._members)))
         for k, member in enumerate(self._members):
             scores[:, k], values = member.scores_and_values(documents)
             columns += values
         best = [member.name for member in self._members].index(self.best_)
         columns += [each(scores > self.thresholds_, best) for each in VOTE_INDICATORS.values()]
-        columns += [np.full(documents.shape[0], value) for value in self._task.values()]
+        columns += [np.full(n, value) for value in self._task.values()]
         return scores, np.stack(columns, axis=1)
 
     def _fitted(self, name: str, classifier: Any, X: Any, y: Any) -> Any:
@@ -359,5 +387,5 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             check_choice("best", self.best, names)
             return self.best
         rows = np.unique(np.linspace(0, positive.size - 1, JUDGED_ON).astype(np.intp))
-        taken = scores_of(members, X[rows]) > self.thresholds_
+        taken = scores_of(members, _safe_indexing(X, rows)) > self.thresholds_
         return names[int((taken == positive[rows, None]).mean(axis=0).argmax())]
