@@ -1,17 +1,23 @@
-"""TextCalibrator and `bayescal text fit`: from documents to probabilities, and bad input."""
+"""TextCalibrator and `bayescal text`: from documents to probabilities, and bad input."""
 
+import json
 import warnings
+from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from scipy import stats
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 from bayescal import ScoreCalibrator, load
+from bayescal.cli.commands.text import CLASSIFIER_FILE
+from bayescal.cli.writing import CURVE_COLUMNS
+from bayescal.support.files import sealed
 from bayescal.text import (
     TextCalibrator,
     UnknownWordsWarning,
@@ -19,6 +25,8 @@ from bayescal.text import (
     make_classifier,
     raw_scores,
 )
+from bayescal.text.classifiers import CLASSIFIERS
+from bayescal.text.stored import read_classifier, score_texts, write_classifier
 from tests.cli_tools import run, summary_of
 
 pytestmark = pytest.mark.one_era
@@ -195,6 +203,24 @@ class TestTextCalibrator:
                 TextCalibrator(folds=folds).fit(TEXTS, LABELS)
 
 
+class TestStored:
+    @pytest.mark.parametrize("name", CLASSIFIERS)
+    def test_each_classifier_comes_back(self, name, tmp_path):
+        model, new = TextCalibrator(name, calibrator=FAST).fit(TEXTS, LABELS), make_documents()[0]
+        write_classifier(model, tmp_path / "c.skops")
+        again = read_classifier(tmp_path / "c.skops")
+        assert score_texts(again, new, "oil").tolist() == model.score_documents(new).tolist()
+
+    def test_nothing_else_is_read(self, tmp_path):
+        for held, message in (
+            (Pipeline([("calibrator", FAST)]), "Untrusted types found in the file: .*Calibrator"),
+            (CountVectorizer(), "must be a file that bayescal text fit wrote, got a CountVect"),
+        ):
+            (tmp_path / "c.skops").write_bytes(sealed(skops.io.dumps(held)))
+            with pytest.raises(ValueError, match=message):
+                read_classifier(tmp_path / "c.skops")
+
+
 @pytest.fixture
 def table():
     texts, labels = make_documents(90)
@@ -231,6 +257,17 @@ class TestCommand:
         assert summary["arguments"]["command"] == "text fit"
         saved = load(out / "posterior.nc")
         assert saved.predict_proba(score)[:, 0] == pytest.approx(p, abs=1e-6)
+        # Later documents in another order get what the fit gave rows that it did not train on.
+        later = table.iloc[::-1].drop(columns="label").rename(columns={"text": "message"})
+        later.to_parquet(tmp_path / "new.parquet", index=False)
+        asked = ("--text-column", "message", "--out", tmp_path / "p.csv")
+        run("text", "predict", out, tmp_path / "new.parquet", *asked)
+        given = pd.read_csv(tmp_path / "p.csv", dtype=str)
+        assert given.columns.tolist() == ["id", "split", "score", *CURVE_COLUMNS]
+        assert given["id"].tolist() == later["id"].tolist()
+        again = given.iloc[::-1].reset_index(drop=True)[~apart].drop(columns=["id", "split"])
+        expected = found[~apart][again.columns].astype(float)
+        pd.testing.assert_frame_equal(again.astype(float), expected)
 
     @pytest.mark.slow
     @pytest.mark.filterwarnings("always::bayescal.text.UnknownWordsWarning")
@@ -268,6 +305,43 @@ class TestCommand:
         assert len(found) == 45
         assert found["label"].isna().sum() == 5
         assert found["probability"].between(0, 1).all()
+
+    @pytest.mark.parametrize("positive", [0, 1])
+    def test_later_documents(self, tmp_path, positive):
+        labels = (LABELS == "corn").astype(int)
+        model = TextCalibrator("naive_bayes", calibrator=FAST, positive=positive)
+        model.fit(TEXTS, labels)
+        record = {"arguments": {"command": "text fit"}, "topics": [{"topic": None, "file": "p.nc"}]}
+        model.calibrated_classifiers_[0].calibrators[0].save(tmp_path / "p.nc")
+        write_classifier(model, tmp_path / CLASSIFIER_FILE)
+        (tmp_path / "summary.json").write_text(json.dumps(record))
+        new = pd.DataFrame({"text": ["crude oil", "!?", "corn harvest"], "id": ["c", "01", "a"]})
+        new.to_csv(tmp_path / "new.csv", index=False)
+        found = run("text", "predict", tmp_path, tmp_path / "new.csv")
+        assert "1 of 3 documents hold no word of the documents fitted" in found.stderr
+        shown = pd.read_csv(StringIO(found.stdout), dtype={"id": str})
+        assert shown.columns.tolist() == ["id", "score", "probability", "log_odds"]
+        assert shown["id"].tolist() == new["id"].tolist()
+        with pytest.warns(UnknownWordsWarning):
+            scores, p = model.score_documents(new["text"]), model.predict_proba(new["text"])
+        assert shown["score"].to_numpy() == pytest.approx(scores)
+        known = [0, 2]
+        assert shown["probability"][known].to_numpy() == pytest.approx(p[known, positive])
+        for frame, message in (
+            (new.drop(columns="text"), "has no column 'text'"),
+            (new.assign(text=None), "must hold a document in every row, got an empty cell in row"),
+            (new.assign(score=1.0), "has a column 'score', which the output adds"),
+        ):
+            frame.to_csv(tmp_path / "new.csv", index=False)
+            assert message in run("text", "predict", tmp_path, tmp_path / "new.csv", code=2).stderr
+        (tmp_path / CLASSIFIER_FILE).write_bytes(b"PK")
+        new.to_csv(tmp_path / "new.csv", index=False)
+        broken = run("text", "predict", tmp_path, tmp_path / "new.csv", code=2).stderr
+        assert "does not end with its checksum" in broken
+        record["arguments"]["command"] = "fit"  # a later fit left the classifier's file behind
+        (tmp_path / "summary.json").write_text(json.dumps(record))
+        other = run("text", "predict", tmp_path, tmp_path / "new.csv", code=2).stderr
+        assert "must be a folder that bayescal text fit --out has written" in other
 
     @pytest.mark.parametrize(
         ("change", "message"),

@@ -203,15 +203,21 @@ def sign_of(arguments: Mapping[str, Any]) -> int:
     return -1 if arguments.get("lower_is_positive") else 1
 
 
-def read_documents(
-    path: Path, text: str, label: str, split: str | None, positive: str | None
-) -> tuple[ScoreTable, list[str]]:
-    """Read a table or folder of texts; return the table, without scores, and the texts."""
+def read_texts(path: Path, text: str, label: str) -> tuple[ColumnReader, list[str]]:
+    """Read a table or folder of texts; return its columns and the texts."""
     if not path.is_dir() and not path.suffix:
         raise UsageError(f"there is no folder {path} of documents, nor is it named like a file.")
     frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
     reader = ColumnReader(path, frame)
-    texts = reader.texts(text)
+    return reader, reader.texts(text)
+
+
+def read_documents(
+    path: Path, text: str, label: str, split: str | None, positive: str | None
+) -> tuple[ScoreTable, list[str]]:
+    """Read texts with labels; return the table, without scores and texts, and the texts."""
+    reader, texts = read_texts(path, text, label)
+    frame = reader.frame
     classes, is_positive, labelled = reader.labels(label, positive)
     table = ScoreTable(
         frame=frame.drop(columns=text),

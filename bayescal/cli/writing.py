@@ -176,14 +176,16 @@ def _listed(names: list[str]) -> list[str]:
 def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
     given = {
         "--score-column": arguments.get("probability_column"),
+        "--text-column": arguments.get("text_column"),
         "--topic-column": arguments.get("topic_column") or arguments.get("site_column"),
     }
     columns = "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
     steps = [f"predict {out} new.csv{columns} --out probabilities.csv", f"report {out}"]
+    if "text_column" in arguments:
+        steps[0] = f"text {steps[0]}"
     if arguments.get("covariate_columns") or "probability_column" in arguments:
         return steps[:1]  # there is no curve of one score to report
-    # New texts have no scores: their classifier is not stored.
-    return steps if "score_column" in arguments else steps[1:]
+    return steps
 
 
 def write_results(

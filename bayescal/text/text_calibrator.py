@@ -324,7 +324,7 @@ class TextCalibrator(CalibratedClassifier):
         Documents without a word of those fitted all have the same score; an UnknownWordsWarning
         counts them. Raises ValueError if a document is no text.
         """
-        counts, _ = self._counted(X, "they have the same score")
+        counts, _ = self._counted(X, SAME_SCORE)
         return self._of_columns(self.problem_scores(counts))
 
     @property
@@ -349,18 +349,8 @@ class TextCalibrator(CalibratedClassifier):
     def _counted(
         self, X: Iterable[str], answer: str = "their probability is the base rate"
     ) -> tuple[Any, NDArray[np.bool_]]:
-        """Return counts of known words, and True for documents that hold none."""
         check_is_fitted(self, "vectorizer_")
-        counts = self.vectorizer_.transform(_as_documents(X))
-        unknown = counts.getnnz(axis=1) == 0
-        if unknown.any():
-            advice = " Are they in the language of the documents fitted?" if unknown.all() else ""
-            validation.warn_user(
-                f"{unknown.sum()} of {unknown.size} documents hold no word of the documents fitted"
-                f" (the first is number {unknown.argmax() + 1}): {answer}.{advice}",
-                UnknownWordsWarning,
-            )
-        return counts, unknown
+        return count_known(self.vectorizer_, X, answer)
 
     def _warn_of_unused(self, counts: Any) -> None:
         """Warn if more than half of the documents fitted hold none of the chosen words."""
@@ -403,6 +393,25 @@ class TextCalibrator(CalibratedClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
+
+
+SAME_SCORE = "they have the same score"
+
+
+def count_known(
+    vectorizer: CountVectorizer, texts: Iterable[str], answer: str
+) -> tuple[Any, NDArray[np.bool_]]:
+    """Return counts of known words, and True for documents that hold none, which are warned of."""
+    counts = vectorizer.transform(_as_documents(texts))
+    unknown = counts.getnnz(axis=1) == 0
+    if unknown.any():
+        advice = " Are they in the language of the documents fitted?" if unknown.all() else ""
+        validation.warn_user(
+            f"{unknown.sum()} of {unknown.size} documents hold no word of the documents fitted"
+            f" (the first is number {unknown.argmax() + 1}): {answer}.{advice}",
+            UnknownWordsWarning,
+        )
+    return counts, unknown
 
 
 def _as_documents(texts: Iterable[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +9,15 @@ import numpy as np
 import typer
 
 from bayescal.cli import fitting, options, predictions, tables, writing
-from bayescal.cli.files import check_folder
-from bayescal.cli.scores import NONE, missing_class, read_documents
+from bayescal.cli.files import check_file, check_folder
+from bayescal.cli.scores import NONE, missing_class, read_documents, read_texts
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
 CLASSIFIER = "Classifier"
 SCORE, SCORED_BY = "score", "scored_by"
+CLASSIFIER_FILE = "classifier.skops"
+
+FIT = "text fit"  # the command, in the record of a run
 
 app = typer.Typer(name="text", help="Classify documents and calibrate.", no_args_is_help=True)
 
@@ -24,6 +26,9 @@ DOCUMENTS = (
     " its name."
 )
 Docs = Annotated[Path, options.argument("DOCUMENTS", DOCUMENTS)]
+NEW_DOCUMENTS = "A table with texts, or a folder of .txt files."
+NewDocs = Annotated[Path, options.argument("DOCUMENTS", NEW_DOCUMENTS)]
+Folder = Annotated[Path, options.argument("FOLDER", "The folder that bayescal text fit wrote.")]
 TEXTS, LABELS = (
     "The texts of the documents.",
     "Labels, two classes; empty for documents to predict.",
@@ -79,6 +84,7 @@ def fit_text(
         raise UsageError(lacking)
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.text import TextCalibrator, UnknownWordsWarning
+    from bayescal.text.stored import write_classifier
 
     screen, model = (
         Screen(quiet=quiet),
@@ -109,11 +115,50 @@ def fit_text(
     (fitted,) = calibrator.fitted_problems().values()
     result = predictions.calibrated(problem, calibrator, fitted, fitting.SINGLE, level)
     screen.show(tables.answer_table(result, level), *tables.held_out_tables([result]))
-    arguments = options.arguments_of(context, "text fit")
-    write = partial(writing.write_results, [result], frame, arguments, NONE)
+    arguments = options.arguments_of(context, FIT)
+
+    def write(folder: Path) -> None:
+        writing.write_results([result], frame, arguments, NONE, folder)
+        write_classifier(model, folder / CLASSIFIER_FILE)
+
     writing.save(out, write, arguments, screen)
     why = "all documents are one question; fit a file of each topic by itself."
     predictions.warn_of_topics(screen, frame, documents, None, why)
+
+
+@app.command("predict")
+def predict_text(
+    folder: Folder,
+    documents: NewDocs,
+    text_column: TextColumn = "text",
+    out: options.PredictedFile = None,
+    level: options.Level = 0.9,
+    quiet: options.Quiet = False,
+) -> None:
+    """Give later documents probabilities, with a band.
+
+    [bold]bayescal text predict calibrated new.csv --out probabilities.csv[/bold]
+
+    scores the texts of new.csv by the classifier in the folder that bayescal
+    text fit wrote, copies the rows without their texts, and adds the columns
+    score, probability, lower, upper and log_odds.
+    """
+    check_file(out, read=documents)
+    if predictions.read_record(folder).get("arguments", {}).get("command") != FIT:
+        raise UsageError(f"{folder} must be a folder that bayescal {FIT} --out has written.")
+    reader, texts = read_texts(documents, text_column, "label")
+    frame, screen = reader.frame.drop(columns=text_column), Screen(quiet=quiet)
+    writing.check_columns_free(frame, documents, SCORE)
+    from bayescal.text import UnknownWordsWarning
+    from bayescal.text.stored import read_classifier, score_texts
+
+    with screen.warnings(lambda _: ""), usage_errors():
+        warnings.simplefilter("always", UnknownWordsWarning)
+        (fitted,) = predictions.load(folder).fitted_problems().values()
+        classifier = read_classifier(folder / CLASSIFIER_FILE)
+        score = score_texts(classifier, texts, fitted.labels[1])
+        curve = predictions.curve_at(fitted, score, level)
+    writing.write_table(frame.assign(**{SCORE: score}, **curve.columns), out, screen)
 
 
 def _check_classifier(name: str) -> None:
