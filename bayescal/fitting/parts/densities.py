@@ -77,7 +77,8 @@ class DensitiesPart(Part):
             averaging=options.averaging,
             monotone=options.monotone,
             scale=task.data.centre_and_spread,
-            refit=options.combined,
+            # Other parts, or their weights, read what is left out.
+            refit=options.parts != (self.name,),
         )
 
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
