@@ -10,6 +10,8 @@ from bayescal.fitting.fitted_scores import FittedScores, fit_groups
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import read_options
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(7)
 N, FIRST = 360, 120
 POSITIVE = RNG.random(N) < 0.35
