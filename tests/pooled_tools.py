@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.pooled.engine import draw_population
-from bayescal.fitting.engines.pooled.nuts import Sampler
+from bayescal.fitting.engines.pooled.nuts import sample_topics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, OF_SHARE, Hyperprior
 from bayescal.fitting.scores import BinaryScores
 
@@ -107,11 +107,12 @@ def sample(family, klass, *, draws, tune, seed=1):
 @cache
 def sampled(family, draws, tune, seed):
     """Return all topics of the program, by NUTS."""
-    return Sampler(options={"tune": tune})(
+    return sample_topics(
         problems(),
         FAMILIES[family],
         np.random.default_rng(seed),
         draws=draws,
         chains=CHAINS,
         scale=(0.0, 1.0),
+        options={"tune": tune},
     )

@@ -133,7 +133,7 @@ def test_the_sampler_weighs_documents(monkeypatch):
             BinaryScores(scores[rows], labels[rows] == 1, None if weight is None else weight[rows])
             for rows in mine
         ]
-        nuts.Sampler()(data, FAMILIES["gaussian"], None, draws=1, chains=1, scale=(0.0, 1.0))
+        nuts.sample_topics(data, FAMILIES["gaussian"], None, draws=1, chains=1, scale=(0.0, 1.0))
     point = models[0].initial_point()
     weighted, repeated, plain = (
         float(model.compile_logp(mode="FAST_COMPILE")(point)) for model in models

@@ -35,7 +35,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
     read_hyperparameters,
 )
-from bayescal.fitting.engines.pooled.nuts import Sampler
+from bayescal.fitting.engines.pooled.nuts import sample_topics
 from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
@@ -50,7 +50,13 @@ from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
 from bayescal.fitting.results.tree import Fit, Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, TopicScores, check_alike, read_topics
-from bayescal.fitting.settings import REFERENCE, SCORES_ARE, read_lapse, resolve_scores
+from bayescal.fitting.settings import (
+    REFERENCE,
+    SCORES_ARE,
+    read_inference,
+    read_lapse,
+    resolve_scores,
+)
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import (
@@ -98,7 +104,7 @@ class TopicOptions:
     chains: int  # number of chains
     draws: int  # draws of each
     scores_are: str  # meaning of the scores; probabilities are fitted as log-odds
-    sampler: Sampler | None  # replaces the fast engine for partial pooling
+    sampler: NUTS | None  # replaces the fast engine for partial pooling
     rng: np.random.Generator  # source of randomness
     lapse: float | None  # the lapse rate of a combination; None learns it
 
@@ -248,8 +254,10 @@ def fit_topic_scores(
 
 def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     """Return the settings of a TopicCalibrator's fit."""
-    parts, pooling = parameters.parts, parameters.pooling
-    inference, sampler = _read_inference(parameters.inference)
+    parts, pooling, inference = parameters.parts, parameters.pooling, parameters.inference
+    if not isinstance(inference, NUTS):
+        check_choice("inference", inference, INFERENCES)
+    sampler = None if inference == "exact" else read_inference(inference)
     check_choice("pooling", pooling, POOLINGS)
     if isinstance(parts, OwnPart):
         raise ValueError(
@@ -261,10 +269,7 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     check_choice("scores_are", parameters.scores_are, SCORES_ARE)
     if parameters.point is not None:
         check_choice("point", parameters.point, POINTS)
-    if sampler is not None:
-        _check_sampled(pooling, parts == COMBINED)
-    if parts == COMBINED:
-        _check_combined(pooling)
+    _check_together(pooling, combined=parts == COMBINED, sampled=sampler is not None)
     for name in ("draws", "chains"):
         check_count(name, getattr(parameters, name))
     families = families_of(parameters, pooling)
@@ -273,7 +278,7 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
         raise ValueError(
             f"lapse={parameters.lapse!r} needs the combination, parts='combined' with"
             f" pooling='partial' and inference='exact'; got parts={parameters.parts!r},"
-            f" pooling={pooling!r}, inference={inference!r}."
+            f" pooling={pooling!r}, inference={'nuts' if sampler else 'exact'!r}."
         )
     return TopicOptions(
         families=families,
@@ -310,30 +315,19 @@ def families_of(parameters: TopicParameters, pooling: str) -> tuple[Family, ...]
     return (FAMILIES[parts if parts in FAMILY_NAMES else REFERENCE],)
 
 
-def _read_inference(inference: Any) -> tuple[str, Sampler | None]:
-    """Return the name of an inference, and the sampler of "nuts"."""
-    if not isinstance(inference, NUTS):
-        check_choice("inference", inference, INFERENCES)
-        return inference, Sampler() if inference == "nuts" else None
-    inference.check_flags()
-    return inference.name, Sampler(inference.sampler_options, inference.progressbar)
-
-
-def _check_sampled(pooling: str, combined: bool) -> None:
-    if pooling != "partial":
+def _check_together(pooling: str, *, combined: bool, sampled: bool) -> None:
+    """Raise ValueError for a pooling, parts and an inference that do not go together."""
+    if sampled and pooling != "partial":
         raise ValueError(
             "inference must be 'exact' unless pooling is 'partial', got 'nuts' with"
             f" pooling={pooling!r}: without a population every topic's posterior is exact."
         )
-    if combined:
+    if sampled and combined:
         raise ValueError(
             "parts must be 'densities' with inference='nuts', got 'combined': its other parts"
             " are no draws of the program; leave inference at 'exact'."
         )
-
-
-def _check_combined(pooling: str) -> None:
-    if pooling != "partial":
+    if combined and pooling != "partial":
         raise ValueError(
             f"parts='combined' needs pooling='partial', got pooling={pooling!r}: choose"
             " 'densities', or leave it at 'auto'."
@@ -425,7 +419,7 @@ def _fit_family(
 ) -> DensitiesOfTopics:
     """Return the draws of one family's densities, by the fast engine or by a sampler."""
     if options.sampler is not None:
-        return options.sampler(
+        return sample_topics(
             topics,
             family,
             options.rng,
@@ -433,6 +427,8 @@ def _fit_family(
             chains=options.chains,
             scale=scale,
             hyperparameters=options.hyperparameters,
+            options=options.sampler.sampler_options,
+            progressbar=options.sampler.progressbar,
         )
     return fit_topics(
         topics,

@@ -1,7 +1,6 @@
 """Partial pooling of all topics by NUTS on the program `topics`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,47 +31,36 @@ from bayescal.fitting.scores import BinaryScores, together
 from bayescal.support.validation import Floats
 
 
-@dataclass(frozen=True)
-class Sampler:
-    """Draws from the posterior of all topics around their population with pm.sample."""
-
-    options: Mapping[str, Any] | None = None  # further arguments of pm.sample
-    progressbar: bool = False  # whether PyMC shows its progress
-
-    def __call__(
-        self,
-        topics: Sequence[BinaryScores],
-        family: Family,
-        rng: np.random.Generator,
-        *,
-        draws: int,
-        chains: int,
-        scale: tuple[float, float],
-        hyperparameters: TopicHyperparameters | None = None,
-    ) -> DensitiesOfTopics:
-        """Return the draws; topics without documents are drawn from the populations."""
-        hyper = hyperparameters or TopicHyperparameters()
-        data, sizes = together(topics), [each.score.size for each in topics]
-        model = programs.load("topics").model(
-            data.score,
-            data.positive.astype(np.int64),
-            np.repeat(np.arange(len(topics)), sizes),
-            family=family.name,
-            weight=data.weight,
-            centre=scale[0],
-            spread=scale[1],
-            **hyper.populations,
-        )
-        groups = draw_posterior(
-            model,
-            rng,
-            draws=draws,
-            chains=chains,
-            progressbar=self.progressbar,
-            options=self.options,
-        )
-        # The program requires documents of every topic.
-        return _posterior(groups, family, len(topics), np.flatnonzero(sizes), rng, scale)
+def sample_topics(
+    topics: Sequence[BinaryScores],
+    family: Family,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    chains: int,
+    scale: tuple[float, float],
+    hyperparameters: TopicHyperparameters | None = None,
+    options: Mapping[str, Any] | None = None,
+    progressbar: bool = False,
+) -> DensitiesOfTopics:
+    """Return draws by pm.sample; topics without documents are drawn from the populations."""
+    hyper = hyperparameters or TopicHyperparameters()
+    data, sizes = together(topics), [each.score.size for each in topics]
+    model = programs.load("topics").model(
+        data.score,
+        data.positive.astype(np.int64),
+        np.repeat(np.arange(len(topics)), sizes),
+        family=family.name,
+        weight=data.weight,
+        centre=scale[0],
+        spread=scale[1],
+        **hyper.populations,
+    )
+    groups = draw_posterior(
+        model, rng, draws=draws, chains=chains, progressbar=progressbar, options=options
+    )
+    # The program requires documents of every topic.
+    return _posterior(groups, family, len(topics), np.flatnonzero(sizes), rng, scale)
 
 
 def _posterior(
