@@ -15,11 +15,11 @@ from bayescal import Densities, Monotone, ScoreCalibrator
 from bayescal.calibrators import leave_one_out
 from bayescal.families import FAMILIES
 from bayescal.families.draws import raw_shapes
-from bayescal.fitting.engines.exact.engine import NOTHING, fit_densities
+from bayescal.fitting.engines.exact.engine import fit_densities
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.part import flat
 from bayescal.fitting.results.calibration import read_calibration
-from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.scores import NOTHING, BinaryScores
 
 
 def data(n, seed=0):

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.fitting.problems.problem import Documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import (
     calibration_evidence,
     calibration_verdict,
@@ -338,7 +338,7 @@ def test_cells_of_many_documents_have_the_verdict_of_each():
     (problem,) = calibrator.fitted_problems().values()
     many = rng.random(6000) < 0.15
     scores = rng.normal(2.0 * many)
-    cells = predict(problem, Documents.of(scores, many, held_out=True)).cells
+    cells = predict(problem, BinaryScores(scores, many)).cells
     assert cells.p.size < 2000
     assert cells.documents.sum() == 6000
     found = cells.verdict()

@@ -11,7 +11,7 @@ from scipy import special
 import bayescal
 from bayescal import Program, ScoreCalibrator
 from bayescal.decisions import rates_by_topic
-from bayescal.fitting.problems.problem import Documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.likelihood_ratio import likelihood_ratios
 from bayescal.report.held_out import MOST_CELLS, predict
 from tests.cli_tools import make_frame, run, summary_of, write
@@ -141,7 +141,7 @@ def test_cells_of_held_out_documents_have_draws_of_alike_documents(n, folder):
     fit("--out", "out")
     frame = documents(n, seed=2)
     (problem,) = bayescal.load("out/posterior.nc").fitted_problems().values()
-    held = Documents.of(frame["score"].to_numpy(), frame["label"].to_numpy() == 1, held_out=True)
+    held = BinaryScores(frame["score"].to_numpy(), frame["label"].to_numpy() == 1)
     columns = {name: frame[name].to_numpy() for name in ("length", "site")}
     cells = predict(problem, held, covariates=columns).cells
     assert cells.documents.sum() == n

@@ -76,7 +76,7 @@ class TestProblem:
         X, _ = problem()
         (only,) = binary.fitted_problems().values()
         assert only.labels.tolist() == ["a", "b"]
-        assert only.counts == (only.documents.count(False), only.documents.count(True))
+        assert only.counts == (only.documents.total(False), only.documents.total(True))
         np.testing.assert_array_equal(only.documents.score, binary.scores_)
         scores = binary.decision_function(X[200:])
         np.testing.assert_allclose(only.log_odds(scores), scores)

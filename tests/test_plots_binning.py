@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from bayescal.fitting.problems.problem import Documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.plots.curve import balanced_edges, empirical_log_odds
 from bayescal.report import held_out
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.one_era
 
 
 def binned(score, positive, weight=None, *, level=0.9, bins=None, curve=np.zeros_like):
-    return empirical_log_odds(Documents.of(score, positive, weight), curve, level, bins)
+    return empirical_log_odds(BinaryScores(score, positive, weight), curve, level, bins)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_dots_of_a_right_curve_lie_around_it(which):
             found = binned(score, positive, curve=curve).rename(bin_score="score")
             found = {name.removeprefix("bin_"): found[name].values for name in found}
         else:
-            documents = Documents.of(score, positive)
+            documents = BinaryScores(score, positive)
             found = held_out.empirical_log_odds(documents, curve, 0.9)
             found = {name: np.array(values, dtype=float) for name, values in found.items()}
         truth = curve(found["score"])

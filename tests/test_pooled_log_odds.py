@@ -17,7 +17,7 @@ from bayescal.fitting.engines.pooled.log_odds import (
     prior_of,
     statistics,
 )
-from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.scores import NOTHING, BinaryScores
 from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 
@@ -26,7 +26,6 @@ pytestmark = pytest.mark.one_era
 BASE = np.array([-1.0, np.log(1.5), 0.3, np.log(0.6)])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, 1.0])
 NEAR = [BASE, BASE + np.array([0.6, -0.4, -0.2, 0.2]), BASE + np.array([-0.3, 0.1, 0.2, -0.3])]
-NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))
 RUNS = 10
 
 

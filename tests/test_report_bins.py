@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayescal.fitting.problems.problem import Documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.report.held_out import empirical_log_odds, histogram, reliability
 from bayescal.report.rendering import numbers, packed, unpacked
 from bayescal.report.topic import split_between
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_era
 
 def labelled(n, seed=0):
     scores, labels = make_problem(n, seed)
-    return Documents.of(scores, labels == 1)
+    return BinaryScores(scores, labels == 1)
 
 
 def test_histograms_count_the_documents_inside():
@@ -47,8 +47,8 @@ def test_weights_are_documents():
     scores, labels = make_problem(60, 0)
     weight = np.where(np.arange(60) < 20, 3.0, 1.0)
     repeated = np.repeat(np.arange(60), weight.astype(int))
-    by_weight = Documents(scores, labels == 1, weight)
-    by_rows = Documents.of(scores[repeated], labels[repeated] == 1)
+    by_weight = BinaryScores(scores, labels == 1, weight)
+    by_rows = BinaryScores(scores[repeated], labels[repeated] == 1)
     binned = [empirical_log_odds(each, np.sin, 0.9) for each in (by_weight, by_rows)]
     assert binned[0] == binned[1]
     nodes = np.linspace(-4.0, 4.0, 9)
@@ -56,7 +56,7 @@ def test_weights_are_documents():
 
 
 def test_equal_scores_are_in_one_bin():
-    documents = Documents.of(np.repeat([0.0, 1.0], 100), np.tile([True, False], 100))
+    documents = BinaryScores(np.repeat([0.0, 1.0], 100), np.tile([True, False], 100))
     assert empirical_log_odds(documents, np.sin, 0.9)["score"] == [0, 1]
 
 

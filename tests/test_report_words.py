@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
-from bayescal.fitting.problems.problem import Documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.report import write_report
 from bayescal.report.answer import TopicRow, answer_of, ranked
 from bayescal.report.document import gather
@@ -206,7 +206,7 @@ def test_documents_spread_out_keep_their_mean_and_have_no_gaps(single):
     (problem,) = calibrator.fitted_problems().values()
     rng = np.random.default_rng(0)
     score = np.concatenate([rng.normal(-1.0, 0.5, 200), [0.5, 1.4, 2.0]])
-    few = replace(problem, documents=Documents.of(score, np.arange(203) >= 200))
+    few = replace(problem, documents=BinaryScores(score, np.arange(203) >= 200))
     nodes = np.linspace(-4.0, 4.0, 129)
     as_they_are, smooth = shares(few, nodes), smooth_shares(few, nodes)
     assert smooth.sum() == pytest.approx(1.0)
@@ -232,7 +232,7 @@ def test_documents_are_spread_out_by_kernels_that_are_wide_where_they_are_few(si
         wider = np.sqrt(np.exp(share @ np.log(pilot)) / pilot)
         scale = width * np.clip(wider, 1.0, WIDEST)
         density += score.size * (stats.norm.pdf(nodes[:, None], places, scale) @ share)
-    documents = Documents.of(np.concatenate(classes), np.arange(84) >= 80)
+    documents = BinaryScores(np.concatenate(classes), np.arange(84) >= 80)
     found = smooth_shares(replace(problem, documents=documents), nodes)
     np.testing.assert_allclose(found, density / density.sum(), rtol=1e-3)
 
@@ -242,7 +242,7 @@ def test_documents_are_spread_out_alike_in_any_units(single):
     score, nodes = np.array([0.0, 1.0]), np.linspace(-3.0, 4.0, 129)
     usual, tiny = (
         smooth_shares(
-            replace(problem, documents=Documents.of(unit * score, np.array([False, True]))),
+            replace(problem, documents=BinaryScores(unit * score, np.array([False, True]))),
             unit * nodes,
         )
         for unit in (1.0, 1e-8)

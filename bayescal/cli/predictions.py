@@ -231,11 +231,10 @@ def held_out(
     covariates: Columns | None = None,
 ) -> HeldOut:
     """Return a problem's predictions for labelled scores of users."""
-    from bayescal.fitting.problems.problem import Documents
+    from bayescal.fitting.scores import BinaryScores
     from bayescal.report.held_out import predict
 
-    documents = Documents.of(fitted.read(values), positive, held_out=True)
-    return predict(fitted, documents, prior, covariates)
+    return predict(fitted, BinaryScores(fitted.read(values), positive), prior, covariates)
 
 
 def verdicts_by_topic(tested: Iterable[tuple[str, HeldOut]]) -> list[NamedVerdict]:
@@ -372,7 +371,7 @@ def fitted_examples(path: Path, problems: Problems) -> Examples | None:
     folder = path if path.is_dir() else path.parent
     written = [folder / f"probabilities{suffix}" for suffix in WRITTEN]
     written = [file for file in written if file.is_file()]
-    if not arguments or not written or next(iter(problems.values())).documents.known:
+    if not arguments or not written or next(iter(problems.values())).documents.score.size:
         return None
     table = scores.read_scores(written[0], arguments)
     return table.examples(table.fit_rows)

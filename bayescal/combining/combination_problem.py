@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayescal.combining.combiners.bayes import Bayesian
 from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.parts.part import Block
-from bayescal.fitting.problems.problem import Documents, FittedProblem, numbers_of
+from bayescal.fitting.problems.problem import FittedProblem, numbers_of
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.scores import BinaryScores
@@ -115,7 +115,6 @@ class Combination:
         held_out, labelled = self.posterior.held_out, self.posterior.labelled
         data = BinaryScores(held_out, labelled.positive, labelled.weight, "log_odds")
         centre, spread = data.centre_and_spread
-        documents = Documents.of(held_out, labelled.positive, labelled.weight)
         return CombinationProblem(
             name=name,
             labels=self.labels,
@@ -129,8 +128,8 @@ class Combination:
                 scores_are="scores",
             ),
             point="predictive",
-            documents=documents,
-            counts=(documents.count(False), documents.count(True)),
+            documents=data,
+            counts=(data.total(False), data.total(True)),
             score_name=SCORE_NAME,
             scores_are="log_odds",
             inference="exact",

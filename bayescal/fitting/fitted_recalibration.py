@@ -20,11 +20,11 @@ from bayescal.fitting.engines.sites import draw_sites
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
 from bayescal.fitting.parts.part import POPULATION, POSTERIOR, Block
 from bayescal.fitting.posterior import DRAWS, Posterior
-from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems
+from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.results.tree import Fit, Results, kept_below, read_below
-from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.scores import NOTHING, BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
@@ -384,9 +384,8 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
 
     def problem(self, site: int | None) -> RecalibrationProblem:
         """Return the only problem, a site, or for None a new site."""
-        data, sites = self.data(site), self.sites
-        known = Documents.of(data.score, data.positive, data.weight)
-        documents = Documents.unknown() if sites is not None and site is None else known
+        sites = self.sites
+        documents = NOTHING if sites is not None and site is None else self.data(site)
         return RecalibrationProblem(
             name="" if sites is None or site is None else str(sites[site]),
             labels=self.classes,
@@ -394,7 +393,7 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
             calibration=replace(self.calibration(site), scores_are="scores"),
             point="predictive",
             documents=documents,
-            counts=(documents.count(False), documents.count(True)),
+            counts=(documents.total(False), documents.total(True)),
             score_name="given probability",
             scores_are="probabilities",
             inference="exact",

@@ -365,8 +365,7 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     """Return old and new documents together, in the old units."""
     assert old.weight is not None  # noqa: S101
     kept = old if forgetting == 1.0 else _faded(old, old.weight * forgetting)
-    weight = np.ones(new.score.size) if new.weight is None else new.weight
-    both = together([kept, replace(new, weight=weight)])
+    both = together([kept, replace(new, weight=new.weights)])
     assert both.weight is not None  # noqa: S101
     # Without weights, updates and one fit to all documents agree to the bit.
     own = None if np.all(both.weight == 1.0) else weighting.bounded_weights(both.weight)

@@ -57,6 +57,11 @@ class BinaryScores:
         return replace(self, weight=None, units=units)
 
     @property
+    def weights(self) -> Floats:
+        """Return the weight of each document, 1 by default."""
+        return np.ones(self.score.size) if self.weight is None else self.weight
+
+    @property
     def rate_counts(self) -> tuple[float, float]:
         """Return the effective numbers of positives and negatives that determine P(+)."""
         if self.by_score and self.base_rate is not None:
@@ -101,6 +106,11 @@ class BinaryScores:
         mine = np.flatnonzero(self.positive == positive)
         return self.score[mine], None if self.weight is None else self.weight[mine]
 
+    def weighted(self, positive: bool) -> tuple[Floats, Floats]:
+        """Return the scores and weights of one class, weights of 1 by default."""
+        mine = np.flatnonzero(self.positive == positive)
+        return self.score[mine], self.weights[mine]
+
     def total(self, positive: bool | None = None) -> float:
         """Return the number (or weight) of documents, of all or of one class."""
         if self.weight is None:
@@ -109,6 +119,9 @@ class BinaryScores:
             return {None: all_of_them, True: positives, False: all_of_them - positives}[positive]
         mask = slice(None) if positive is None else self.positive == positive
         return float(self.weight[mask].sum())
+
+
+NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))  # no documents
 
 
 def together(topics: Sequence[BinaryScores]) -> BinaryScores:

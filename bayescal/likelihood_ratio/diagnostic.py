@@ -118,7 +118,7 @@ def diagnostic_ratios(
     check_fraction(level=level)
     problem = problem_of(calibrator, topic, new=True)
     documents = problem.documents
-    if not documents.known or not problem.has_posterior:
+    if not documents.score.size or not problem.has_posterior:
         raise ValueError(
             "diagnostic ratios need the scores fitted and posterior draws: fit a ScoreCalibrator"
             " with inference='exact'."
@@ -132,7 +132,7 @@ def diagnostic_ratios(
             " both results must occur."
         )
     p = problem.calibration.sample(documents.score)
-    weight = generator(rng).standard_gamma(documents.weight, size=p.shape)
+    weight = generator(rng).standard_gamma(documents.weights, size=p.shape)
     positive, negative = weight * p, weight * (1.0 - p)
     true_positive = positive @ above / positive.sum(axis=1)
     true_negative = negative @ ~above / negative.sum(axis=1)

@@ -320,7 +320,7 @@ def _read_bounds(
         if bounds == "sources":
             return source_bounds(*problem.counts)
         documents = problem.documents
-        if not documents.known:
+        if not documents.score.size:
             raise ValueError(
                 f"bounds={bounds!r} needs the comparisons fitted, which a TopicCalibrator does not"
                 " keep: pass (lower, upper) in log10."

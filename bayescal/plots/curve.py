@@ -11,8 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.problems.binned import Curve, binned_log_odds
-from bayescal.fitting.problems.problem import Documents, FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import EQUAL_TAILED
+from bayescal.fitting.scores import BinaryScores
 from bayescal.plots import display
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR
@@ -66,16 +67,16 @@ def _merge_one_sided(edges: Floats, score: Floats, positive: NDArray[np.bool_]) 
 
 
 def empirical_log_odds(
-    documents: Documents, curve: Curve, level: float, bins: int | None = None
+    documents: BinaryScores, curve: Curve, level: float, bins: int | None = None
 ) -> xr.Dataset:
     """Return the log-odds of documents in bins of the score; see `binned_log_odds`."""
-    kept = documents.weight > 0.0
+    kept = documents.weights > 0.0
     score, positive = documents.score[kept], documents.positive[kept]
-    weight = documents.weight[kept]
+    weight = documents.weights[kept]
     bins = default_bins(positive) if bins is None else bins
     edges = balanced_edges(score, positive, weight, bins) if score.size else np.empty(0)
     place = np.searchsorted(_merge_one_sided(edges, score, positive), score)
-    found = binned_log_odds(place, Documents.of(score, positive, weight), curve, level)
+    found = binned_log_odds(place, BinaryScores(score, positive, weight), curve, level)
     names = {name: name if name in COUNTS else f"bin_{name}" for name in found}
     return xr.Dataset({names[name]: ("bin", values) for name, values in found.items()})
 
@@ -123,9 +124,9 @@ def curve_data(
     shown = {
         "document_score": ("document", problem.shown(documents.score)),
         "label": ("document", documents.positive.astype(np.int64)),
-        "weight": ("document", documents.weight),
+        "weight": ("document", documents.weights),
     }
-    attrs = problem.attrs | {"level": level, "band": band, "held_out": int(documents.held_out)}
+    attrs = problem.attrs | {"level": level, "band": band, "held_out": int(problem.held_out)}
     data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs).merge(empirical)
     return _turned(data) if turns(problem, pos_label) else data
 

@@ -206,7 +206,7 @@ def class_densities(
 
 def histograms(problem: FittedProblem, bins: int | None) -> xr.Dataset:
     """Return histograms of area 1, with bins for each class; nan beyond the number of its bins."""
-    parts = [_bins_of(*problem.documents.of_class(bool(k)), problem, bins) for k in range(2)]
+    parts = [_bins_of(*problem.documents.weighted(bool(k)), problem, bins) for k in range(2)]
     most = max(height.size for _, height in parts)
     out = np.full((3, len(KLASS), most), np.nan)
     for k, (edges, height) in enumerate(parts):

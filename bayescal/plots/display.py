@@ -14,13 +14,8 @@ from numpy.typing import ArrayLike
 
 from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import (
-    Calibrator,
-    Documents,
-    FittedProblem,
-    problem_of,
-    problems_of,
-)
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem_of, problems_of
+from bayescal.fitting.scores import BinaryScores
 from bayescal.support.files import whole_file
 from bayescal.support.palette import (
     DATA_COLOUR,
@@ -76,7 +71,7 @@ def read_problem(
     positive = match_labels(y, problem.labels)
     check_same_length("scores", score.size, "y", positive.size)
     weight = as_weights(sample_weight, score.size)
-    return replace(problem, documents=Documents.of(score, positive, weight, held_out=True))
+    return replace(problem, documents=BinaryScores(score, positive, weight), held_out=True)
 
 
 def _of_topic(labelled: Any, topic: str) -> tuple[Any, Any]:

@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem, check_named
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem, check_named
+from bayescal.fitting.scores import BinaryScores
 from bayescal.plots import display
 from bayescal.support.palette import CLASS_COLOURS
 from bayescal.support.validation import Floats, check_count, check_fraction
@@ -150,11 +151,11 @@ class ComparisonDisplay(display.ProblemDisplay):
         ax.set_ylabel(f"{event}, posterior, {self._level} interval")
 
 
-def _thinned(documents: Documents, most: int) -> tuple[Any, Any]:
+def _thinned(documents: BinaryScores, most: int) -> tuple[Any, Any]:
     """Return scores and labels of at most `most` documents of each class, at even ranks."""
     kept = []
     for positive in (False, True):
-        index = np.flatnonzero((documents.positive == positive) & (documents.weight > 0.0))
+        index = np.flatnonzero((documents.positive == positive) & (documents.weights > 0.0))
         index = index[np.argsort(documents.score[index], kind="stable")]
         ranks = np.linspace(0, index.size - 1, min(most, index.size)).round().astype(np.intp)
         kept.append(index[ranks])

@@ -84,7 +84,7 @@ class LikelihoodRatioDisplay(display.ProblemDisplay):
         }
         if problem.has_posterior:
             variables |= {"lower": ("score", ratios.lower), "upper": ("score", ratios.upper)}
-        if documents.known:
+        if documents.score.size:
             calibration = problem.calibration.with_prior(EQUAL_PRIORS)
             own = calibration.log_odds(documents.score, PREDICTIVE) / LN10
             variables |= {

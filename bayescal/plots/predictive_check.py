@@ -163,7 +163,7 @@ def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generato
     """
     documents, x = problem.documents, problem.grid()
     order = np.argsort(documents.score)[::-1]
-    score, weight = documents.score[order], documents.weight[order]
+    score, weight = documents.score[order], documents.weights[order]
     # Number of documents at or above each x.
     above = np.searchsorted(-score, -x, side="right")
 
@@ -196,7 +196,7 @@ def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generato
     x, names, observed, replicates = problem.grid(), [], [], []
     some = draws_of.take(rng.integers(draws_of.size, size=draws))
     for k, density in enumerate(some.both):
-        score, weight = problem.documents.of_class(bool(k))
+        score, weight = problem.documents.weighted(bool(k))
         if not weight.any():
             continue
         order = np.argsort(score)

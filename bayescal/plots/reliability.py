@@ -118,7 +118,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
             truth = documents.positive != turned
             p = probability(-log_odds if turned else log_odds)
             positive_class = str(pos_label) if turned else display.class_name(problem)
-            sample_weight = documents.weight if inclusion is None else sample_weight
+            sample_weight = documents.weights if inclusion is None else sample_weight
         else:
             if covariates is not None:
                 raise ValueError("covariates are for a calibrator: leave them out.")

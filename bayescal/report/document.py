@@ -12,12 +12,12 @@ import numpy as np
 
 from bayescal.fitting.problems.problem import (
     Calibrator,
-    Documents,
     FittedProblem,
     Problems,
     problems_of,
     problems_of_each,
 )
+from bayescal.fitting.scores import BinaryScores
 from bayescal.report import answer as answers
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
 from bayescal.report.rendering import describe_model, describe_run, page_words, unpacked, write_page
@@ -36,9 +36,9 @@ HASH_NOTE = (
 )
 
 
-def _hash(topics: Iterable[tuple[str, Documents]]) -> str:
+def _hash(topics: Iterable[tuple[str, BinaryScores]]) -> str:
     """Return the hash of the documents of topics by name; empty if none are known."""
-    known = [(name, each) for name, each in topics if each.known]
+    known = [(name, each) for name, each in topics if each.score.size]
     total = hashlib.sha256()
     for name, documents in known:
         total.update(name.encode())
@@ -68,7 +68,7 @@ def _facts(
     }
     if len(problems) == 1:
         del out["Topics"], out["Fewest positives of a topic"]
-    scores = [each.documents.score for each in problems if each.documents.known]
+    scores = [each.documents.score for each in problems if each.documents.score.size]
     if scores:
         low, high = min(each.min() for each in scores), max(each.max() for each in scores)
         out["Scores from, to"] = f"{low:.4g}, {high:.4g}".replace("-", "\N{MINUS SIGN}")
@@ -172,7 +172,7 @@ def gather(
     }
 
 
-def _evidence(problems: Problems, held_out: dict[Any, Documents], level: float) -> Evidence:
+def _evidence(problems: Problems, held_out: dict[Any, BinaryScores], level: float) -> Evidence:
     """Return the weight of evidence of all held-out scores."""
     from bayescal.likelihood_ratio.ratios import join_ratios, ratios_of
     from bayescal.report.evidence import evidence_of
@@ -198,7 +198,7 @@ def _problems_of(source: Source) -> Problems:
     return problems_of_each(source)
 
 
-def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, Documents]:
+def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, BinaryScores]:
     if test is None:
         return {}
     if problems.by_topic:
@@ -206,11 +206,11 @@ def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, 
     return {first.name: read_labelled(test, first)}
 
 
-def _fitted(problems: Problems, first: FittedProblem, documents: Any) -> dict[Any, Documents]:
+def _fitted(problems: Problems, first: FittedProblem, documents: Any) -> dict[Any, BinaryScores]:
     """Return the documents fitted, for calibrators that do not store them."""
     if documents is None:
         return {}
-    if first.documents.known:
+    if first.documents.score.size:
         raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
     return read_labelled_topics(documents, first, problems, "fitted")
 

@@ -11,9 +11,9 @@ from scipy import special, stats
 
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.problems.binned import Curve, binned_log_odds
-from bayescal.fitting.problems.problem import Documents, FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import Calibration
-from bayescal.fitting.scores import read_cells
+from bayescal.fitting.scores import BinaryScores, read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
 from bayescal.report.rendering import numbers
 from bayescal.support.intervals import counted, tails
@@ -35,23 +35,22 @@ IN_A_BIN = 8.0  # documents of the rarer class
 UNCERTAIN = 3.0  # variance of a bin's number of positives
 
 
-def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
+def histogram(documents: BinaryScores, low: float, high: float) -> dict[str, Any]:
     """Return the number of documents of each class in even bins from low to high."""
     counts = []
     for klass in (False, True):
-        mine = documents.positive == klass
-        score, weight = documents.score[mine], documents.weight[mine]
+        score, weight = documents.weighted(klass)
         bars = int(np.clip(2.0 * np.sqrt(score.size), FEWEST_BARS, MOST_BARS))
         counts.append(np.histogram(score, bars, (low, high), weights=weight)[0])
     shown = [numbers(each) for each in counts]
     return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": shown}
 
 
-def empirical_log_odds(documents: Documents, curve: Curve, level: float) -> dict[str, Any]:
+def empirical_log_odds(documents: BinaryScores, curve: Curve, level: float) -> dict[str, Any]:
     """Return log-odds in bins with equally many documents of the rarer class."""
-    rarer = documents.positive == (documents.count(True) <= documents.count(False))
+    rarer = documents.positive == (documents.total(True) <= documents.total(False))
     place = np.zeros(documents.score.size, dtype=np.intp)
-    for k, rows in enumerate(_bins(documents.score, documents.weight * rarer, IN_A_BIN)):
+    for k, rows in enumerate(_bins(documents.score, documents.weights * rarer, IN_A_BIN)):
         place[rows] = k
     found = binned_log_odds(place, documents, curve, level)
     return {name: numbers(values) for name, values in found.items()}
@@ -181,7 +180,7 @@ class HeldOut:
 
 def predict(
     problem: FittedProblem,
-    test: Documents,
+    test: BinaryScores,
     prior: Prior | None = None,
     covariates: Columns | None = None,
 ) -> HeldOut:
@@ -243,17 +242,17 @@ SINGLE = "score", "label"
 OF_TOPICS = "score", "label", "topic"
 
 
-def read_labelled(documents: Any, problem: FittedProblem, name: str = "test") -> Documents:
+def read_labelled(documents: Any, problem: FittedProblem, name: str = "test") -> BinaryScores:
     """Return the labelled scores of one problem."""
     scores, labels = _columns(documents, SINGLE, name)
     values = problem.read(scores)
     positive = read_positive(labels, problem.labels, values.size, name)
-    return Documents.of(values, positive, held_out=True)
+    return BinaryScores(values, positive)
 
 
 def read_labelled_topics(
     documents: Any, problem: FittedProblem, known: Iterable[Any], name: str = "test"
-) -> dict[Any, Documents]:
+) -> dict[Any, BinaryScores]:
     """Return the labelled scores of each topic; topics without any are left out."""
     scores, labels, topics = _columns(documents, OF_TOPICS, name)
     cells = read_cells(scores, topics)
@@ -266,7 +265,7 @@ def read_labelled_topics(
             f" ({len(unknown)} unknown): leave their rows out."
         )
     return {
-        topic: Documents.of(score[code == k], positive[code == k], held_out=True)
+        topic: BinaryScores(score[code == k], positive[code == k])
         for k, topic in enumerate(names.tolist())
     }
 

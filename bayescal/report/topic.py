@@ -12,7 +12,8 @@ from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.fitting.curves.curves import quantiles_of_log_odds
 from bayescal.fitting.curves.part_draws import CombinedDraws
 from bayescal.fitting.posterior import Posterior
-from bayescal.fitting.problems.problem import Documents, FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.scores import BinaryScores
 from bayescal.report.held_out import HeldOut, empirical_log_odds, histogram
 from bayescal.report.rendering import numbers, packed
 from bayescal.support.intervals import tails
@@ -85,7 +86,7 @@ def nodes_of(problem: FittedProblem, n: int) -> Floats:
     low, high = _range(problem)
     even = np.linspace(low, high, n - n // 2)
     fitted = problem.documents
-    if not fitted.known:
+    if not fitted.score.size:
         return np.linspace(low, high, n)
     parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
     levels = (np.arange(n // 4) + 0.5) / (n // 4)
@@ -98,7 +99,7 @@ def nodes_of(problem: FittedProblem, n: int) -> Floats:
 
 def shares(problem: FittedProblem, nodes: Floats) -> Floats:
     """Return the share of documents at each node; they sum to one."""
-    if problem.documents.known:
+    if problem.documents.score.size:
         return split_between(problem.documents, nodes)
     if problem.densities is None:
         raise ValueError(
@@ -116,20 +117,20 @@ def shares(problem: FittedProblem, nodes: Floats) -> Floats:
 def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
     """Return a smooth share of documents at each node, for documents like those fitted."""
     documents = problem.documents
-    if not documents.known:
+    if not documents.score.size:
         return shares(problem, nodes)
     density = np.zeros(nodes.size)
     for positive in (False, True):
-        score, weight = documents.of_class(positive)
+        score, weight = documents.weighted(positive)
         if weight.sum() > 0.0:
-            alike = Documents.of(score, np.full(score.size, positive), weight)
+            alike = BinaryScores(score, np.full(score.size, positive), weight)
             density += weight.sum() * _spread_out(alike, nodes)
     mass = density * np.gradient(nodes)
     out: Floats = mass / mass.sum()
     return out
 
 
-def _spread_out(documents: Documents, nodes: Floats) -> Floats:
+def _spread_out(documents: BinaryScores, nodes: Floats) -> Floats:
     """Return an adaptive kernel density of documents at nodes."""
     cells = np.linspace(nodes[0], nodes[-1], CELLS)
     share = split_between(documents, cells)
@@ -156,20 +157,20 @@ def _kernel(at: Floats, centre: Floats, width: Floats) -> Floats:
     return density
 
 
-def split_between(documents: Documents, nodes: Floats) -> Floats:
+def split_between(documents: BinaryScores, nodes: Floats) -> Floats:
     """Return the share of documents at each node, each document shared by its neighbours."""
     inside = np.clip(documents.score, nodes[0], nodes[-1])
     right = np.clip(np.searchsorted(nodes, inside, side="right"), 1, nodes.size - 1)
     share = (inside - nodes[right - 1]) / (nodes[right] - nodes[right - 1])
-    mass = np.bincount(right, documents.weight * share, nodes.size)
-    mass += np.bincount(right - 1, documents.weight * (1.0 - share), nodes.size)
+    mass = np.bincount(right, documents.weights * share, nodes.size)
+    mass += np.bincount(right - 1, documents.weights * (1.0 - share), nodes.size)
     out: Floats = mass / mass.sum()
     return out
 
 
 def _range(problem: FittedProblem) -> tuple[float, float]:
     low, high = problem.calibration.score_range
-    if problem.documents.known:
+    if problem.documents.score.size:
         fitted = problem.documents
         parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
         ends = np.array([np.quantile(part, [CUT, 1.0 - CUT]) for part in parts if part.size])
@@ -297,7 +298,7 @@ def describe_topic(
     out |= _curves(problem, x, level) | _decisions(problem, x, size)
     if problem.densities is not None or problem.has_mle:
         out["densities"] = _densities(problem, x)
-    if problem.documents.known:
+    if problem.documents.score.size:
         out["histogram"] = histogram(problem.documents, float(x[0]), float(x[-1]))
         out["bins"] = empirical_log_odds(problem.documents, problem.log_odds, level)
     out["test"] = None if test is None else test.reliability(level)

@@ -56,7 +56,7 @@ def pick_documents(
     data: BinaryScores, rng: np.random.Generator, most: int = MOST_DOCUMENTS
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return positions of all documents, or of a sample of each class, and their weights."""
-    own = np.ones(data.score.size) if data.weight is None else data.weight
+    own = data.weights
     picked, weight = [], []
     positives = int(np.count_nonzero(data.positive))
     rarer = min(positives, data.score.size - positives)

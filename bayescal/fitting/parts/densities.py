@@ -13,7 +13,6 @@ from bayescal.families import FAMILIES, Family, FamilyFit, side_units
 from bayescal.families.draws import IDENTITY, density_draws, raw_shapes
 from bayescal.fitting.engines.exact.engine import (
     EFFICIENCY_LIMIT,
-    NOTHING,
     DensityFit,
     DensitySides,
     fit_densities,
@@ -34,7 +33,7 @@ from bayescal.fitting.parts.part import (
     shape_of,
 )
 from bayescal.fitting.posterior import DRAWS, Posterior, draw_coords
-from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.fitting.scores import KLASS, NOTHING, BinaryScores
 from bayescal.support.validation import Floats
 
 LONG_NAMES = {

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.problems.problem import Documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.support.intervals import tails
 from bayescal.support.validation import Floats
 
@@ -19,7 +19,7 @@ LEAST = 1e-300  # smallest sum of probabilities, whose logarithm is finite
 
 
 def binned_log_odds(
-    place: NDArray[np.intp], documents: Documents, curve: Curve, level: float
+    place: NDArray[np.intp], documents: BinaryScores, curve: Curve, level: float
 ) -> dict[str, Floats]:
     """
     Return each bin's mean score, numbers of both classes, log-odds, and Jeffreys' interval.
@@ -29,8 +29,8 @@ def binned_log_odds(
     m + 1/2) for k positives and m negatives, plus the curve at the mean score, less the log-odds
     of the curve's mean probability. Bins of one class have an infinite end.
     """
-    score, weight, bins = documents.score, documents.weight, int(place.max(initial=-1)) + 1
-    if not documents.known:
+    score, weight, bins = documents.score, documents.weights, int(place.max(initial=-1)) + 1
+    if not score.size:
         curve = np.asarray  # there are no bins, and calibrators refuse to predict nothing
     log_odds = curve(score)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.posterior import ClassDraws, Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
+from bayescal.fitting.scores import BinaryScores
 from bayescal.support.score_checks import read_scores
 from bayescal.support.validation import Floats, first_of
 
@@ -25,47 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayescal.fitting.parts.part import Block
-
-
-@dataclass(frozen=True)
-class Documents:
-    """Labelled documents of one problem, fitted or held out."""
-
-    score: Floats  # (n,): on the calibration's scale: log-odds of probabilities
-    positive: NDArray[np.bool_]  # (n,): whether each document is positive
-    weight: Floats  # (n,): how many documents each stands for
-    held_out: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        score: Floats,
-        positive: NDArray[np.bool_],
-        weight: Floats | None = None,
-        *,
-        held_out: bool = False,
-    ) -> Documents:
-        """Return the documents, by default with weights of 1."""
-        return cls(score, positive, np.ones(score.size) if weight is None else weight, held_out)
-
-    @classmethod
-    def unknown(cls) -> Documents:
-        """Return no documents, for a fit that does not keep them."""
-        return cls.of(np.empty(0), np.empty(0, dtype=bool))
-
-    @property
-    def known(self) -> bool:
-        """Return whether there are any."""
-        return bool(self.score.size)
-
-    def of_class(self, positive: bool) -> tuple[Floats, Floats]:
-        """Return the scores and weights of one class."""
-        mask = self.positive == positive
-        return self.score[mask], self.weight[mask]
-
-    def count(self, positive: bool) -> float:
-        """Return the weight of one class."""
-        return float(self.weight[self.positive == positive].sum())
 
 
 POINTS = 400
@@ -84,11 +44,13 @@ class FittedProblem(ABC):
     tree: xr.DataTree  # its results, with all topics
     calibration: Calibration  # of scores on the internal scale
     point: str  # its point estimate, see `ScoreCalibrator`
-    documents: Documents  # the fitted documents, or held-out ones
+    # Fitted or held-out documents, on the scale of the calibration; empty for a fit that keeps none
+    documents: BinaryScores
     counts: tuple[float, float]  # negatives and positives fitted
     score_name: str  # name of the user's scores
     scores_are: str  # meaning of the user's scores
     inference: str  # {"exact", "nuts", "map", "mle"}
+    held_out: bool = field(default=False, kw_only=True)  # whether the documents are held out
 
     @property
     @abstractmethod

@@ -48,7 +48,7 @@ from bayescal.fitting.parts.part import (
     model_name,
 )
 from bayescal.fitting.population import Population, kept_population
-from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems, numbers_of
+from bayescal.fitting.problems.problem import FittedProblem, Problems, numbers_of
 from bayescal.fitting.results.calibration import Calibration, read_calibration
 from bayescal.fitting.results.diagnostics import (
     Diagnostics,
@@ -58,6 +58,7 @@ from bayescal.fitting.results.diagnostics import (
 )
 from bayescal.fitting.results.topics import at_topic, names_of, whose
 from bayescal.fitting.results.tree import Results, read_documents
+from bayescal.fitting.scores import NOTHING
 from bayescal.fitting.settings import ScoreParameters, read_options
 
 if TYPE_CHECKING:
@@ -92,12 +93,10 @@ class ResultsProblems:
             groups, own = at_topic(groups, topic), whose(groups, topic)
         calibration = self.calibration or read_calibration(groups, topic=own)
         fits = calibration.fits
-        documents, score_name = Documents.unknown(), "score"
+        documents = NOTHING
         # The curve describes typical documents, not the fitted ones.
         if "observed_data" in groups and calibration.covariates is None:
-            kept = read_documents(groups)
-            documents = Documents.of(kept.score, kept.positive, kept.weight)
-            score_name = kept.name
+            documents = read_documents(groups)
         return ResultsProblem(
             name="" if topic is None else str(self.names[topic]),
             labels=self.labels,
@@ -107,7 +106,7 @@ class ResultsProblems:
             point=self.point,
             documents=documents,
             counts=(fits.negative.weight, fits.positive.weight),
-            score_name=score_name,
+            score_name=documents.name,
             scores_are=calibration.scores_are,
             inference=self.inference,
             groups=groups,

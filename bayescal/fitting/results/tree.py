@@ -108,7 +108,6 @@ def problem_groups(
 ) -> dict[str, xr.Dataset]:
     """Return the groups of a fit of one problem: posterior, documents, maximum likelihood."""
     (centre, spread), (low, high) = data.centre_and_spread, data.score_range
-    weight = np.ones(data.score.size) if data.weight is None else data.weight
     datasets = {
         **posterior,
         "observed_data": xr.Dataset(
@@ -119,7 +118,7 @@ def problem_groups(
         ),
         CONSTANTS: xr.Dataset(
             {
-                "weight": ("document", weight),
+                "weight": ("document", data.weights),
                 "centre": centre,
                 "spread": spread,
                 "lowest": low,

@@ -28,8 +28,6 @@ from bayescal.fitting.engines.exact.left_out import (
     leave_one_out_of_densities,
     log_predictive,
     loo_log_density,
-    weighted_scores,
-    weights_of,
     without,
 )
 from bayescal.fitting.posterior import SAMPLE, ClassDraws
@@ -185,7 +183,7 @@ def by_stacking(
     weights = np.empty((len(components) // families, families, 2))
     reached = np.zeros(len(components) // families)
     for k, positive in enumerate((False, True)):
-        own = weighted_scores(data, positive)
+        own = data.weighted(positive)
         index, weight = _picked(*own)
         for j in range(weights.shape[0]):
             same = components[j * families : (j + 1) * families]
@@ -285,7 +283,6 @@ def _sides_of(
     )
 
 
-NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))  # no documents
 EFFICIENCY_LIMIT = 0.9  # below it proposals differ too much from the posterior
 
 
@@ -395,7 +392,7 @@ def _with_refits(
     worst = worst[np.argsort(-k[worst])[:MOST_REFITS]]
     log_density = np.empty(worst.size)
     for j, i in enumerate(worst):
-        klass, weight = int(data.positive[i]), weights_of(data)
+        klass, weight = int(data.positive[i]), data.weights.copy()
         own = data.positive == data.positive[i]
         at = int(np.count_nonzero(own[:i]))
         pairs = [without(c, klass, data.score[own], weight[own], at) for c in components]

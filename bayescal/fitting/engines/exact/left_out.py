@@ -19,17 +19,6 @@ MOST_REFITS = 30  # and of their mixture
 LARGEST_K = 10.0  # larger ones are not interpolated
 
 
-def weights_of(data: BinaryScores) -> Floats:
-    """Return a new array of the documents' weights, 1 by default."""
-    return np.ones(data.score.size) if data.weight is None else data.weight.copy()
-
-
-def weighted_scores(data: BinaryScores, positive: bool) -> tuple[Floats, Floats]:
-    """Return the scores of a class and their weights."""
-    scores, weight = data.of_class(positive)
-    return scores, np.ones(scores.size) if weight is None else weight
-
-
 def without(
     component: Component, klass: int, scores: Floats, weight: Floats, i: int
 ) -> tuple[Component, float]:

@@ -264,8 +264,7 @@ def _log_likelihood(values: Floats, data: BinaryScores, pieces: Pieces) -> Float
     """Return the natural log of p(labels | scores) of intercepts and slopes, (draws,)."""
     log_odds = values[0] + pieces.basis(data.score) @ values[1:]
     log_p = special.log_expit(np.where(data.positive, 1.0, -1.0)[:, None] * log_odds)
-    weight = np.ones(len(log_p)) if data.weight is None else data.weight
-    of_labels: Floats = weight @ log_p
+    of_labels: Floats = data.weights @ log_p
     return of_labels
 
 
