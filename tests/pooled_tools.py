@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.pooled.engine import draw_population
-from bayescal.fitting.engines.pooled.nuts import sample_topics
+from bayescal.fitting.engines.pooled.engine import draw_population, sample_topics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, OF_SHARE, Hyperprior
 from bayescal.fitting.scores import BinaryScores
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.fitting.curves.averaged_draws import average, spread_over_scores
+from bayescal.fitting.curves.part_draws import average, spread_over_scores
 
 pytestmark = pytest.mark.one_era
 

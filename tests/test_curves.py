@@ -8,8 +8,8 @@ import xarray as xr
 from scipy.special import expit, logit
 
 from bayescal.fitting.covariates import Covariates
-from bayescal.fitting.curves.averaged_draws import AveragedDraws
 from bayescal.fitting.curves.part_draws import (
+    AveragedDraws,
     ChangedDraws,
     CombinedDraws,
     IdentityDraws,
@@ -76,7 +76,7 @@ KINDS = {
     "monotone": MONOTONE,
     "identity": IdentityDraws(PRIOR, SHIFT),
     "averaged": AveragedDraws(
-        np.array([-1.0, 0.3, 1.0]), RNG.normal(size=(DRAWS, 3)), PRIOR, SHIFT
+        PRIOR, SHIFT, np.array([-1.0, 0.3, 1.0]), RNG.normal(size=(DRAWS, 3))
     ),
     "changed": ChangedDraws(
         LogOddsFrame.of(SCORES, np.ones(SCORES.size)),

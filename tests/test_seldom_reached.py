@@ -27,7 +27,7 @@ from bayescal.fitting import fitted_classes, fitted_recalibration
 from bayescal.fitting.class_scores import _padded
 from bayescal.fitting.engines.exact import engine
 from bayescal.fitting.engines.pooled import combination, drawing
-from bayescal.fitting.engines.pooled.nuts import SMALLEST_SHARE, _open
+from bayescal.fitting.engines.pooled.engine import SMALLEST_SHARE, _open
 from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.engines.program_functions import ProgramRecord
 from bayescal.fitting.fitted_classes import _labels

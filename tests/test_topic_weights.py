@@ -15,7 +15,7 @@ from bayescal.families import FAMILIES
 from bayescal.families.draws import standardise
 from bayescal.fitting.engines.monotone.engine import leave_one_out
 from bayescal.fitting.engines.monotone.posterior import MonotoneCurves
-from bayescal.fitting.engines.pooled import nuts
+from bayescal.fitting.engines.pooled import engine as pooled
 from bayescal.fitting.engines.pooled.combination import _Documents
 from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, leave_out, prior_of
 from bayescal.fitting.scores import BinaryScores, read_topics
@@ -121,8 +121,8 @@ def test_one_document_of_weight_2_is_two_of_the_same_score():
 @pytest.mark.slow
 def test_the_sampler_weighs_documents(monkeypatch):
     models = []
-    monkeypatch.setattr(nuts, "draw_posterior", lambda model, *_, **__: models.append(model))
-    monkeypatch.setattr(nuts, "_posterior", lambda *_: None)
+    monkeypatch.setattr(pooled, "draw_posterior", lambda model, *_, **__: models.append(model))
+    monkeypatch.setattr(pooled, "_sampled", lambda *_: None)
     for scores, labels, topics, weight in (
         (*take(WEIGHTS > 0), WEIGHTS[WEIGHTS > 0].astype(float)),
         (*take(REPEATED), None),
@@ -133,7 +133,7 @@ def test_the_sampler_weighs_documents(monkeypatch):
             BinaryScores(scores[rows], labels[rows] == 1, None if weight is None else weight[rows])
             for rows in mine
         ]
-        nuts.sample_topics(data, FAMILIES["gaussian"], None, draws=1, chains=1, scale=(0.0, 1.0))
+        pooled.sample_topics(data, FAMILIES["gaussian"], None, draws=1, chains=1, scale=(0.0, 1.0))
     point = models[0].initial_point()
     weighted, repeated, plain = (
         float(model.compile_logp(mode="FAST_COMPILE")(point)) for model in models

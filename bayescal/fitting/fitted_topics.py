@@ -29,13 +29,13 @@ from bayescal.fitting.engines.pooled.engine import (
     add_topics,
     fit_topics,
     fit_unpooled,
+    sample_topics,
 )
 from bayescal.fitting.engines.pooled.hyperparameters import (
     UNITS,
     TopicHyperparameters,
     read_hyperparameters,
 )
-from bayescal.fitting.engines.pooled.nuts import sample_topics
 from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart

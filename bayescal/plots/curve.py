@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.fitting.problems.binned import Curve, binned_log_odds
-from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.curves.curves import Curve
+from bayescal.fitting.problems.problem import FittedProblem, binned_log_odds
 from bayescal.fitting.results.calibration import EQUAL_TAILED
 from bayescal.fitting.scores import BinaryScores
 from bayescal.plots import display

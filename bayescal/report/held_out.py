@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.binned import Curve, binned_log_odds
-from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.curves.curves import Curve, Prior
+from bayescal.fitting.problems.problem import FittedProblem, binned_log_odds
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import BinaryScores, read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses

@@ -28,8 +28,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import Combined, Combiner
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
-from bayescal.fitting.curves.averaged_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.curves.curves import READ_ONCE
+from bayescal.fitting.curves.part_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model
 from bayescal.fitting.engines.classifier_weights.engine import Weights
 from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters

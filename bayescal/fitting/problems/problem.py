@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.fitting.covariates import Frame
-from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.curves.curves import Curve, Prior
 from bayescal.fitting.posterior import ClassDraws, Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support.intervals import tails
 from bayescal.support.score_checks import read_scores
 from bayescal.support.validation import Floats, first_of
 
@@ -299,3 +300,46 @@ def problems_of_each(calibrators: Mapping[Any, Calibrator]) -> Problems:
         return replace(problem, name=str(names[position]))
 
     return Problems(names, read, by_topic=True)
+
+
+# Log-odds of documents in bins of the score, beside the curve of a calibration.
+
+LEAST = 1e-300  # smallest sum of probabilities, whose logarithm is finite
+
+
+def binned_log_odds(
+    place: NDArray[np.intp], documents: BinaryScores, curve: Curve, level: float
+) -> dict[str, Floats]:
+    """
+    Return each bin's mean score, numbers of both classes, log-odds, and Jeffreys' interval.
+
+    Documents of a bin differ in probability, and the log-odds of their share are closer to 0 than
+    the curve at their mean score. Log-odds are therefore median and interval of Beta(k + 1/2,
+    m + 1/2) for k positives and m negatives, plus the curve at the mean score, less the log-odds
+    of the curve's mean probability. Bins of one class have an infinite end.
+    """
+    score, weight, bins = documents.score, documents.weights, int(place.max(initial=-1)) + 1
+    if not score.size:
+        curve = np.asarray  # there are no bins, and calibrators refuse to predict nothing
+    log_odds = curve(score)
+
+    def total(values: NDArray[Any]) -> Floats:
+        return np.asarray(np.bincount(place, weight * values, bins), dtype=np.float64)
+
+    k, m = total(documents.positive), total(~documents.positive)
+    mean = total(score) / (k + m)
+    expected, complement = total(special.expit(log_odds)), total(special.expit(-log_odds))
+    shift = curve(mean) - np.log(np.maximum(expected, LEAST) / np.maximum(complement, LEAST))
+    low, high = tails(level)
+    lower, middle, upper = (
+        shift + special.logit(special.betaincinv(k + 0.5, m + 0.5, share))
+        for share in (low, 0.5, high)
+    )
+    return {
+        "score": mean,
+        "positives": k,
+        "negatives": m,
+        "log_odds": middle,
+        "lower": np.where(k == 0.0, -np.inf, lower),
+        "upper": np.where(m == 0.0, np.inf, upper),
+    }
