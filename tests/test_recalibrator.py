@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 import bayescal
 from bayescal import ScoreCalibrator
 from bayescal.decisions import rates_by_topic
-from bayescal.fitting.fitted_recalibration import LabelledProbabilities, _fit_again
+from bayescal.fitting.fitted_recalibration import _fit_again
+from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.changes import LogOddsCells, fit_changes
 from bayescal.monitoring import DriftMonitor, Recalibrator, estimate_prior, load_heart_disease
 from bayescal.plots import LogOddsDisplay, ProbabilityDisplay
@@ -301,7 +302,7 @@ def test_wrong_calls(fitted, pooled):
 
 def test_the_same_seed_fits_again_alike():
     p, y = documents(40, 7)
-    data = LabelledProbabilities(special.logit(p), y, np.ones(40))
+    data = BinaryScores(special.logit(p), y, np.ones(40))
     one, other = (
         _fit_again(data, 20, np.random.default_rng(3)).calibration.sample(special.logit(p))
         for _ in range(2)

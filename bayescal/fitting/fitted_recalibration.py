@@ -86,29 +86,9 @@ def read_sites(sites: ArrayLike, documents: int) -> tuple[NDArray[Any], Integers
     return validation.read_groups(sites, "sites", "site", documents, "p")
 
 
-@dataclass(frozen=True)
-class LabelledProbabilities:
-    """Checked documents: log-odds of the given probabilities, labels, weights and sites."""
-
-    log_odds: Floats
-    positive: NDArray[np.bool_]
-    weight: Floats
-    sites: NDArray[Any] | None = None  # names of the sites
-    code: Integers | None = None  # (n,): position of each document's site
-
-    def take(self, rows: NDArray[Any]) -> LabelledProbabilities:
-        """Return some documents, without their sites."""
-        return LabelledProbabilities(self.log_odds[rows], self.positive[rows], self.weight[rows])
-
-    @property
-    def cells(self) -> LogOddsCells:
-        """Return the documents counted by their log-odds."""
-        return LogOddsCells.of(self.log_odds, self.positive, self.weight)
-
-    def site(self, position: int) -> LabelledProbabilities:
-        """Return the documents of one site."""
-        assert self.code is not None  # noqa: S101
-        return self.take(np.flatnonzero(self.code == position))
+def _cells(data: BinaryScores) -> LogOddsCells:
+    """Return documents counted by their log-odds."""
+    return LogOddsCells.of(data.score, data.positive, data.weight)
 
 
 def fit_recalibration(
@@ -132,33 +112,28 @@ def fit_recalibration(
             "sites must be given with pooling='partial' and only with it, got"
             f" pooling={parameters.pooling!r} {'and' if sites is not None else 'without'} sites."
         )
-    names, code = (None, None) if sites is None else read_sites(sites, values.size)
     kept = weight > 0.0
-    data = LabelledProbabilities(
-        changes.clipped_log_odds(values)[kept],
-        positive[kept],
-        weight[kept],
-        names,
-        None if code is None else code[kept],
-    )
+    log_odds = changes.clipped_log_odds(values)[kept]
+    data = BinaryScores(log_odds, positive[kept], weight[kept], "probabilities")
     rng = generator(parameters.random_state)
-    groups = _documents(data)
-    if data.sites is not None:
-        groups |= _pooled_groups(data, parameters.draws, rng)
-    else:
-        groups |= _average_groups(data, parameters.draws, rng)
+    if sites is None:
+        groups = _documents(data) | _average_groups(data, parameters.draws, rng)
         groups |= _compare_refit(parameters, data, rng)
+    else:
+        names, code = read_sites(sites, values.size)
+        groups = _documents(data, code[kept])
+        groups |= _pooled_groups(data, names, code[kept], parameters.draws, rng)
     return FittedRecalibration.of_groups(parameters, groups, classes)
 
 
-def _documents(data: LabelledProbabilities) -> dict[str, xr.Dataset]:
-    frame, cells = data.cells.frame, {"weight": ("document", data.weight)}
+def _documents(data: BinaryScores, code: Integers | None = None) -> dict[str, xr.Dataset]:
+    frame, cells = _cells(data).frame, {"weight": ("document", data.weights)}
     observed: dict[str, Any] = {
-        "score": ("document", data.log_odds, {"long_name": "log-odds of the given probability"}),
+        "score": ("document", data.score, {"long_name": "log-odds of the given probability"}),
         "label": ("document", data.positive.astype(np.int64)),
     }
-    if data.code is not None:
-        observed["site"] = ("document", data.code.astype(np.int64))
+    if code is not None:
+        observed["site"] = ("document", code.astype(np.int64))
     return {"observed_data": xr.Dataset(observed), "constant_data": xr.Dataset(cells | vars(frame))}
 
 
@@ -178,16 +153,16 @@ def _drawn(coefficient: Floats, prior: Floats, names: NDArray[Any] | None = None
     return xr.Dataset(variables, {"chain": [0], "draw": np.arange(prior.shape[-1]), **coords})
 
 
-def _base_rate(data: LabelledProbabilities, draws: int, rng: np.random.Generator) -> Floats:
-    plus = float(data.weight[data.positive].sum())
-    drawn: Floats = rng.beta(1.0 + plus, 1.0 + float(data.weight.sum()) - plus, draws)
+def _base_rate(data: BinaryScores, draws: int, rng: np.random.Generator) -> Floats:
+    plus = data.total(True)
+    drawn: Floats = rng.beta(1.0 + plus, 1.0 + data.total() - plus, draws)
     return drawn
 
 
 def _average_groups(
-    data: LabelledProbabilities, draws: int, rng: np.random.Generator
+    data: BinaryScores, draws: int, rng: np.random.Generator
 ) -> dict[str, xr.Dataset]:
-    posterior = fit_changes(data.cells)
+    posterior = fit_changes(_cells(data))
     coefficient = posterior.draw(draws, rng)
     fits = posterior.fits
     models = xr.Dataset(
@@ -203,11 +178,10 @@ def _average_groups(
 
 
 def _pooled_groups(
-    data: LabelledProbabilities, draws: int, rng: np.random.Generator
+    data: BinaryScores, sites: NDArray[Any], code: Integers, draws: int, rng: np.random.Generator
 ) -> dict[str, xr.Dataset]:
-    assert data.sites is not None  # noqa: S101
-    own = [data.site(j) for j in range(data.sites.size)]
-    drawn = draw_sites([each.cells for each in own], data.cells.frame, draws, rng)
+    own = [data.take(np.flatnonzero(code == j)) for j in range(sites.size)]
+    drawn = draw_sites([_cells(each) for each in own], _cells(data).frame, draws, rng)
     prior = np.stack([_base_rate(each, draws, rng) for each in own])
     population = _drawn(drawn.new, _base_rate(data, draws, rng))
     hyper = {
@@ -217,22 +191,18 @@ def _pooled_groups(
         "between_slope": drawn.between[:, 1],
     }
     population = population.assign({name: (DRAWS, each[None]) for name, each in hyper.items()})
-    return {
-        POSTERIOR: _drawn(drawn.own, prior, data.sites),
-        f"{POPULATION}/{POSTERIOR}": population,
-    }
+    return {POSTERIOR: _drawn(drawn.own, prior, sites), f"{POPULATION}/{POSTERIOR}": population}
 
 
 # A fifth model: calibrate the log-odds from scratch, as scores of unknown meaning.
 
 
 def _compare_refit(
-    parameters: RecalibrationParameters, data: LabelledProbabilities, rng: np.random.Generator
+    parameters: RecalibrationParameters, data: BinaryScores, rng: np.random.Generator
 ) -> dict[str, xr.Dataset]:
     """Return the groups of weights and of a fit from scratch; none without a comparison."""
-    positives = float(data.weight[data.positive].sum())
-    rarer = min(positives, float(data.weight.sum()) - positives)
-    constant = np.ptp(data.log_odds) == 0.0
+    rarer = min(data.total(True), data.total() - data.total(True))
+    constant = np.ptp(data.score) == 0.0
     enough = rarer >= FEWEST and not constant
     if parameters.refit == NEVER or (parameters.refit == AUTO and not enough):
         return {}
@@ -256,7 +226,7 @@ def _compare_refit(
     return {WEIGHTS: group, **kept_below(REFIT, refit.results)}
 
 
-def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator) -> float:
+def _cross_validated_gain(data: BinaryScores, rng: np.random.Generator) -> float:
     """Return the cross-validated log score of "fit again" minus the average's, in nats."""
     fold = np.empty(data.positive.size, dtype=np.intp)
     for klass in (False, True):
@@ -264,26 +234,26 @@ def _cross_validated_gain(data: LabelledProbabilities, rng: np.random.Generator)
         fold[rng.permutation(mine)] = np.arange(mine.size) % FOLDS
     gain = 0.0
     for k in range(FOLDS):
-        rest, out = data.take(fold != k), data.take(fold == k)
-        kept = special.logit(fit_changes(rest.cells).predict(out.log_odds))
+        rest, out = (data.take(np.flatnonzero(mine)) for mine in (fold != k, fold == k))
+        kept = special.logit(fit_changes(_cells(rest)).predict(out.score))
         calibration = _fit_again(rest, CROSS_DRAWS, rng).calibration
-        again = calibration.log_odds(out.log_odds, "predictive", READ_ONCE)
+        again = calibration.log_odds(out.score, "predictive", READ_ONCE)
         sign = np.where(out.positive, 1.0, -1.0)
         scores = special.log_expit(sign * again) - special.log_expit(sign * kept)
-        gain += float(out.weight @ scores)
+        gain += float(out.weights @ scores)
     return gain
 
 
-def _fit_again(data: LabelledProbabilities, draws: int, rng: np.random.Generator) -> FittedScores:
+def _fit_again(data: BinaryScores, draws: int, rng: np.random.Generator) -> FittedScores:
     seed = int(rng.integers(1 << 31))
     parameters = ScoreParameters(
         scores_are="scores", prior_knowledge=VAGUE, draws=draws, chains=CHAINS, random_state=seed
     )
-    weight = None if np.all(data.weight == 1.0) else data.weight
+    weight = None if np.all(data.weights == 1.0) else data.weight
     # The recalibration reports problems of this fit itself, if its weight matters.
     with without_scores_warnings(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit_scores(parameters, data.log_odds, data.positive.astype(int), weight)
+        return fit_scores(parameters, data.score, data.positive.astype(int), weight)
 
 
 class FittedRecalibration(Fit[RecalibrationParameters]):

@@ -45,7 +45,6 @@ from bayescal.fitting.engines.pooled.population import (
     statistics,
 )
 from bayescal.fitting.engines.program import draw_posterior
-from bayescal.fitting.posterior import Posterior
 from bayescal.fitting.scores import BinaryScores, together
 from bayescal.support.parallel import blocks_of, in_parallel
 from bayescal.support.validation import Floats
@@ -55,7 +54,7 @@ MOST_TOPIC_DRAWS, FEWEST_TOPIC_DRAWS = 2000, 500
 ALL_TOPIC_DRAWS = 100_000
 
 
-Curves = TypeVar("Curves", bound=Posterior)
+Curves = TypeVar("Curves")  # a `Posterior`, or arrays of mode and sides of one class
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ class TopicPosterior(Generic[Curves]):
     Draws of every topic and of a topic without documents, around their population.
 
     Densities have diagnostics and hyperparameters of negatives and positives, the axis `of` of
-    length 2; log-odds have no such axis.
+    length 2; log-odds and one class have no such axis. Draws of one class are standardised: mode,
+    left and right side, (3, topics, draws) and (3, draws).
     """
 
     topics: Curves  # in raw score units, topics first
@@ -124,19 +124,17 @@ def fit_topics(
         own = [data.of_class(positive) for data in standardised]
         fits.append(draw_class(own, family.of_class(positive), rng, draws))
     if pooling == "complete":
-        fits = [each.of_all(len(topics)) for each in fits]
+        fits = [_repeated(each, len(topics)) for each in fits]
     centre, spread = np.array(scales).T[:, :, None]
     new_rate = rates_given(rate_population, nothing, nothing, rng)[0]
     return TopicPosterior(
         topics=sides_of(
-            family.name, [raw_sides(each.sides, centre, spread) for each in fits], rate
+            family.name, [raw_sides(each.topics, centre, spread) for each in fits], rate
         ),
-        unseen=sides_of(
-            family.name, [raw_sides(each.new_sides, *scale) for each in fits], new_rate
-        ),
+        unseen=sides_of(family.name, [raw_sides(each.unseen, *scale) for each in fits], new_rate),
         population=np.stack([each.population for each in fits]),
-        pareto_k=np.array([each.pareto_k for each in fits]),
-        population_efficiency=np.array([each.population_efficiency for each in fits]),
+        pareto_k=np.stack([each.pareto_k for each in fits]),
+        population_efficiency=np.stack([each.population_efficiency for each in fits]),
         efficiency=np.stack([each.efficiency for each in fits]),
         health=Health.stack([each.health for each in fits]),
         rates=rate_population,
@@ -157,27 +155,15 @@ def sides_of(name: str, sides: Sequence[Floats], rate: Floats) -> DensitySides:
     return DensitySides((name,), theta, left, right, rate)
 
 
-@dataclass(frozen=True)
-class _Class:
-    """Standardised draws of one class; other fields as in `TopicPosterior`."""
-
-    sides: Floats  # (3, topics, draws): mode, left and right side
-    new_sides: Floats  # (3, draws)
-    population: Floats
-    pareto_k: float
-    population_efficiency: float
-    efficiency: Floats
-    health: Health
-
-    def of_all(self, topics: int) -> _Class:
-        """Return the draws of topics that share one posterior."""
-        return replace(
-            self,
-            sides=np.repeat(self.sides, topics, axis=1),
-            new_sides=self.sides[:, 0],
-            efficiency=self.efficiency.repeat(topics),
-            health=self.health.repeat(topics),
-        )
+def _repeated(one: TopicPosterior[Floats], topics: int) -> TopicPosterior[Floats]:
+    """Return the draws of topics that share the posterior of one."""
+    return replace(
+        one,
+        topics=np.repeat(one.topics, topics, axis=1),
+        unseen=one.topics[:, 0],
+        efficiency=one.efficiency.repeat(topics),
+        health=one.health.repeat(topics),
+    )
 
 
 def _partial(
@@ -187,7 +173,7 @@ def _partial(
     draws: int,
     *,
     hyperpriors: Mapping[str, Normal],
-) -> _Class:
+) -> TopicPosterior[Floats]:
     # Topics without scores of the class are drawn from the population, without informing it.
     some = np.flatnonzero([scores.size > 0 for scores, _ in topics])
     some = some if some.size else np.arange(len(topics))
@@ -204,12 +190,12 @@ def _partial(
     sides[:, some], efficiency[some] = posterior.pick(rng), posterior.topics.efficiency(points)
     for t in np.setdiff1d(np.arange(len(topics)), some):
         sides[:, t] = draw_unseen(points, family, rng)
-    return _Class(
-        sides=sides,
-        new_sides=draw_unseen(points, family, rng),
+    return TopicPosterior(
+        topics=sides,
+        unseen=draw_unseen(points, family, rng),
         population=points,
-        pareto_k=posterior.pareto_k,
-        population_efficiency=posterior.efficiency,
+        pareto_k=np.asarray(posterior.pareto_k),
+        population_efficiency=np.asarray(posterior.efficiency),
         efficiency=efficiency,
         health=posterior.topics.draws.health.of_some(some, len(topics)),
     )
@@ -222,16 +208,16 @@ def _apart(
     draws: int,
     *,
     prior: Hyperparameters,
-) -> _Class:
+) -> TopicPosterior[Floats]:
     base = fixed_population(family, prior)
     drawn = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
-    return _Class(
-        sides=drawn.draws.values,
-        new_sides=draw_unseen(points, family, rng),
+    return TopicPosterior(
+        topics=drawn.draws.values,
+        unseen=draw_unseen(points, family, rng),
         population=points,
-        pareto_k=-np.inf,
-        population_efficiency=1.0,
+        pareto_k=np.asarray(-np.inf),
+        population_efficiency=np.asarray(1.0),
         efficiency=np.ones(len(topics)),
         health=drawn.draws.health,
     )
