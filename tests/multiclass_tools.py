@@ -6,10 +6,16 @@ import numpy as np
 import scipy.stats as st
 from scipy import special
 
-from bayescal.fitting.engines.multiclass.density import BLOCKS, LEARNED, Likelihood, MapPosterior
+from bayescal.fitting.engines.multiclass.density import (
+    BLOCKS,
+    LEARNED,
+    Likelihood,
+    MapPosterior,
+    Maps,
+)
 from bayescal.fitting.engines.multiclass.engine import draw_chains
 from bayescal.fitting.engines.multiclass.features import ScoredOptions, design, typical_gap
-from bayescal.fitting.engines.multiclass.mode import FirstMap, find_mode
+from bayescal.fitting.engines.multiclass.mode import find_mode
 
 PRIOR = LEARNED
 
@@ -31,7 +37,7 @@ def posterior_of(log_p, label, prior=PRIOR, weight=None, *, exchangeable=False):
 
 
 def first_of(posterior):
-    return FirstMap(posterior.mean, -4.0, np.zeros(posterior.shape[1]))
+    return Maps(posterior.mean[None], np.array([-4.0]), np.zeros((1, 1, posterior.shape[1])))
 
 
 def random_point(posterior, seed, spread=0.5):

@@ -190,13 +190,13 @@ def test_first_map_is_no_local_optimum():
 
     def loss(globals_):
         theta = np.zeros((1, 1, 3))
-        maps = Maps(globals_[None], np.array([found.lapse_logit]), theta)
+        maps = Maps(globals_[None], found.lapse_logit, theta)
         nothing = np.zeros((0, 300))
         likelihood = Likelihood(Features(scored, nothing, nothing, nothing), label, None, None)
         return -likelihood.value(maps)[0] + 0.5 * (((globals_ - mean) / sd) ** 2).sum()
 
     grid = [(g, w, c) for g in (-2, -1, 0, 1) for w in (-0.5, 0.3, 1, 2) for c in (-0.5, 0, 0.5)]
-    assert loss(found.globals_) <= min(loss(np.array(each, dtype=float)) for each in grid) + 1e-6
+    assert loss(found.globals_[0]) <= min(loss(np.array(each, dtype=float)) for each in grid) + 1e-6
 
 
 def test_single_precision_keeps_the_density():

@@ -27,7 +27,7 @@ NOT_HANDED_ON = {
     ("cell", "Cell", "shown"),
     ("_compared", "Cell", "lower"),  # observed counts have no interval
     ("_compared", "Cell", "upper"),
-    ("compared_with_populations", "PopulationComparison", "names"),
+    ("compare_populations", "PopulationComparison", "names"),
     ("curve_at", "RowCurve", "band"),
     ("problem", "BinaryScores", "name"),
     ("read_new", "BinaryScores", "ends"),

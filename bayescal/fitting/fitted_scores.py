@@ -326,8 +326,8 @@ def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
         program = bool(options.programs) and not options.combined
         tied = None if options.monotone or data.by_score or program else find_levels(data)
         if tied is None:
-            return fit_parts(options.parts, data, options, options.rng)
-        groups = fit_parts(options.parts, tied.rest, options, options.rng)
+            return fit_parts(data, options)
+        groups = fit_parts(tied.rest, options)
         levels = tied.draw(data, options.chains * options.draws, options.rng)
         return groups | {GROUP: pack(levels, (options.chains, options.draws))}
 
@@ -386,12 +386,7 @@ def _faded(old: BinaryScores, weight: Floats) -> BinaryScores:
         if not kept[own].any():
             # A class needs at least one document.
             kept |= own & (weight == weight[own].max())
-    return replace(
-        old,
-        score=old.score[kept],
-        positive=old.positive[kept],
-        weight=np.maximum(weight[kept], LEAST_WEIGHT),
-    )
+    return replace(old.take(np.flatnonzero(kept)), weight=np.maximum(weight[kept], LEAST_WEIGHT))
 
 
 def with_row(

@@ -347,7 +347,7 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
             " nothing of its labels."
         )
     ends = find_ends(shaped) if options.sampler is None else None
-    topics = _by_topic(shaped if ends is None else between(ends, shaped))
+    topics = (shaped if ends is None else between(ends, shaped)).topics()
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
@@ -409,7 +409,7 @@ def _documents(
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
     """Return the groups of documents, with maximum likelihood of `shaped`."""
-    unpooled = fit_unpooled(_by_topic(shaped), family.name)
+    unpooled = fit_unpooled(shaped.topics(), family.name)
     counts = np.stack([shaped.counts(False), shaped.counts(True)])
     return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
 
@@ -447,7 +447,7 @@ def extend_results(
     """Return results with further topics around the population, each fitted independently."""
     groups = results.groups
     of_levels = topic_groups.read_levels_of_population(groups)
-    topics = _by_topic(data if of_levels is None else between(of_levels[0], data))
+    topics = (data if of_levels is None else between(of_levels[0], data)).topics()
     reading = Reading.of(topic_groups.at_topic(groups, None))
     scale = reading.centre, reading.spread
     sizes = groups[POSTERIOR].sizes
@@ -486,13 +486,3 @@ def extend_results(
         groups, documents
     )
     return Results({**groups, **joined}, results.attrs)
-
-
-def _by_topic(data: TopicScores) -> list[BinaryScores]:
-    weight = data.weight
-    return [
-        BinaryScores(
-            data.score[rows], data.positive[rows], None if weight is None else weight[rows]
-        )
-        for rows in data.rows()
-    ]

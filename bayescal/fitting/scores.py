@@ -245,8 +245,8 @@ class TopicScores:
         weight, counts = np.ones(self.score.size), np.zeros((self.names.size, 2))
         for k, rows in enumerate(self.rows()):
             if rows.size:
-                score, positive, _ = self._of(rows)
-                weight[rows], counts[k] = sampled(inverse[rows], positive, score)
+                own = self.positive[rows], self.score[rows]
+                weight[rows], counts[k] = sampled(inverse[rows], *own)
         return replace(self, weight=weight, rate_counts=counts)
 
     def rows(self) -> list[NDArray[np.intp]]:
@@ -293,23 +293,28 @@ class TopicScores:
         """
         centre, spread = units_of(self.score, self.positive, self.weight)
         own = [
-            units_of(*self._of(rows))
-            for rows, constant in zip(self.rows(), self.constant(), strict=True)
-            if rows.size > 1 and not constant
+            each.own_units
+            for each, constant in zip(self.topics(), self.constant(), strict=True)
+            if each.score.size > 1 and not constant
         ]
         usual = np.median(own, axis=0) if own else np.array([centre, spread])
         if spread <= MOST_SPREADS * usual[1]:
             return centre, spread
         return float(usual[0]), float(usual[1])
 
-    def _of(self, rows: NDArray[np.intp]) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
-        """Return some scores, their labels and weights."""
-        weight = None if self.weight is None else self.weight[rows]
-        return self.score[rows], self.positive[rows], weight
+    def topics(self) -> list[BinaryScores]:
+        """Return the documents of each topic, in the order of `names`."""
+        weight = self.weight
+        return [
+            BinaryScores(
+                self.score[rows], self.positive[rows], None if weight is None else weight[rows]
+            )
+            for rows in self.rows()
+        ]
 
     def directions(self) -> list[Direction | None]:
         """Return the direction of each topic's scores, in the order of `names`."""
-        return [direction(*self._of(rows)) for rows in self.rows()]
+        return [direction(each.score, each.positive, each.weight) for each in self.topics()]
 
     def counts(self, positive: bool | None = None) -> NDArray[Any]:
         """Return each topic's number (or weight) of documents, of all or of one class."""

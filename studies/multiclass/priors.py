@@ -22,7 +22,6 @@ from bayescal.fitting.engines.multiclass.density import (
     Likelihood,
     MapHyperparameters,
     MapPosterior,
-    Maps,
 )
 from bayescal.fitting.engines.multiclass.features import Features, ScoredOptions, typical_gap
 from bayescal.fitting.engines.multiclass.mode import derivatives, first_map
@@ -53,18 +52,17 @@ class Problem:
         first = first_map(self.scored, self.label, None, START, mean, sd, biases=True)
         nothing = np.zeros((0, self.label.size))
         features = Features(self.scored, nothing, nothing, nothing)
-        used = np.ones((1, first.bias.size), dtype=np.bool_)
+        used = np.ones(first.theta.shape[1:], dtype=np.bool_)
         documents = Likelihood(features, self.label, None, None)
         posterior = MapPosterior.of(documents, mean, sd, START, used)
-        maps = Maps(first.globals_[None], np.array([first.lapse_logit]), first.bias[None, None])
-        curvature, _ = derivatives(posterior, maps)
+        curvature, _ = derivatives(posterior, first)
         biases = curvature[GLOBALS:, GLOBALS:]
         biases = biases + np.eye(len(biases)) * START.scale(BIAS, len(biases)) ** -2.0
         cross = curvature[:GLOBALS, GLOBALS:]
         own = curvature[:GLOBALS, :GLOBALS] - cross @ np.linalg.solve(biases, cross.T)
         # At the mode of the posterior the slope of the likelihood cancels that of the prior.
-        shift = np.linalg.lstsq(own, (first.globals_ - mean) / sd**2, rcond=1e-6)[0]
-        return first.globals_ + shift, own
+        shift = np.linalg.lstsq(own, (first.globals_[0] - mean) / sd**2, rcond=1e-6)[0]
+        return first.globals_[0] + shift, own
 
 
 def read_all(folder: Path) -> list[Problem]:

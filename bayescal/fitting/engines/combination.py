@@ -281,32 +281,20 @@ def _ends(data: BinaryScores) -> Iterator[float]:
     """Yield the largest and the smallest score at which many documents tie."""
     low, high = data.score_range
     for end in (high, low) if low < high else ():
-        tied = np.flatnonzero(data.score == end)
-        if tied.size > 1 and _weight(data, tied) >= FEWEST:
+        tied = data.score == end
+        if np.count_nonzero(tied) > 1 and data.weights[tied].sum() >= FEWEST:
             yield end
 
 
 def _apart(levels: TiedDocuments, end: float) -> TiedDocuments:
     """Return the levels with one more end."""
-    rest, units = levels.rest, levels.rest.centre_and_spread
-    at = rest.score == end
-    mine, others = np.flatnonzero(at), np.flatnonzero(~at)
+    rest, at = levels.rest, levels.rest.score == end
     return TiedDocuments(
         np.append(levels.score, end),
-        np.append(levels.positive, _weight(rest, mine[rest.positive[mine]])),
-        np.append(levels.total, _weight(rest, mine)),
-        replace(
-            rest,
-            score=rest.score[others],
-            positive=rest.positive[others],
-            weight=None if rest.weight is None else rest.weight[others],
-            units=units,
-        ),
+        np.append(levels.positive, rest.weights[at & rest.positive].sum()),
+        np.append(levels.total, rest.weights[at].sum()),
+        rest.take(np.flatnonzero(~at)),
     )
-
-
-def _weight(data: BinaryScores, index: NDArray[np.intp]) -> float:
-    return float(index.size if data.weight is None else data.weight[index].sum())
 
 
 def _log_evidence(levels: TiedDocuments) -> float:

@@ -209,7 +209,7 @@ def try_out(
             [symbolic(program, klass, score, columns, variables | fixed) for klass in klasses]
         )
         function = compiled([score, *(columns or {}).values(), *model.value_vars], answers)
-        first = _first(data, slice(CHECKED))
+        first = data.take(np.arange(data.score.size)[:CHECKED])
         start = model.initial_point()
         at = [start[each.name] for each in model.value_vars]
         own = [] if first.covariates is None else list(first.covariates.columns.values())
@@ -247,10 +247,6 @@ def _symbolic_columns(data: BinaryScores) -> dict[str, Any] | None:
 
 def _file(program: ModelProgram) -> str:
     return str(program.path or program.name)
-
-
-def _first(data: BinaryScores, part: slice) -> BinaryScores:
-    return data.take(np.arange(data.score.size)[part])
 
 
 def _mode_group(mode: Mode, model: Any) -> dict[str, xr.Dataset]:

@@ -64,6 +64,7 @@ def part_of(kind: str) -> Part:
 # Test whether the scores resemble earlier problems: compare learned priors' evidence with the
 # vague prior's.
 
+COMBINED = "combined"
 GROUP = "populations"
 # With more documents of the rarer class, learned priors do not change log-loss (docs/prior.md).
 ENOUGH = 50.0
@@ -103,8 +104,10 @@ def compare_populations(laplace_fits: LaplaceFits, options: Options) -> Populati
     The prior odds that scores resemble none of the K populations are r = 9; the populations are
     equally likely. With p_k = p(labels | scores, population k), the posterior probability that they
     resemble one is sum_k p_k/K / (sum_k p_k/K + r p_vague). Fits with fifty or more documents of
-    the rarer class skip the comparison.
+    the rarer class, or of parts that the user names, skip the comparison.
     """
+    if COMBINED not in options.parts:
+        return PopulationComparison(options)
     data = laplace_fits.data
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
@@ -202,15 +205,14 @@ def read_lapse(groups: Groups) -> Floats | None:
     return drawn
 
 
-COMBINED = "combined"
 ORDER = "order"  # of the combination's draws, see `combine`
 
 
-def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
+def chosen(data: BinaryScores, options: Options) -> list[Part]:
     """Return the named parts in the order of PARTS; "combined" means all that join it."""
-    if COMBINED in names:
+    if COMBINED in options.parts:
         return [part for part in all_parts(options) if part.joins(data, options)]
-    return [part for part in all_parts(options) if part.name in names]
+    return [part for part in all_parts(options) if part.name in options.parts]
 
 
 def all_parts(options: Options) -> list[Part]:
@@ -218,24 +220,14 @@ def all_parts(options: Options) -> list[Part]:
     return [*PARTS.values(), *options.programs]
 
 
-def compared_with_populations(
-    names: Sequence[str], laplace_fits: LaplaceFits, options: Options
-) -> PopulationComparison:
-    """Return the evidence of the labels for learned priors, unless the user names the parts."""
-    if COMBINED not in names:
-        return PopulationComparison(options)
-    return compare_populations(laplace_fits, options)
-
-
-def fit_parts(
-    names: Sequence[str], data: BinaryScores, options: Options, rng: np.random.Generator
-) -> dict[str, xr.Dataset]:
+def fit_parts(data: BinaryScores, options: Options) -> dict[str, xr.Dataset]:
     """Fit the parts of a model, and weigh them by leave-one-out predictions (stacking)."""
+    rng = options.rng
     given_scores = LaplaceFits(data.given_scores)
     given_classes = LaplaceFits(data) if data.by_score else given_scores
-    compared = compared_with_populations(names, given_scores, options)
+    compared = compare_populations(given_scores, options)
     options = compared.options
-    weighed = chosen(names, data, options)
+    weighed = chosen(data, options)
     first, *others = with_those_followed(weighed, options)
     fits: dict[str, PartFit] = {}
 

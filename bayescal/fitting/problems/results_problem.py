@@ -32,7 +32,7 @@ from bayescal.fitting.engines.pooled.population import (
 )
 from bayescal.fitting.parts.combination import (
     chosen,
-    compared_with_populations,
+    compare_populations,
     read_lapse,
     with_those_followed,
 )
@@ -239,9 +239,8 @@ def describe_scores(
         families = (options.reference,)
         values = {"families": families, "warps": (IDENTITY,), "prior": None, "scale": scale}
         return [*blocks, Block("densities", values)]
-    parts = options.parts
-    options = compared_with_populations(parts, LaplaceFits(data), options).options
-    for part in with_those_followed(chosen(parts, data, options), options):
+    options = compare_populations(LaplaceFits(data), options).options
+    for part in with_those_followed(chosen(data, options), options):
         blocks += part.describe(options, scale)
     if options.combined:
         blocks.append(Block("combination", {"lapse": options.lapse, "prior": LAPSE_PRIOR}))

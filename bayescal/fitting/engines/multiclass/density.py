@@ -141,15 +141,6 @@ def probabilities(features: Features, maps: Maps, raw: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Gradient:
-    """Derivatives of the log likelihood of C maps."""
-
-    globals_: Floats  # (C, 3)
-    lapse_logit: Floats  # (C,)
-    theta: Floats  # (C, rows, K)
-
-
-@dataclass(frozen=True)
 class Likelihood:
     """The likelihood of labelled documents; `design` is None for maps with biases only."""
 
@@ -197,8 +188,8 @@ class Likelihood:
         total: Floats = log.sum(axis=1) if self.weight is None else log @ self.weight
         return total
 
-    def with_gradient(self, maps: Maps) -> tuple[Floats, Gradient]:
-        """Return the log likelihood of each map, and its derivatives."""
+    def with_gradient(self, maps: Maps) -> tuple[Floats, Maps]:
+        """Return the log likelihood of each map, and its derivatives by the numbers of the map."""
         warped = warp(self.scored, maps.globals_)
         p = softmax(linear_map(warped, self.features, self.raw(maps.theta)))
         own, chance = self.of_label(p, maps)
@@ -212,7 +203,7 @@ class Likelihood:
             if self.weight is None
             else (((1.0 - sure) - lapse[:, None]) * self.weight)
         )
-        gradient = Gradient(
+        gradient = Maps(
             self._by_globals(warped, residual, maps.globals_[:, 2, None, None]),
             excess.sum(axis=1),
             self._by_theta(residual),

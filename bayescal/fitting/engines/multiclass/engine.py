@@ -27,7 +27,6 @@ from bayescal.fitting.engines.multiclass.features import (
 )
 from bayescal.fitting.engines.multiclass.mode import (
     ChunkedDocuments,
-    FirstMap,
     MapMode,
     derivatives,
     find_mode,
@@ -178,7 +177,7 @@ def _normal_draws(
 class FirstFit:
     """The first map of documents, and the features around it."""
 
-    first: FirstMap
+    first: Maps  # one map with biases alone
     design: FeatureDesign
     mean: Floats  # prior means of (log G, lambda, c)
     sd: Floats
@@ -216,7 +215,7 @@ def first_fit(
     first = first_map(scored, label[part], own, prior, mean, sd, biases=biases)
     if log_p.size <= MOST_SCORES:
         scored, own = ScoredOptions.of(log_p, unit), weight
-    made = design(scored, unit, first.globals_, first.bias, own)
+    made = design(scored, unit, first.globals_[0], first.theta[0, 0], own)
     if exchangeable:
         made.used[1:] = False
         made.used[0] = position_bias

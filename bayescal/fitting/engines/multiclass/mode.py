@@ -1,7 +1,7 @@
 """Modes of calibration maps given the scales of coefficients, and normal approximations."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,7 +13,6 @@ from bayescal.fitting.engines.multiclass.density import (
     BLOCKS,
     FREEDOM,
     GLOBALS,
-    Gradient,
     Likelihood,
     MapHyperparameters,
     MapPosterior,
@@ -43,15 +42,6 @@ STEPS = 80
 WARP_LIMITS, LAPSE_LIMITS = (-2.0, 4.0), (1e-4, 1.0)
 
 
-@dataclass(frozen=True)
-class FirstMap:
-    """The mode of maps with biases as their only coefficients."""
-
-    globals_: Floats  # (3,)
-    lapse_logit: float
-    bias: Floats  # (K,)
-
-
 def first_map(
     scored: ScoredOptions,
     label: Integers,
@@ -61,22 +51,28 @@ def first_map(
     sd: Floats,
     *,
     biases: bool,
-) -> FirstMap:
-    """Return the mode of (log G, lambda, c, lapse rate, biases), the best of several searches."""
+) -> Maps:
+    """
+    Return the mode of maps with biases as their only coefficients, the best of several searches.
+
+    `biases` is False for maps without coefficients.
+    """
     classes, n = scored.depth.shape
     nothing = np.zeros((0, n))
     likelihood = Likelihood(Features(scored, nothing, nothing, nothing), label, weight, None)
     bias_sd = prior.scale(BIAS, classes)
     free = classes if biases else 0
 
-    def loss(points: Floats) -> tuple[Floats, Floats]:
+    def maps_at(points: Floats) -> Maps:
         theta = np.zeros((len(points), 1, classes))
         theta[:, 0, :free] = points[:, GLOBALS + 1 :]
-        root = points[:, GLOBALS]
-        maps = Maps(points[:, :GLOBALS], lapse_logit(root), theta)
+        return Maps(points[:, :GLOBALS], lapse_logit(points[:, GLOBALS]), theta)
+
+    def loss(points: Floats) -> tuple[Floats, Floats]:
+        maps, root = maps_at(points), points[:, GLOBALS]
         value, by = likelihood.with_gradient(maps)
         lapse, by_lapse = lapse_prior(root, prior)
-        off, small = (maps.globals_ - mean) / sd, theta[:, 0, :free] / bias_sd
+        off, small = (maps.globals_ - mean) / sd, maps.theta[:, 0, :free] / bias_sd
         value = value + lapse - 0.5 * (off**2).sum(axis=1) - 0.5 * (small**2).sum(axis=1)
         gradient = np.concatenate(
             [
@@ -107,8 +103,7 @@ def first_map(
         for k in np.argsort(values)[:SEARCHES]
     ]
     best = min(found, key=lambda each: float(each.fun)).x
-    bias = best[GLOBALS + 1 :] if biases else np.zeros(classes)
-    return FirstMap(best[:GLOBALS], float(lapse_logit(best[GLOBALS])), bias)
+    return maps_at(best[None])
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,7 @@ CONVERGED = 1e-3  # Newton decrement, in nats
 _CHOLESKY = partial(linalg.cholesky, lower=True)
 
 
-def find_mode(posterior: MapPosterior, first: FirstMap) -> MapMode:
+def find_mode(posterior: MapPosterior, first: Maps) -> MapMode:
     """
     Return the mode of the maps given the scales, and the scales by MacKay's update.
 
@@ -149,9 +144,9 @@ def find_mode(posterior: MapPosterior, first: FirstMap) -> MapMode:
     """
     theta = np.zeros((1, *posterior.shape))
     if posterior.shape[0]:
-        theta[0, 0] = first.bias
+        theta[0, 0] = first.theta[0, 0]
     theta = posterior.spread_out(theta.reshape(1, -1)[:, posterior.used])
-    maps = Maps(first.globals_[None], np.array([first.lapse_logit]), theta)
+    maps = replace(first, theta=theta)
     scale = WIDE * posterior.scales
     total = posterior.likelihood.total
     a, b = posterior.prior.lapse
@@ -331,11 +326,11 @@ class ChunkedDocuments:
             features = self.design.features(scored).in_single_precision()
             yield Likelihood(features, self.label[part], weight, self.design)
 
-    def with_gradient(self, maps: Maps) -> tuple[float, Gradient]:
+    def with_gradient(self, maps: Maps) -> tuple[float, Maps]:
         """Return the log likelihood of one map, and its derivatives."""
         parts = [chunk.with_gradient(maps) for chunk in self.chunks()]
         gradients = [gradient for _, gradient in parts]
-        total = Gradient(
+        total = Maps(
             np.sum([each.globals_ for each in gradients], axis=0),
             np.sum([each.lapse_logit for each in gradients], axis=0),
             np.sum([each.theta for each in gradients], axis=0),
@@ -406,11 +401,7 @@ class NormalMaps:
 
 
 def fit_blocks(
-    documents: ChunkedDocuments,
-    first: FirstMap,
-    mean: Floats,
-    sd: Floats,
-    prior: MapHyperparameters,
+    documents: ChunkedDocuments, first: Maps, mean: Floats, sd: Floats, prior: MapHyperparameters
 ) -> NormalMaps:
     """Return the normal approximation around the mode, from a first map."""
     design = documents.design
@@ -419,8 +410,8 @@ def fit_blocks(
     least = np.array([prior.scale(name, classes) for name in BLOCKS])
     scale = 2.0 * least
     theta = np.zeros((1, rows, classes))
-    theta[0, 0] = first.bias
-    maps = Maps(first.globals_[None], np.array([first.lapse_logit]), theta * design.used)
+    theta[0, 0] = first.theta[0, 0]
+    maps = replace(first, theta=theta * design.used)
     a, b = prior.lapse
     for _ in range(UPDATES):
         root = _roots(documents.curvature(maps), scale[block], design.used)
