@@ -177,7 +177,6 @@ def test_what_is_wrong_is_said(monkeypatch):
         (lambda: Pieces(np.array([1.0, np.inf]), 0.0), "knots must be finite"),
         (lambda: Pieces(np.zeros(0), np.nan), "reference must be finite"),
         (lambda: fit(X, POSITIVE, n_segments=0), "n_segments must be at least 1"),
-        (lambda: fit(X, POSITIVE, draws=0), "draws must be at least 1"),
     ],
 )
 def test_bad_settings_are_errors(make, message):

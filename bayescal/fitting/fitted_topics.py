@@ -207,11 +207,7 @@ class FittedTopics(Fit[TopicParameters]):
 
     def fitted_problems(self, *, strict: bool) -> Problems:
         """Return the problem of each topic by name; `strict` refuses new topics."""
-        parameters, families = self.parameters, self.families
-        hyperparameters = read_hyperparameters(
-            parameters.prior_knowledge, parameters.pooling, families
-        )
-        inference = parameters.inference
+        parameters, inference = self.parameters, self.parameters.inference
         return ResultsProblems(
             results=self.results,
             labels=self.classes,
@@ -220,7 +216,11 @@ class FittedTopics(Fit[TopicParameters]):
             diagnostics=self.diagnostics_,
             score_problems=partial(getattr, self, "score_problems_"),
             describe=partial(
-                describe_topics, self.results.groups, families, parameters.pooling, hyperparameters
+                describe_topics,
+                self.results.groups,
+                self.families,
+                parameters.pooling,
+                parameters.prior_knowledge,
             ),
             flagged=self.flagged,
         ).problems(with_new=not strict)

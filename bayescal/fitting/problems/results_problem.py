@@ -18,10 +18,7 @@ from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import LaplaceFits
 from bayescal.fitting.engines.pooled.combination import BELIEF_IN_POPULATION
-from bayescal.fitting.engines.pooled.hyperparameters import (
-    TopicHyperparameters,
-    read_hyperparameters,
-)
+from bayescal.fitting.engines.pooled.hyperparameters import read_hyperparameters
 from bayescal.fitting.engines.pooled.log_odds import HYPERPRIOR
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
@@ -251,13 +248,14 @@ def describe_topics(
     groups: Groups,
     families: Sequence[Family],
     pooling: str,
-    hyperparameters: TopicHyperparameters,
+    prior_knowledge: Mapping[str, Any] | None,
     *,
     several: bool = True,
 ) -> list[Block]:
     """Return the model of many topics, part by part."""
     reading = Reading.of(at_topic(groups, None))
     scale = reading.centre, reading.spread
+    hyperparameters = read_hyperparameters(prior_knowledge, pooling, families)
     blocks = [Block("topics", {"pooling": pooling, "families": families})]
     if pooling != "partial":
         prior = resolve(tuple(families), scale, hyperparameters.own)
@@ -287,12 +285,11 @@ def describe_topics(
 
 def _describe_around(population: Population) -> list[Block]:
     """Return the model of a problem that was fitted as one more topic of a population."""
-    families, hyper = population.of_families, population.parameters["prior_knowledge"]
-    hyperparameters = read_hyperparameters(hyper, "partial", families)
+    families, known = population.of_families, population.parameters["prior_knowledge"]
     return [
         Block("inference", {"method": "exact"}),
         Block("population_of_others", {}),
-        *describe_topics(population.results.groups, families, "partial", hyperparameters),
+        *describe_topics(population.results.groups, families, "partial", known),
     ]
 
 

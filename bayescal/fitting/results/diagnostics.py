@@ -96,16 +96,7 @@ def _of_exact_draws(groups: Groups) -> Diagnostics:
 def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
     """Check draws of NUTS."""
     checked = check_chains(sampled, posterior)
-    return Diagnostics(
-        rhat=checked.rhat,
-        ess_bulk=checked.ess_bulk,
-        ess_tail=checked.ess_tail,
-        divergences=checked.divergences,
-        draws=_count(posterior),
-        efficiency=None,
-        pareto_k=None,
-        problems=checked.problems,
-    )
+    return Diagnostics(**checked._asdict(), draws=_count(posterior), efficiency=None, pareto_k=None)
 
 
 def _count(posterior: xr.Dataset) -> int:

@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -329,12 +329,6 @@ def fit_monotone(
     values, data = dict(hyperparameters or {}), laplace_fits.data
     centre, spread = data.centre_and_spread
     centre, spread = values.pop("centre", centre), values.pop("spread", spread)
-    known = [field.name for field in fields(Prior)]
-    if unknown := sorted(set(values) - set(known)):
-        raise ValueError(
-            f"hyperparameters of log-odds fits are centre, spread, {', '.join(known)}, and of"
-            f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
-        )
     prior = Prior(**values)
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
     warps = spreads_of_warps(centre, spread, asinh_scales)

@@ -39,8 +39,7 @@ from bayescal.inference.importance import (
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.parallel import one_blas_thread
-from bayescal.support.validation import Floats, as_scores, check_same_length
-from bayescal.support.weighting import as_weights
+from bayescal.support.validation import Floats
 
 MOST_STEPS = 100
 # Squared length of the last Newton step in posterior standard deviations: the mode only centres a
@@ -265,8 +264,6 @@ def fit_laplace(
     pieces: Pieces | None = None,
 ) -> LaplaceFit:
     """Return Laplace approximations of a posterior, for `draw_within`."""
-    x, weight = as_scores(x), as_weights(weight, x.size)
-    check_same_length("scores", x.size, "labels", positive.size)
     # Sort once: later sorts of sorted scores cost little.
     order = np.argsort(x)
     if weight is None:
@@ -288,8 +285,6 @@ def fit_laplace(
 
 def draw_within(laplace_fit: LaplaceFit, draws: int, rng: np.random.Generator) -> MonotonePosterior:
     """Draw from a posterior whose modes are known."""
-    if draws < 1:
-        raise ValueError(f"draws must be at least 1, got {draws}.")
     source, error = _sample(laplace_fit, draws, rng)
     weighed = source.sample
     points = weighed.resample(draws, rng)

@@ -1,11 +1,10 @@
 """Hyperparameters of populations: users' values, and their posterior, topics integrated out."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,11 +117,8 @@ ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
 
 
-class Draw(Protocol):
-    """Draws all topics, or some of them, under populations in rows."""
-
-    def __call__(self, bases: Floats, draws: int, rng: np.random.Generator) -> TopicDraws:
-        """Return `draws` draws of each topic under each population."""
+# Draws all topics, or some of them, under populations in rows, so many under each.
+Draw = Callable[[Floats, int, np.random.Generator], TopicDraws]
 
 
 @dataclass(frozen=True)
@@ -168,10 +164,11 @@ def draw_hyperposterior(
     """
     mode, deviation = _search(search or draw, hyperprior, rng)
     for _ in range(1 if search is None else MOVES):
-        half = partial(draw, draws=topic_draws // 2, rng=rng)
-        wide = half(hyperprior.base(mode, deviation, WIDE)[None])
+        half = topic_draws // 2
+        wide = draw(hyperprior.base(mode, deviation, WIDE)[None], half, rng)
         mode = mode if search is None else _mode(wide, hyperprior, mode)[0]
-        topics = wide.joined(half(hyperprior.base(mode, deviation, 0.0)[None]))
+        narrow = draw(hyperprior.base(mode, deviation, 0.0)[None], half, rng)
+        topics = wide.joined(narrow)
         centre, covariance = _mode(topics, hyperprior, mode)
         # The mode of some topics may be far from the mode of all: draw again there.
         if topics.expand(centre).efficiency > CARRIES:
