@@ -30,7 +30,7 @@ from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support import validation, weighting
-from bayescal.support.intervals import tails
+from bayescal.support.intervals import Interval
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
 
@@ -404,17 +404,11 @@ class RecalibrationProblem(FittedProblem):
         """Return the posterior of shift and slope; rows (class, parameter)."""
         import pandas as pd
 
-        drawn = self.fitted.drawn(self.site)
-        shares = tails(level)
-        rows = {}
+        drawn, rows = self.fitted.drawn(self.site), {}
         for name in ("shift", "slope"):
-            values = drawn[name].values.ravel()
-            lower, upper = np.quantile(values, shares).tolist()
-            rows[str(self.labels[1]), name] = {
-                "mean": float(values.mean()),
-                "lower": lower,
-                "upper": upper,
-            }
+            found = Interval.of_draws(drawn[name].values.ravel(), level)
+            numbers = {"mean": found.value, "lower": found.lower, "upper": found.upper}
+            rows[str(self.labels[1]), name] = numbers
         table = pd.DataFrame.from_dict(rows, orient="index")
         table.index = pd.MultiIndex.from_tuples(list(rows), names=["class", "parameter"])
         return table

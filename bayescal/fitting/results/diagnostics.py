@@ -22,7 +22,7 @@ from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
 from bayescal.fitting.scores import KLASS
 from bayescal.inference.chains import check_chains
-from bayescal.support.intervals import tails
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, warn_user
 
 if TYPE_CHECKING:
@@ -259,33 +259,29 @@ def class_table(groups: Groups, level: float) -> pd.DataFrame:
     import pandas as pd
 
     posterior, used = groups[POSTERIOR], groups["constant_data"]["used"].values.astype(bool)
-    shares = [0.5, *tails(level)]
-    rows: list[tuple[str, str, str]] = []
-    values: list[list[float]] = []
-    for name in (*SHARED, "scale"):
-        if name not in posterior:
-            continue
-        each = np.quantile(posterior[name].transpose(*DRAWS, ...).values, shares, axis=(0, 1))
-        if name == "scale":
-            for k, block in enumerate(posterior["block"].values):
-                rows.append((f"scale of {block}", "", ""))
-                values.append(each[:, k].tolist())
-        else:
-            rows.append((name, "", ""))
-            values.append(each.tolist())
+    rows: dict[tuple[str, str, str], Floats] = {}
+
+    def quantiles(name: str) -> Floats:
+        draws = posterior[name].transpose(*DRAWS, ...).values
+        return np.asarray(np.quantile(draws, [0.5, *tails(level)], axis=(0, 1)))
+
+    for name in SHARED:
+        if name in posterior:
+            rows[name, "", ""] = quantiles(name)
+    if "scale" in posterior:
+        for block, each in zip(posterior["block"].values, quantiles("scale").T, strict=True):
+            rows[f"scale of {block}", "", ""] = each
     classes = [str(each) for each in posterior["klass"].values]
     for row, name in enumerate(OF_CLASSES):
-        each = np.quantile(posterior[name].transpose(*DRAWS, ...).values, shares, axis=(0, 1))
+        of_classes = quantiles(name)
         if name != "confusion":
             for k in np.flatnonzero(used[row]).tolist():
-                rows.append((name, classes[k], ""))
-                values.append(each[:, k].tolist())
+                rows[name, classes[k], ""] = of_classes[:, k]
         elif "klass_to" in posterior[name].dims:
             for j, k in np.argwhere(used[row:]).tolist():
-                rows.append((name, classes[k], classes[j]))
-                values.append(each[:, k, j].tolist())
-    index = pd.MultiIndex.from_tuples(rows, names=["parameter", "class", "other class"])
-    return pd.DataFrame(values, index, ["median", "lower", "upper"])
+                rows[name, classes[k], classes[j]] = of_classes[:, k, j]
+    index = pd.MultiIndex.from_tuples(list(rows), names=["parameter", "class", "other class"])
+    return pd.DataFrame(list(rows.values()), index, ["median", "lower", "upper"])
 
 
 def class_findings(
@@ -300,14 +296,13 @@ def class_findings(
     share, at = weight / weight.sum(), np.arange(weight.size)
     top = raw.argmax(axis=1)
     claimed = float(share @ raw[at, top])
-    right = drawn[:, at, top] @ share
-    value, lower, upper = _with_ends(right, level)
+    right = Interval.of_draws(drawn[:, at, top] @ share, level)
     how = "as confident as they are right"
-    if not lower <= claimed <= upper:
-        how = "over-confident" if claimed > upper else "under-confident"
+    if not right.lower <= claimed <= right.upper:
+        how = "over-confident" if claimed > right.upper else "under-confident"
     sentences = [
         f"The scores are {how}: they give their likeliest class the probability {claimed:.3g} on"
-        f" average, and it is right with probability {value:.3g} ({lower:.3g} to {upper:.3g})."
+        f" average, and it is right with probability {right:.3g}."
     ]
     if classes is not None:
         mean = drawn.mean(axis=0)
@@ -316,16 +311,11 @@ def class_findings(
         np.fill_diagonal(confused, 0.0)
         j, k = np.unravel_index(confused.argmax(), confused.shape)
         mine = best == j
-        value, lower, upper = _with_ends(drawn[:, mine, k] @ share[mine] / share[mine].sum(), level)
+        wrong = Interval.of_draws(drawn[:, mine, k] @ share[mine] / share[mine].sum(), level)
         taken, own = classes[j], classes[k]
         sentences.append(
             f"{own!s} is mistaken for {taken!s} most often: of documents whose likeliest class is"
-            f" {taken!s}, {100 * value:.2g} % are {own!s} ({100 * lower:.2g} to"
-            f" {100 * upper:.2g} %)."
+            f" {taken!s}, {100 * wrong.value:.2g} % are {own!s}"
+            f" ({100 * wrong.lower:.2g} to {100 * wrong.upper:.2g} %)."
         )
     return tuple(sentences)
-
-
-def _with_ends(draws: Floats, level: float) -> tuple[float, float, float]:
-    lower, upper = np.quantile(draws, tails(level))
-    return float(draws.mean()), float(lower), float(upper)
