@@ -27,9 +27,11 @@ NOT_HANDED_ON = {
     ("cell", "Cell", "shown"),
     ("_compared", "Cell", "lower"),  # observed counts have no interval
     ("_compared", "Cell", "upper"),
-    ("compare_populations", "PopulationComparison", "names"),
     ("curve_at", "RowCurve", "band"),
     ("problem", "BinaryScores", "name"),
+    ("read_labelled", "BinaryScores", "name"),  # of the argument, and of the scores
+    ("read_labelled_topics", "BinaryScores", "name"),
+    ("held_out", "BinaryScores", "covariates"),  # `predict` takes them
     ("read_new", "BinaryScores", "ends"),
     # A verdict has a level of its own, 95 % unless the user asks it alone.
     ("_tested", "class_verdict", "level"),

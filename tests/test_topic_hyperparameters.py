@@ -11,7 +11,7 @@ from scipy import special
 from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.joint_density import DensityPrior, Hyperparameters
-from bayescal.fitting.engines.pooled import log_odds, nuts, population
+from bayescal.fitting.engines.pooled import engine, log_odds, population
 from bayescal.fitting.engines.pooled.population import (
     LOG_CONCENTRATION,
     LOGIT_RATE,
@@ -156,8 +156,8 @@ def test_topics_by_themselves_are_as_by_score_calibrators():
 def test_the_sampler_hands_them_to_the_program(monkeypatch):
     asked = {}
     program = SimpleNamespace(model=lambda *_, **given: asked.update(given))
-    monkeypatch.setattr(nuts.programs, "load", lambda _: program)
-    monkeypatch.setattr(nuts, "draw_posterior", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(engine.programs, "load", lambda _: program)
+    monkeypatch.setattr(engine, "draw_posterior", lambda *_, **__: 1 / 0)
     given = {"log_width": (0.5, 0.2), "logit_rate": [-1, 1], "centre": 3.0}
     calibrator = TopicCalibrator(parts="laplace", inference="nuts", prior_knowledge=given)
     with pytest.raises(ZeroDivisionError):
