@@ -268,12 +268,12 @@ def test_topics_without_a_class_leave_its_population_as_it_is():
     alone = fitted(known, rng=np.random.default_rng(0))
     both = fitted([none, *known, none], rng=np.random.default_rng(0))
     np.testing.assert_array_equal(both.population, alone.population)
-    np.testing.assert_array_equal(both.sides[:, 1:-1], alone.sides)
+    np.testing.assert_array_equal(both.topics[:, 1:-1], alone.topics)
     np.testing.assert_array_equal(both.efficiency[1:-1], alone.efficiency)
     assert both.efficiency[[0, -1]].tolist() == [1.0, 1.0]
     assert both.health.resolved.shape == (8,)
     # Their draws are those of a topic that the population makes, each by itself.
-    for own in (both.sides[:, 0], both.sides[:, -1]):
-        assert st.ks_2samp(own[0], both.new_sides[0]).pvalue > 0.01
-        assert st.ks_2samp(own[1], both.new_sides[1]).pvalue > 0.01
-    assert (both.sides[:, 0] != both.sides[:, -1]).any()
+    for own in (both.topics[:, 0], both.topics[:, -1]):
+        assert st.ks_2samp(own[0], both.unseen[0]).pvalue > 0.01
+        assert st.ks_2samp(own[1], both.unseen[1]).pvalue > 0.01
+    assert (both.topics[:, 0] != both.topics[:, -1]).any()
