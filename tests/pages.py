@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bayescal.ranking import write_qrels, write_run
 from tests.cli_tools import run
 
 ROOT = Path(__file__).parent.parent
@@ -104,3 +105,9 @@ def write_samples(folder):
     text = [" ".join(rng.choice([*words[k], *words.ravel()], 12)) for k in label]
     docs = {"text": text, "label": np.array(["grain", "other"])[label]}
     pd.DataFrame(docs).to_csv(folder / "docs.csv", index=False)
+    # Five queries of 15 documents, of which the last is not judged.
+    query, relevant = np.repeat(np.arange(5), 15), np.tile(np.arange(15) % 4 == 0, 5)
+    run = pd.DataFrame({"query_id": query, "doc_id": [f"d{k}" for k in range(75)]})
+    for name in ("bm25", "dense"):
+        write_run(run.assign(score=rng.normal(2.0 * relevant, 1.0)), folder / f"{name}.run")
+    write_qrels(run.assign(relevance=relevant)[query < 4], folder / "qrels.txt")

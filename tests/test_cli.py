@@ -21,7 +21,7 @@ from tests.report_data import data_of
 
 COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "export", "models")
 COMMANDS += ("audit", "recalibrate", "lr", "sample", "elusion", "recall", "stop")
-GROUPS = ("text",)
+GROUPS = ("ranking", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 
 

@@ -155,10 +155,8 @@ CASES = {
     "SVMMAPRanker.fit": (ranking.SVMMAPRanker(tol=10.0).fit, {**DOCUMENTS, "qid": Q}),
     "SVMMAPRanker.predict": (ranking.SVMMAPRanker(tol=10.0).fit(X, Y, Q).predict, {"X": X}),
     "average_precision": (ranking.average_precision, {"y": Y, "scores": S, "qid": Q}),
-    "ndcg": (ranking.ndcg, {"y": Y, "scores": S}),
     "BinnedFunctions.fit": (ranking.BinnedFunctions().fit, {"X": X}),
     "percentiles_within_queries": (ranking.percentiles_within_queries, {"X": X, "qid": Q}),
-    "qid_from_group_sizes": (ranking.qid_from_group_sizes, {"sizes": Q}),
     "RelevanceCalibrator.fit": (ranking.RelevanceCalibrator().fit, {**SCORED, "qid": Q}),
     "naive Bayes": (text.BernoulliNaiveBayes().fit, COUNTED),
     "naive Bayes, later": (text.BernoulliNaiveBayes().fit(**COUNTED).predict, {"X": np.abs(X)}),
@@ -366,7 +364,10 @@ WRONG = [
     (lambda: by_topic(S, T.astype("S")), "topics must hold text, numbers or booleans, got bytes"),
     (lambda: by_topic(None, T), "scores must be an array"),
     (lambda: by_topic(S[:, None], T), r"\(n,\), or a column for each of 2 topics, got \(60, 1\)"),
-    (lambda: ranking.ndcg(Y, S, 0.5), "qid must hold the query of each document, got 0.5"),
+    (
+        lambda: ranking.average_precision(Y, S, 0.5),
+        "qid must hold the query of each document, got 0.5",
+    ),
     (lambda: ranking.min_max_within_queries(X * np.inf, Q), "X must hold finite numbers"),
     (lambda: ranking.compare_rankings(S, S), "first must be a pandas Series"),
     (lambda: ranking.compare_rankings(*ONE_NAN), "second must hold finite measures"),
@@ -431,7 +432,6 @@ def test_queries_in_a_pyarrow_column_are_those_of_a_list():
 
 
 def test_what_looks_odd_and_is_right_is_taken():
-    assert ranking.qid_from_group_sizes(np.array([2, 1], dtype=object)).tolist() == [0, 0, 1]
     model = text.TextCalibrator("naive_bayes", words=2, folds=2, calibrator=quick())
     expected = model.fit(TEXTS, Y).predict_proba(TEXTS)
     np.testing.assert_array_equal(model.predict_proba(pa.array(TEXTS)), expected)

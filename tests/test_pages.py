@@ -33,7 +33,7 @@ WRITTEN = {
     "docs/likelihood_ratios.md": {"validation.html"},
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},
     "docs/multiclass.md": {"classes.html", "map.py", "map.json"},
-    "docs/ranking.md": {"rankings.html"},
+    "docs/ranking.md": {"rankings.html", "ranker.run", "qrels.txt"},
     "docs/reviews.md": {"round1.csv", "recall.html"},
     "docs/scale_out.md": {"probabilities", "scores.parquet", "topics_so_far"},
 }

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(8), 30)
 RELEVANT = RNG.random(240) < 0.25
 SCORES = 1.5 * RELEVANT + RNG.normal(size=240) + QID
-NEW = RNG.normal(size=25)
+NEW, ONE = RNG.normal(size=25), np.zeros(25)
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,12 @@ def test_it_shows_what_the_calibrator_says(calibrator, ax):
     known = NEW > 0.5
     display = RankingDisplay.from_estimator(calibrator, NEW, y=known, recall=0.5, ax=ax)
     order = np.argsort(-NEW)
-    np.testing.assert_allclose(display.line_.get_ydata(), calibrator.predict_proba(NEW)[order, 1])
-    low = calibrator.predict_interval(NEW)[order, 0]
+    np.testing.assert_allclose(
+        display.line_.get_ydata(), calibrator.predict_proba(NEW, ONE)[order, 1]
+    )
+    low = calibrator.predict_interval(NEW, ONE)[order, 0]
     np.testing.assert_allclose(display.data["lower"], low)
-    stop = calibrator.when_to_stop(NEW, recall=0.5)["stop"].item()
+    stop = calibrator.when_to_stop(NEW, ONE, recall=0.5)["stop"].item()
     assert display.stop_.get_xdata()[0] == stop + 0.5
     assert list(display.rug_.get_xdata()) == list(np.flatnonzero(known[order]) + 1)
     shown = [text.get_text() for text in ax.get_legend().get_texts()]

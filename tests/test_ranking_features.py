@@ -121,20 +121,23 @@ class TestWithinQueries:
     def test_missing_scores_stay_missing_and_do_not_count(self, function):
         holes = SCORES[:10].copy()
         holes[3:, 0] = np.nan
-        found = function(holes)
+        found = function(holes, np.zeros(10))
         assert np.isnan(found[3:, 0]).all()
-        assert found[:3, 0].tolist() == function(holes[:3, :1])[:, 0].tolist()
-        assert np.isnan(function(np.full((2, 1), np.nan))).all()
+        assert found[:3, 0].tolist() == function(holes[:3, :1], np.zeros(3))[:, 0].tolist()
+        assert np.isnan(function(np.full((2, 1), np.nan), [1, 2])).all()
 
     def test_ties_and_one_column(self):
         for n in (1, 4):
-            assert percentiles_within_queries(np.ones((n, 1)))[:, 0].tolist() == [0.5] * n
-        assert min_max_within_queries(np.ones((4, 1)))[:, 0].tolist() == [0.0] * 4
+            alike = percentiles_within_queries(np.ones((n, 1)), np.zeros(n))
+            assert alike[:, 0].tolist() == [0.5] * n
+        assert min_max_within_queries(np.ones((4, 1)), np.zeros(4))[:, 0].tolist() == [0.0] * 4
         with pytest.raises(ValueError, match=r"X must have shape \(documents, functions\)"):
-            min_max_within_queries([1.0, 2.0])
+            min_max_within_queries([1.0, 2.0], [1, 1])
 
 
-LINES = "2 qid:7 1:0.5 3:1 # doc-1\n0 qid:7 2:0.25\n1 qid:3 1:1\n"
+LINES = (
+    "# a comment\n2 qid:7 1:0.5 3:1 #docid = GX0-1 inc = 0.1\n0 qid:7 2:0.25 # 3\n\n1 qid:3 1:1\n"
+)
 
 
 class TestFiles:
@@ -148,6 +151,7 @@ class TestFiles:
         assert data.X.toarray().tolist() == [[0.5, 0, 1, 0], [0, 0.25, 0, 0], [1, 0, 0, 0]]
         assert data.y.tolist() == [2.0, 0.0, 1.0]
         assert data.qid.tolist() == [7, 7, 3]
+        assert data.docid.tolist() == ["GX0-1", "", ""]
         assert load_ranking(str(path)).X.shape == (3, 3)
 
     def test_sizes_of_queries_beside(self, tmp_path):
@@ -159,13 +163,13 @@ class TestFiles:
         with pytest.raises(ValueError, match="got 3 documents and the group sizes sum to 4"):
             load_ranking(path, group_sizes=sizes)
 
-    @pytest.mark.parametrize("sizes", [[1, 2], "words"])
+    @pytest.mark.parametrize("sizes", [[1, 2], "one\n2\n", "0\n3\n", "1 2\n3 4\n"])
     def test_wrong_sizes_of_queries_are_named(self, tmp_path, sizes):
         path, beside = tmp_path / "rank.train", tmp_path / "rank.train.query"
         path.write_text("2 1:0.5\n0 2:0.25\n1 1:1\n")
-        beside.write_text("one\n2\n")
+        beside.write_text(str(sizes))
         with pytest.raises(ValueError, match="group_sizes must be the path of a file"):
-            load_ranking(path, group_sizes=beside if sizes == "words" else sizes)
+            load_ranking(path, group_sizes=beside if isinstance(sizes, str) else sizes)
 
     @pytest.mark.parametrize("suffix", [".xz", ".gz", ".bz2"])
     def test_files_that_are_not_packed_as_they_are_named(self, tmp_path, suffix):

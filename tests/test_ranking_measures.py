@@ -1,23 +1,14 @@
-"""Measures of rankings against definitions, scikit-learn, and the mean over all orders of ties."""
+"""Average precision against its definition, over all orders of ties, and comparisons of rankers."""
 
-from functools import partial
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import wilcoxon
-from sklearn.metrics import ndcg_score
+from scipy.stats import ttest_rel, wilcoxon
 
-from bayescal.ranking import (
-    average_precision,
-    compare_rankings,
-    mean_average_precision,
-    ndcg,
-    precision_at,
-    qid_from_group_sizes,
-)
-from bayescal.ranking.queries import match_grades
+from bayescal.ranking import QueriesLeftOutWarning, average_precision, compare_rankings
+from bayescal.ranking.queries import match_grades, relevance_threshold_of
 
 pytestmark = pytest.mark.one_era
 
@@ -27,10 +18,6 @@ RNG = np.random.default_rng(11)
 def ap_of_order(grades):
     found = np.flatnonzero(grades) + 1
     return np.mean(np.arange(1, found.size + 1) / found)
-
-
-def dcg_of_order(grades, k):
-    return sum((2.0**g - 1) / np.log2(r + 1) for r, g in enumerate(grades[:k], start=1))
 
 
 def orders_of(grades, scores):
@@ -52,43 +39,20 @@ def tied_cases(n=25, size=7):
 REDUCE = {"pessimistic": min, "expected": np.mean}
 
 
-def gain_of_order(k):
-    return lambda order: dcg_of_order(order, k) / dcg_of_order(np.sort(order)[::-1], k)
-
-
-OF_TIES = {
-    average_precision: ({"relevance_threshold": 2}, lambda order: ap_of_order(order > 1)),
-    precision_at: ({"relevance_threshold": 2, "k": 3}, lambda order: np.mean(order[:3] > 1)),
-    ndcg: ({"k": 3}, gain_of_order(3)),
-    partial(ndcg): ({}, gain_of_order(None)),
-}
-
-
 @pytest.mark.parametrize("ties", REDUCE)
-@pytest.mark.parametrize("measure", OF_TIES)
-def test_ties_are_every_order_that_they_leave_open(measure, ties):
-    options, of_order = OF_TIES[measure]
+def test_ties_are_every_order_that_they_leave_open(ties):
     for grades, scores in tied_cases():
-        values = [of_order(order) for order in orders_of(grades, scores)]
-        found = measure(grades, scores, ties=ties, **options)
+        values = [ap_of_order(order > 1) for order in orders_of(grades, scores)]
+        one = np.zeros(grades.size)
+        found = average_precision(grades, scores, one, ties=ties, relevance_threshold=2)
         assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
 
 
-@pytest.mark.parametrize("k", [None, 5])
-def test_expected_ndcg_is_scikit_learns(k):
-    for _ in range(20):
-        y, scores = RNG.integers(0, 4, 30), RNG.integers(0, 6, 30)
-        found = ndcg(y, scores, k=k, ties="expected", gain="linear").item()
-        assert found == pytest.approx(ndcg_score([y], [scores], k=k), rel=1e-12)
-
-
-def test_ties_and_missing_documents_in_closed_form():
-    y = np.repeat([1, 0], [1, 99])
-    low = average_precision(y, np.zeros(100)).item()
-    high = average_precision(y, np.zeros(100), ties="expected").item()
-    assert low == 0.01
+def test_ties_in_closed_form():
+    y, one = np.repeat([1, 0], [1, 99]), np.zeros(100)
+    assert average_precision(y, np.zeros(100), one).item() == 0.01
+    high = average_precision(y, np.zeros(100), one, ties="expected").item()
     assert high == pytest.approx(np.mean(1 / np.arange(1, 101)))
-    assert precision_at([1, 0], [2.0, 1.0], k=10).item() == 0.1
 
 
 class TestQueries:
@@ -98,12 +62,13 @@ class TestQueries:
         y[::20] = 1 - y[1::20]
         expected = average_precision(y, scores, qid)
         assert expected.index.tolist() == ["b", "a", "c"]
-        one_by_one = [average_precision(y[qid == q], scores[qid == q]).item() for q in "bac"]
+        one_by_one = [
+            average_precision(y[qid == q], scores[qid == q], qid[qid == q]).item() for q in "bac"
+        ]
         assert expected.tolist() == one_by_one
         mixed = RNG.permutation(60)
         found = average_precision(y[mixed], scores[mixed], qid[mixed])
         assert found[expected.index].tolist() == pytest.approx(one_by_one, rel=1e-14)
-        assert mean_average_precision(y, scores, qid) == pytest.approx(np.mean(one_by_one))
 
     @pytest.mark.parametrize(
         "names", [[1, "a", (2, "b")], [1.5, -2.0, 3.0], [True, "x", frozenset([1])]]
@@ -115,11 +80,45 @@ class TestQueries:
         assert list(found.index) == names
         assert found.tolist() == [1.0, 1.0, 1.0]
 
-    def test_of_one_grade_are_left_out_and_groups_are_numbered(self):
-        y, qid = [1, 0, 0, 0, 1, 1], [1, 1, 2, 2, 3, 3]
-        assert average_precision(y, np.arange(6.0), qid).to_dict() == {1: 0.5}
-        assert ndcg([2, 1, 3, 3], np.arange(4.0), [1, 1, 2, 2]).index.tolist() == [1]
-        assert qid_from_group_sizes(np.array([1, 3])).tolist() == [0, 1, 1, 1]
+    def test_of_one_grade_are_left_out_and_named(self):
+        """One perfect and one failed query had a mean of 1, in silence."""
+        y, scores = [1, 0, 0, 0, 1, 1], [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
+        qid = ["good", "good", "failed", "failed", "all", "all"]
+        with pytest.warns(
+            QueriesLeftOutWarning, match="^2 of 3 .* over the other 1: .* 'failed', 'all'. Set n_r"
+        ) as told:
+            assert average_precision(y, scores, qid).to_dict() == {"good": 1.0}
+        assert told[0].filename == __file__
+
+    def test_count_what_was_not_retrieved(self):
+        y, scores = [1, 0, 0, 0, 1, 1], [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
+        qid = ["good", "good", "failed", "failed", "all", "all"]
+        n_relevant = {"good": 1, "failed": 2, "all": 5, "not retrieved": 3, "none": 0}
+        found = average_precision(y, scores, qid, n_relevant=pd.Series(n_relevant))
+        expected = {"good": 1.0, "failed": 0.0, "all": 0.4, "not retrieved": 0.0, "none": 0.0}
+        assert found.to_dict() == expected
+        assert average_precision(y, scores, qid, n_relevant=n_relevant).to_dict() == expected
+
+    @pytest.mark.parametrize(
+        ("n_relevant", "message"),
+        [
+            (2, "n_relevant must map each query to its number .* got int"),
+            ({"a": 1}, "at least 2 for the query 'a', .* got 1.0"),
+            ({"b": 2}, "at least 2 for the query 'a', .* got none"),
+            ({"a": np.nan}, "at least 2 for the query 'a', .* got nan"),
+        ],
+    )
+    def test_have_enough_relevant_documents(self, n_relevant, message):
+        with pytest.raises(ValueError, match=message):
+            average_precision([1, 1], [1.0, 0.0], ["a", "a"], n_relevant=n_relevant)
+
+
+def test_grades_of_0_and_below_are_not_relevant():
+    for grades, expected in (([-2, 0, 1], 1.0), ([-1, 0], 1.0), ([0, 0], 1.0), ([-3, 7], 7.0)):
+        assert relevance_threshold_of(np.array(grades, dtype=float), None) == expected
+    found = average_precision([-2, 1, 0], [3.0, 2.0, 1.0], [1, 1, 1])
+    assert found.item() == 0.5
+    assert average_precision([-2, 0], [3.0, 2.0], [1, 1], n_relevant={1: 1}).item() == 0.0
 
 
 class TestComparison:
@@ -134,6 +133,27 @@ class TestComparison:
         values = pd.Series([0.5, 0.25])
         assert compare_rankings(values, values).p_value == 1.0
 
+    def test_t_and_randomisation_tests(self):
+        first, second = (pd.Series(RNG.random(8)) for _ in range(2))
+        t = compare_rankings(first, second, method="t").p_value
+        assert t == pytest.approx(ttest_rel(first, second).pvalue, rel=1e-12)
+        difference = (first - second).to_numpy()
+        turned = [abs(difference @ signs) for signs in product([-1.0, 1.0], repeat=8)]
+        exact = np.mean(np.array(turned) >= abs(difference.sum()) - 1e-12)
+        assert compare_rankings(first, second, method="randomisation").p_value == exact
+        many = [pd.Series(RNG.random(40)) for _ in range(2)]
+        same = [compare_rankings(*many, method="randomisation", random_state=1) for _ in range(2)]
+        # The Monte Carlo error of 10,000 signs is at most .005.
+        assert same[0].p_value == same[1].p_value
+        assert same[0].p_value == pytest.approx(ttest_rel(*many).pvalue, abs=0.03)
+
+    def test_says_what_is_wrong(self):
+        one = pd.Series([0.5]), pd.Series([0.2])
+        with pytest.raises(ValueError, match="method='t' needs at least two queries, got one"):
+            compare_rankings(*one, method="t")
+        with pytest.raises(ValueError, match="method must be one of 'wilcoxon', 't', 'rand"):
+            compare_rankings(*one, method="sign")
+
     @pytest.mark.parametrize("other", [["a", "c"], ["a"]])
     def test_needs_the_same_queries(self, other):
         first = pd.Series([0.5, 0.2], index=["a", "b"])
@@ -145,6 +165,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("y", "scores", "qid", "options", "message"),
         [
+            ([1, 0], [1.0, 2.0], None, {}, r"qid must hold .* got None: .* as \[1\] \* 2"),
             ([1, 0], [1.0], None, {}, "y and scores must have the same length, got 2 and 1"),
             ([1, 0], [1.0, 2.0], [1], {}, "qid and y must have the same length, got 1 and 2"),
             ([1, 0], [1.0, np.nan], None, {}, "scores must be finite, got nan at position 1"),
@@ -152,7 +173,7 @@ class TestBadInput:
             ([1, 0], [1.0, 2.0], [1, None], {}, "qid must not be missing, got None at position 1"),
             ([1, 0], [1.0, 2.0], [1, np.nan], {}, "qid must not be missing, got nan"),
             ([1, 0], [1.0, 2.0], [[1], [2]], {}, r"one hashable value for each .* got \[1\]"),
-            ([1, 1], [1.0, 2.0], None, {}, "different grades, got one class only in each of 1"),
+            ([1, 1], [1.0, 2.0], [1, 1], {}, "different grades, got one class only in each of 1"),
             ([2, 0, 1], [1.0, 2.0, 3.0], None, {}, r"got 3 grades \(0, 1, 2\) and no threshold"),
             (["x", "y"], [1.0, 2.0], None, {}, "y must be real numbers"),
             ([1, 0], [1.0, 2.0], None, {"ties": "best"}, "ties must be one of 'pessimistic'"),
@@ -161,21 +182,6 @@ class TestBadInput:
     def test_says_what_is_wrong(self, y, scores, qid, options, message):
         with pytest.raises(ValueError, match=message):
             average_precision(y, scores, qid, **options)
-
-    def test_of_other_measures(self):
-        with pytest.raises(ValueError, match="k must be a positive whole number, got 0"):
-            precision_at([1, 0], [1.0, 2.0], k=0)
-        with pytest.raises(ValueError, match="k must be a positive whole number, got 0"):
-            ndcg([1, 0], [1.0, 2.0], k=0)
-        with pytest.raises(ValueError, match="grades of at least 0, got -1"):
-            ndcg([1, -1], [1.0, 2.0])
-        with pytest.raises(ValueError, match="gain must be one of 'exponential', 'linear'"):
-            ndcg([1, 0], [1.0, 2.0], gain="cubic")
-
-    @pytest.mark.parametrize("sizes", [[0, 1], [1.5], [[1]]])
-    def test_of_group_sizes(self, sizes):
-        with pytest.raises(ValueError, match="group sizes must be positive whole numbers"):
-            qid_from_group_sizes(sizes)
 
 
 def test_grades_of_further_documents_are_like_those_fitted():

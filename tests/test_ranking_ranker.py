@@ -1,5 +1,7 @@
 """SVMMAPRanker: scikit-learn's checks, pipelines, searches, sparse features, paths, bad input."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,12 +17,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bayescal.ranking import (
     QueriesLeftOutWarning,
     SVMMAPRanker,
-    mean_average_precision,
+    average_precision,
     percentiles_within_queries,
 )
 from bayescal.ranking.problem import LOSSES
 from bayescal.ranking.solvers import SOLVERS
-from tests.ranking_data import linear_queries
+from tests.ranking_data import OneQuery, linear_queries
 
 pytestmark = pytest.mark.one_era
 
@@ -30,8 +32,12 @@ RANKER = SVMMAPRanker(C=10.0)
 ONE_CLASS = "the labels of this check are all relevant, and rank nothing"
 
 
+class Ranker(OneQuery, SVMMAPRanker):
+    pass
+
+
 @parametrize_with_checks(
-    [SVMMAPRanker(relevance_threshold=1), SVMMAPRanker(loss="roc", relevance_threshold=1)],
+    [Ranker(relevance_threshold=1), Ranker(loss="roc", relevance_threshold=1)],
     expected_failed_checks=lambda _: {
         "check_estimators_dtypes": ONE_CLASS,
         "check_fit2d_1feature": ONE_CLASS,
@@ -54,7 +60,7 @@ class TestFit:
         new, truth, queries = linear_queries(seed=1, n_queries=30)
         assert ranker.score(new, truth, qid=queries) > 0.8
         guess = np.random.default_rng(0).normal(size=truth.size)
-        assert mean_average_precision(truth, guess, queries) < 0.5
+        assert average_precision(truth, guess, queries).mean() < 0.5
 
     def test_order_of_documents_and_names_of_queries_do_not_matter(self):
         tight = clone(RANKER).set_params(tol=1e-6)
@@ -106,15 +112,17 @@ class TestFit:
         assert of_two.relevance_threshold_ == 7.0
         assert of_two.coef_.tolist() == found.coef_.tolist()
 
-    def test_all_documents_are_one_query_unless_it_is_said(self):
-        found = clone(RANKER).fit(X, Y)
-        assert found.n_queries_ == 1
-        assert found.coef_.tolist() == clone(RANKER).fit(X, Y, np.zeros(Y.size)).coef_.tolist()
+    def test_forgotten_queries_are_an_error(self):
+        found = clone(RANKER).fit(X, Y, QID)
+        message = r"qid must hold the query of each document, got None: .* such as \[1\] \* 300"
+        for forgetful in (clone(RANKER).fit, found.score, partial(RANKER.fit_path, [1.0])):
+            with pytest.raises(ValueError, match=message):
+                forgetful(X, Y)
 
     def test_a_single_pair_of_documents(self):
         """min w^2/2 + C max(0, 1 - 1/2 - 2 w): w = C 2 until the pair has its margin 1/4."""
         for cost, expected in ((0.05, 0.1), (5.0, 0.25)):
-            found = SVMMAPRanker(cost, tol=1e-9).fit([[1.0], [0.0]], [1, 0])
+            found = SVMMAPRanker(cost, tol=1e-9).fit([[1.0], [0.0]], [1, 0], [1, 1])
             assert found.coef_.item() == pytest.approx(expected, rel=1e-6)
 
     @pytest.mark.parametrize("loss", LOSSES)
@@ -225,7 +233,9 @@ class TestBadInput:
         rest = QID >= 5
         expected = clone(RANKER).fit(X[rest], Y[rest], QID[rest])
         assert found.coef_ == pytest.approx(expected.coef_, rel=1e-9)
-        assert found.score(X, y, qid=QID) == expected.score(X[rest], Y[rest], qid=QID[rest])
+        with pytest.warns(QueriesLeftOutWarning, match="^5 of 12 .* over the other 7: .* for"):
+            score = found.score(X, y, qid=QID)
+        assert score == expected.score(X[rest], Y[rest], qid=QID[rest])
 
     def test_too_few_passes_are_reported(self):
         with pytest.warns(ConvergenceWarning, match="after 1 passes, above tol=1e-09") as told:
@@ -263,13 +273,16 @@ NO_NUMBERS = {"NA": pd.NA, "NaT": pd.NaT, "text": "x", "date": np.datetime64("20
 def test_values_that_are_no_numbers_are_named_with_their_place(value):
     X, y = np.asarray(X_OF_TWO, dtype=object), np.asarray([1, 0, 1, 0], dtype=object)
     X[2, 1] = y[3] = value
-    good = SVMMAPRanker().fit(X_OF_TWO, [1, 0, 1, 0])
-    for use in (lambda: clone(good).fit(X, [1, 0, 1, 0]), lambda: good.decision_function(X)):
+    good = SVMMAPRanker().fit(X_OF_TWO, [1, 0, 1, 0], [1] * 4)
+    for use in (
+        lambda: clone(good).fit(X, [1, 0, 1, 0], [1] * 4),
+        lambda: good.decision_function(X),
+    ):
         with pytest.raises(
             ValueError, match=r"X must hold real numbers, got .* at row 2, column 1"
         ):
             use()
     with pytest.raises(ValueError, match=r"y must hold real numbers, got .* at position 3: leave"):
-        clone(good).fit(X_OF_TWO, y)
+        clone(good).fit(X_OF_TWO, y, [1] * 4)
     with pytest.raises(ValueError, match="X must be real numbers"):
-        percentiles_within_queries(X)
+        percentiles_within_queries(X, [1] * 4)

@@ -7,7 +7,12 @@ import pytest
 
 from bayescal import TopicCalibrator
 from bayescal.decisions.thresholds import recall_by_rank, stopping_rank
-from bayescal.ranking import RelevanceCalibrator, average_precision, standardise_within_queries
+from bayescal.ranking import (
+    QueriesLeftOutWarning,
+    RelevanceCalibrator,
+    average_precision,
+    standardise_within_queries,
+)
 from bayescal.ranking.drawn_relevance import average_precision_of, draw_relevance
 from bayescal.support.score_checks import ScoresWarning
 
@@ -43,7 +48,7 @@ def test_average_precision_and_recall_are_those_of_every_labelling():
             expected = labels[:rank].sum() / labels.sum() if labels.any() else 1.0
             assert by_rank[rank - 1] == pytest.approx(expected)
         if 0 < labels.sum() < 6:
-            assert mean == pytest.approx(average_precision(labels, -np.arange(6.0)).item())
+            assert mean == pytest.approx(average_precision(labels, -np.arange(6.0), [1] * 6).item())
         elif labels.any():
             assert mean == 1.0
         else:
@@ -131,7 +136,8 @@ def test_enough_is_read_as_often_as_said(fitted, recall):
 @pytest.mark.slow
 def test_average_precision_and_what_is_left_are_predicted(fitted):
     scores, relevant, qid = queries(5, 150)
-    found = average_precision(relevant, scores, qid)
+    with pytest.warns(QueriesLeftOutWarning, match="over the other 148: .* for 10, 128"):
+        found = average_precision(relevant, scores, qid)
     foretold = fitted.expected_average_precision(scores, qid).loc[found.index]
     inside = (foretold["lower"] <= found) & (found <= foretold["upper"])
     assert 0.83 < inside.mean() <= 0.97
@@ -151,16 +157,17 @@ def test_queries_may_be_anything_hashable_and_scores_all_tied(fitted):
     table = fitted.when_to_stop([1.0, 1.0, 2.0, 2.0], [("a", 1), "b", ("a", 1), "b"], recall=0.5)
     assert table.index.name == "query"
     assert table.index.tolist() == [("a", 1), "b"]
-    assert fitted.predict_proba([3.0, 3.0, 3.0]).shape == (3, 2)
+    assert fitted.predict_proba([3.0, 3.0, 3.0], [1, 1, 1]).shape == (3, 2)
 
 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"y": np.zeros(6)}, "got 6 of 6 with grade 0 or more"),
+        ({"y": np.zeros(6)}, "got 0 of 6 with grade 1 or more"),
         ({"y": [0, 1, 2, 0, 1, 2]}, "relevance_threshold must name"),
         ({"scores": [1.0, np.nan, 2.0, 3.0, 4.0, 5.0]}, "finite|nan"),
         ({"qid": [1, 1]}, "qid"),
+        ({"qid": None}, "qid must hold the query of each document, got None"),
     ],
 )
 def test_wrong_documents_are_named(change, match):
@@ -195,7 +202,7 @@ def test_wrong_calibrators_are_named(calibrator, match):
 )
 def test_wrong_wishes_are_named(fitted, answer, asked, message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        getattr(fitted, answer)([1.0, 2.0], **asked)
+        getattr(fitted, answer)([1.0, 2.0], [1, 1], **asked)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,7 @@ def test_wrong_wishes_are_named(fitted, answer, asked, message):
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
 def test_levels_lie_between_0_and_1(fitted, answer, more, level):
     with pytest.raises(ValueError, match=f"level must lie between 0 and 1 .*, got {level}"):
-        getattr(fitted, answer)([1.0, 2.0], level=level, **more)
+        getattr(fitted, answer)([1.0, 2.0], [1, 1], level=level, **more)
 
 
 @pytest.mark.parametrize("answer", ["predict_proba", "when_to_stop", "read"])
@@ -219,11 +226,11 @@ def test_queries_of_one_document_each_are_warned_of(fitted, answer):
         getattr(fitted, answer)([5.0, 7.0], [98, 99])
 
 
-@pytest.mark.parametrize("qid", [[1, 1, 2], [1, 1, 1], None])
+@pytest.mark.parametrize("qid", [[1, 1, 2], [1, 1, 1]])
 @pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")
 def test_one_query_of_one_document_is_no_reason_to_warn(fitted, qid):
     fitted.predict_proba([5.0, 7.0, 9.0], qid)
-    fitted.predict_proba([5.0])
+    fitted.predict_proba([5.0], [1])
 
 
 @pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")

@@ -84,10 +84,10 @@ class RankingDisplay(display.EstimatorDisplay):
                 f"calibrator must be a fitted RelevanceCalibrator, got {type(calibrator).__name__}."
             )
         values = as_scores(scores)
-        order = np.argsort(-values, kind="stable")
-        low, high = calibrator.predict_interval(values, level=level)[order].T
+        order, qid = np.argsort(-values, kind="stable"), np.zeros(values.size)
+        low, high = calibrator.predict_interval(values, qid, level)[order].T
         variables = {
-            "probability": calibrator.predict_proba(values)[order, 1],
+            "probability": calibrator.predict_proba(values, qid)[order, 1],
             "lower": low,
             "upper": high,
         }
@@ -95,7 +95,7 @@ class RankingDisplay(display.EstimatorDisplay):
             relevant = np.asarray(unmasked(y, "y"), dtype=bool)
             check_same_length("scores", values.size, "y", relevant.size)
             variables["relevant"] = relevant[order]
-        stops = calibrator.when_to_stop(values, recall=recall, probability=probability)
+        stops = calibrator.when_to_stop(values, qid, recall=recall, probability=probability)
         return xr.Dataset(
             {name: ("rank", each) for name, each in variables.items()},
             {"rank": np.arange(1, values.size + 1)},

@@ -1,4 +1,4 @@
-"""Ranking for average precision: linear rankers and measures."""
+"""Ranking for average precision: linear rankers, measures and TREC files."""
 
 from bayescal.ranking.drawn_relevance import RankingSummary as RankingSummary
 from bayescal.ranking.features import BinnedFunctions as BinnedFunctions
@@ -9,12 +9,14 @@ from bayescal.ranking.features import standardise_within_queries as standardise_
 from bayescal.ranking.measures import RankingComparison as RankingComparison
 from bayescal.ranking.measures import average_precision as average_precision
 from bayescal.ranking.measures import compare_rankings as compare_rankings
-from bayescal.ranking.measures import mean_average_precision as mean_average_precision
-from bayescal.ranking.measures import ndcg as ndcg
-from bayescal.ranking.measures import precision_at as precision_at
 from bayescal.ranking.problem import QueriesLeftOutWarning as QueriesLeftOutWarning
 from bayescal.ranking.queries import RankingData as RankingData
 from bayescal.ranking.queries import load_ranking as load_ranking
-from bayescal.ranking.queries import qid_from_group_sizes as qid_from_group_sizes
 from bayescal.ranking.ranker import SVMMAPRanker as SVMMAPRanker
 from bayescal.ranking.relevance import RelevanceCalibrator as RelevanceCalibrator
+from bayescal.ranking.trec import evaluate as evaluate
+from bayescal.ranking.trec import judge_run as judge_run
+from bayescal.ranking.trec import read_qrels as read_qrels
+from bayescal.ranking.trec import read_run as read_run
+from bayescal.ranking.trec import write_qrels as write_qrels
+from bayescal.ranking.trec import write_run as write_run

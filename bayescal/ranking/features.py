@@ -1,12 +1,12 @@
 """Features 1[f(d) >= k] of retrieval functions f, and the step functions that weights make of f."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -14,6 +14,9 @@ from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.support import validation
 from bayescal.support.numerics import centre_and_spread
 from bayescal.support.validation import Floats, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPACINGS = ("quantiles", "even")
 
@@ -181,7 +184,7 @@ def _reached(scores: Floats, thresholds: Floats) -> Integers:
 
 # Scores made comparable between queries without labels. Percentiles and ranges are SVMacc3 and
 # SVMacc4 of the paper.
-def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
+def percentiles_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
     """
     Return each score's share of smaller scores in its query; ties and the score itself count half.
 
@@ -197,10 +200,11 @@ def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa
     >>> percentiles_within_queries([[5.0], [7.0], [0.1], [0.2]], [1, 1, 2, 2]).ravel().tolist()
     [0.25, 0.75, 0.25, 0.75]
     """
-    return _by_query(_percentiles, X, qid)
+    _, queries = _by_query(X, qid)
+    return np.asarray((queries.rank() - 0.5) / queries.transform("count"))
 
 
-def min_max_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
+def min_max_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
     """
     Return scores rescaled to [0, 1] for each query and function.
 
@@ -211,10 +215,13 @@ def min_max_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N8
     >>> min_max_within_queries([[5.0], [6.0], [7.0], [0.1]], [1, 1, 1, 2]).ravel().tolist()
     [0.0, 0.5, 1.0, 0.0]
     """
-    return _by_query(_min_max, X, qid)
+    scores, queries = _by_query(X, qid)
+    low = queries.transform("min")
+    width = queries.transform("max") - low
+    return np.asarray((scores - low) / width.where(width != 0.0, 1.0))
 
 
-def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
+def standardise_within_queries(scores: ArrayLike, qid: Any) -> Floats:
     """
     Return scores less the median of their query, in units of their query's spread.
 
@@ -252,7 +259,10 @@ def standardise(values: Floats, queries: Queries) -> Floats:
     return out
 
 
-def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
+def _by_query(X: ArrayLike, qid: Any) -> tuple[pd.DataFrame, Any]:  # noqa: N803
+    """Return scores, nan if missing, and the same grouped by query."""
+    import pandas as pd
+
     scores = validation.as_reals(X, "X")
     if scores.ndim != 2:
         raise ValueError(
@@ -260,21 +270,5 @@ def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> F
         )
     if np.isinf(scores).any():
         raise ValueError("X must hold finite numbers, or nan where a function has no score.")
-    out = np.empty_like(scores)
-    for documents in group_by_query(qid, len(scores), "X").documents:
-        out[documents] = function(scores[documents])
-    return out
-
-
-def _percentiles(scores: Floats) -> Floats:
-    ranks = rankdata(scores, axis=0, nan_policy="omit")
-    return np.asarray((ranks - 0.5) / np.maximum((~np.isnan(scores)).sum(axis=0), 1))
-
-
-def _min_max(scores: Floats) -> Floats:
-    missing = np.isnan(scores)
-    low = np.where(missing, np.inf, scores).min(axis=0)
-    high = np.where(missing, -np.inf, scores).max(axis=0)
-    # Infinite for a function without any score of the query, whose results are nan.
-    width = np.where(high > low, high - low, 1.0)
-    return np.where(missing, np.nan, (scores - np.where(np.isfinite(low), low, 0.0)) / width)
+    table = pd.DataFrame(scores)
+    return table, table.groupby(group_by_query(qid, len(scores), "X").code)

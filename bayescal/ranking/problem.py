@@ -163,7 +163,7 @@ def most_violated(scores: Floats, n_relevant: int, loss: RankingLoss) -> tuple[F
 
 
 class QueriesLeftOutWarning(UserWarning):
-    """Queries are left out of the fit: all of their documents are relevant, or none is."""
+    """Queries are left out of a fit or a mean: they lack judgements, or documents of one class."""
 
 
 @dataclass(frozen=True)

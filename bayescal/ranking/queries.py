@@ -1,8 +1,10 @@
 """Documents grouped by query, with grades of relevance."""
 
+import bz2
+import gzip
 import lzma
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +16,7 @@ from bayescal.support import validation
 from bayescal.support.validation import Floats, Integers
 
 EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
+DOCID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,15 @@ class Queries:
 
 def group_by_query(qid: Any, n: int, other: str = "y") -> Queries:
     """Return the documents of each query, n as in the argument `other`."""
-    if qid is None:
-        return Queries([0], [np.arange(n)])
     # numpy's `tolist` keeps masked values; identifiers in lists may be tuples.
     is_array = hasattr(qid, "__array__") and not hasattr(qid, "tolist")
     values = np.asarray(qid) if is_array else qid
     values = values.tolist() if hasattr(values, "tolist") else values
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"qid must hold the query of each document, got {values!r}.")
+        raise ValueError(
+            f"qid must hold the query of each document, got {values!r}: for one query repeat its"
+            f" name, such as [1] * {n}."
+        )
     values = list(values)
     validation.check_same_length("qid", len(values), other, n)
     numbers: dict[Hashable, int] = {}
@@ -68,27 +72,6 @@ def _check_identifier(value: Any, position: int) -> None:
         )
 
 
-def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
-    """
-    Return a query for each document from the queries' numbers of documents, as LightGBM has them.
-
-    Documents must be sorted by query, and sizes be positive whole numbers.
-
-    Examples
-    --------
-    >>> qid_from_group_sizes([2, 1]).tolist()
-    [0, 0, 1]
-    """
-    counts = validation.as_reals(sizes, "sizes")
-    # This form also rejects nan.
-    if counts.ndim != 1 or not ((counts >= 1.0) & (counts == np.rint(counts))).all():
-        raise ValueError(
-            "group sizes must be positive whole numbers, one for each query, got"
-            f" {np.asarray(sizes).tolist()!r}."
-        )
-    return np.repeat(np.arange(counts.size), counts.astype(np.intp))
-
-
 def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
     """Return relevance grades as a float64 array."""
     grades = validation.as_scores(y, "y")
@@ -111,17 +94,17 @@ def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
 
 
 def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
-    """Return the least relevant grade: the threshold, or the larger of two grades."""
+    """Return the least relevant grade: the threshold, or the larger of two; never 0 or below."""
     if threshold is not None:
         return float(validation.as_scores([threshold], "relevance_threshold")[0])
-    distinct = np.unique(grades)
+    distinct = np.unique(np.maximum(grades, 0.0))
     if distinct.size > 2:
         shown = ", ".join(f"{grade:g}" for grade in distinct[:5]) + ", ..." * (distinct.size > 5)
         raise ValueError(
             f"y must hold two grades, or relevance_threshold must name the least relevant one, got"
             f" {distinct.size} grades ({shown}) and no threshold."
         )
-    return float(distinct[-1])
+    return float(distinct[-1]) or 1.0
 
 
 @dataclass(frozen=True)
@@ -137,11 +120,14 @@ class RankingData:
         Grades of relevance.
     qid : array of shape (documents,) of int
         The query of each document.
+    docid : array of shape (documents,) of str
+        Its name in LETOR's comments, `#docid = GX001-01`; empty without one.
     """
 
     X: Any
     y: Floats
     qid: Integers
+    docid: NDArray[np.str_]
 
 
 def load_ranking(
@@ -150,8 +136,8 @@ def load_ranking(
     r"""
     Read documents with grades, queries and features from a file of svmlight lines.
 
-    A line is `grade qid:7 1:0.5 3:1.25`; features that it omits are 0. Files that end in .gz, .bz2
-    or .xz are decompressed.
+    A line is `grade qid:7 1:0.5 3:1.25`, perhaps with a comment `#docid = GX001-01`; features that
+    it omits are 0. Files that end in .gz, .bz2 or .xz are decompressed.
 
     Parameters
     ----------
@@ -173,14 +159,14 @@ def load_ranking(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "ranking.txt")
-    ...     _ = path.write_text("2 qid:7 1:0.5 3:1\n0 qid:7 2:0.25\n")
+    ...     _ = path.write_text("2 qid:7 1:0.5 3:1 #docid = GX1\n0 qid:7 2:0.25\n")
     ...     data = load_ranking(path)
-    >>> data.X.toarray().tolist(), data.y.tolist(), data.qid.tolist()
-    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7])
+    >>> data.X.toarray().tolist(), data.y.tolist(), data.qid.tolist(), data.docid.tolist()
+    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7], ['GX1', ''])
     """
     from sklearn.datasets import load_svmlight_file
 
-    with _readable(Path(path)) as source:
+    with opened(Path(path)) as source:
         try:
             X, y, qid = load_svmlight_file(  # noqa: N806
                 source, n_features=n_features, zero_based=False, query_id=True
@@ -195,7 +181,8 @@ def load_ranking(
     if y.size == 0:
         raise ValueError(f"{path} must hold documents with their queries, got none.")
     if group_sizes is not None:
-        qid = qid_from_group_sizes(_read_sizes(group_sizes))
+        sizes = _read_sizes(group_sizes)
+        qid = np.repeat(np.arange(sizes.size), sizes)
     if qid.size != y.size:
         kind = "a qid in" if group_sizes is None else "the group sizes"
         raise ValueError(
@@ -203,25 +190,34 @@ def load_ranking(
             f" {'sum to' if group_sizes is not None else 'lines of'} {qid.size}: add qid to the"
             " lines, or name the file of group sizes."
         )
-    return RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid, dtype=np.intp))
+    names = _document_names(Path(path))
+    return RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid, dtype=np.intp), names)
 
 
 def _read_sizes(path: str | Path) -> Integers:
     """Return the numbers of a file of group sizes."""
     try:
-        return np.loadtxt(path, dtype=np.int64, ndmin=1)
+        sizes = np.loadtxt(path, dtype=np.int64, ndmin=1)
+        if sizes.ndim > 1 or sizes.min(initial=1) < 1:
+            raise ValueError("they are not positive numbers, one a line")  # noqa: TRY301
     except (ValueError, TypeError) as err:
         raise ValueError(
-            "group_sizes must be the path of a file with a whole number in each line, got"
-            f" {path!r}: {err}"
+            "group_sizes must be the path of a file with a positive whole number in each line, got"
+            f" {path!r}: {err}."
         ) from err
+    return sizes
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[str | IO[bytes]]:
-    """Yield scikit-learn's input: a path, which it decompresses except for .xz, or a stream."""
-    if path.suffix == ".xz":
-        with lzma.open(path) as file:
-            yield file
-    else:
-        yield str(path)
+def _document_names(path: Path) -> NDArray[np.str_]:
+    """Return LETOR's name of the document in each line, empty without one."""
+    with opened(path) as file:
+        parts = [line.partition(b"#") for line in file]
+    names = [DOCID.match(comment) for features, _, comment in parts if features.strip()]
+    return np.array([name[1].decode() if name else "" for name in names], dtype=str)
+
+
+def opened(path: Path, mode: str = "rb") -> IO[bytes]:
+    """Open a file of bytes, compressed if the suffix of its name says so."""
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    file: IO[bytes] = openers.get(path.suffix, open)(path, mode)
+    return file

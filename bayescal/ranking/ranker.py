@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.ranking.measures import TIES, mean_average_precision
+from bayescal.ranking.measures import TIES, average_precision
 from bayescal.ranking.problem import LOSSES, ranking_problem
 from bayescal.ranking.queries import group_by_query, relevance_threshold_of
 from bayescal.ranking.solvers import SOLVERS, Solver
@@ -47,22 +47,18 @@ class RankerMixin:
         qid: Any = None,
     ) -> float:
         """
-        Return the mean average precision; arguments as in `fit`.
+        Return the mean of `average_precision`, for the documents given; arguments as in `fit`.
 
         Raises ValueError if no query has both classes, or for a `sample_weight`, which is there for
-        pipelines: average precision has no weights of documents.
+        pipelines: average precision has no weights of documents. Warns of queries left out.
         """
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight must be None: average precision has no weights of documents."
             )
-        return mean_average_precision(
-            y,
-            self.decision_function(X),
-            qid,
-            ties=self.ties,
-            relevance_threshold=self.relevance_threshold_,
-        )
+        scores, threshold = self.decision_function(X), self.relevance_threshold_
+        found = average_precision(y, scores, qid, ties=self.ties, relevance_threshold=threshold)
+        return float(found.mean())
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse features are accepted and grades required."""
@@ -155,8 +151,9 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
             digits.
         y : array-like of shape (documents,)
             Relevance: two grades, the larger one relevant, or more with `relevance_threshold`.
-        qid : sequence of shape (documents,) of hashable values, optional
-            The query of each document, in any order; by default one query.
+            Grades of 0 and below are not relevant.
+        qid : sequence of shape (documents,) of hashable values
+            The query of each document, in any order. It has a default for scikit-learn's sake only.
 
         Raises
         ------

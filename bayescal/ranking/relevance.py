@@ -71,7 +71,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     >>> scores = 2.0 * relevant + rng.normal(size=480) + 10.0 * qid
     >>> quick = TopicCalibrator(draws=100, random_state=0)
     >>> calibrator = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
-    >>> calibrator.predict_proba(scores[:2] + 500.0).shape
+    >>> calibrator.predict_proba(scores[:2] + 500.0, qid[:2]).shape
     (2, 2)
     >>> stops = calibrator.when_to_stop(scores[:60], qid[:60], recall=0.8, probability=0.9)
     >>> list(stops.columns)
@@ -129,7 +129,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         score_checks.warn_of_scores((*lone, *problems))
         return self
 
-    def predict_proba(self, scores: ArrayLike, qid: Any = None) -> Floats:
+    def predict_proba(self, scores: ArrayLike, qid: Any) -> Floats:
         """
         Return P(not relevant) and P(relevant) of documents of new queries, shape (documents, 2).
 
@@ -137,8 +137,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ----------
         scores : array-like of shape (documents,)
             Raw scores of all documents that are ranked for each query; they set its units.
-        qid : sequence of shape (documents,) of hashable values, optional
-            The query of each document; by default one query.
+        qid : sequence of shape (documents,) of hashable values
+            The query of each document.
 
         Raises
         ------
@@ -153,20 +153,20 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.predict_proba(values, new)
 
-    def predict_interval(self, scores: ArrayLike, qid: Any = None, level: float = 0.9) -> Floats:
+    def predict_interval(self, scores: ArrayLike, qid: Any, level: float = 0.9) -> Floats:
         """Return the posterior interval of P(relevant) of each document, (documents, 2)."""
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.predict_interval(values, new, level)
 
     def sample_proba(
-        self, scores: ArrayLike, qid: Any = None, draws: int | None = None, random_state: Any = None
+        self, scores: ArrayLike, qid: Any, draws: int | None = None, random_state: Any = None
     ) -> Floats:
         """Return draws of P(relevant), (draws, documents), each by a curve of a new query."""
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.sample_proba(values, new, draws, random_state)
 
     def when_to_stop(
-        self, scores: ArrayLike, qid: Any = None, *, recall: float = 0.8, probability: float = 0.9
+        self, scores: ArrayLike, qid: Any, *, recall: float = 0.8, probability: float = 0.9
     ) -> pd.DataFrame:
         """
         Return the number of documents to read from the top of each query for the wanted recall.
@@ -199,10 +199,12 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         return table.astype({"documents": int, "stop": int})
 
     def expected_average_precision(
-        self, scores: ArrayLike, qid: Any = None, *, level: float = 0.9
+        self, scores: ArrayLike, qid: Any, *, level: float = 0.9
     ) -> pd.DataFrame:
         """
         Predict the average precision of each query, given that some document is relevant.
+
+        Among the documents ranked: relevant documents that were not retrieved do not count.
 
         Columns mean, lower and upper, an equal-tailed interval of probability `level`, by query.
         """
@@ -210,7 +212,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         return self._intervals(drawing.average_precision_of, scores, qid, level)
 
     def relevant_below(
-        self, scores: ArrayLike, qid: Any = None, *, rank: int, level: float = 0.9
+        self, scores: ArrayLike, qid: Any, *, rank: int, level: float = 0.9
     ) -> pd.DataFrame:
         """
         Return the number of relevant documents below a rank, those missed by reading that far.
@@ -240,7 +242,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     def read(
         self,
         scores: ArrayLike,
-        qid: Any = None,
+        qid: Any,
         *,
         recall: float = 0.8,
         probability: float = 0.9,
@@ -272,7 +274,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self,
         path: str | Path,
         scores: ArrayLike,
-        qid: Any = None,
+        qid: Any,
         y: ArrayLike | None = None,
         *,
         recall: float = 0.8,

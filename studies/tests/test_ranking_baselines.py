@@ -9,25 +9,30 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.ranking import SVMMAPRanker, mean_average_precision
+from bayescal.ranking import SVMMAPRanker, average_precision
 from studies.papers.svm_map.baselines import (
     BASELINES,
     BestFunctionRanker,
     ClassifierRanker,
     LambdaRanker,
 )
-from tests.ranking_data import linear_queries
+from tests.ranking_data import OneQuery, linear_queries
 
 X, Y, QID = linear_queries()
 ONE_CLASS = "the labels of this check are all relevant, and rank nothing"
 NEEDS_LIGHTGBM = pytest.mark.skipif(find_spec("lightgbm") is None, reason="needs lightgbm")
 
 
+class ByClassifier(OneQuery, ClassifierRanker):
+    pass
+
+
+class ByFunction(OneQuery, BestFunctionRanker):
+    pass
+
+
 @parametrize_with_checks(
-    [
-        ClassifierRanker(LogisticRegression(), relevance_threshold=1),
-        BestFunctionRanker(relevance_threshold=1),
-    ],
+    [ByClassifier(LogisticRegression(), relevance_threshold=1), ByFunction(relevance_threshold=1)],
     expected_failed_checks=lambda _: {
         "check_estimators_dtypes": ONE_CLASS,
         "check_fit2d_1feature": ONE_CLASS,
@@ -39,7 +44,7 @@ def test_every_check_of_scikit_learn(estimator, check):
 
 class TestBestFunction:
     def test_is_the_feature_of_the_highest_measure(self):
-        values = [mean_average_precision(Y, column, QID) for column in X.T]
+        values = [average_precision(Y, column, QID).mean() for column in X.T]
         order = np.argsort(values)[::-1]
         for place in (1, 2, 3):
             ranker = BestFunctionRanker(place).fit(X, Y, QID)
@@ -87,7 +92,7 @@ class TestRegistry:
             pytest.skip("needs lightgbm")
         features = baseline.features(X, QID)
         ranker = baseline.make(1.0, relevance_threshold=1).fit(features, Y, qid=QID)
-        chance = mean_average_precision(Y, np.random.default_rng(0).random(Y.size), QID)
+        chance = average_precision(Y, np.random.default_rng(0).random(Y.size), QID).mean()
         assert ranker.score(features, Y, qid=QID) > 0.7 > 0.45 > chance
 
     @pytest.mark.parametrize("name", ["SVM-ROC", "SVMacc", "SVMacc2", "logistic"])

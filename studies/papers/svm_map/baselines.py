@@ -27,7 +27,7 @@ from bayescal.ranking.features import (
     min_max_within_queries,
     percentiles_within_queries,
 )
-from bayescal.ranking.measures import mean_average_precision
+from bayescal.ranking.measures import average_precision
 from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
 from bayescal.ranking.ranker import RankerMixin, SVMMAPRanker
 from bayescal.support.validation import Floats, check_count
@@ -57,7 +57,8 @@ class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> ranker = BestFunctionRanker().fit([[0.1, 9.0], [0.9, 5.0], [0.2, 7.0]], [0, 1, 0])
+    >>> X, y, qid = [[0.1, 9.0], [0.9, 5.0], [0.2, 7.0]], [0, 1, 0], [1, 1, 1]
+    >>> ranker = BestFunctionRanker().fit(X, y, qid)
     >>> ranker.feature_, ranker.mean_average_precisions_.round(2).tolist()
     (0, [1.0, 0.33])
     """
@@ -91,13 +92,13 @@ class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
             )
         self.mean_average_precisions_ = np.array(
             [
-                mean_average_precision(
+                average_precision(
                     grades,
                     _column(X, feature),
                     qid,
                     ties=self.ties,
                     relevance_threshold=self.relevance_threshold_,
-                )
+                ).mean()
                 for feature in range(X.shape[1])
             ]
         )
@@ -144,8 +145,9 @@ class ClassifierRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> ranker = ClassifierRanker(LogisticRegression()).fit([[0.1], [0.9], [0.2]], [0, 1, 0])
-    >>> ranker.score([[0.1], [0.9], [0.2]], [0, 1, 0])
+    >>> X, y, qid = [[0.1], [0.9], [0.2]], [0, 1, 0], [1, 1, 1]
+    >>> ranker = ClassifierRanker(LogisticRegression()).fit(X, y, qid)
+    >>> ranker.score(X, y, qid=qid)
     1.0
     """
 
