@@ -51,6 +51,17 @@ def test_default_is_the_weighted_mean_of_its_parts(calibrator):
         assert alone.predict_proba(X[within])[:, 1] == pytest.approx(curve[within], abs=0.02)
 
 
+def test_left_out_predictions_are_those_of_a_fit_to_the_others(calibrator):
+    left_out, fitted = calibrator._fit.left_out_log_odds, calibrator.decision_function(SCORES)
+    for k in (0, 61, int(SCORES[:60].argmax())):
+        others = ScoreCalibrator(prior_knowledge="vague", random_state=0)
+        others.fit(np.delete(SCORES, k), np.delete(POSITIVE, k))
+        expected = others.decision_function(SCORES[[k]])[0]
+        assert left_out[k] == pytest.approx(expected, abs=0.15)
+    # A document's own label draws the fit towards it.
+    assert (np.where(POSITIVE, 1, -1) * (fitted - left_out)).mean() > 0.01
+
+
 def test_bands_hold_the_draws_of_both_parts(calibrator):
     draws = calibrator.sample_proba(X)
     assert draws.shape == (4000, 60)

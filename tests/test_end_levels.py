@@ -87,6 +87,15 @@ def test_an_exported_curve_jumps_at_an_end(stepped, tmp_path):
 
 
 @pytest.mark.slow
+def test_left_out_log_odds_at_an_end_are_those_of_the_others_there(stepped):
+    calibrator, score, positive = stepped
+    log_odds, at = calibrator._fit.left_out_log_odds, score == 100.0
+    k, n = positive[at].sum(), at.sum()
+    assert log_odds[at & positive] == pytest.approx(np.log(k / (n - k + 1)))
+    assert log_odds[at & ~positive] == pytest.approx(np.log((k + 1) / (n - k)))
+    assert log_odds[~at] == pytest.approx(calibrator.decision_function(score[~at]), abs=0.5)
+
+
 def test_labels_at_an_end_are_predicted_from_the_others_there(stepped):
     calibrator, score, positive = stepped
     at_end = score == 100.0

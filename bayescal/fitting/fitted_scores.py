@@ -19,7 +19,7 @@ from bayescal.fitting.engines.combination import GROUP, find_levels
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
 from bayescal.fitting.engines.point_estimates import fit_classes
 from bayescal.fitting.fitted_topics import extend_results
-from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
+from bayescal.fitting.parts.combination import LEFT_OUT, fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
@@ -103,6 +103,16 @@ class FittedScores(Fit[ScoreParameters]):
             taken=self.calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self.parameters.point_estimate),
         )
+
+    @property
+    def left_out_log_odds(self) -> Floats:
+        """Return the log-odds of the documents fitted, each given all others, (n,)."""
+        groups = self.results.groups
+        raw = replace(self.calibration, scores_are="scores")
+        fitted = raw.log_odds(groups["observed_data"]["score"], self.parameters.point_estimate)
+        left_out: Floats = groups[LEFT_OUT]["log_odds"].values
+        # Of many documents, those without weight and others that are not left out change nothing.
+        return np.where(np.isnan(left_out), fitted, left_out)
 
     @property
     def draw_problems(self) -> tuple[str, ...]:
@@ -329,6 +339,9 @@ def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
             return fit_parts(data, options)
         groups = fit_parts(tied.rest, options)
         levels = tied.draw(data, options.chains * options.draws, options.rng)
+        if LEFT_OUT in groups:
+            mixture = tied.left_out(data, groups[LEFT_OUT]["log_odds"].values)
+            groups[LEFT_OUT] = xr.Dataset({"log_odds": ("document", mixture)})
         return groups | {GROUP: pack(levels, (options.chains, options.draws))}
 
 

@@ -21,14 +21,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import Combined, Combiner
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
-from bayescal.fitting.curves.curves import READ_ONCE
 from bayescal.fitting.curves.part_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model
 from bayescal.fitting.engines.classifier_weights.engine import Weights
@@ -52,7 +50,7 @@ class CalibratedScores:
 
     calibrators: list[ScoreCalibrator]  # one a classifier, fitted to all documents
     base: float  # log-odds of the base rate
-    held_out: Floats = field(repr=False)  # (n, classifiers): by calibrators of the other folds
+    held_out: Floats = field(repr=False)  # (n, classifiers): of each document, given all others
     seed: int  # chooses the draws
 
     def point(self, scores: Floats) -> Floats:
@@ -71,22 +69,15 @@ class CalibratedScores:
 
 
 def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
-    """Fit a calibrator to each classifier's scores, and one for each fold left out."""
-    scores, positive, counts = labelled.inputs.scores, labelled.positive, labelled.counts
-    everyone = np.arange(positive.size)
-    calibrators = [_fit(labelled, i, everyone, seed) for i in range(scores.shape[1])]
-    held_out = np.empty(scores.shape)
-    for rows, held in labelled.splits():
-        for i in range(scores.shape[1]):
-            (problem,) = _fit(labelled, i, rows, seed).fitted_problems().values()
-            curve = problem.calibration
-            held_out[held, i] = curve.log_odds(scores[held, i], problem.point, READ_ONCE)
-    base = float(special.logit(class_prior(float(counts @ positive), float(counts.sum()))))
+    """Fit a calibrator to each classifier's scores."""
+    calibrators = [_fit(labelled, own, seed) for own in labelled.inputs.scores.T]
+    held_out = np.column_stack([each._fit.left_out_log_odds for each in calibrators])
+    positives, total = labelled.counts @ labelled.positive, labelled.counts.sum()
+    base = float(special.logit(class_prior(float(positives), float(total))))
     return CalibratedScores(calibrators, base, held_out, seed)
 
 
-def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> ScoreCalibrator:
-    weight = None if labelled.weight is None else labelled.weight[rows]
+def _fit(labelled: Labelled, scores: Floats, seed: int) -> ScoreCalibrator:
     # Learned priors were not compared with "vague" here: docs/validation.
     calibrator = ScoreCalibrator(
         scores_are="scores",
@@ -97,7 +88,7 @@ def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> Score
     )
     # The weights handle classifiers whose scores fall with the positive class: no warning.
     with without_scores_warnings():
-        return calibrator.fit(labelled.inputs.scores[rows, i], labelled.positive[rows], weight)
+        return calibrator.fit(scores, labelled.positive, labelled.weight)
 
 
 MOST_MODERATORS = 8  # each has a coefficient for every classifier

@@ -135,6 +135,18 @@ def lapse_of_mixture(
     return draw_lapse(mixture, log_base, weight, draws, rng, fixed=fixed)
 
 
+def left_out_of_mixture(
+    log_odds: Floats, part_weight: Floats, lapse: Floats | None, base: float
+) -> Floats:
+    """Return the mixture's leave-one-out log-odds, (m,), from those of the parts, (parts, m)."""
+    mixed = [
+        special.logsumexp(special.log_expit(each), axis=0, b=part_weight[:, None])
+        for each in (log_odds, -log_odds)
+    ]
+    rate = 0.0 if lapse is None else float(lapse.mean())
+    return with_lapses(mixed[0] - mixed[1], rate, base)
+
+
 def draw_lapse(
     log_score: Floats,
     log_base: Floats,
@@ -255,6 +267,16 @@ class TiedDocuments:
         level = rng.beta(a, b, (draws, a.size))
         prior = rng.beta(1.0 + data.total(True), 1.0 + data.total(False), draws)
         return EndLevels(self.ends(data.score_range[0]), level, prior)
+
+    def left_out(self, data: BinaryScores, of_rest: Floats) -> Floats:
+        """Return the log-odds of all documents, each given all others, from the rest's, (n,)."""
+        at = self.ends(data.score_range[0]).of(data.score)
+        itself = np.ones(at.size) if data.weight is None else np.minimum(data.weight, 1.0)
+        positive = self.positive[at] - itself * data.positive
+        negative = self.total[at] - self.positive[at] - itself * ~data.positive
+        out: Floats = np.log1p(positive) - np.log1p(negative)
+        out[at < 0] = of_rest
+        return out
 
 
 def find_levels(data: BinaryScores) -> TiedDocuments | None:

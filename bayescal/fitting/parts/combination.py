@@ -205,6 +205,7 @@ def read_lapse(groups: Groups) -> Floats | None:
     return drawn
 
 
+LEFT_OUT = "left_out"  # the group of log-odds of documents, each given all others; nan if unknown
 ORDER = "order"  # of the combination's draws, see `combine`
 
 
@@ -255,10 +256,11 @@ def fit_parts(data: BinaryScores, options: Options) -> dict[str, xr.Dataset]:
     weights = engine.weigh(score, weight, belief, k)
     groups[COMBINATION] = pack(weights, shape).assign_coords(part=list(left_out))
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
+    base = class_prior(positives, positives + negatives)
     lapses = engine.lapse_of_mixture(
         score,
         weights.weight[:, None],
-        class_prior(positives, positives + negatives),
+        base,
         positive,
         weight,
         options.draws * options.chains,
@@ -266,6 +268,9 @@ def fit_parts(data: BinaryScores, options: Options) -> dict[str, xr.Dataset]:
         options.lapse,
     )
     groups |= lapse_groups(lapses, shape)
+    mixture = np.full(data.score.size, np.nan)
+    mixture[index] = engine.left_out_of_mixture(log_odds, weights.weight, lapses, base)
+    groups[LEFT_OUT] = xr.Dataset({"log_odds": ("document", mixture)})
     return groups | compared.groups
 
 
