@@ -7,6 +7,7 @@ The folder is what python -m studies.problems makes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -30,6 +31,7 @@ from studies.reporting import (
     Bar,
     by_column,
     fill,
+    markdown,
     with_error,
     with_errors,
     write_bars,
@@ -39,27 +41,30 @@ from studies.reporting import (
 from studies.unseen import BIG, LEVEL
 from studies.unseen_samples import LARGEST_SHARE, generator, plain_random, rarer_share
 
-OURS, SINGLE = "bayes", "best classifier, calibrated"
+OURS, SINGLE, LOGISTIC = "bayes", "best classifier, calibrated", "logistic stacking"
+FEW, SEVERAL = 2, 5  # classifiers combined, at most
 # Bars allow this share of the other loss, or so many standard errors.
 SHARE, ERRORS = 0.02, 2.0
 
 
 def write_report(results: pd.DataFrame, out: Path) -> None:
     """
-    Write combining.md and a table in CSV.
+    Write combining.md and its tables in CSV.
 
     Parameters
     ----------
     results : pandas.DataFrame
-        Columns data_set, class, n (expected positives), method, bits, brier, coverage: what
-        `studies.combining.measure` returns.
+        Columns data_set, class, n (expected positives), classifiers, method, bits, brier, seconds,
+        coverage: what `studies.combining.measure` returns.
     out : Path
         The folder to write to.
     """
-    each = results.groupby(["n", "data_set", "method"], sort=False)[["bits", "brier", "coverage"]]
+    keys = ["n", "data_set", "classifiers", "method"]
+    each = results.groupby(keys, sort=False)[["bits", "brier", "seconds", "coverage"]]
     rows = each.mean().reset_index().sort_values("n", kind="stable")
-    table = compare(rows)
+    table = compare(rows[rows["classifiers"] == SEVERAL])
     write_table(table, out, "combining")
+    write_table(against_logistic(rows), out, "combining_logistic")
     write_bars(bars(table), out, "combining")
     write_page("combining", out, page(out))
 
@@ -69,10 +74,17 @@ def page(folder: Path) -> str:
     table = pd.read_csv(folder / "combining.csv")
     texts = table.assign(text=with_errors(table["ratio"], table["ratio error"], 3))
     covered = table["coverage"].dropna()
+    pairs = pd.read_csv(folder / "combining_logistic.csv")
+    for name in ("ratio", "bayes seconds", "logistic seconds"):
+        digits = 3 if name == "ratio" else 2
+        pairs[name] = with_errors(pairs[name], pairs[f"{name} error"], digits)
+    better = pairs["better"].astype(str) + " of " + pairs["sets"].astype(str)
+    pairs = pairs.assign(better=better).rename(columns={"n": "n+"})
     return fill(
         "combining",
         folder,
         table=by_column(texts, "text", ["method"], "n"),
+        logistic=markdown(pairs[[name for name in pairs if not name.endswith(("error", "sets"))]]),
         sets=table["sets"].max(),
         coverage=f"{covered.min():.2f} to {covered.max():.2f}",
     )
@@ -96,6 +108,30 @@ def compare(rows: pd.DataFrame) -> pd.DataFrame:
         table["coverage sets"] = covered.count()
         out.append(table.reset_index())
     return pd.concat(out)
+
+
+def against_logistic(rows: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return ours against logistic stacking on the same samples, by classifiers and size.
+
+    The ratio of log-losses is the geometric mean over data sets, with the standard error of the
+    mean of paired log ratios; seconds are means of processor time.
+    """
+    out = []
+    for (classifiers, n), part in rows.groupby(["classifiers", "n"], sort=False):
+        bits, seconds = (
+            part.pivot_table(name, "data_set", "method", sort=False)[[OURS, LOGISTIC]]
+            for name in ("bits", "seconds")
+        )
+        log_ratio = np.log(bits[OURS] / bits[LOGISTIC])
+        row = {"classifiers": classifiers, "n": n, "sets": len(bits)}
+        row |= {"ratio": np.exp(log_ratio.mean()), "ratio error": log_ratio.sem()}
+        row["better"] = int((log_ratio < 0.0).sum())
+        for name, method in (("bayes", OURS), ("logistic", LOGISTIC)):
+            row[f"{name} seconds"] = seconds[method].mean()
+            row[f"{name} seconds error"] = seconds[method].sem()
+        out.append(row)
+    return pd.DataFrame(out).sort_values(["classifiers", "n"], ascending=[False, True])
 
 
 def bars(table: pd.DataFrame) -> list[Bar]:
@@ -136,7 +172,6 @@ PREFERRED = (
     "gradient_boosting",
     "gaussian_naive_bayes",
 )
-COMBINED = 5
 Row = dict[str, Any]
 
 
@@ -209,7 +244,7 @@ def _first(by_classifier: dict[str, Problem]) -> Problem:
 
 
 def _task(by_classifier: dict[str, Problem]) -> Task:
-    names = tuple(name for name in PREFERRED if name in by_classifier)[:COMBINED]
+    names = tuple(name for name in PREFERRED if name in by_classifier)[:SEVERAL]
     first = by_classifier[names[0]]
     columns = [_log_odds(by_classifier[name]) for name in names]
     return Task(first.data_set, first.class_name, names, np.column_stack(columns), first.positive)
@@ -248,12 +283,14 @@ def measure(task: Task, sizes: Sequence[int]) -> list[Row]:
             mask = plain_random(task.positive, n, rng)
         rest = rng.permutation(np.flatnonzero(~mask))[:MOST_NEW]
         where = {"data_set": task.data_set, "class": task.class_name, "n": n_positive}
-        new, truth = task.scores[rest], task.positive[rest]
-        results = fit_all(task.scores[mask], task.positive[mask], new)
+        new, truth, sample = task.scores[rest], task.positive[rest], task.scores[mask]
+        results = fit_all(sample, task.positive[mask], new)
+        for method, (fitted, seconds) in fit_both(sample[:, :FEW], task.positive[mask]).items():
+            own = _row(fitted.decision_function(new[:, :FEW]), truth)
+            rows.append(where | {"classifiers": FEW, "method": method, "seconds": seconds} | own)
         for method, log_odds in results.log_odds.items():
-            lost = losses(log_odds, truth)
-            own = {"bits": lost.log_loss / lost.n, "brier": lost.squared_error / lost.n}
-            rows.append(where | {"method": method} | own)
+            own = {"method": method, "seconds": results.seconds.get(method, np.nan)}
+            rows.append(where | {"classifiers": SEVERAL} | own | _row(log_odds, truth))
         if task.positive.size >= BIG * n:
             if big is None:
                 big = combine(task.scores, task.positive)
@@ -263,11 +300,17 @@ def measure(task: Task, sizes: Sequence[int]) -> list[Row]:
     return rows
 
 
+def _row(log_odds: Floats, truth: Bools) -> Row:
+    lost = losses(log_odds, truth)
+    return {"bits": lost.log_loss / lost.n, "brier": lost.squared_error / lost.n}
+
+
 @dataclass(frozen=True)
 class Found:
-    """Log-odds of new documents by every method, ours first, and our band."""
+    """Log-odds of new documents by every method, ours first, times, and our band."""
 
     log_odds: dict[str, Floats]
+    seconds: dict[str, float]
     band: Floats
 
 
@@ -278,24 +321,39 @@ def combine(scores: Floats, positive: Bools, combiner: str = "bayes") -> Combine
     return fitted.fit(scores, positive.astype(np.int64))
 
 
+Pair = dict[str, tuple[CombinedClassifier, float]]
+
+
+def fit_both(scores: Floats, positive: Bools) -> Pair:
+    """Return ours and logistic stacking, each with the seconds of processor time of its fit."""
+    out = {}
+    for method, combiner in ((OURS, "bayes"), (LOGISTIC, "logistic")):
+        began = time.process_time()
+        fitted = combine(scores, positive, combiner)
+        out[method] = fitted, time.process_time() - began
+    return out
+
+
 def fit_all(scores: Floats, positive: Bools, new: Floats) -> Found:
     """Return the log-odds of new documents by every method, and our band."""
-    ours = combine(scores, positive)
+    both = fit_both(scores, positive)
+    ours, logistic = (both[method][0] for method in (OURS, LOGISTIC))
+    svm = combine(scores, positive, "linear_svm")
     (posterior,) = ours._combined
     calibrated, inputs = posterior.calibrated, ours._members[0].inputs(new)
     of_base = calibrated.point(inputs.scores)
     log_scores = special.log_expit(np.where(positive[:, None], 1, -1) * calibrated.held_out)
-    logistic, svm = (combine(scores, positive, name) for name in ("logistic", "linear_svm"))
     return Found(
         {
-            "bayes": ours.decision_function(new),
-            "best classifier, calibrated": of_base[:, log_scores.sum(axis=0).argmax()],
+            OURS: ours.decision_function(new),
+            SINGLE: of_base[:, log_scores.sum(axis=0).argmax()],
             "mean of calibrated log-odds": of_base.mean(axis=1),
-            "logistic stacking": logistic.decision_function(new),
+            LOGISTIC: logistic.decision_function(new),
             "Stack-S with Platt": PEERS["Platt"](
                 svm.scores_, positive.astype(np.int64), svm.decision_function(new)
             ),
         },
+        {method: seconds for method, (_, seconds) in both.items()},
         ours.predict_interval(new, LEVEL),
     )
 

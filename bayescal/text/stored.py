@@ -16,19 +16,14 @@ COUNTS, CLASSIFIER = "counts", "classifier"  # steps of the pipeline
 SAVED_BY = "bayescal text fit"
 # Parts of the named classifiers; skops knows others of scikit-learn. A tree's indices are read
 # unchecked, so that a forged file may crash the process.
-TRUSTED = [
-    *(
-        f"{part.__module__}.{part.__qualname__}"
-        for part in (
-            MutualInformationSelector,
-            *NAIVE_BAYES.values(),
-            NearestNeighbours,
-            DecisionTree,
-            csr_array,
-        )
-    ),
-    "sklearn.tree._tree.Tree",
-]
+PARTS = (
+    MutualInformationSelector,
+    *NAIVE_BAYES.values(),
+    NearestNeighbours,
+    DecisionTree,
+    csr_array,
+)
+TRUSTED = ["sklearn.tree._tree.Tree", *(f"{p.__module__}.{p.__qualname__}" for p in PARTS)]
 
 
 def write_classifier(model: TextCalibrator, path: Path) -> None:

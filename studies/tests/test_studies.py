@@ -11,7 +11,7 @@ from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from studies import drift, reuters, sbc, synthetic, weight_shifts
+from studies import combining, drift, reuters, sbc, synthetic, weight_shifts
 from studies.__main__ import PAGES
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth, write_report
@@ -219,6 +219,21 @@ def test_bands_of_classes_are_held_as_often_as_draws_are_right():
         narrow.append(coverage(close, labels, rng)["class_bands"])
     assert np.mean(right) == pytest.approx(0.9, abs=4.0 * stats.sem(right))
     assert np.mean(narrow) < 0.9 - 4.0 * stats.sem(narrow)
+
+
+def test_combinations_are_compared_on_the_same_samples():
+    bits = {"a": (0.2, 0.4), "b": (0.9, 0.3), "c": (0.5, 0.5)}
+    rows = pd.DataFrame(
+        {"n": 3, "classifiers": 2, "data_set": name, "method": method, "bits": b, "seconds": b}
+        for name, pair in bits.items()
+        for method, b in zip((combining.OURS, combining.LOGISTIC), pair, strict=True)
+    )
+    row = combining.against_logistic(rows).iloc[0]
+    logs = np.log([1 / 2, 3.0, 1.0])
+    assert (row["sets"], row["better"]) == (3, 1)
+    assert row["ratio"] == pytest.approx(np.exp(logs.mean()))
+    assert row["ratio error"] == pytest.approx(logs.std(ddof=1) / np.sqrt(3))
+    assert row["logistic seconds"] == pytest.approx(0.4)
 
 
 def test_drift_draws_labels_by_changed_log_odds():

@@ -348,14 +348,13 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         if self._vocabulary is not None:
             numbers = words.count_words(documents, self._vocabulary)
             columns += [each(numbers) for indicators in OF_WORDS for each in indicators.values()]
-        n = _num_samples(documents)
-        scores = np.empty((n, len(self._members)))
+        scores = np.empty((_num_samples(documents), len(self._members)))
         for k, member in enumerate(self._members):
             scores[:, k], values = member.scores_and_values(documents)
             columns += values
         best = [member.name for member in self._members].index(self.best_)
         columns += [each(scores > self.thresholds_, best) for each in VOTE_INDICATORS.values()]
-        columns += [np.full(n, value) for value in self._task.values()]
+        columns += [np.full(len(scores), value) for value in self._task.values()]
         return scores, np.stack(columns, axis=1)
 
     def _fitted(self, name: str, classifier: Any, X: Any, y: Any) -> Any:
