@@ -14,6 +14,9 @@ class KnownCurves:
         self.classes_ = np.array([0, 1])
         self.mle_ = SimpleNamespace(prior=base)
 
+    def fitted_problems(self):
+        return {"": SimpleNamespace(labels=self.classes_)}
+
     def sample_proba(self, scores):
         return special.expit(np.array([curve(np.asarray(scores)) for curve in self.curves]))
 

@@ -369,8 +369,8 @@ def test_the_whole_text(found):
             *kinds,
             f"The outcomes do not exclude shift and slope ({kinds[2]:.2f}), bent ({kinds[3]:.2f}).",
         ),
-        f"{y.sum():,} of 400 documents are positive where {p.sum():,.4g} were expected: ratio"
-        f" {shown('observed / expected')} (90 % intervals).",
+        f"{y.sum():,} of 400 documents are positive (label 1) where {p.sum():,.4g} were expected:"
+        f" ratio {shown('observed / expected')} (90 % intervals).",
         f"Slope: {shown('slope')}; the interval includes 1.",
         f"Mean error (ICI): {shown('mean error (ICI)')}.",
         f"AUC: {shown('AUC')}.",

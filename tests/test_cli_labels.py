@@ -1,6 +1,7 @@
 """Labels of held-out files: matched where they mean the same, explained where they may not."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
@@ -168,3 +169,132 @@ def test_lower_scores_may_stand_for_positives(tmp_path):
     assert "takes -score in place of score" in result.stderr
     refused = run("fit", distances, "--lower-is-positive", "--scores-are", "probabilities", code=2)
     assert "--lower-is-positive turns the sign of scores" in refused.stderr
+
+
+# The positive label is stated, by its words or else with a warning
+
+WORDS = [("survived", "died"), ("nein", "ja"), ("no event", "event"), ("impostor", "genuine"),
+         ("nonresponsive", "Responsive"), ("H2", "H1"), (-1, 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_decide_which_label_is_positive(words, tmp_path):
+    result = run("fit", write(spelled(*words), tmp_path / "s.csv"), *MLE)
+    stated = f"Positive label: '{words[1]}', 10 of 40 labelled rows in column 'label' of"
+    assert stated in result.stdout
+    assert "in sorted order" not in result.stderr
+
+
+@pytest.mark.parametrize("words", [("1", "2"), ("a", "b")])
+def test_words_that_do_not_say_are_warned_of(words, tmp_path):
+    scores = write(spelled(*words[::-1]), tmp_path / "s.csv")
+    result = run("fit", scores, *MLE)
+    assert f"'{words[1]}' is taken, the last in sorted order. Name the positive" in result.stderr
+    assert "--positive" in result.stderr.split("lie below")[1]
+    named = run("fit", scores, *MLE, "--positive", words[0])
+    assert f"Positive label: '{words[0]}'" in named.stdout
+    assert named.stderr == ""
+
+
+def test_every_command_states_the_positive_label_once(tmp_path):
+    frame = spelled("nein", "ja").assign(p=lambda f: 1 / (1 + np.exp(-f["score"])))
+    scores = write(frame.iloc[:, 1:], tmp_path / "s.csv")
+    folder, again = tmp_path / "out", tmp_path / "again"
+    of_p = ("--label-column", "label", "--probability-column", "p")
+    for words in (
+        ("fit", scores, "--family", "gaussian", "--draws", "20", "--out", folder),
+        ("predict", folder, scores, "--out", tmp_path / "p.csv"),
+        ("predict", folder, scores),
+        ("decide", folder, scores, "--at", "0.5"),
+        ("report", folder, "--out", tmp_path / "r.html"),
+        ("export", folder, "--out", tmp_path / "e.py"),
+        ("audit", scores, *of_p, "--out", tmp_path / "a.html"),
+        ("recalibrate", scores, *of_p, "--refit", "never", "--out", again),
+        ("predict", again, scores, "--score-column", "p", "--out", tmp_path / "p.csv"),
+    ):
+        result = run(*words)
+        piped = words == ("predict", folder, scores)
+        stated = (result.stderr if piped else result.stdout).count("Positive label")
+        assert stated == 1, words
+        assert "'ja'" in result.output
+    for page, words in (("r", "Positives (class ja)"), ("a", "Positives (label ja)")):
+        assert words in (tmp_path / f"{page}.html").read_text()
+
+
+@pytest.mark.filterwarnings("default:Positives have lower probabilities")
+@pytest.mark.parametrize("command", ["fit", "lr", "recalibrate", "audit"])
+def test_a_label_with_the_lower_scores_names_the_option(command, tmp_path):
+    frame = spelled("b", "a").assign(p=lambda f: 1 / (1 + np.exp(-f["score"])))
+    of_p = ("--label-column", "label", "--probability-column", "p")
+    options = {
+        "fit": MLE,
+        "lr": ("--draws", "20", "--folds", "2"),
+        "recalibrate": (*of_p, "--refit", "never", "--out", tmp_path / "out"),
+        "audit": of_p,
+    }[command]
+    result = run(command, write(frame, tmp_path / "s.csv"), *options)
+    (line,) = (line for line in result.stderr.splitlines() if "AUC" in line)
+    assert "--positive" in line
+
+
+# Names of groups that differ in capitals and blanks only
+
+SPELLINGS = [
+    "Mercy",
+    "MERCY",
+    "mercy ",
+    "St Mary",
+    "st  mary",
+    "ST MARY",
+    "North",
+    " north",
+    "NORTH",
+]
+
+
+def test_three_hospitals_in_nine_spellings_are_three(tmp_path):
+    rng, n = np.random.default_rng(0), 360
+    frame = make_frame(n).assign(p=lambda f: 1 / (1 + np.exp(-f["score"])))
+    site = np.array(SPELLINGS)[rng.integers(9, size=n)]
+    plain = [" ".join(name.split()).casefold() for name in site.tolist()]
+    shown = []
+    for names in (site, plain):
+        scores = write(frame.assign(site=names), tmp_path / "s.csv")
+        of_p = ("--label-column", "label", "--probability-column", "p", "--site-column", "site")
+        shown.append(run("audit", scores, *of_p).stdout)
+        assert "3 sites in site: " in shown[-1]
+    assert "Capitals and blanks apart, these are one site: " in shown[0]
+    assert "one site" not in shown[1]
+    first, second = (
+        [line for line in text.splitlines() if "one site" not in line and "3 sites" not in line]
+        for text in shown
+    )
+    assert first[:-1] == second[:-1]
+
+
+def test_topics_are_found_in_other_spellings(tmp_path):
+    frame = make_frame(80, topic=np.where(np.arange(80) < 40, "Corn", "oil"))
+    run("fit", write(frame, tmp_path / "s.csv"), "--topic-column", "topic", *MLE,
+        "--out", tmp_path / "out")  # fmt: skip
+    other = write(frame.assign(topic=frame["topic"].str.upper() + " "), tmp_path / "n.csv")
+    for file, out in ((tmp_path / "s.csv", "a.csv"), (other, "b.csv")):
+        options = ("--topic-column", "topic", "--out", tmp_path / out)
+        result = run("predict", tmp_path / "out", file, *options)
+        assert "2 topics in topic: 'Corn', 'oil'" in result.stdout
+    assert "'CORN  as Corn'" in result.stdout
+    first, second = (read(tmp_path / name) for name in ("a.csv", "b.csv"))
+    assert first["probability"].equals(second["probability"])
+
+
+def test_sources_of_both_columns_are_one_in_any_spelling(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = [(i, j) for i in range(12) for j in range(i, 12)]
+    frame = pd.DataFrame({"a": [f"S{i}" for i, _ in pairs], "b": [f"s{j} " for _, j in pairs]})
+    same = np.array([i == j for i, j in pairs])
+    frame["label"] = np.where(same, "same", "different")
+    frame["score"] = rng.normal(size=same.size) + 2.5 * same
+    options = ("--source-columns", "a,b", "--draws", "20", "--folds", "3")
+    found = run("lr", write(frame, tmp_path / "s.csv"), *options).stdout
+    assert "Positive label: 'same', 12 of 78 labelled rows" in found
+    assert "12 sources in a and b: " in found
+    assert "these are one source: " in found

@@ -53,7 +53,7 @@ def test_predict_without_out_is_a_table_on_stdout_quiet_or_not(scores, tmp_path)
     for quiet in ([], ["--quiet"]):
         result = run("predict", tmp_path / "out", scores, *quiet)
         assert result.stdout == (tmp_path / "out/probabilities.csv").read_text()
-        assert result.stderr == ""
+        assert result.stderr == "" if quiet else "Positive label, as fitted: '1'" in result.stderr
 
 
 # compare

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 def fill(path, positive, words=("no", "yes")):
     frame = pd.read_csv(path)
-    frame["label"] = np.array(words)[positive[frame["document"]].astype(int)]
+    frame["label"] = np.array(words)[positive[frame["row"] - 2].astype(int)]
     frame.to_csv(path, index=False)
 
 
@@ -149,13 +149,13 @@ def test_lower_scores_may_be_positive(folder, tmp_path):
     options = ("--n", 60, "--at-score", "-1.5", "--lower-is-positive", "--out", tmp_path / "o.csv")
     run("sample", tmp_path / "scores.csv", *options)
     one, other = (pd.read_csv(path) for path in (tmp_path / "o.csv", folder / "one.csv"))
-    assert one["document"].tolist() == other["document"].tolist()
+    assert one["row"].tolist() == other["row"].tolist()
 
 
 def test_groups_are_drawn_whole(folder, tmp_path):
     options = ("--n", 20, "--group-column", "thread", "--out", tmp_path / "g.csv")
     run("sample", folder / "scores.csv", *options)
-    drawn = pd.read_csv(tmp_path / "g.csv")["document"].to_numpy()
+    drawn = pd.read_csv(tmp_path / "g.csv")["row"].to_numpy()
     assert np.unique(drawn // 2).size == 20
     assert drawn.size == 40
 
@@ -201,11 +201,11 @@ WRONG = {
     "labels missing": ("recall scores.csv --labels empty.csv --at-score 1", "60 of 60 have none"),
     "two reviewers": (
         "recall scores.csv --labels a.csv --labels b.csv --at-score 1",
-        "document 3 has the label 1 in a.csv and 0 in b.csv: two reviewers",
+        "row 3 of scores.csv has the label 1 in a.csv and 0 in b.csv: two reviewers",
     ),
     "two reviewers in one file": (
         "recall scores.csv --labels both.csv --at-score 1",
-        "both.csv holds both labels for document 3",
+        "row 3 of scores.csv has the label 1 in both.csv and 0 in both.csv",
     ),
     "a capital in a column of labels": (
         "recall scores.csv --labels capital.csv --at-score 1",
@@ -213,7 +213,15 @@ WRONG = {
     ),
     "no such document": (
         "recall scores.csv --labels far.csv --at-score 1",
-        "must hold rows of the file of scores, from 0 to 1499, got 1500",
+        "must name documents of scores.csv, which has no '1502' of row 2 of the file",
+    ),
+    "documents of no column of the scores": (
+        "recall scores.csv --labels documents.csv --at-score 1",
+        "must name its documents in one of the columns 'row'; its columns are 'document', 'label'",
+    ),
+    "an identifier twice": (
+        "recall scores.csv --labels a.csv --at-score 1 --id-column thread",
+        "another value in each row, column 'thread' of scores.csv repeats 't0',",
     ),
     "no such label": (
         "recall scores.csv --labels odd.csv --at-score 1",
@@ -259,15 +267,16 @@ def test_wrong_use(name, folder, monkeypatch):
     frame = pd.read_csv("scores.csv")
     frame.assign(score=frame["score"] + 1).to_csv("other.csv", index=False)
     pd.read_csv("one.csv").assign(label="").to_csv("empty.csv", index=False)
-    for file, document, label in (
+    for file, row, label in (
         ("a", [3], [1]),
         ("b", [3], [0]),
         ("both", [3, 3], [1, 0]),
-        ("far", [1_500], [1]),
+        ("far", [1_502], [1]),
         ("odd", [3], ["maybe"]),
     ):
-        pd.DataFrame({"document": document, "label": label}).to_csv(f"{file}.csv", index=False)
-    pd.DataFrame({"document": [3], "Label": [1]}).to_csv("capital.csv", index=False)
+        pd.DataFrame({"row": row, "label": label}).to_csv(f"{file}.csv", index=False)
+    pd.DataFrame({"row": [3], "Label": [1]}).to_csv("capital.csv", index=False)
+    pd.DataFrame({"document": [3], "label": [1]}).to_csv("documents.csv", index=False)
     words, message = WRONG[name]
     result = run(*words.split(), code=2)
     assert message in result.output
@@ -301,3 +310,82 @@ def test_missing_labels_may_be_bounded(folder, tmp_path):
     run("recall", path, *labels, "--at-score", 1.5, code=2)
     out = run("recall", path, *labels, "--at-score", 1.5, "--missing-bounds").output
     assert "10 planned documents have no label" in out
+
+
+# Documents by identifiers, and rows as spreadsheets count them
+
+
+def named(folder, path):
+    """Write the collection as a person exports it, with identifiers of its own from 1 on."""
+    frame, rng = pd.read_csv(folder / "scores.csv"), np.random.default_rng(5)
+    number = rng.permutation(len(frame)) + 1
+    frame.insert(0, "Control Number", [f"{each:07d}" for each in number])
+    frame.insert(1, "document", number[::-1])
+    frame.to_csv(path, sep=";", index=False, encoding="utf-8-sig")
+    return frame
+
+
+def answer(text):
+    """Return output without the lines that name files."""
+    return [line for line in text.splitlines() if "csv" not in line and "html" not in line]
+
+
+@pytest.mark.parametrize("column", ["document", "Control Number", "row"])
+def test_labels_in_another_order_are_matched_by_identifier(column, folder, tmp_path):
+    frame = named(folder, tmp_path / "scores.csv")
+    truth, read = np.load(folder / "truth.npy"), np.argsort(-frame["score"].to_numpy())[:150]
+    frame = frame.assign(row=np.arange(len(frame)) + 2)
+    labels = pd.DataFrame({column: frame[column][read], "label": truth[read].astype(int)})
+    labels.sort_values(column, ascending=False).to_csv(tmp_path / "read.csv", index=False)
+    pd.DataFrame({"row": read + 2, "label": truth[read].astype(int)}).to_csv(
+        tmp_path / "rows.csv", index=False
+    )
+    words = ("--rule", "quant", "--labels")
+    found = run("stop", tmp_path / "scores.csv", *words, tmp_path / "read.csv").stdout
+    by_row = run("stop", folder / "scores.csv", *words, tmp_path / "rows.csv").stdout
+    assert f"matched by the column {column!r}" in found
+    assert answer(found) == answer(by_row)
+    assert "Positive label: '1'" in found
+
+
+def test_a_plan_carries_identifiers_and_comes_back_shuffled_in_words(folder, tmp_path):
+    named(folder, tmp_path / "scores.csv")
+    at = ("--n", 60, "--at-score", 1.5)
+    run("sample", tmp_path / "scores.csv", *at, "--out", tmp_path / "plan.csv")
+    plan = pd.read_csv(tmp_path / "plan.csv", dtype=str)
+    assert plan.columns[:3].tolist() == ["Control Number", "document", "row"]
+    own = pd.read_csv(tmp_path / "scores.csv", sep=";", dtype=str, encoding="utf-8-sig")
+    rows = plan["row"].astype(int) - 2
+    for name in ("Control Number", "document"):
+        assert plan[name].tolist() == own[name][rows].tolist()
+    plan["label"] = np.array(["nein", "Ja "])[np.load(folder / "truth.npy")[rows].astype(int)]
+    mixed = plan.sample(frac=1.0, random_state=0)
+    mixed.to_csv(tmp_path / "all.csv", index=False)
+    mixed.drop(columns=["row", "document"]).to_csv(tmp_path / "few.csv", index=False)
+    asked = ("--at-score", 1.5, "--hidden", "none", "--labels")
+    page = ("--report", tmp_path / "recall.html")
+    found = run("recall", tmp_path / "scores.csv", *asked, tmp_path / "all.csv", *page).stdout
+    plain = run("recall", folder / "scores.csv", *asked, folder / "one.csv").stdout
+    assert "Positive label: 'ja', " in found
+    assert "matched by the column 'Control Number'" in found
+    assert answer(found) == answer(plain)
+    assert "Positives labelled (label ja)" in (tmp_path / "recall.html").read_text()
+    few = run("recall", tmp_path / "scores.csv", *asked, tmp_path / "few.csv").stdout
+    assert answer(few) == answer(plain)
+    wrong = mixed.assign(document=np.roll(mixed["document"], 1)).drop(columns="Control Number")
+    wrong.to_csv(tmp_path / "wrong.csv", index=False)
+    refused = run("recall", tmp_path / "scores.csv", *asked, tmp_path / "wrong.csv", code=2)
+    assert "must hold all rows of the plan, unchanged but for labels" in refused.stderr
+
+
+def test_blank_rows_count_as_a_spreadsheet_counts_them(folder, tmp_path):
+    head, *lines = (folder / "scores.csv").read_text().splitlines()
+    text = "\n".join([head, lines[0], "", ",", *lines[1:]])
+    (tmp_path / "scores.csv").write_text(text)
+    run("sample", tmp_path / "scores.csv", "--n", 60, "--out", tmp_path / "plan.csv")
+    plan = pd.read_csv(tmp_path / "plan.csv", dtype=str)
+    for row, score in zip(plan["row"], plan["score"], strict=True):
+        assert float(text.splitlines()[int(row) - 1].split(",")[0]) == float(score)
+    plan.assign(label="no").to_csv(tmp_path / "plan.csv", index=False)
+    asked = ("--labels", tmp_path / "plan.csv", "--at-score", 1.5, "--hidden", "none")
+    run("recall", tmp_path / "scores.csv", *asked)

@@ -240,6 +240,9 @@ class TestInterface:
             classes_ = np.array([False, True])
             mle_ = SimpleNamespace(prior=(np.sum(labels == positive) + 1) / 82)
 
+            def fitted_problems(self):
+                return {"": SimpleNamespace(labels=self.classes_)}
+
             def sample_proba(self, rows):
                 return model.sample_proba([texts[int(k)] for k in rows])
 

@@ -15,7 +15,6 @@ PACKAGE = Path(bayescal.__file__).parent
 NOT_HANDED_ON = {
     ("raw_scores", "last_step", "documents"),  # one is a number, the other an array
     ("labels", "encode_labels", "positive"),  # in the shell it is text
-    ("recalibrate", "Recalibrator", "positive"),  # the same
     ("fit_text", "ScoreCalibrator", "positive"),  # TextCalibrator sets it
     ("fit_multiclass", "read_class_scores", "classes"),  # the labels say which there are
     ("calibration", "data", "site"),

@@ -19,9 +19,13 @@ from bayescal import (
     TopicCalibrator,
     load,
 )
-from bayescal.monitoring import DriftMonitor
+from bayescal.monitoring import DriftMonitor, Recalibrator
 from bayescal.plots import LearningCurveDisplay, TopicForestDisplay
+from bayescal.support.label_words import position_by_words
+from bayescal.support.score_checks import ScoresWarning
+from bayescal.support.validation import negative_and_positive
 from bayescal.text import TextCalibrator
+from bayescal.text.word_models import MultinomialNaiveBayes
 
 pytestmark = pytest.mark.one_era
 
@@ -187,3 +191,66 @@ def test_codes_in_place_of_labels_are_told_apart_by_the_scores():
         turned.fit(-SCORES, CODES)
     with pytest.raises(ValueError, match="positive must be a label of y, 'b' or 'c', got 'a'"):
         turned.fit(SCORES, np.array(["b", "c"])[CODES])
+
+
+# By default the words of the labels say which class is positive
+
+SAID = {
+    "died": "survived", "event": "no event", "ja": "nein", "oui": "non", "sí": "no", "1": "0",
+    "H1": "H2", "Genuine": "impostor", "target": "non-target", "Responsive": "nonresponsive",
+    "relevant": "Not relevant", "same": "different", "spam": "ham", "corn": "not corn", 1.0: -1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("positive", SAID)
+def test_words_say_which_label_is_positive(positive):
+    negative = SAID[positive]
+    assert position_by_words([negative, positive]) == 1
+    assert position_by_words([positive, negative]) == 0
+    assert position_by_words([positive, "other"]) is None
+
+
+def test_labels_without_such_words_are_taken_in_sorted_order():
+    for labels in ([1, 2], ["a", "b"], ["one", "three"], ["no", "not sure"], ["true", "yes"]):
+        assert position_by_words(labels) is None
+        fitted = ScoreCalibrator(inference="mle").fit(-SCORES, np.array(labels)[CODES])
+        assert negative_and_positive(fitted).tolist() == labels
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, "Recalibrator"])
+def test_words_decide_in_every_estimator_and_classes_stay_sorted(name):
+    labels = np.array(["died", "survived"])
+    shifted = Recalibrator(refit="never", random_state=0)
+    estimator, features = {**ESTIMATORS, "Recalibrator": (shifted, 1 / (1 + np.exp(-SCORES)))}[name]
+    by_words = clone(estimator).fit(features, labels[CODES])
+    named = clone(estimator).set_params(positive="died").fit(features, labels[CODES])
+    assert by_words.classes_.tolist() == labels.tolist()
+    np.testing.assert_array_equal(by_words.predict_proba(features), named.predict_proba(features))
+    assert by_words._fit.turned if hasattr(by_words, "_fit") else by_words._turned
+
+
+def test_topics_texts_and_files_follow_the_words(tmp_path):
+    labels, topics = np.array(["ja", "nein"])[CODES], np.repeat(["corn", "oil"], 60)
+    fitted = TopicCalibrator("none", "gaussian", **FAST).fit(SCORES, labels, topics)
+    read = load(fitted.save(tmp_path / "topics.nc"))
+    assert read.fitted_problems()["oil"].labels.tolist() == ["nein", "ja"]
+    assert "P(ja)" in TopicForestDisplay.from_estimator(read, parameter="prior").data.label
+    texts = ["corn prices up", "corn harvest", "oil prices up", "oil wells"] * 10
+    model = TextCalibrator(calibrator=QUICK).fit(texts, ["ja", "ja", "nein", "nein"] * 10)
+    assert model.classes_.tolist() == ["ja", "nein"]
+    assert model.predict_interval(["a corn field"])[0, 1] > 0.5
+    words = MultinomialNaiveBayes().fit(
+        [[2, 0], [3, 1], [0, 2], [1, 3]], ["ja", "ja", "nein", "nein"]
+    )
+    assert words.classes_.tolist() == ["ja", "nein"]
+    assert words.predict([[4, 0], [0, 4]]).tolist() == ["ja", "nein"]
+
+
+def test_scores_that_contradict_the_words_are_warned_of():
+    y = np.array(["died", "survived"])[CODES]
+    for fit in (
+        lambda: ScoreCalibrator(inference="mle").fit(-SCORES, y),
+        lambda: Recalibrator(refit="never").fit(1 / (1 + np.exp(SCORES)), y),
+    ):
+        with pytest.warns(ScoresWarning, match="'died', the positive one.*positive='survived'"):
+            fit()

@@ -291,7 +291,7 @@ def test_a_spreadsheet_may_round_mark_and_space_out_a_plan(tmp_path):
     np.testing.assert_array_equal(read_plan(path, scores).documents, one.documents)
     damaged = marked.replace(second, f"x{second}")
     path.write_text(damaged, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"column document, got 'x.*' in row 5 of the file"):
+    with pytest.raises(ValueError, match=r"column row, got 'x.*' in row 5 of the file"):
         read_plan(path, scores)
 
 

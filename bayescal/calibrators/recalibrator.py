@@ -54,7 +54,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         that the old probabilities are mere scores. "auto" does so with at least 20 documents of the
         rarer class and pooling="complete".
     positive : label, optional
-        The class of the probabilities `p`; by default the second in sorted order.
+        The class of the probabilities `p`; by default as in `ScoreCalibrator`.
     draws : int
         Number of independent posterior draws.
     random_state : int, numpy Generator, RandomState or None

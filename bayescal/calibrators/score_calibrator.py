@@ -61,8 +61,11 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         probabilities unless the evidence of the labels is against it. A later score outside [0, 1]
         is then clipped, with a warning; with scores_are="probabilities" it is an error.
     positive : label, optional
-        The positive class, for which larger scores stand; by default the second in sorted order.
-        Intervals, draws, priors, decisions and reports refer to this class. `classes_`,
+        The positive class, for which larger scores stand. By default the words of the labels say
+        it, such as "yes" beside "no" and "died" beside "survived"; where they do not, as for 1 and
+        2, it is the last in sorted order. The scores of scikit-learn's classifiers always stand for
+        the last: give `positive=classifier.classes_[1]`. `fit` warns of scores that are lower for
+        positives. Intervals, draws, priors, decisions and reports refer to this class. `classes_`,
         `predict_proba` and `decision_function` always keep scikit-learn's order, as its scorers and
         searches need.
     units : dict, optional

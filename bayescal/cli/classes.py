@@ -50,7 +50,7 @@ def advice(category: type[Warning]) -> str:
     return f"Option for this: {option}." if issubclass(category, warning_categories()) else ""
 
 
-def read_to_fit(arguments: Mapping[str, Any], chosen: set[str]) -> ScoreTable:
+def read_to_fit(arguments: Mapping[str, Any], chosen: set[str], screen: Screen) -> ScoreTable:
     """Read the file of scores of a call, given the options on the command line."""
     from bayescal.fitting.class_scores import SCORES_ARE
 
@@ -58,9 +58,9 @@ def read_to_fit(arguments: Mapping[str, Any], chosen: set[str]) -> ScoreTable:
     with usage_errors():
         check_choice("--scores-are", arguments["scores_are"], SCORES_ARE)
     path = arguments["scores"]
-    table = read_scores(path, arguments)
+    table = read_scores(path, arguments, screen)
     writing.check_columns_free(table.frame, path, *_added(table.classes))
-    reader = ColumnReader(path, table.frame)
+    reader = ColumnReader(path, table.frame, screen)
     excluded = np.isneginf(table.score[np.arange(table.label.size), table.label]) & table.labelled
     reader.refuse_rows(excluded, "give the class of a label a score above -inf")
     if not table.fit_rows.size:
@@ -84,7 +84,7 @@ def fit(
     path, rows, level = arguments["scores"], table.fit_rows, arguments["level"]
     with screen.warnings(advice), usage_errors(f"{path}: "):
         # Check the rows to test on too: none may fail after the fit.
-        naming = ColumnReader(path, table.frame).row
+        naming = ColumnReader(path, table.frame, screen).row
         read = read_class_scores(table.score, arguments["scores_are"], naming=naming)
     sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
     calibrator = MulticlassCalibrator(read.scores_are, random_state=arguments["seed"], **sampling)
@@ -315,7 +315,7 @@ def decide(
     abstain_cost: float | None,
 ) -> pd.DataFrame:
     """Return each row of a file with the decision of least expected cost."""
-    reader, classes = ColumnReader(path), calibrator.classes_.tolist()
+    reader, classes = ColumnReader(path, screen=screen), calibrator.classes_.tolist()
     scores = reader.class_scores(classes)
     names, prices = _costs(costs, classes, abstain_cost)
     with screen.warnings(), usage_errors():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import files
-from bayescal.cli.terminal import UsageError, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import validation, weighting
 from bayescal.support.files import file_row
+from bayescal.support.label_words import PAIRS, one_spelling, plain, position_by_words
+from bayescal.support.validation import first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +28,17 @@ DEFAULT_SPLIT_COLUMN = "split"
 
 
 class ColumnReader:
-    """Columns of a file, or of some of its rows; errors name the file, column and row."""
+    """
+    Columns of a file, or of some of its rows; errors name the file, column and row.
 
-    def __init__(self, path: Path, frame: pd.DataFrame | None = None) -> None:
+    With a screen it states the positive label and the groups that it reads.
+    """
+
+    def __init__(
+        self, path: Path, frame: pd.DataFrame | None = None, screen: Screen | None = None
+    ) -> None:
         self.path = path
+        self.screen = Screen(quiet=True) if screen is None else screen
         self.frame = files.read_frame(path) if frame is None else frame
 
     def name(self, column: str) -> str:
@@ -97,7 +106,11 @@ class ColumnReader:
         return weights
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
-        """Return the negative and the positive label, and masks of positive and labelled rows."""
+        """
+        Return the negative and the positive label, and masks of positive and labelled rows.
+
+        State the positive label, and warn if words do not say which it is.
+        """
         values, labelled = self.class_labels(column)
         with usage_errors():
             classes, is_second = validation.encode_labels(values, name=self.name(column))
@@ -116,7 +129,25 @@ class ColumnReader:
         is_positive = np.zeros(labelled.size, dtype=bool)
         is_positive[labelled] = ~is_second if positive == str(first) else is_second
         pair = (second, first) if positive == str(first) else (first, second)
+        self.state_positive(column, pair, is_positive, labelled)
+        if positive is None and position_by_words(pair) is None:
+            self.screen.note(
+                f"{pair[0]!s} and {pair[1]!s} do not say which of them is positive:"
+                f" {str(pair[1])!r} is taken, the last in sorted order. Name the positive label"
+                " with --positive.",
+                warning=True,
+            )
         return pair, is_positive, labelled
+
+    def state_positive(
+        self, column: str, classes: tuple[Any, Any], is_positive: Mask, labelled: Mask
+    ) -> None:
+        """State the positive and the negative label."""
+        self.screen.note(
+            f"Positive label: {str(classes[1])!r}, {is_positive.sum():,d} of"
+            f" {counted(int(labelled.sum()), 'labelled row')} in {self.name(column)}; negative:"
+            f" {str(classes[0])!r}."
+        )
 
     def known_labels(
         self, column: str, classes: NDArray[Any], positive: str | None = None
@@ -124,7 +155,8 @@ class ColumnReader:
         """Return masks of positive and labelled rows, and a note on labels spelled differently."""
         name = self.name(column)
         if positive is not None:
-            own, is_positive, labelled = self.labels(column, positive)
+            silent = ColumnReader(self.path, self.frame)
+            own, is_positive, labelled = silent.labels(column, positive)
             spelling = _renamed(dict(zip(own, (False, True), strict=True)), classes, name)
             return is_positive, labelled, spelling
         values, labelled = self.class_labels(column)
@@ -166,10 +198,23 @@ class ColumnReader:
         return values, labelled
 
     def names(
-        self, column: str, option: str = "--topic-column", what: str = "a topic"
+        self, column: str, kind: str = "topic", known: Iterable[str] = ()
     ) -> NDArray[np.str_]:
-        """Return a column of names, by default of topics."""
-        return self._named(column, option, what).astype(np.str_)
+        """Return a column of names, by default of topics, each in one spelling."""
+        return self.names_of([column], kind, f"--{kind}-column", known)[0]
+
+    def names_of(
+        self, columns: Sequence[str], kind: str, option: str, known: Iterable[str] = ()
+    ) -> list[NDArray[np.str_]]:
+        """Return columns of the same names, each in one spelling; state how many there are."""
+        given = [self._named(column, option, f"a {kind}").astype(np.str_) for column in columns]
+        spelling = one_spelling(np.concatenate(given).tolist(), known)
+        names = list(dict.fromkeys(spelling.values()))
+        note = f"{counted(len(names), kind)} in {' and '.join(columns)}: {first_of(names)}."
+        if others := [f"{old} as {new}" for old, new in spelling.items() if old != new]:
+            note += f" Capitals and blanks apart, these are one {kind}: {first_of(others)}."
+        self.screen.note(note)
+        return [np.array([spelling[name] for name in each.tolist()]) for each in given]
 
     def texts(self, column: str) -> list[str]:
         """Return a column of documents."""
@@ -306,31 +351,23 @@ def _labels(cells: NDArray[Any]) -> NDArray[Any]:
     return np.array([numbers[text] for text in values.tolist()])
 
 
-# Synonyms of labels, in lower case without blanks at their ends.
-NO = frozenset({"0", "0.0", "-1", "-", "false", "f", "no", "n", "neg", "negative"})
-YES = frozenset({"1", "1.0", "+1", "+", "true", "t", "yes", "y", "pos", "positive"})
-
-
 def spelled(values: NDArray[Any], classes: NDArray[Any]) -> dict[Any, bool] | None:
     """
     Return True for each label of the positive class, False for the negative; None if unclear.
 
-    Labels match a class regardless of capitals and blanks at their ends. If the classes are a
-    synonym of no and one of yes, other synonyms match too.
+    Labels match a class regardless of capitals and blanks. If the classes are words for no and yes,
+    or for the answers to another question, synonyms match too.
     """
-    negative, positive = (_plain_label(label) for label in classes.tolist())
+    negative, positive = map(plain, classes.tolist())
     meanings = {negative: False, positive: True}
     for no, yes, of_no in ((negative, positive, False), (positive, negative, True)):
-        if no in NO and yes in YES:
-            meanings |= dict.fromkeys(NO, of_no) | dict.fromkeys(YES, not of_no)
+        for negatives, positives in PAIRS:
+            if no in negatives and yes in positives:
+                meanings |= dict.fromkeys(negatives, of_no) | dict.fromkeys(positives, not of_no)
     labels = np.unique(values).tolist()
-    if negative == positive or any(_plain_label(label) not in meanings for label in labels):
+    if negative == positive or any(plain(label) not in meanings for label in labels):
         return None
-    return {label: meanings[_plain_label(label)] for label in labels}
-
-
-def _plain_label(label: Any) -> str:
-    return str(label).strip().casefold()
+    return {label: meanings[plain(label)] for label in labels}
 
 
 # Suggestions for missing columns.
@@ -342,7 +379,7 @@ ROUNDING = 1e-3  # of printed probabilities
 def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str | None) -> str:
     """Suggest in words a column for a misspelt name."""
     names = [str(name) for name in frame.columns]
-    near = [name for name in names if _plain(name) == _plain(wanted)]
+    near = [name for name in names if plain_name(name) == plain_name(wanted)]
     if near:
         return f" Did you mean {option + ' ' if option else ''}{near[0]!r}?"
     if len(names) == 1:
@@ -372,5 +409,6 @@ def _probabilities(frame: pd.DataFrame) -> tuple[str, str] | None:
     return None
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return the name of a column without capitals, blanks and underscores."""
     return name.casefold().strip().replace("_", "").replace(" ", "")

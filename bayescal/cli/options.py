@@ -111,7 +111,10 @@ COVARIATES = (
 CovariateColumns = Annotated[
     str | None, option("--covariate-columns", COLUMNS, COVARIATES, "NAME[,NAME...]")
 ]
-POSITIVE = "The positive label. By default the second in sorted order."
+POSITIVE = (
+    "The positive label. By default the words of the labels say it, as yes, ja, died or 1 do beside"
+    " no, nein, survived or 0; otherwise the last in sorted order, with a warning."
+)
 Positive = Annotated[str | None, option("--positive", COLUMNS, POSITIVE, "LABEL")]
 POSITIVE_HERE = "The positive label of this file, if it is spelled differently from the fitted one."
 PositiveHere = Annotated[str | None, option("--positive", COLUMNS, POSITIVE_HERE, "LABEL")]

@@ -333,8 +333,9 @@ def read_calibrator(
         source = load(path) if source is None else source
         if of_classes(source):
             raise UsageError(f"{path} calibrates several classes: this command takes one score.")
-        topics = reader.names(topic_column) if topic_column else None
         problems = source.fitted_problems()
+        known = [*map(str, problems), *read_record(path).get("left_out", {})]
+        topics = reader.names(topic_column, known=known) if topic_column else None
     if problems.by_topic and topics is None:
         raise UsageError(f"{path} holds many topics: name their column with --topic-column.")
     if topics is not None and not problems.by_topic:
@@ -349,6 +350,12 @@ def read_calibrator(
     saved = SavedCalibrator(source, problems, topics, left_out, note, sign)
     _check_answered(saved, reader.name(str(topic_column)))
     return saved
+
+
+def state_positive(screen: Screen, source: Calibrator) -> None:
+    """State the positive and the negative label of a calibrator."""
+    negative, positive = map(str, next(iter(source.fitted_problems().values())).labels)
+    screen.note(f"Positive label, as fitted: {positive!r}; negative: {negative!r}.")
 
 
 def read_covariates(path: Path, reader: ColumnReader, saved: SavedCalibrator) -> Columns | None:

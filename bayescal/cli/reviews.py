@@ -12,26 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import options
-from bayescal.cli.columns import NO, YES, ColumnReader, shown
+from bayescal.cli.columns import ColumnReader, shown
+from bayescal.cli.documents import DocumentNames
 from bayescal.cli.files import read_frame
-from bayescal.cli.terminal import UsageError, usage_errors
+from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
+from bayescal.support.label_words import NO, YES, plain
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayescal.sampling import SamplePlan
 
 REVIEW = "Review"
 LABELS = (
-    "A file of labels, with columns document and label: a plan that bayescal sample wrote, filled"
-    " in, or any other. Several may be given."
+    "A file with a column label and the column that identifies documents, or else row: a plan that"
+    " bayescal sample wrote, filled in, or any other. Several may be given."
 )
 LabelFiles = Annotated[list[Path] | None, options.option("--labels", REVIEW, LABELS, "FILE")]
 AT_SCORE = "Take documents whose score is at least this."
 AtScore = Annotated[float | None, options.option("--at-score", REVIEW, AT_SCORE, "SCORE")]
 GROUPS = "Families of near duplicates: each counts as one document."
 GroupColumn = Annotated[str | None, options.option("--group-column", options.COLUMNS, GROUPS)]
+IDENTIFIER = (
+    "The column that identifies documents, in all files. By default one named id, document, control"
+    " number, bates, patient or mrn with another value in each row; without one, rows count."
+)
+IdColumn = Annotated[str | None, options.option("--id-column", options.COLUMNS, IDENTIFIER)]
 RECALL = "The share of positives to find."
 Recall = Annotated[float, options.option("--recall", REVIEW, RECALL, "SHARE")]
 ASSURANCE = "The probability to reach it with."
@@ -56,17 +61,19 @@ HIDDEN = (
     " news stories, or none such."
 )
 Hidden = Annotated[HiddenPrior, options.option("--hidden", REVIEW, HIDDEN)]
-DOCUMENT, LABEL = "document", "label"
+LABEL = "label"
 
 
 @dataclass(frozen=True)
 class ReviewFiles:
-    """A collection with its labels; documents are rows of the file of scores, from 0 on."""
+    """A collection with its labels."""
 
+    documents: DocumentNames
     scores: Floats
     labels: Floats  # 1, 0, or nan without a label
-    plans: tuple[SamplePlan, ...]  # files of labels that are plans
+    plan_of: dict[Path, SamplePlan]  # the files of labels that are plans
     groups: NDArray[Any] | None
+    positive: str  # the words of positive labels
 
 
 def read_review(
@@ -74,71 +81,67 @@ def read_review(
     labels: Sequence[Path] | None,
     score_column: str,
     sign: float,
+    screen: Screen,
+    id_column: str | None = None,
     group_column: str | None = None,
 ) -> ReviewFiles:
     """Read a collection and labels from several files, which must not contradict each other."""
     from bayescal.sampling.plans import OF_PLAN_ALONE, plan_of_rows
 
-    reader = ColumnReader(scores)
+    reader = ColumnReader(scores, screen=screen)
     values = sign * reader.scores(score_column)
-    groups = (
-        None if group_column is None else reader.names(group_column, "--group-column", "a group")
-    )
-    known, plans = np.full(values.size, np.nan), []
+    documents = DocumentNames(reader, id_column)
+    groups = None if group_column is None else reader.names(group_column, "group")
+    known, plan_of = np.full(values.size, np.nan), {}
     source: dict[int, Path] = {}
+    words: list[str] = []
     for path in labels or ():
         frame = read_frame(path, "labels")
-        document, label = _labels_of(path, frame, values.size)
+        own = ColumnReader(path, frame, screen)
+        # A plan without some of its columns is an error; its labels would lose their design.
+        is_plan = len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1
+        document, column = documents.positions(own)
+        label, words_here = _labels_of(own)
+        words += words_here
         filled = ~np.isnan(label)
         for one, value in zip(document[filled].tolist(), label[filled].tolist(), strict=True):
             if known[one] == 1.0 - value:
                 raise UsageError(
-                    f"document {one} has the label {known[one]:g} in {source[one]} and {value:g} in"
-                    f" {path}: two reviewers have to agree on one label a document."
+                    f"{documents.name(one)} has the label {known[one]:g} in {source[one]} and"
+                    f" {value:g} in {path}: two reviewers have to agree on one label a document."
                 )
             known[one], source[one] = value, path
-        # A plan without some of its columns is an error; its labels would lose their design.
-        if len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1:
+        positive = " or ".join(map(repr, words_here or ["1"]))
+        screen.note(
+            f"Positive label: {positive}, {int((label == 1.0).sum()):,d} of"
+            f" {counted(int(filled.sum()), 'labelled row')} of {path}, matched by the column"
+            f" {column!r}."
+        )
+        if is_plan:
             with usage_errors():
                 cells = frame.astype(object).where(frame.notna(), "").astype(str)
                 names = list(cells.columns)
                 lines = zip(frame.index.tolist(), cells.to_numpy().tolist(), strict=True)
                 rows = {position: dict(zip(names, line, strict=True)) for position, line in lines}
-                plans.append(plan_of_rows(str(path), rows, values, groups))
-    return ReviewFiles(values, known, tuple(plans), groups)
+                plan_of[path] = plan_of_rows(str(path), rows, values, groups, document)
+    positive = " or ".join(dict.fromkeys(words)) or "1"
+    return ReviewFiles(documents, values, known, plan_of, groups, positive)
 
 
-def _labels_of(path: Path, frame: pd.DataFrame, documents: int) -> tuple[NDArray[np.intp], Floats]:
-    """Return positions of documents, and their labels, nan for empty cells."""
-    reader = ColumnReader(path, frame)
-    position = reader.scores(DOCUMENT, None)
-    wrong = (position != np.rint(position)) | (position < 0) | (position >= documents)
-    if wrong.any():
-        raise UsageError(
-            f"column {DOCUMENT!r} of {path} must hold rows of the file of scores, from 0 to"
-            f" {documents - 1}, got {position[wrong][0]:g}."
-        )
+def _labels_of(reader: ColumnReader) -> tuple[Floats, list[str]]:
+    """Return labels, nan for empty cells, and the words of positive ones."""
     filled = reader.present(LABEL, None)
-    label = np.full(position.size, np.nan)
+    label = np.full(filled.size, np.nan)
+    words: dict[str, None] = {}
     for row in np.flatnonzero(filled):
-        cell = frame[LABEL].iloc[row]
-        text = str(cell).strip().casefold()
+        cell = reader.frame[LABEL].iloc[row]
+        text = plain(cell)
         if text not in NO | YES:
             raise UsageError(
-                f"column {LABEL!r} of {path} must hold 1 or 0, yes or no, or nothing, got"
+                f"column {LABEL!r} of {reader.path} must hold 1 or 0, yes or no, or nothing, got"
                 f" {shown(cell)} in {reader.row(int(row))}."
             )
         label[row] = float(text in YES)
-    twice = _first_contradiction(position, label)
-    if twice is not None:
-        raise UsageError(
-            f"{path} holds both labels for document {twice}: two reviewers have to agree on one"
-            " label a document."
-        )
-    return position.astype(np.intp), label
-
-
-def _first_contradiction(position: Floats, label: Floats) -> int | None:
-    yes, no = (set(position[label == value].tolist()) for value in (1.0, 0.0))
-    both = sorted(yes & no)
-    return int(both[0]) if both else None
+        if text in YES:
+            words[text] = None
+    return label, list(words)

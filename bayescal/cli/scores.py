@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in, split_column
 from bayescal.cli.files import read_frame
-from bayescal.cli.terminal import UsageError, counted
+from bayescal.cli.terminal import Screen, UsageError, counted
 from bayescal.support.validation import Columns, Floats, first_of, take_columns
 
 if TYPE_CHECKING:
@@ -129,7 +129,9 @@ class ScoreTable:
         return score[~positive], score[positive]
 
 
-def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
+def read_scores(
+    path: Path, arguments: Mapping[str, Any], screen: Screen | None = None
+) -> ScoreTable:
     """Read a file of labelled scores with the columns in a call's arguments."""
     names: dict[str, Any] = {kind: arguments.get(f"{kind}_column") for kind in COLUMNS}
     several = arguments.get("classes")
@@ -146,7 +148,7 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
             " labelled: leave out one of them."
         )
     sign, weight = sign_of(arguments), names["inclusion" if sampled else "weight"]
-    reader = ColumnReader(path)
+    reader = ColumnReader(path, screen=screen)
     if several is None:
         score = sign * reader.scores(names["score"])
         classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
@@ -203,20 +205,20 @@ def sign_of(arguments: Mapping[str, Any]) -> int:
     return -1 if arguments.get("lower_is_positive") else 1
 
 
-def read_texts(path: Path, text: str, label: str) -> tuple[ColumnReader, list[str]]:
+def read_texts(path: Path, text: str, label: str, screen: Screen) -> tuple[ColumnReader, list[str]]:
     """Read a table or folder of texts; return its columns and the texts."""
     if not path.is_dir() and not path.suffix:
         raise UsageError(f"there is no folder {path} of documents, nor is it named like a file.")
     frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
-    reader = ColumnReader(path, frame)
+    reader = ColumnReader(path, frame, screen)
     return reader, reader.texts(text)
 
 
 def read_documents(
-    path: Path, text: str, label: str, split: str | None, positive: str | None
+    path: Path, text: str, label: str, split: str | None, positive: str | None, screen: Screen
 ) -> tuple[ScoreTable, list[str]]:
     """Read texts with labels; return the table, without scores and texts, and the texts."""
-    reader, texts = read_texts(path, text, label)
+    reader, texts = read_texts(path, text, label, screen)
     frame = reader.frame
     classes, is_positive, labelled = reader.labels(label, positive)
     table = ScoreTable(

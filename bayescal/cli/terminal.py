@@ -77,6 +77,7 @@ class Screen:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
+        self._notes: list[tuple[str, bool]] = []
         self._out, self._err = _console(stderr=False), _console(stderr=True)
 
     def show(self, *renderables: RenderableType, stderr: bool = False) -> None:
@@ -85,11 +86,28 @@ class Screen:
         for renderable in () if self.quiet else renderables:
             console.print(renderable)
             console.print()
+        if renderables and not stderr:
+            self.tell_notes(stderr=stderr)
 
     def say(self, text: str, *, stderr: bool = False) -> None:
         """Print a line literally, as names and paths may look like markup; nothing if empty."""
         if text and not self.quiet:
             (self._err if stderr else self._out).print(Text(text), soft_wrap=True)
+            if not stderr:
+                self.tell_notes(stderr=stderr)
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """Keep a line on what was read, to print below the first output: errors stand alone."""
+        self._notes.append((text, warning))
+
+    def tell_notes(self, *, stderr: bool = False) -> None:
+        """Print the notes kept so far."""
+        notes, self._notes = self._notes, []
+        for text, warning in notes:
+            if warning:
+                self.warn(text)
+            else:
+                self.say(text, stderr=stderr)
 
     def warn(self, text: str) -> None:
         """Print a warning on stderr."""

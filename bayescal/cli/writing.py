@@ -210,6 +210,7 @@ def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
     """Write a table to a file and print its name, or print the table as CSV."""
     if out is None:
         write_frame(frame, sys.stdout)
+        screen.tell_notes(stderr=True)
         return
     with usage_errors("--out: ", (OSError,)), run_files.whole_file(out) as path:
         write_frame(frame, path)

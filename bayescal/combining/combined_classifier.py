@@ -99,7 +99,7 @@ class CombinedClassifier(
         `decision_function` decides.
     positive : label, optional
         Class of two that intervals, draws, decisions, `scores_` and reports are about; by default
-        the second in sorted order.
+        as in `ScoreCalibrator`.
     n_jobs : int, optional
         Processes.
     random_state : int, numpy Generator, RandomState or None

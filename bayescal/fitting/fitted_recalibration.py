@@ -31,7 +31,7 @@ from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval
-from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def fit_recalibration(
     kept = weight > 0.0
     log_odds = changes.clipped_log_odds(values)[kept]
     data = BinaryScores(log_odds, positive[kept], weight[kept], "probabilities")
+    warn_if_reversed(data.score, data.positive, data.weight, classes.tolist())
     rng = generator(parameters.random_state)
     if sites is None:
         groups = _documents(data) | _average_groups(data, parameters.draws, rng)

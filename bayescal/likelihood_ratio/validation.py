@@ -34,7 +34,7 @@ from bayescal.likelihood_ratio.sources import (
     weights_by_source,
 )
 from bayescal.support.intervals import Interval, interval_table
-from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import (
     Floats,
     as_scores,
@@ -355,6 +355,7 @@ def cross_validated(
     values = as_scores(scores)
     classes, positive = encode_labels(y, positive=getattr(calibrator, "positive", None))
     check_same_length("scores", values.size, "y", positive.size)
+    warn_if_reversed(values, positive, None, classes.tolist())
     random = generator(rng)
     pairs = None if sources is None else read_sources(sources, positive)
     if pairs is None:

@@ -87,6 +87,8 @@ class Audit:
         Unusual features of the documents, each with advice.
     outcomes : Forecasts
         The checked documents.
+    positive : str
+        The label of positives.
     """
 
     documents: float
@@ -100,6 +102,7 @@ class Audit:
     threshold: float | None
     notes: tuple[str, ...]
     outcomes: inputs.Forecasts = field(repr=False)
+    positive: str = "1"
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each number, with the columns value, lower and upper."""
@@ -190,7 +193,7 @@ class Audit:
             f"Probability of each explanation (before the outcomes): {shares}; test that they are"
             f" right: p {p_words(verdict.pvalue)}.{reserve}",
             f"{readable(verdict.observed)} of {readable(self.documents)} documents are positive"
-            f" where {expected} ({level} intervals).",
+            f" (label {self.positive}) where {expected} ({level} intervals).",
         ]
         includes = "excludes" if _excludes_1(numbers["slope"]) else "includes"
         ending = {"slope": f"; the interval {includes} 1"}
@@ -261,7 +264,7 @@ class Audit:
         advice, *lines = self.text.splitlines()
         facts = {
             "Documents": f"{counts.sum():,.6g}",
-            "Positives": f"{counts @ truth:,.6g}",
+            f"Positives (label {self.positive})": f"{counts @ truth:,.6g}",
             "Positives expected": f"{counts @ p:,.4g}",
         }
         if self.threshold is not None:
@@ -490,7 +493,7 @@ def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
     if separation is not None and separation.probability_below > score_checks.SURE:
         notes.append(
             f"Positives have lower probabilities than negatives (AUC {auc.value:.2f}): if p is the"
-            " probability of the other class, pass 1 - p."
+            " probability of the other class, name it (in a shell with --positive), or pass 1 - p."
         )
     for note in notes:
         warn_user(note)

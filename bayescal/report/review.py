@@ -28,6 +28,7 @@ def write_review_report(
     labels: ArrayLike,
     design: Design = (),
     *,
+    positive: str = "1",
     title: str | None = None,
 ) -> Path:
     """
@@ -41,6 +42,8 @@ def write_review_report(
         The result of `bayescal.sampling.estimate_recall`.
     scores, labels, design
         The arguments of `estimate_recall`.
+    positive : str
+        The label of positives in words.
     title : str, optional
         Title of the page.
 
@@ -70,7 +73,7 @@ def write_review_report(
         result=result,
         documents=values.size,
         labelled=labelled,
-        facts=_facts(result, values, labelled),
+        facts=_facts(result, values, labelled, positive),
         refuted=result.conflict < CONFLICT,
         by_design=result.method == DESIGN,
         no_error=result.reviewer_error == NO_ERROR,
@@ -86,13 +89,13 @@ def write_review_report(
     )
 
 
-def _facts(result: ReviewEstimate, scores: Floats, labelled: int) -> dict[str, str]:
+def _facts(result: ReviewEstimate, scores: Floats, labelled: int, positive: str) -> dict[str, str]:
     facts = {"Documents": f"{scores.size:,}", "Labelled": f"{labelled:,}"}
     if result.threshold is not None:
         taken = int(np.count_nonzero(scores >= result.threshold))
         facts["Threshold"] = f"score {short(result.threshold)} and above"
         facts["Documents taken"] = f"{taken:,} ({percent(taken / scores.size)})"
-    facts["Positives labelled"] = f"{result.found:,}"
+    facts[f"Positives labelled (label {positive})"] = f"{result.found:,}"
     if result.reviewer_error != NO_ERROR:
         missed, mistaken = map(percent, result.reviewer_error)
         facts["Reviewer error"] = f"{missed} of positives missed, {mistaken} of negatives mistaken"

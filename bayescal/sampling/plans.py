@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.sampling.design import SamplingUnits, StratifiedDraw
 from bayescal.support import validation, weighting
-from bayescal.support.files import file_row
+from bayescal.support.files import FIRST_ROW, ROW, file_row
 from bayescal.support.validation import Floats
 
-OF_DOCUMENT = ("document", "score", "inclusion")
+OF_DOCUMENT = (ROW, "score", "inclusion")
 # Other label files have at most one column with such a name.
 OF_PLAN_ALONE = ("round", "seed", "hash", "stratum", "lowest", "size", "checksum")
 OF_PLAN = (*OF_PLAN_ALONE, "threshold")
@@ -107,21 +107,37 @@ class SamplePlan:
         """
         Write the documents to label: one row each, with an empty column label to fill in.
 
-        The columns from round on let `read_plan` restore the plan.
+        The column row is the document's row in a file of the scores as a spreadsheet counts, where
+        the document at position 0 is in row 2, below the header. The columns from round on let
+        `read_plan` restore the plan.
         """
         target = Path(path)
-        stratum, inclusion = self.stratum, self.inclusion
-        run = self.round, self.seed, self.hash
-        end = self.checksum, "" if self.threshold is None else repr(self.threshold)
+        columns = self.columns(self.documents + FIRST_ROW)
         with target.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow((*OF_DOCUMENT, "label", *OF_PLAN))
-            for document in self.documents.tolist():
-                own = self.strata[stratum[document]]
-                row = document, repr(float(self.scores[document])), repr(float(inclusion[document]))
-                place = int(stratum[document]), repr(own.lowest), own.documents
-                writer.writerow((*row, "", *run, *place, *end))
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
         return target
+
+    def columns(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+        """Return the columns of the plan's file, for documents in these rows of a file."""
+        n, stratum = rows.size, self.stratum[self.documents]
+        strata = [self.strata[each] for each in stratum.tolist()]
+        threshold = "" if self.threshold is None else repr(self.threshold)
+        return {
+            ROW: rows.tolist(),
+            "score": [repr(each) for each in self.scores[self.documents].tolist()],
+            "inclusion": [repr(each) for each in self.inclusion[self.documents].tolist()],
+            "label": [""] * n,
+            "round": [self.round] * n,
+            "seed": [self.seed] * n,
+            "hash": [self.hash] * n,
+            "stratum": stratum.tolist(),
+            "lowest": [repr(each.lowest) for each in strata],
+            "size": [each.documents for each in strata],
+            "checksum": [self.checksum] * n,
+            "threshold": [threshold] * n,
+        }
 
 
 def stratum_of(scores: Floats, lowest: Sequence[float]) -> NDArray[np.intp]:
@@ -155,12 +171,17 @@ def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = No
 
 
 def plan_of_rows(
-    path: str, rows: Mapping[int, Mapping[str, str]], scores: ArrayLike, groups: ArrayLike | None
+    path: str,
+    rows: Mapping[int, Mapping[str, str]],
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+    documents: NDArray[np.intp] | None = None,
 ) -> SamplePlan:
     """Return the plan of a file's rows, as texts, by their positions in the file."""
     values = validation.as_scores(scores)
     first = next(iter(rows.values()), {})
-    lacking = [name for name in COLUMNS if name not in first]
+    needed = COLUMNS if documents is None else COLUMNS[1:]
+    lacking = [name for name in needed if name not in first]
     if lacking:
         raise ValueError(
             f"{path} must be a plan with the columns {', '.join(COLUMNS)}; it lacks"
@@ -173,11 +194,12 @@ def plan_of_rows(
                 " give each round its own file."
             )
     check_hash(path, first["hash"], values)
-    documents = _numbers(path, rows, "document").astype(np.intp)
+    if documents is None:
+        documents = _numbers(path, rows, ROW).astype(np.intp) - FIRST_ROW
     if documents.min() < 0 or documents.max() >= values.size:
         raise ValueError(
-            f"{path} must hold documents from 0 to {values.size - 1}, got"
-            f" {documents.min()} to {documents.max()}."
+            f"{path} must hold rows from {FIRST_ROW} to {FIRST_ROW + values.size - 1}, got"
+            f" {FIRST_ROW + documents.min()} to {FIRST_ROW + documents.max()}."
         )
     units = SamplingUnits.of(values, np.full(values.size, np.nan), groups)
     placed, unit = units.scores[units.of_document], units.of_document[documents]
@@ -205,8 +227,8 @@ def plan_of_rows(
         wrong = np.flatnonzero(~np.isclose(actual, expected, rtol=ROUNDED, atol=ROUNDED))
         if wrong.size:
             raise ValueError(
-                f"{path} must hold all rows of the plan, unchanged but for labels: {name} of"
-                f" document {documents[wrong[0]]} is {actual[wrong[0]]:.10g}, expected"
+                f"{path} must hold all rows of the plan, unchanged but for labels: {name} of the"
+                f" document at position {documents[wrong[0]]} is {actual[wrong[0]]:.10g}, expected"
                 f" {expected[wrong[0]]:.10g}; with groups, pass those that it was drawn by."
             )
     if plan.checksum != first["checksum"].strip():

@@ -23,9 +23,12 @@ def printable(text: str) -> str:
     return text.translate(CONTROLS) if CONTROL.search(text) else text
 
 
+ROW, FIRST_ROW = "row", 2  # as spreadsheets count: the first row below the header
+
+
 def file_row(position: int) -> str:
-    """Return the name of a table's row as spreadsheets number it: below the header is row 2."""
-    return f"row {position + 2} of the file (its first row is row 1)"
+    """Return the name of a table's row as spreadsheets number it."""
+    return f"row {position + FIRST_ROW} of the file (its first row is row 1)"
 
 
 class PrintableStream(io.TextIOBase):

@@ -195,6 +195,15 @@ def warn_of_scores(problems: Sequence[str]) -> None:
         warn_user("; ".join(problems) + ".", ScoresWarning)
 
 
+def warn_if_reversed(
+    score: Floats, positive: NDArray[np.bool_], weight: Floats | None, classes: Sequence[Any]
+) -> None:
+    """Warn if positives lie below negatives."""
+    separation = direction(score, positive, weight)
+    if separation is not None and separation.probability_below > SURE:
+        warn_of_scores((_reversed(separation, classes),))
+
+
 def _reversed(separation: Direction, classes: Sequence[Any]) -> str:
     negative, positive = classes
     return (

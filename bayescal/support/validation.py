@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.support.label_words import plain, position_by_words
+
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]  # arrays of equal length by name
 Integers = NDArray[np.intp]
@@ -356,9 +358,7 @@ def encode_labels(
     scores: Floats | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the negative and the positive class, and the mask of positive labels."""
-    classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
-    _check_two(classes, name)
-    check_kept(classes, name)
+    classes, codes = sorted_labels(labels, name)
     larger = 1
     if scores is not None and scores.shape == codes.shape:
         rank = scores.argsort().argsort()
@@ -372,6 +372,14 @@ def encode_labels(
                 f"sample_weight must leave both classes some weight, class {label!r} has none."
             )
     return classes, is_positive
+
+
+def sorted_labels(labels: ArrayLike, name: str = "y") -> tuple[NDArray[Any], Integers]:
+    """Return two classes in scikit-learn's order, and each label's position among them."""
+    classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
+    _check_two(classes, name)
+    check_kept(classes, name)
+    return classes, codes
 
 
 def check_no_dates(labels: NDArray[Any], name: str) -> None:
@@ -400,8 +408,8 @@ def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> N
 
 def negative_and_positive(calibrator: Any) -> NDArray[Any]:
     """Return the two classes of a fitted estimator, the positive one second."""
-    classes: NDArray[Any] = calibrator.classes_
-    return classes[::-1] if getattr(calibrator, "positive", None) == classes[0] else classes
+    labels: NDArray[Any] = next(iter(calibrator.fitted_problems().values())).labels
+    return labels
 
 
 def of_each_class(
@@ -537,10 +545,11 @@ def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def position_of_positive(positive: Any, classes: NDArray[Any], name: str, larger: int = 1) -> int:
-    """Return the index of the positive one of two sorted classes."""
-    if positive is None:
-        return 1
+    """Return the index of the positive one of two sorted classes, by default by their words."""
     known: list[Any] = classes.tolist()
+    if positive is None:
+        by_words = position_by_words(known)
+        return 1 if by_words is None else by_words
     if positive not in known and known == [0, 1] and classes.dtype.kind in "iu":
         warn_user(
             f"positive={positive!r} is no label of {name}, which holds 0 and 1, as if"
@@ -566,7 +575,7 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         came = ", ".join(repr(value) for value in classes[:4].tolist())
         came += ", ..." if classes.size > 4 else ""
         kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
-        alike = {str(label).strip().casefold() for label in classes.tolist()}
+        alike = {plain(label) for label in classes.tolist()}
         several = ""
         if kind == "classes" and len(alike) > 2:
             several = (

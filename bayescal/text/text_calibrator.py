@@ -42,7 +42,7 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     Returns
     -------
     array of shape (n,)
-        Larger for likelier positives, the second class in sorted order.
+        Larger for the last class in sorted order, the `positive` of a calibrator of these scores.
 
     Raises
     ------
@@ -174,7 +174,7 @@ class TextCalibrator(CalibratedClassifier):
     random_state : int
         Seeds folds, solver and posterior.
     positive : label, optional
-        The positive one of two classes; by default the second in sorted order.
+        The positive one of two classes; see `ScoreCalibrator`.
 
     Attributes
     ----------
@@ -367,8 +367,7 @@ class TextCalibrator(CalibratedClassifier):
     @property
     def _positive_column(self) -> int:
         """The position in `classes_` of the class of intervals and draws."""
-        positive = self.classes_[1] if self.positive is None else self.positive
-        return int(np.flatnonzero(np.asarray(self.classes_) == positive)[0])
+        return 0 if self._turned else 1
 
     def _base_rate(self, prior: Any) -> Floats:
         """Return the share of each class, in the order of `classes_`."""

@@ -189,10 +189,10 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels, two classes, both present.
         """
         X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, positive = validation.encode_labels(y)
+        self.classes_, codes = validation.sorted_labels(y)
         if self.only_counts:
             check_non_negative(X, f"{type(self).__name__}.fit")
-        self._learn(X, positive)
+        self._learn(X, codes == 1)
         return self
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,6 +67,7 @@ class OutcomeTable:
     p: Floats  # (labelled rows,), like the arrays below
     positive: NDArray[np.bool_]
     sites: NDArray[np.str_] | None
+    all_sites: NDArray[np.str_] | None  # (rows,)
     inclusion: Floats | None
     classes: tuple[Any, Any]  # negative and positive
 
@@ -82,27 +83,31 @@ def read_outcomes(
     site_column: str | None,
     inclusion_column: str | None,
     positive: str | None,
+    screen: Screen,
 ) -> OutcomeTable:
     """Read the probabilities, outcomes, sites and inclusion probabilities of a file."""
-    reader = ColumnReader(path)
+    reader = ColumnReader(path, screen=screen)
     p = reader.scores(probability_column, "--probability-column")
     present = reader.present(label_column, "--label-column")
     classes: tuple[Any, Any]
     if reader.frame[label_column][present].nunique() == 1:
         # The meaning of a single class comes from its name or --positive.
         values, labelled = reader.class_labels(label_column)
-        classes = (0, 1)
-        is_positive = labelled & _only_positive(reader.name(label_column), values[0], positive)
+        only, name = values[0], reader.name(label_column)
+        is_positive = labelled & _only_positive(name, only, positive)
+        classes = (f"not {only}", only) if is_positive.any() else (only, positive or f"not {only}")
+        reader.state_positive(label_column, classes, is_positive, labelled)
     else:
         classes, is_positive, labelled = reader.labels(label_column, positive)
     sites = None
     if site_column is not None:
-        sites = reader.names(site_column, "--site-column", "a site")[labelled]
+        sites = reader.names(site_column, "site")
     inclusion = None
     if inclusion_column is not None:
         inclusion = reader.weights(inclusion_column, labelled, sampled=True)[labelled]
     positives = is_positive[labelled]
-    return OutcomeTable(reader, labelled, p[labelled], positives, sites, inclusion, classes)
+    own = None if sites is None else sites[labelled]
+    return OutcomeTable(reader, labelled, p[labelled], positives, own, sites, inclusion, classes)
 
 
 def _only_positive(name: str, label: Any, positive: str | None) -> bool:
@@ -180,7 +185,7 @@ def audit(
     if out is not None:
         check_file(out, PAGES, read=files[0])
     columns = probability_column, label_column, site_column, inclusion_column
-    data = read_outcomes(files[0], *columns, positive)
+    data = read_outcomes(files[0], *columns, positive, screen)
     # Imported late: reading the file is faster.
     from bayescal.monitoring.auditing import audit_outcomes, read_audited
 
@@ -195,6 +200,7 @@ def audit(
             level=level,
             random_state=seed,
         )
+        result = replace(result, positive=str(data.classes[1]))
         if out is not None:
             result.report(out)
     for line in result.text.splitlines():
@@ -222,8 +228,8 @@ def _foresee(
     seed: int,
 ) -> None:
     probability_column, label_column, positive = columns
-    data = read_outcomes(files[0], probability_column, label_column, None, None, positive)
-    reader = ColumnReader(files[1])
+    data = read_outcomes(files[0], probability_column, label_column, None, None, positive, screen)
+    reader = ColumnReader(files[1], screen=screen)
     new = reader.scores(probability_column, "--probability-column")
     from bayescal.metrics.changes import clipped_log_odds
     from bayescal.metrics.inputs import as_probabilities

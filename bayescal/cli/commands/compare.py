@@ -81,7 +81,9 @@ def compare(
     if classes is not None:
         check_folder(out)
         given = options.given(context)
-        table = _with_test_rows(class_files.read_to_fit(arguments, given), holdout, seed, screen)
+        table = _with_test_rows(
+            class_files.read_to_fit(arguments, given, screen), holdout, seed, screen
+        )
         calibrator = class_files.fit(table, arguments, given, screen)
         if table.test_rows.size:
             with screen.warnings(), usage_errors():
@@ -98,7 +100,7 @@ def compare(
     arguments["inference"] = fitting.inference_of(arguments)
     parameters = fitting.read_parameters(arguments)
     check_folder(out)
-    table = read_scores(scores, arguments)
+    table = read_scores(scores, arguments, screen)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
     table = _with_test_rows(table, holdout, seed, screen)

@@ -104,11 +104,13 @@ def decide(
     if costs is not None or abstain_cost is not None:
         raise UsageError("--costs and --abstain-cost are for a calibrator of several classes.")
     _check_question(questions, assurance)
-    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    screen = Screen(quiet=quiet)
+    reader = ColumnReader(scores, screen=screen)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
         calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
+    predictions.state_positive(screen, source)
     _check_direction(saved, calibrator, by_score=at is None)
     name = str(next(iter(saved.problems.values())).labels[1])
     common: dict[str, Any] = {"level": level, "prior": prior, "random_state": seed}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from bayescal.cli import options, scores
-from bayescal.cli.predictions import SIGN_TURNED, load, of_classes, read_record
+from bayescal.cli.predictions import SIGN_TURNED, load, of_classes, read_record, state_positive
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import first_of
 
@@ -62,6 +62,8 @@ def export(
             prior=prior,
             column=score_column,
         )
+    if not of_classes(source):
+        state_positive(screen, source)
     if scores.sign_of(read_record(calibrator).get("arguments", {})) < 0:
         screen.warn(SIGN_TURNED)
     screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")

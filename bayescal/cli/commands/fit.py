@@ -84,7 +84,7 @@ def fit(
     if classes is not None:
         check_folder(out)
         given = options.given(context)
-        table = class_files.read_to_fit(arguments, given)
+        table = class_files.read_to_fit(arguments, given, screen)
         calibrator = class_files.fit(table, arguments, given, screen)
         class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
@@ -96,7 +96,7 @@ def fit(
         )
     settings = fitting.read_parameters(arguments)
     check_folder(out)
-    table = read_scores(scores, arguments)
+    table = read_scores(scores, arguments, screen)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
     with writing.unfinished_run(out, table, arguments, resume=resume) as folder:

@@ -70,7 +70,8 @@ def lr(
         check_choice("--support", support, predictions.SCALES)
     check_file(out, PAGES)
     check_file(ratios, read=scores, option="--ratios")
-    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    screen = Screen(quiet=quiet)
+    reader = ColumnReader(scores, screen=screen)
     if ratios is not None:
         writing.check_columns_free(reader.frame, scores, *predictions.RATIO_COLUMNS)
     values = (-1.0 if lower_is_positive else 1.0) * reader.scores(score_column)
@@ -128,5 +129,5 @@ def _sources(
             "--source-columns must name two columns, the sources of the two items of each"
             f" comparison, such as a,b; got {names!r}."
         )
-    first, second = (reader.names(part, "--source-columns", "a source")[rows] for part in parts)
-    return first, second
+    first, second = reader.names_of(parts, "source", "--source-columns")
+    return first[rows], second[rows]

@@ -75,7 +75,8 @@ def predict(
     """
     _check_options(band, support)
     check_file(out, read=scores)
-    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    screen = Screen(quiet=quiet)
+    reader = ColumnReader(scores, screen=screen)
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
@@ -96,6 +97,7 @@ def predict(
     if test:
         classes = next(iter(saved.problems.values())).labels
         is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
+    predictions.state_positive(screen, source)
     values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
     topics = saved.rows()
     added: list[dict[str, Any]] = []
@@ -117,8 +119,9 @@ def predict(
             update(advance=1)
     merged = predictions.merge_columns(added, [rows for _, rows in topics], values.size)
     writing.write_table(reader.frame.assign(**merged), out, screen)
-    why = f"{calibrator} is one calibrator for all rows."
-    predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
+    predictions.warn_of_topics(
+        screen, reader.frame, scores, topic_column, f"{calibrator} is one calibrator for all rows."
+    )
     if saved.left_out_note:
         screen.warn(f"{saved.left_out_note} They get no probability.")
     if test:

@@ -54,23 +54,22 @@ def recalibrate(
     check_folder(out)
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
     columns = probability_column, label_column, site_column, inclusion_column
-    data = audit.read_outcomes(file, *columns, positive)
+    data = audit.read_outcomes(file, *columns, positive, screen)
     frame = data.reader.frame
     writing.check_columns_free(frame, file)
     from bayescal.calibrators.loading import TOPICS_FILE
     from bayescal.calibrators.recalibrator import Recalibrator
 
     pooling = "complete" if data.sites is None else "partial"
-    with screen.warnings(), usage_errors(f"{file}: "):
-        labels = data.positive.astype(int)
-        again = Recalibrator(pooling, refit=refit, random_state=seed)
+    with screen.warnings(lambda _: "Option for this: --positive."), usage_errors(f"{file}: "):
+        labels, positive = data.positive.astype(int), None
+        if np.ptp(labels):  # one class alone has to be 0 or 1
+            labels, positive = np.array(data.classes)[labels], data.classes[1]
+        again = Recalibrator(pooling, positive=positive, refit=refit, random_state=seed)
         again.fit(data.p, labels, data.sites, inclusion=data.inclusion)
         p = frame[probability_column].to_numpy(dtype=float)
-        everywhere = None
-        if site_column is not None:
-            everywhere = data.reader.names(site_column, "--site-column", "a site")
-        log_odds = again.decision_function(p, everywhere)
-        curve = RowCurve(log_odds, again.predict_interval(p, level, sites=everywhere))
+        log_odds = again.decision_function(p, data.all_sites)
+        curve = RowCurve(log_odds, again.predict_interval(p, level, sites=data.all_sites))
     name = "posterior.nc" if data.sites is None else TOPICS_FILE
     topics: list[Any] = [None] if again.sites_ is None else again.sites_
     record = writing.run_record(arguments) | {

@@ -42,6 +42,7 @@ def recall(
     hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
+    id_column: reviews.IdColumn = None,
     group_column: reviews.GroupColumn = None,
     level: options.Level = 0.9,
     seed: options.Seed = 0,
@@ -67,13 +68,16 @@ def recall(
     check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
     sign = -1.0 if lower_is_positive else 1.0
-    review = reviews.read_review(scores, labels, score_column, sign, group_column)
+    review = reviews.read_review(
+        scores, labels, score_column, sign, screen, id_column, group_column
+    )
+    plans = tuple(review.plan_of.values())
     with screen.warnings(), usage_errors():
         result = estimate_recall(
             review.scores,
             review.labels,
             sign * at_score,
-            design=review.plans,
+            design=plans,
             level=level,
             groups=review.groups,
             missing="bounds" if missing_bounds else "error",
@@ -88,5 +92,6 @@ def recall(
         screen.warn(note)
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
-            write_review_report(report, result, review.scores, review.labels, review.plans)
+            data = review.scores, review.labels, plans
+            write_review_report(report, result, *data, positive=review.positive)
         screen.say(f"Written to {report}")

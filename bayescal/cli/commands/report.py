@@ -70,6 +70,7 @@ def report(
             class_files.report(source, test, out, level, title, label_column, split_column)
             _say_written(out, screen)
             return
+        predictions.state_positive(screen, source)
         problems = source.fitted_problems()
         topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
         answering = partial(
@@ -82,7 +83,7 @@ def report(
         held_out: predictions.Examples | None = None
         unlabelled: Any = None
         if collection is not None:
-            reader = ColumnReader(collection)
+            reader = ColumnReader(collection, screen=screen)
             score = reader.scores(score_column)
             saved = answering(reader)
             unlabelled, topics = saved.documents(score, saved.answered)
@@ -90,7 +91,7 @@ def report(
             if saved.left_out_note:
                 screen.warn(f"{saved.left_out_note} The collection leaves them out.")
         if test is not None:
-            reader = ColumnReader(test)
+            reader = ColumnReader(test, screen=screen)
             score = reader.scores(score_column)
             saved = answering(reader)
             classes = next(iter(problems.values())).labels

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options, reviews
-from bayescal.cli.files import check_file
+from bayescal.cli.files import check_file, write_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support.files import whole_file
 
@@ -47,6 +47,7 @@ def sample(
     hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
+    id_column: reviews.IdColumn = None,
     group_column: reviews.GroupColumn = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -56,8 +57,8 @@ def sample(
     [bold]bayescal sample scores.csv --n 100 --at-score 1.5 --out round1.csv[/bold]
 
     draws documents at random within strata of the score. Fill in the column
-    label of round1.csv; the column document is a row of scores.csv, from 0
-    on. Then
+    label of round1.csv. Its first columns are the identifiers of scores.csv,
+    if it has some, and the row as a spreadsheet counts. Then
 
     [bold]bayescal sample scores.csv --labels round1.csv --n 400 --out round2.csv[/bold]
 
@@ -70,7 +71,10 @@ def sample(
     if any(out.exists() and out.samefile(path) for path in labels or () if path.exists()):
         raise UsageError(f"--out must be another file than {out}, which holds labels.")
     sign = -1.0 if lower_is_positive else 1.0
-    review = reviews.read_review(scores, labels, score_column, sign, group_column)
+    review = reviews.read_review(
+        scores, labels, score_column, sign, screen, id_column, group_column
+    )
+    plans = tuple(review.plan_of.values())
     with screen.warnings(), usage_errors():
         plan = plan_sample(
             review.scores,
@@ -78,13 +82,13 @@ def sample(
             purpose=purpose.value,
             threshold=None if at_score is None else sign * at_score,
             labels=review.labels,
-            inclusion=review.plans,
+            inclusion=plans,
             groups=review.groups,
             hidden=hidden.prior,
             random_state=seed,
         )
     with usage_errors("--out: ", (OSError,)), whole_file(out) as path:
-        plan.to_csv(path)
+        write_frame(review.documents.table(plan), path)
     words = shlex.join(["bayescal", *sys.argv[1:]])
     strata = f"{len(plan.strata)} {'stratum' if len(plan.strata) == 1 else 'strata'}"
     drawn = counted(plan.documents.size, "document")

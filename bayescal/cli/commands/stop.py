@@ -43,6 +43,7 @@ def stop(
     hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
+    id_column: reviews.IdColumn = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -60,13 +61,10 @@ def stop(
     if not files:
         raise UsageError("--labels must name a file of labels, got none.")
     sign = -1.0 if lower_is_positive else 1.0
-    review = reviews.read_review(scores, list(dict.fromkeys(files)), score_column, sign)
-    drawn = None
-    if control is not None:
-        only = reviews.read_review(scores, [control], score_column, sign)
-        if not only.plans:
-            raise UsageError(f"--control: {control} is no plan; write it with bayescal sample.")
-        drawn = only.plans[0]
+    unique = list(dict.fromkeys(files))
+    review = reviews.read_review(scores, unique, score_column, sign, screen, id_column)
+    if control is not None and control not in review.plan_of:
+        raise UsageError(f"--control: {control} is no plan; write it with bayescal sample.")
     with screen.warnings(), usage_errors():
         decision = stop_review(
             review.scores,
@@ -74,7 +72,7 @@ def stop(
             recall=recall,
             assurance=assurance,
             rule=rule.value,
-            control=drawn,
+            control=None if control is None else review.plan_of[control],
             looks=looks,
             hidden=hidden.prior,
             random_state=seed,

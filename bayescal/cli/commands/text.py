@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -78,7 +78,9 @@ def fit_text(
     """
     check_folder(out)
     _check_classifier(classifier)
-    table, texts = read_documents(documents, text_column, label_column, split_column, positive)
+    screen = Screen(quiet=quiet)
+    columns = text_column, label_column, split_column
+    table, texts = read_documents(documents, *columns, positive, screen)
     writing.check_columns_free(table.frame, documents, SCORE, SCORED_BY)
     if lacking := missing_class(table):
         raise UsageError(lacking)
@@ -86,17 +88,14 @@ def fit_text(
     from bayescal.text import TextCalibrator, UnknownWordsWarning
     from bayescal.text.stored import write_classifier
 
-    screen, model = (
-        Screen(quiet=quiet),
-        TextCalibrator(
-            classifier,
-            words=words,
-            min_documents=min_documents,
-            folds=folds,
-            calibrator=ScoreCalibrator(inference="exact", random_state=seed),
-            random_state=seed,
-            positive=table.classes[1],
-        ),
+    model = TextCalibrator(
+        classifier,
+        words=words,
+        min_documents=min_documents,
+        folds=folds,
+        calibrator=ScoreCalibrator(inference="exact", random_state=seed),
+        random_state=seed,
+        positive=table.classes[1],
     )
     fit_rows, scores = table.fit_rows, np.empty(len(texts))
     with screen.warnings(lambda _: ""), usage_errors():
@@ -146,15 +145,18 @@ def predict_text(
     check_file(out, read=documents)
     if predictions.read_record(folder).get("arguments", {}).get("command") != FIT:
         raise UsageError(f"{folder} must be a folder that bayescal {FIT} --out has written.")
-    reader, texts = read_texts(documents, text_column, "label")
-    frame, screen = reader.frame.drop(columns=text_column), Screen(quiet=quiet)
+    screen = Screen(quiet=quiet)
+    reader, texts = read_texts(documents, text_column, "label", screen)
+    frame = reader.frame.drop(columns=text_column)
     writing.check_columns_free(frame, documents, SCORE)
     from bayescal.text import UnknownWordsWarning
     from bayescal.text.stored import read_classifier, score_texts
 
     with screen.warnings(lambda _: ""), usage_errors():
         warnings.simplefilter("always", UnknownWordsWarning)
-        (fitted,) = predictions.load(folder).fitted_problems().values()
+        source: Any = predictions.load(folder)
+        predictions.state_positive(screen, source)
+        (fitted,) = source.fitted_problems().values()
         classifier = read_classifier(folder / CLASSIFIER_FILE)
         score = score_texts(classifier, texts, fitted.labels[1])
         curve = predictions.curve_at(fitted, score, level)

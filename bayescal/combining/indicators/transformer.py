@@ -35,7 +35,7 @@ from bayescal.support.validation import (
     check_choice,
     check_flag,
     check_same_length,
-    encode_labels,
+    sorted_labels,
     validated,
 )
 
@@ -268,7 +268,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
                 " the pipelines and pass its counts."
             )
         X, y = self._read(X, y)
-        self.classes_, positive = encode_labels(y)
+        self.classes_, codes = sorted_labels(y)
+        positive = codes == 1
         check_same_length("X", _num_samples(X), "y", positive.size)
         self.classifiers_ = [
             (name, self._fitted(name, each, X, y)) for name, each in self.classifiers

@@ -174,7 +174,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learning.check_folds(self.cv)
         columns = validation.as_table(X, estimator=self)
         validation.check_same_length("y", len(validation.as_array(y, "y")), "X", len(columns))
-        classes, positive = validation.encode_labels(y)
+        classes, codes = validation.sorted_labels(y)
+        positive = codes == 1
         names, code = learning.read_task_names(task, len(columns))
         learning.check_both_classes(names, code, positive)
         rng = generator(self.random_state)

@@ -1,0 +1,88 @@
+"""Documents of a file by identifiers, or by rows as a spreadsheet counts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal.cli.columns import ColumnReader, Rows, plain_name
+from bayescal.cli.terminal import UsageError
+from bayescal.support.files import FIRST_ROW, ROW
+from bayescal.support.validation import first_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.sampling import SamplePlan
+
+# Columns that identify documents if every row has a value of its own, without blanks and "_".
+IDENTIFIERS = (
+    "id", "document", "documentid", "docid", "docno", "doc", "controlnumber", "bates",
+    "batesnumber", "begbates", "patient", "patientid", "mrn", "filename",
+)  # fmt: skip
+
+
+class DocumentNames:
+    """The documents of a file of scores: their rows, and identifiers if the file has them."""
+
+    def __init__(self, reader: ColumnReader, column: str | None) -> None:
+        self.path = reader.path
+        self.rows: Rows = reader.frame.index.to_numpy() + FIRST_ROW
+        named = [name for name in reader.frame.columns if plain_name(str(name)) in IDENTIFIERS]
+        self.identifiers: dict[str, pd.Index[Any]] = {}
+        for name in named if column is None else [column]:
+            filled, texts = reader.present(name, "--id-column"), _texts(reader.frame[name])
+            if filled.all() and texts.is_unique:
+                self.identifiers[str(name)] = texts
+            elif column is not None:
+                repeated = texts[texts.duplicated()].unique().tolist()
+                raise UsageError(
+                    f"--id-column must hold another value in each row, {reader.name(name)} repeats"
+                    f" {first_of(repeated) or 'none, but has an empty cell'}."
+                )
+
+    def name(self, position: int) -> str:
+        """Return the name of a document for messages."""
+        names = [f"document {texts[position]}" for texts in self.identifiers.values()]
+        return (*names, f"row {self.rows[position]} of {self.path}")[0]
+
+    def table(self, plan: SamplePlan) -> pd.DataFrame:
+        """Return the file of a plan: identifiers, and the plan's own columns."""
+        import pandas as pd
+
+        identified = {name: texts[plan.documents] for name, texts in self.identifiers.items()}
+        return pd.DataFrame({**identified, **plan.columns(self.rows[plan.documents])})
+
+    def positions(self, reader: ColumnReader) -> tuple[Rows, str]:
+        """Return positions of the documents of a file of labels, and the column that names them."""
+        import pandas as pd
+
+        known = {**self.identifiers, ROW: pd.Index(self.rows.astype(str))}
+        own = {plain_name(str(name)): str(name) for name in reader.frame.columns}
+        shared = [name for name in known if plain_name(name) in own]
+        if not shared:
+            raise UsageError(
+                f"{reader.path} must name its documents in one of the columns"
+                f" {first_of(list(known))}; its columns are {first_of(list(own.values()))}. {ROW!r}"
+                f" is the row of {self.path} as a spreadsheet counts, whose first row is 1;"
+                " --id-column names a column that identifies documents."
+            )
+        column, texts = own[plain_name(shared[0])], known[shared[0]]
+        given = _texts(reader.frame[column])
+        position = texts.get_indexer(given)
+        if unknown := np.flatnonzero(position < 0).tolist():
+            raise UsageError(
+                f"{reader.name(column)} must name documents of {self.path}, which has no"
+                f" {given[unknown[0]]!r} of {reader.row(unknown[0])} ({len(unknown)} of"
+                f" {len(given)} rows)."
+            )
+        return position.astype(np.intp), column
+
+
+def _texts(cells: pd.Series[Any]) -> pd.Index[Any]:
+    """Return cells as text, whole numbers without decimals."""
+    import pandas as pd
+
+    whole = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells.tolist()]
+    return pd.Index([str(cell).strip() for cell in whole], dtype=object)
