@@ -259,6 +259,38 @@ class TestIndicators:
             combined(indicators=Broken()).fit(X, Y)
 
 
+# The first of two systems did not score a third of the documents, few of which are positive.
+GAPS = np.where([[True, False]] & (np.arange(160) % 3 == 0)[:, None], np.nan, X[:, :2])
+SYSTEMS = [("first", Column(0)), ("second", Column(1))]
+
+
+class TestGaps:
+    def test_stacking_fills_in_the_mean_and_adds_an_intercept_of_gaps(self):
+        found = CombinedClassifier(SYSTEMS, combiner="logistic", allow_missing=True).fit(GAPS, Y)
+        gap = np.isnan(GAPS[:, :1])
+        filled = np.hstack([np.where(gap, np.nanmean(GAPS[:, 0]), GAPS[:, :1]), GAPS[:, 1:], gap])
+        pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
+        expected = pipeline.fit(filled, Y).decision_function(filled)
+        np.testing.assert_allclose(found.decision_function(GAPS), expected, rtol=1e-4)
+        assert np.isnan(found.base_scores_[0]).sum() == gap.sum()
+
+    def test_gaps_that_were_not_fitted(self):
+        found = CombinedClassifier(SYSTEMS, combiner="logistic", allow_missing=True).fit(GAPS, Y)
+        with pytest.raises(ValueError, match="'second' must give numbers, got nan for document 0"):
+            found.predict(GAPS[:, ::-1])
+
+    def test_where_gaps_mean_nothing(self):
+        for params, message in (
+            ({"combiner": "majority"}, "votes need every score, got nan: use combiner 'bayes'"),
+            ({"allow_missing": "yes"}, "allow_missing must be True or False, got 'yes'"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                CombinedClassifier(SYSTEMS, **{"allow_missing": True} | params).fit(GAPS, Y)
+        of_negatives = np.where(Y[:, None] == 1, np.nan, GAPS)
+        with pytest.raises(ValueError, match="score documents of both classes, got one class of"):
+            CombinedClassifier(SYSTEMS, allow_missing=True).fit(of_negatives, Y)
+
+
 class Nan(Column):
     def decision_function(self, X):
         return np.where(np.arange(len(X)) == 2, np.nan, 1.0)

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from bayescal import ScoreCalibrator
 from bayescal.calibrators.classifier.folds import TrainingDocuments
 from bayescal.calibrators.classifier.targets import read_target
-from bayescal.combining.combiners import COMBINERS, read_combiner
+from bayescal.combining.combiners import COMBINERS, bayes, read_combiner
 from bayescal.combining.combiners.stacking import (
     STACKING,
     LocalKernelSVM,
@@ -84,6 +84,26 @@ class TestMeasures:
         # Of log-odds that are right, Bayes' rule has them.
         for name in ("error", "cost_1_10", "cost_10_1"):
             assert cut[name] == pytest.approx(MEASURES[name].log_odds, abs=0.8)
+
+
+@pytest.mark.slow
+def test_bayes_estimates_the_rate_in_gaps():
+    """A gap has the log-odds of (k + 1/2) / (n - k + 1/2), its draws that beta's spread."""
+    y = (np.arange(160) % 5 == 0).astype(int)
+    gap = np.arange(160) % 3 == 0
+    scores = np.where(gap, np.nan, 2.0 * y + RNG(0).normal(size=160))
+    found = bayes.calibrate_scores(labelled(scores[:, None], y), 0)
+    k, n = y[gap].sum(), gap.sum()
+    nan = np.full((3, 1), np.nan)
+    np.testing.assert_allclose(found.point(nan), np.log((k + 0.5) / (n - k + 0.5)))
+    # Of each fitted document, from all others in gaps.
+    others = k - y[gap]
+    left_out = np.log((others + 0.5) / (n - 1 - others + 0.5))
+    np.testing.assert_allclose(found.held_out[gap, 0], left_out)
+    assert np.isfinite(found.held_out).all()
+    draws, share = special.expit(found.draws(nan)[:, 0, 0]), (k + 0.5) / (n + 1.0)
+    assert draws.mean() == pytest.approx(share, abs=0.03)
+    assert draws.std() == pytest.approx(np.sqrt(share * (1.0 - share) / (n + 2.0)), rel=0.3)
 
 
 class TestWithinRange:

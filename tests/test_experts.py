@@ -38,6 +38,34 @@ def of_reference(rule, P, y, beta, **given):
     return weights / weights.sum(axis=0), np.array(mixtures)
 
 
+class TestGaps:
+    @pytest.mark.parametrize("rule", RULES)
+    @pytest.mark.parametrize("classes", [2, 3])
+    def test_experts_give_the_shares_of_classes_at_their_earlier_gaps(self, rule, classes):
+        P, y, _ = game(classes=classes)
+        gap = np.random.default_rng(1).random(P.shape[:2]) < 0.4
+        filled = P.copy()
+        for expert in range(P.shape[1]):
+            counts = np.full(classes, 0.5)
+            for document in np.flatnonzero(gap[:, expert]):
+                filled[document, expert] = counts / counts.sum()
+                counts[y[document]] += 1.0
+        missing = np.where(gap[:, :, None], np.nan, P)
+        expected = OnlineCombiner(rule).fit(filled, y)
+        found = OnlineCombiner(rule, allow_missing=True)
+        for rows in np.array_split(np.arange(y.size), 7):
+            found.partial_fit(missing[rows], y[rows], classes=np.arange(classes))
+        np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-9)
+        assert found.loss_ == pytest.approx(expected.loss_)
+        # Those of a later document are the shares at all gaps.
+        new = np.where(np.arange(P.shape[1])[:, None] == 2, np.nan, P[0])[None]
+        full = P[:1].copy()
+        full[0, 2] = (np.bincount(y[gap[:, 2]], minlength=classes) + 0.5) / (
+            gap[:, 2].sum() + 0.5 * classes
+        )
+        np.testing.assert_allclose(found.predict_proba(new), expected.predict_proba(full))
+
+
 class TestAgainstTheLiteralLoop:
     @pytest.mark.parametrize("rule", RULES)
     @pytest.mark.parametrize("classes", [2, 3])

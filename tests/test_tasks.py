@@ -89,6 +89,27 @@ class TestNormalisation:
         assert losses[0] < 0.5 * losses[1]
 
 
+class TestGaps:
+    def test_they_count_as_the_mean_of_the_task_and_have_a_column(self):
+        gap = (np.arange(len(X)) % 4 == 0) | (TASK == "task 3")
+        missing = np.where(gap[:, None] & (np.arange(X.shape[1]) == 1), np.nan, X)
+        found = clone(KINDS["logistic"]).set_params(allow_missing=True).fit(missing, Y, TASK)
+        code = np.unique(TASK, return_inverse=True)[1]
+        own = normalised(missing, code, scales_of(missing, code, 6))
+        assert np.isnan(own[:, 1]).tolist() == gap.tolist()
+        filled = np.column_stack([np.nan_to_num(own), gap])
+        expected = LogisticRegression().fit(filled, Y).decision_function(filled)
+        np.testing.assert_allclose(found.decision_function(missing, TASK), expected, atol=1e-6)
+        with pytest.raises(ValueError, match="classifier 0 must give numbers, got nan for documen"):
+            found.predict(np.full(X.shape, np.nan), TASK)
+
+    def test_their_weight_is_in_the_population(self):
+        missing = X.copy()
+        missing[(Y == 0) & (np.arange(len(X)) % 2 == 0), 0] = np.nan  # no positive is missed
+        found = PooledCombiner(allow_missing=True, random_state=0).fit(missing, Y, TASK)
+        assert found.population().loc["no 0", "upper"] < 0.0
+
+
 class TestTree:
     def test_leaves_of_the_tree_that_scikit_learn_grows(self, fitted):
         """Equation 8.1 from the documents at each leaf, by the tree refitted here."""
@@ -364,7 +385,7 @@ class TestRefusals:
             (X, Y & (TASK != "task 5"), TASK, "one class only in 'task 5': leave such tasks out"),
             (X, Y, np.where(TASK == "task 1", np.nan, 1.0), "task must not hold nan"),
             (X, Y, [None, *TASK[1:]], "got None at position 0: leave documents without a task out"),
-            (np.where(X > 9.0, np.nan, X), Y, TASK, "contains NaN"),
+            (np.where(X > 9.0, np.nan, X), Y, TASK, "must give numbers, got nan"),
             (X, np.zeros(len(X)), TASK, "both classes"),
             (X, Y, ["a", np.nan] * 360, "labels of one type, got nan at position 1"),
             (X, Y, np.array(["a", 1] * 360, dtype=object), "labels of one type, got int, str"),

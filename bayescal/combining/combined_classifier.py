@@ -93,6 +93,10 @@ class CombinedClassifier(
         A number of stratified folds, lowered to the number of documents of the rarer class.
     normalise : bool
         Whether to standardise the combiner's inputs, which linear combiners need.
+    allow_missing : bool
+        Whether classifiers may give nan for documents that they did not score. "bayes" estimates
+        P(positive | no score) of each; stacking fills in the mean and adds a column of gaps. Only
+        scores that some of the documents fitted lack may be missing later.
     measure : str, optional
         Measure that `predict` optimises for two classes and for labels: "error", "f1", "cost_1_10"
         (a missed positive costs ten times a false one) or "cost_10_1". By default the sign of
@@ -114,7 +118,8 @@ class CombinedClassifier(
     classifiers_ : list of dict of str to classifier
         The fitted base classifiers of each binary problem.
     base_scores_ : list of array of shape (n, classifiers)
-        Held-out scores of each binary problem; nan for documents that no fold held out.
+        Held-out scores of each binary problem; nan for documents that no fold held out or the
+        classifier did not score.
     scores_ : array of shape (n,) or (n, columns)
         Held-out combined scores of the documents fitted; log-odds if there are probabilities.
     thresholds_ : dict of str to array of shape (columns,)
@@ -150,6 +155,7 @@ class CombinedClassifier(
     combiner: Any = "bayes"
     cv: Any = 5
     normalise: bool = True
+    allow_missing: bool = False
     measure: str | None = None
     positive: Any = None
     n_jobs: int | None = None
@@ -178,12 +184,13 @@ class CombinedClassifier(
         ------
         ValueError
             If an argument is not as described, no class or label has two documents on either side,
-            or a classifier or an indicator gives nan.
+            or an indicator gives nan, or a classifier without `allow_missing`.
         """
         classifiers = read_classifiers(self.classifiers)
         X, target = (validation.as_documents(X), read_target(y, _num_samples(X), self.positive))
         if self.measure is not None:
             validation.check_choice("measure", self.measure, tuple(MEASURES))
+        validation.check_flag(allow_missing=self.allow_missing)
         weight = weighting.either_weights(sample_weight, inclusion, len(target.y), as_evidence=True)
         if weight is not None and inclusion is not None:
             weight = weight / weight.max()
@@ -205,7 +212,9 @@ class CombinedClassifier(
         problems = [
             BinaryProblem.of(problem, X, fit_params, self.cv, split_params) for problem in kept
         ]
-        nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
+        nested = fit_nested(
+            classifiers, self.indicators, problems, weight, self.n_jobs, self.allow_missing
+        )
         labelled, rng = [each.labelled for each in nested], validation.generator(self.random_state)
         self._combined = combiner.fit(labelled, rng, self.n_jobs)
         self._members = [each.members for each in nested]

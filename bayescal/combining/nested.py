@@ -7,7 +7,7 @@ of documents that the classifiers were trained on would trust those that remembe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from bayescal.calibrators.classifier.folds import (
 )
 from bayescal.calibrators.classifier.raw_scores import infinite_as
 from bayescal.calibrators.classifier.targets import BINARY, Target
+from bayescal.combining.gaps import Gaps
 from bayescal.support import validation
 from bayescal.support.validation import Floats, first_of, warn_user
 
@@ -124,8 +125,11 @@ class WithinRange:
         scaler = StandardScaler()
         if not columns.shape[1]:
             return cls(scaler, np.empty(0), np.empty(0))
-        own = scaler.fit_transform(columns, sample_weight=weight)
-        return cls(scaler, own.min(axis=0), own.max(axis=0))
+        # A column of nan alone has no mean.
+        with np.errstate(invalid="ignore"):
+            own = scaler.fit_transform(columns, sample_weight=weight)
+        # All of these ignore nan.
+        return cls(scaler, np.fmin.reduce(own), np.fmax.reduce(own))
 
     def apply(self, columns: Floats) -> Floats:
         """Return standardised columns, (n, columns)."""
@@ -139,7 +143,7 @@ class WithinRange:
 class Inputs:
     """A combiner's inputs for n documents."""
 
-    scores: Floats  # (n, classifiers): raw scores, finite, larger for likelier positives
+    scores: Floats  # (n, classifiers): raw scores, finite or nan, larger for likelier positives
     indicators: Floats  # (n, indicators), possibly without columns
 
     @property
@@ -150,6 +154,10 @@ class Inputs:
     def take(self, rows: NDArray[np.intp]) -> Inputs:
         """Return the inputs of some of the documents."""
         return Inputs(self.scores[rows], self.indicators[rows])
+
+    def filled(self, gaps: Gaps) -> Inputs:
+        """Return inputs without nan, columns of the gaps among the scores."""
+        return Inputs(gaps.filled(self.scores), self.indicators)
 
 
 @dataclass(frozen=True)
@@ -184,7 +192,9 @@ class Members:
     classifiers: dict[str, Any]
     indicators: Any
     target: Target
-    ends: FiniteEnds | None = None  # None until the scores of all folds are known
+    # None until the scores of all folds are known
+    ends: FiniteEnds | None = None
+    gaps: Gaps | None = None
 
     def indicator_names(self, count: int) -> list[str]:
         """Return the names of the indicators' columns."""
@@ -197,13 +207,9 @@ class Members:
         """Return the inputs of documents."""
         documents = TrainingDocuments(features, self.target, {})
         columns = [documents.score(fitted, part) for fitted in self.classifiers.values()]
-        for name, column in zip(self.classifiers, columns, strict=True):
-            if (bad := np.flatnonzero(np.isnan(column[:, 0]))).size:
-                raise ValueError(
-                    f"classifier {name!r} must give numbers, got nan for document {bad[0]}"
-                    f" ({bad.size} of {len(column)})."
-                )
         scores = np.concatenate(columns, axis=1)
+        if self.gaps is not None:
+            self.gaps.check(scores, list(self.classifiers))
         if self.ends is not None:
             scores = self.ends.finite(scores)
         if part is not None and self.indicators is not None:
@@ -315,6 +321,7 @@ def fit_nested(
     problems: Sequence[BinaryProblem],
     weight: Floats | None,
     n_jobs: int | None,
+    allow_missing: bool = False,
 ) -> list[Nested]:
     """Fit classifiers and indicators of each problem, in folds and to all documents."""
     jobs = []
@@ -323,29 +330,29 @@ def fit_nested(
         jobs.append(delayed(problem.fit)(classifiers, indicators))
         jobs += [delayed(problem.hold_out)(classifiers, indicators, s) for s in problem.splits]
     results = iter(Parallel(n_jobs=n_jobs)(jobs))
-    return [
-        _gather(problem, next(results), [next(results) for _ in problem.splits], weight)
-        for problem in problems
-    ]
+    return [_gather(problem, results, weight, allow_missing) for problem in problems]
 
 
 def _gather(
-    problem: BinaryProblem, fitted: Members, parts: Sequence[Inputs], weight: Floats | None
+    problem: BinaryProblem, results: Iterator[Any], weight: Floats | None, allow_missing: bool
 ) -> Nested:
-    """Return the inputs of all held-out documents, in their order."""
+    """Return the members and the inputs of all held-out documents, in their order."""
+    fitted, parts = next(results), [next(results) for _ in problem.splits]
     sizes = [held.size for _, held in problem.splits]
     rows = np.concatenate([held for _, held in problem.splits])
     order = np.argsort(rows)
     rows, fold = rows[order], np.repeat(np.arange(len(sizes)), sizes)[order]
     scores = np.concatenate([part.scores for part in parts])[order]
     indicators = np.concatenate([part.indicators for part in parts])[order]
+    gaps = Gaps.of(scores, allowed=allow_missing)
+    gaps.check(scores, list(fitted.classifiers))
     ends = FiniteEnds.of(scores)
     finite = ends.finite(scores)
-    width = np.ptp(finite, axis=0)
+    width = np.fmax.reduce(finite) - np.fmin.reduce(finite)
     # Combiners standardise scores: their squares must not overflow or underflow.
-    validation.check_magnitude("scores of a classifier", float(np.abs(finite).max()))
+    validation.check_magnitude("scores of a classifier", float(np.nanmax(np.abs(finite))))
     validation.check_spread("scores of a classifier", width[width > 0.0].min(initial=1.0), 1e-150)
     positive = problem.any_documents.target.positive[rows, 0]
     own = None if weight is None else weight[rows]
     labelled = Labelled(Inputs(finite, indicators), positive, own, fold)
-    return Nested(replace(fitted, ends=ends), labelled, rows)
+    return Nested(replace(fitted, ends=ends, gaps=gaps), labelled, rows)

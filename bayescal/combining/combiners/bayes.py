@@ -15,9 +15,9 @@ information on the level counts once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import Combined, Combiner
+from bayescal.combining.gaps import PSEUDO_COUNT
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.part_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model
@@ -51,33 +52,58 @@ class CalibratedScores:
     calibrators: list[ScoreCalibrator]  # one a classifier, fitted to all documents
     base: float  # log-odds of the base rate
     held_out: Floats = field(repr=False)  # (n, classifiers): of each document, given all others
+    in_gaps: Floats  # (classifiers, 2): beta parameters of P(+) where there is no score
     seed: int  # chooses the draws
 
     def point(self, scores: Floats) -> Floats:
         """Return the calibrators' point estimates, log-odds of shape (n, classifiers)."""
-        columns = zip(self.calibrators, scores.T, strict=True)
-        return np.column_stack([each.decision_function(own) for each, own in columns])
+        columns = zip(self.calibrators, scores.T, np.log(self.in_gaps), strict=True)
+        return np.column_stack(
+            [_with_gaps(own, each.decision_function, a - b) for each, own, (a, b) in columns]
+        )
 
     def draws(self, scores: Floats) -> Floats:
         """Return log-odds of the curves' draws at scores, shape (curves, n, classifiers)."""
-        drawn = [
-            each.sample_proba(own, CURVES, np.random.default_rng([self.seed, i]))
-            for i, (each, own) in enumerate(zip(self.calibrators, scores.T, strict=True))
-        ]
+        drawn = []
+        for i, (each, own) in enumerate(zip(self.calibrators, scores.T, strict=True)):
+            rng, of_gaps = (np.random.default_rng([self.seed, i, *more]) for more in ([], [1]))
+            read = partial(each.sample_proba, draws=CURVES, random_state=rng)
+            a, b = self.in_gaps[i].tolist()
+            drawn.append(_with_gaps(own, read, of_gaps.beta(a, b, CURVES)))
         inside = np.clip(np.stack(drawn, axis=2), NEAREST, 1.0 - NEAREST)
         return np.asarray(special.logit(inside))
 
 
 def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
     """Fit a calibrator to each classifier's scores."""
-    calibrators = [_fit(labelled, own, seed) for own in labelled.inputs.scores.T]
-    held_out = np.column_stack([each._fit.left_out_log_odds for each in calibrators])
-    positives, total = labelled.counts @ labelled.positive, labelled.counts.sum()
-    base = float(special.logit(class_prior(float(positives), float(total))))
-    return CalibratedScores(calibrators, base, held_out, seed)
+    scores, positive = labelled.inputs.scores, labelled.positive
+    gap = np.isnan(scores)
+    calibrators = [_fit(labelled, i, seed) for i in range(scores.shape[1])]
+    counts = labelled.counts[:, None] * np.stack([positive, ~positive], axis=1)
+    in_gaps = PSEUDO_COUNT + gap.T @ counts
+    held_out = np.empty(scores.shape)
+    for out, own, each, beta in zip(held_out.T, gap.T, calibrators, in_gaps, strict=True):
+        out[~own] = each._fit.left_out_log_odds
+        out[own] = np.log(beta - counts[own]) @ [1.0, -1.0]
+    base = float(special.logit(class_prior(float(counts[:, 0].sum()), float(counts.sum()))))
+    return CalibratedScores(calibrators, base, held_out, in_gaps, seed)
 
 
-def _fit(labelled: Labelled, scores: Floats, seed: int) -> ScoreCalibrator:
+def _with_gaps(scores: Floats, read: Callable[[Floats], Floats], in_gaps: Floats) -> Floats:
+    """Return a function of scores, along its last axis, and other values where they are nan."""
+    out = np.repeat(np.asarray(in_gaps)[..., None], scores.size, axis=-1)
+    if (scored := ~np.isnan(scores)).any():
+        out[..., scored] = read(scores[scored])
+    return out
+
+
+def _fit(labelled: Labelled, i: int, seed: int) -> ScoreCalibrator:
+    labelled = labelled.take(np.flatnonzero(~np.isnan(labelled.inputs.scores[:, i])))
+    if len(np.unique(labelled.positive)) < 2:
+        raise ValueError(
+            "every classifier must score documents of both classes, got one class of classifier"
+            f" {i}: leave it out, or use combiner='logistic'."
+        )
     # Learned priors were not compared with "vague" here: docs/validation.
     calibrator = ScoreCalibrator(
         scores_are="scores",
@@ -88,6 +114,7 @@ def _fit(labelled: Labelled, scores: Floats, seed: int) -> ScoreCalibrator:
     )
     # The weights handle classifiers whose scores fall with the positive class: no warning.
     with without_scores_warnings():
+        scores = labelled.inputs.scores[:, i]
         return calibrator.fit(scores, labelled.positive, labelled.weight)
 
 

@@ -26,6 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bayescal.calibrators.classifier.raw_scores import raw_scores
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.combiners.voting import Combined, Combiner
+from bayescal.combining.gaps import Gaps
 from bayescal.combining.nested import FiniteEnds, Inputs, Labelled, seeded_clone
 from bayescal.support.validation import Floats
 from bayescal.text.word_models import DecisionTree
@@ -40,10 +41,12 @@ class Model:
 
     classifier: Any
     scaler: StandardScaler | None
+    gaps: Gaps
 
     def score(self, inputs: Inputs) -> Floats:
         """Return scores of documents."""
-        columns = inputs.matrix if self.scaler is None else self.scaler.transform(inputs.matrix)
+        columns = inputs.filled(self.gaps).matrix
+        columns = columns if self.scaler is None else self.scaler.transform(columns)
         return raw_scores(self.classifier, columns, BINARY, 1)[:, 0]
 
 
@@ -98,14 +101,16 @@ class Stacking(Combiner):
 
     def fit_model(self, labelled: Labelled, seed: int) -> Model:
         """Return the classifier fitted to some documents."""
-        columns, weight = labelled.inputs.matrix, labelled.weight
+        gaps, weight = Gaps.of(labelled.inputs.scores), labelled.weight
+        columns = labelled.inputs.filled(gaps).matrix
         scaler = StandardScaler() if self.normalise else None
         if scaler is not None:
             columns = scaler.fit_transform(columns, sample_weight=weight)
         length = mean_square_length(columns, weight)
         classifier = self.make(length, labelled.inputs.scores.shape[1], seed)
         params = {} if weight is None else {"sample_weight": weight}
-        return Model(classifier.fit(columns, labelled.positive.astype(np.int64), **params), scaler)
+        fitted = classifier.fit(columns, labelled.positive.astype(np.int64), **params)
+        return Model(fitted, scaler, gaps)
 
 
 def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:

@@ -198,6 +198,8 @@ class Voting(Combiner):
     def fit_problem(self, labelled: Labelled) -> Best:
         """Return the vote with the best thresholds, and the best classifier, by each measure."""
         scores, positive, weight = labelled.inputs.scores, labelled.positive, labelled.weight
+        if np.isnan(scores).any():
+            raise ValueError("votes need every score, got nan: use combiner 'bayes' or 'logistic'.")
         thresholds = {
             measure: np.array([best_threshold(measure, s, positive, weight) for s in scores.T])
             for measure in MEASURES

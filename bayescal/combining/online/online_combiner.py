@@ -46,6 +46,9 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     constant_experts : bool
         Whether to add, for each class but the first, an expert that is always sure of it; their
         weights shift the combiner's threshold.
+    allow_missing : bool
+        Whether experts may give nan for documents that they did not score. They then count as
+        giving the shares of classes among their earlier gaps.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     eta: float = 0.25
     passes: int = 1
     constant_experts: bool = True
+    allow_missing: bool = False
 
     def fit(
         self,
@@ -121,18 +125,19 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = reading.read_classes(y, "y") if classes is None else reading.read_classes(classes)
         inputs = self._read(known, P, awake, indicators)
         label = reading.read_labels(y, known, len(inputs.advice.awake))
+        advice, in_gaps = reading.fill_gaps(inputs.advice, inputs.no_gaps, label)
         beta, log_weights = float(self.beta), inputs.equal_weights
         runs: list[Run] = []
         for _ in range(self.passes):
             if runs:
                 beta += self.eta * (1.0 - beta)
-            runs.append(rule.run(log_weights, inputs.advice, label, beta))
+            runs.append(rule.run(log_weights, advice, label, beta))
             log_weights = runs[-1].log_weights
         self._forget(known, inputs, P)
         # Later passes have seen the labels: only the first one predicts.
-        self._count(inputs.advice, label, runs[0])
+        self._count(advice, label, runs[0])
         self.n_updates_ = sum(int(run.updated.sum()) for run in runs)
-        self._log_weights, self.beta_ = log_weights, beta
+        self._log_weights, self._in_gaps, self.beta_ = log_weights, in_gaps, beta
         return self
 
     def partial_fit(
@@ -175,15 +180,18 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = reading.known_classes(getattr(self, "classes_", None), classes)
         inputs = self._read(known, P, awake, indicators)
         label = reading.read_labels(y, known, len(inputs.advice.awake))
+        if not fresh:
+            self._check_as_before(inputs)
+        counts = inputs.no_gaps if fresh else self._in_gaps
+        advice, in_gaps = reading.fill_gaps(inputs.advice, counts, label)
         if fresh:
-            run = rule.run(inputs.equal_weights, inputs.advice, label, float(self.beta))
+            run = rule.run(inputs.equal_weights, advice, label, float(self.beta))
             self._forget(known, inputs, P)
         else:
-            self._check_as_before(inputs)
-            run = rule.run(self._log_weights, inputs.advice, label, self.beta_)
-        self._count(inputs.advice, label, run)
+            run = rule.run(self._log_weights, advice, label, self.beta_)
+        self._count(advice, label, run)
         self.n_updates_ += int(run.updated.sum())
-        self._log_weights = run.log_weights
+        self._log_weights, self._in_gaps = run.log_weights, in_gaps
         return self
 
     def predict_proba(
@@ -201,9 +209,10 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._read_names(P, reset=False)
         inputs = self._read(self.classes_, P, awake, indicators)
         self._check_as_before(inputs)
-        shares = RULES[self.rule].shares(self._log_weights, inputs.advice)
+        advice, _ = reading.fill_gaps(inputs.advice, self._in_gaps)
+        shares = RULES[self.rule].shares(self._log_weights, advice)
         # Shares sum to 1 but for rounding.
-        return np.clip(inputs.advice.mixture(shares), 0.0, 1.0)
+        return np.clip(advice.mixture(shares), 0.0, 1.0)
 
     def predict(
         self, P: ArrayLike, *, awake: ArrayLike | None = None, indicators: ArrayLike | None = None
@@ -241,6 +250,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             indicators,
             rule=self.rule,
             constant_experts=self.constant_experts,
+            allow_missing=self.allow_missing,
         )
 
     def _read_names(self, P: ArrayLike, *, reset: bool) -> None:

@@ -1,10 +1,12 @@
 """Checks of the arguments: probabilities of experts, awake experts, indicators and labels."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.combining.gaps import PSEUDO_COUNT
 from bayescal.combining.online.rules import RULES, Advice
 from bayescal.support import validation
 from bayescal.support.validation import Floats, Integers
@@ -19,11 +21,33 @@ class OnlineInputs(NamedTuple):
     advice: Advice  # constant experts come last; without indicators there is one that is always on
     experts: int  # number passed
     indicators: int  # number passed
+    no_gaps: Floats | None  # zeros, (experts, classes), if gaps are filled
 
     @property
     def equal_weights(self) -> Floats:
         """Return the logarithms of equal weights."""
         return np.zeros((self.advice.awake.shape[1], self.advice.indicators.shape[1]))
+
+
+def fill_gaps(
+    advice: Advice, counts: Floats | None, label: Integers | None = None
+) -> tuple[Advice, Floats | None]:
+    """
+    Return advice in which experts that sleep give the shares of classes at their earlier gaps.
+
+    Also return the counts of labels at gaps, (experts, classes), with these documents'. None for
+    counts leaves experts asleep.
+    """
+    if counts is None:
+        return advice, None
+    new = np.zeros(advice.probabilities.shape)
+    if label is not None:
+        new[np.arange(label.size), :, label] = ~advice.awake
+    after = counts + new.cumsum(axis=0)
+    smoothed = after - new + PSEUDO_COUNT
+    shares = smoothed / smoothed.sum(axis=2, keepdims=True)
+    filled = np.where(advice.awake[:, :, None], advice.probabilities, shares)
+    return replace(advice, probabilities=filled, awake=np.full_like(advice.awake, True)), after[-1]
 
 
 def read_inputs(
@@ -34,16 +58,18 @@ def read_inputs(
     *,
     rule: str,
     constant_experts: bool,
+    allow_missing: bool = False,
 ) -> OnlineInputs:
     """Return the checked arguments for a rule."""
-    validation.check_flag(constant_experts=constant_experts)
+    validation.check_flag(constant_experts=constant_experts, allow_missing=allow_missing)
     probabilities = read_probabilities(P, classes)
     n, experts, _ = probabilities.shape
     kind = RULES[rule]
-    up = read_awake(awake, probabilities, rule=rule, lets_sleep=kind.lets_sleep)
+    up = read_awake(awake, probabilities, rule=rule, lets_sleep=allow_missing or kind.lets_sleep)
     used = read_indicators(indicators, n, rule=rule, takes=kind.takes_indicators)
     advice = make_advice(probabilities, up, used, constant_experts=constant_experts)
-    return OnlineInputs(advice, experts, 0 if indicators is None else used.shape[1])
+    no_gaps = np.zeros(advice.probabilities.shape[1:]) if allow_missing else None
+    return OnlineInputs(advice, experts, 0 if indicators is None else used.shape[1], no_gaps)
 
 
 def read_probabilities(P: ArrayLike, classes: int) -> Floats:
@@ -96,7 +122,7 @@ def read_awake(
         document, expert = np.argwhere(~speaks)[0].tolist()
         raise ValueError(
             f"rule {rule!r} needs all experts awake, but for document {document} expert {expert}"
-            " sleeps: take 'winnow', or leave such documents out."
+            " sleeps: take 'winnow', set allow_missing=True, or leave such documents out."
         )
     return speaks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from itertools import compress
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
+from bayescal.combining.gaps import Gaps
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
@@ -102,6 +104,9 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tasks how far they differ at each leaf, and gives bands.
     cv : int
         Number of folds for scores and thresholds.
+    allow_missing : bool
+        Whether scores may be nan, where a classifier did not score a document. They count as the
+        task's mean, and a column that marks them is one more input.
     memory : str or joblib.Memory, optional
         Caches grown trees for fits with another `specialise`.
     random_state : int, numpy Generator, RandomState or None
@@ -148,6 +153,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _: KW_ONLY
     specialise: str | float = "pooled"
     cv: int = 5
+    allow_missing: bool = False
     memory: Any = None
     random_state: Any = None
 
@@ -172,7 +178,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
         learning.check_folds(self.cv)
-        columns = validation.as_table(X, estimator=self)
+        columns = validation.as_table(X, estimator=self, ensure_all_finite="allow-nan")
         validation.check_same_length("y", len(validation.as_array(y, "y")), "X", len(columns))
         classes, codes = validation.sorted_labels(y)
         positive = codes == 1
@@ -181,14 +187,17 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = generator(self.random_state)
         tasks = learning.KnownTasks.of(columns, names, code)
         own = learning.normalised(columns, code, tasks.scales)
-        data = learning.TaskData(own, positive, code, names.size)
+        validation.check_flag(allow_missing=self.allow_missing)
+        gaps = Gaps.of(own, allowed=self.allow_missing)
+        gaps.check(own, range(own.shape[1]))
+        data = learning.TaskData(gaps.filled(own), positive, code, names.size)
         fold = learning.deal_folds(code, positive, self.cv, rng)
         model = kind.fit(data, rng)
         held_out = kind.held_out(data, fold, model, rng)
         # Last, so that a fit that is refused leaves the one before as it was.
         validation.validated(self, X, skip_check_array=True)
         self.classes_, self.tasks_ = classes, names
-        self._tasks, self._model = tasks, model
+        self._tasks, self._gaps, self._model = tasks, gaps, model
         self.scores_ = held_out
         self.thresholds_ = _thresholds(probability(held_out), data)
         return self
@@ -201,8 +210,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         document.
         """
         check_is_fitted(self, "tasks_")
-        columns = validation.validated(self, X, dtype=np.float64, reset=False)
-        self._tasks = self._tasks.with_added(columns, task)
+        self._tasks = self._tasks.with_added(self._columns(X), task)
         return self
 
     def decision_function(self, X: Any, task: ArrayLike) -> Floats:
@@ -290,12 +298,21 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "tasks_")
         validation.check_fraction(level=level)
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return self._model.population([str(name) for name in names], level)
+        names = list(map(str, getattr(self, "feature_names_in_", range(self.n_features_in_))))
+        gaps = [f"no {name}" for name in compress(names, self._gaps.known)]
+        return self._model.population([*names, *gaps], level)
 
     def _read(self, X: Any, task: ArrayLike) -> tuple[Floats, Integers]:
         check_is_fitted(self, "tasks_")
-        return self._tasks.read(validation.validated(self, X, dtype=np.float64, reset=False), task)
+        columns, code = self._tasks.read(self._columns(X), task)
+        self._gaps.check(columns, range(columns.shape[1]))
+        return self._gaps.filled(columns), code
+
+    def _columns(self, X: Any) -> Floats:
+        columns: Floats = validation.validated(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
+        )
+        return columns
 
 
 def _thresholds(held_out: Floats, data: learning.TaskData) -> dict[str, Floats]:
