@@ -204,7 +204,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         Predict the average precision of each query, given that some document is relevant.
 
-        Among the documents ranked: relevant documents that were not retrieved do not count.
+        Among the documents ranked: relevant documents that were not retrieved do not count. With
+        few judged queries the mean tends to be too low (docs/validation/expected_precision.md).
 
         Columns mean, lower and upper, an equal-tailed interval of probability `level`, by query.
         """

@@ -22,7 +22,13 @@ STUDIES = [
     if "\ndef run(options: Options)" in path.read_text(encoding="utf-8")
 ]
 # They compute in one process.
-ALONE = {"studies.audit", "studies.relevance", "studies.__main__"}
+ALONE = {
+    "studies.audit",
+    "studies.expected_precision",
+    "studies.fusion",
+    "studies.relevance",
+    "studies.__main__",
+}
 SLOW = {"studies.combining", "studies.coverage", "studies.word_weights"}
 
 
