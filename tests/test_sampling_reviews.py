@@ -207,6 +207,28 @@ def test_a_later_round_is_allocated_by_neyman_s_rule(purpose):
     assert plan.expected_width == pytest.approx(np.mean(widths), rel=0.25)
 
 
+def test_a_first_plan_for_prevalence_is_a_simple_random_sample():
+    scores, _ = collection()
+    one, other = (
+        plan_sample(scores, 100, purpose=each, random_state=0) for each in ("prevalence", "control")
+    )
+    np.testing.assert_array_equal(one.documents, other.documents)
+    assert len(one.strata) == 1
+
+
+@pytest.mark.parametrize(("share", "better"), [(0.7, "control"), (0.02, "calibration")])
+def test_a_later_plan_for_prevalence_is_the_better_of_two(share, better):
+    scores, positive = collection(share=share)
+    one = plan_sample(scores, 200, purpose="calibration", random_state=0)
+    options = {"labels": labelled(positive, one), "inclusion": one, "random_state": 1}
+    plan, simple, by_score = (
+        plan_sample(scores, 100, purpose=each, **options)
+        for each in ("prevalence", "control", "calibration")
+    )
+    assert plan.checksum == {"control": simple, "calibration": by_score}[better].checksum
+    assert (plan.expected_width < by_score.expected_width) == (better == "control")
+
+
 def test_a_plan_survives_its_file(tmp_path):
     scores, _, _, (_, two) = review()
     path = two.to_csv(tmp_path / "round2.csv")

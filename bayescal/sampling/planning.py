@@ -51,7 +51,10 @@ def plan_sample(
     documents, whose posterior mean probabilities are p: a tenth of n is shared as without labels,
     nine tenths in proportion to sqrt(N_h sum c^2 p (1 - p)) (J. Neyman's allocation). For recall c
     is 1 - R above the threshold and R below, where R is the expected recall; for precision 1 above
-    and 0 below; for prevalence and calibration 1. Each stratum gets at least five, if it has them.
+    and 0 below; for calibration 1. Each stratum gets at least five, if it has them.
+
+    For prevalence the plan is a simple random sample or, if earlier labels lead to expect a
+    narrower design-based interval from it, that for calibration.
 
     Parameters
     ----------
@@ -94,41 +97,62 @@ def plan_sample(
         notes.append(f"n is larger than what is left: all {unlabelled.size:,} are to be labelled.")
         n = unlabelled.size
     lowest = strata_of(units.scores, cut, n)
-    if purpose == "control":
+    labelled = bool((~np.isnan(units.labels)).any())
+    if purpose == "control" or (purpose == "prevalence" and not labelled):
         lowest = lowest[-1:]
     if len(lowest) == 1 and units.scores.min() == units.scores.max():
         notes.append("All scores are equal: the plan is a simple random sample.")
-    stratum = stratum_of(units.scores, lowest)
+    posterior = None
+    if labelled and len(lowest) > 1:
+        ranked = RankedCollection.of(units.scores)
+        p = fit_posterior(ranked, units.labels, hidden, seed=0).probabilities()
+        posterior = p.mean(axis=0)[ranked.code], p[:: len(p) // WIDTHS, ranked.code]
+    seed, rounds = _seed_of(random_state), 1 + max((plan.round for plan in plans), default=0)
+    # A simple random sample may be the better one of a share.
+    choices = [lowest] if purpose != "prevalence" or posterior is None else [lowest[-1:], lowest]
+    width, strata, sampled = min(
+        (_draw(units, each, n, cut, purpose, posterior, [seed, rounds - 1]) for each in choices),
+        key=lambda drawn: drawn[0],
+    )
+    documents = np.flatnonzero(sampled[units.of_document])
+    documents = documents[np.argsort(-values[documents], kind="stable")]
+    placed = units.scores[units.of_document]
+    return SamplePlan(documents, values, strata, seed, rounds, cut, width, tuple(notes), placed)
+
+
+def _draw(
+    units: SamplingUnits,
+    lowest: list[float],
+    n: int,
+    threshold: float | None,
+    purpose: str,
+    posterior: tuple[Floats, Floats] | None,
+    seed: list[int],
+) -> tuple[float, tuple[Stratum, ...], NDArray[np.bool_]]:
+    """Return the expected width, the strata and the sampled units, by P(+) and draws of it."""
+    stratum, unlabelled = stratum_of(units.scores, lowest), np.flatnonzero(np.isnan(units.labels))
     sizes = np.bincount(stratum[unlabelled], minlength=len(lowest))
     size = PROPORTIONAL * sizes / sizes.sum() + (1.0 - PROPORTIONAL) * (sizes > 0) / len(lowest)
-    collection, p = RankedCollection.of(units.scores), None
-    if (~np.isnan(units.labels)).any() and len(lowest) > 1:
-        p = fit_posterior(collection, units.labels, hidden, seed=0).probabilities()
-        wanted = _wanted(units, stratum, sizes, cut, purpose, p.mean(axis=0)[collection.code])
+    if posterior is not None:
+        wanted = _wanted(units, stratum, sizes, threshold, purpose, posterior[0])
         size = UNINFORMED * size / size.sum() + (1.0 - UNINFORMED) * wanted
-    drawn = allocate(size, sizes, n)
-    seed, rounds = _seed_of(random_state), 1 + max((plan.round for plan in plans), default=0)
-    rng = np.random.default_rng([seed, rounds - 1])
+    drawn, rng = allocate(size, sizes, n), np.random.default_rng(seed)
     picked = [
         rng.choice(unlabelled[stratum[unlabelled] == h], count, replace=False)
         for h, count in enumerate(drawn)
         if count
     ]
     sampled = np.isin(np.arange(units.scores.size), np.concatenate(picked))
-    documents = np.flatnonzero(sampled[units.of_document])
-    documents = documents[np.argsort(-values[documents], kind="stable")]
     width = math.nan
-    if p is not None:
+    if posterior is not None:
         own = StratifiedDraw(units, stratum, sampled, ~np.isnan(units.labels))
-        few = (each[collection.code] for each in p[:: len(p) // WIDTHS])
-        width = _expected_width(own, cut, purpose, few, rng)
+        width = _expected_width(own, threshold, purpose, posterior[1], rng)
     strata = tuple(
         Stratum(low, int(size), int(count))
         for low, size, count in zip(lowest, sizes, drawn, strict=True)
         if count
     )
-    placed = units.scores[units.of_document]
-    return SamplePlan(documents, values, strata, seed, rounds, cut, width, tuple(notes), placed)
+    return width, strata, sampled
 
 
 def _notes_of_missing(plans: tuple[SamplePlan, ...], labels: Floats) -> list[str]:
