@@ -62,7 +62,7 @@ def write_review_report(
     target = check_target(path)
     values = validation.as_scores(scores)
     known = as_partial_labels(labels, values.size)
-    plans, inclusion = as_design(design, values)
+    plans, inclusion = as_design(design, values, known)
     labelled = int(np.count_nonzero(~np.isnan(known)))
     return write_page(
         target,

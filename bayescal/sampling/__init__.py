@@ -1,8 +1,9 @@
-"""Samples of documents to label, and statements of recall from their labels.
+"""Samples of documents to label, and statements of recall and of rates from their labels.
 
-`plan_sample` draws documents, `estimate_recall` reads their labels, `elusion` bounds the positives
-missed, and `stop_review` says when to stop. Scores only have to rank: no calibrator is fitted.
-Every function raises a ValueError if an argument is not as described, or a plan is of other scores.
+`plan_sample` draws documents, `estimate_recall` and `estimate_rate` read their labels, `elusion`
+bounds the positives missed, and `stop_review` says when to stop. Scores only have to rank: no
+calibrator is fitted. Every function raises a ValueError if an argument is not as described, or a
+plan is of other scores.
 """
 
 from bayescal.sampling.estimates import ReviewEstimate as ReviewEstimate
@@ -22,6 +23,11 @@ from bayescal.sampling.plans import SamplePlan as SamplePlan
 from bayescal.sampling.plans import Stratum as Stratum
 from bayescal.sampling.plans import inclusion_of as inclusion_of
 from bayescal.sampling.plans import read_plan as read_plan
+from bayescal.sampling.rates import Rate as Rate
+from bayescal.sampling.rates import RateDifference as RateDifference
+from bayescal.sampling.rates import compare_rates as compare_rates
+from bayescal.sampling.rates import estimate_rate as estimate_rate
+from bayescal.sampling.rates import labels_needed_for_rate as labels_needed_for_rate
 from bayescal.sampling.stopping import RULES as RULES
 from bayescal.sampling.stopping import StopDecision as StopDecision
 from bayescal.sampling.stopping import stop_review as stop_review

@@ -59,22 +59,26 @@ def as_threshold(threshold: float | None, *, needed: bool) -> float | None:
     return float(threshold)
 
 
-def as_partial_labels(labels: ArrayLike | None, documents: int) -> Floats:
-    """Return labels of a collection: 1, 0, or nan where missing."""
+def as_partial_labels(
+    labels: ArrayLike | None, documents: int, name: str = "labels", *, values_between: bool = False
+) -> Floats:
+    """Return labels of a collection: 1, 0, values between if allowed, or nan where missing."""
     if labels is None:
         return np.full(documents, np.nan)
-    array = validation.as_array(labels, "labels")
+    array = validation.as_array(labels, name)
     blank = validation.missing(array)
-    values = validation.as_reals(np.where(blank, np.nan, array) if blank.any() else array, "labels")
+    values = validation.as_reals(np.where(blank, np.nan, array) if blank.any() else array, name)
     if values.shape != (documents,):
         raise ValueError(
-            f"labels must have shape ({documents},), one a document and nan where there is none,"
+            f"{name} must have shape ({documents},), one a document and nan where there is none,"
             f" got {values.shape}: two reviewers of a document have to agree on one label."
         )
-    wrong = ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
+    between = (values > 0.0) & (values < 1.0) & values_between
+    wrong = ~(np.isnan(values) | (values == 0.0) | (values == 1.0) | between)
     if wrong.any():
+        expected = "lie between 0 and 1," if values_between else "be 1, 0,"
         raise ValueError(
-            f"labels must be 1, 0, or nan where there is none, got {values[wrong][0]:g}."
+            f"{name} must {expected} or nan where there is none, got {values[wrong][0]:g}."
         )
     return values
 

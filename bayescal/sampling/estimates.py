@@ -144,11 +144,12 @@ def estimate_recall(
         1, 0, or nan where missing.
     threshold : float
         Documents of this score and above are taken.
-    design : SamplePlan, several, or array-like of shape (documents,)
+    design : SamplePlan, several, "random", or array-like of shape (documents,)
         The plans of the labels; labels in no plan are counted as known, and left out of the
         likelihood. Or, for a design without plans, each document's probability to be drawn:
-        documents of one probability form a stratum. Without a design there is no design-based
-        interval, and the curve is fitted to all labels, which must be chosen by score or at random.
+        documents of one probability form a stratum. "random" means a simple random sample. Without
+        a design there is no design-based interval, and the curve is fitted to all labels, which
+        must be chosen by score or at random.
     level : float
         Level of the intervals.
     hidden : {"vague", "learned", 0} or (a, b)
@@ -185,17 +186,8 @@ def estimate_recall(
     >>> result.method, bool(result.lower < np.mean(scores[positive] >= 1.5) < result.upper)
     ('design', True)
     """
-    options = EstimateOptions(
-        design,
-        level,
-        hidden,
-        groups,
-        out_of_sample,
-        missing,
-        simultaneous,
-        reviewer_error,
-        random_state,
-    )
+    measured = design, level, hidden, groups, out_of_sample, missing
+    options = EstimateOptions(*measured, simultaneous, reviewer_error, random_state)
     return _estimate("recall", scores, labels, threshold, options)
 
 
@@ -224,17 +216,8 @@ def estimate_precision(
     simultaneous, reviewer_error, random_state
         As in `estimate_recall`.
     """
-    options = EstimateOptions(
-        design,
-        level,
-        hidden,
-        groups,
-        out_of_sample,
-        missing,
-        simultaneous,
-        reviewer_error,
-        random_state,
-    )
+    measured = design, level, hidden, groups, out_of_sample, missing
+    options = EstimateOptions(*measured, simultaneous, reviewer_error, random_state)
     return _estimate("precision", scores, labels, threshold, options)
 
 
@@ -277,7 +260,7 @@ def _estimate(
     validation.check_fraction(level=options.level)
     validation.check_choice("missing", options.missing, MISSING)
     validation.check_flag(out_of_sample=options.out_of_sample, simultaneous=options.simultaneous)
-    plans, inclusion = as_design(options.design, values)
+    plans, inclusion = as_design(options.design, values, known)
     planned = np.concatenate([plan.documents for plan in plans] or [np.empty(0, np.intp)])
     unlabelled = planned[np.isnan(known[planned])]
     if unlabelled.size and options.missing == "error":

@@ -16,7 +16,6 @@ standard normal priors.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -48,6 +47,7 @@ LOCATION, LOG_SLOPE, LOG_SLOPE_SCALE = 2.5, math.log(2.0), 0.7
 WALK = 0.5  # scale of the random walk's half-normal step size
 FALLING, FALL = 3, 1.5  # pieces that may fall, and the scale of their fall
 MOST_BINS = 300
+EVEN_EDGES = np.linspace(-3.5, 3.5, 37)  # normal scores between bins of equal width
 FARTHEST = 30.0
 # Betas of the share of hidden positives. The second is by `learn_hidden` for the embedded scores
 # of Reuters-21578: split "calibration", two classifiers, ten topics.
@@ -58,6 +58,11 @@ DRAWS, PILOT = 1600, 2000
 # normal approximations around these sizes with the standard deviation WITHIN.
 STEP, STEPS, WITHIN = 2, (-1.5, -0.5, 0.5, 1.5, 2.5), 0.6
 FLATTEST = 0.5  # smallest curvature of a proposal; that of the prior is 1
+
+
+def normal_scores(scores: Floats) -> Floats:
+    """Return the normal score of each document's rank; ties have the middle of their ranks."""
+    return np.asarray(special.ndtri((stats.rankdata(scores) - 0.5) / scores.size))
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,7 @@ class RankedCollection:
     @classmethod
     def of(cls, scores: Floats) -> RankedCollection:
         """Return the bins, narrow at the top and wide below; ties stay together."""
-        n = scores.size
-        z = special.ndtri((stats.rankdata(scores) - 0.5) / n)
+        n, z = scores.size, normal_scores(scores)
         order = np.argsort(-scores, kind="stable")
         edges = np.unique(np.round(np.geomspace(1.0, n, MOST_BINS)).astype(np.intp))
         # An edge among ties moves behind them.
@@ -81,6 +85,14 @@ class RankedCollection:
         starts = np.unique(np.r_[0, last[last < n]])
         code = np.empty(n, np.intp)
         code[order] = np.searchsorted(starts, np.arange(n), side="right") - 1
+        size = np.bincount(code)
+        return cls(code, size, np.bincount(code, z) / size)
+
+    @classmethod
+    def even(cls, scores: Floats) -> RankedCollection:
+        """Return bins of equal width in the normal score; ties stay together."""
+        z = normal_scores(scores)
+        _, code = np.unique(np.searchsorted(EVEN_EDGES, -z), return_inverse=True)
         size = np.bincount(code)
         return cls(code, size, np.bincount(code, z) / size)
 
@@ -220,13 +232,17 @@ def fit_posterior(
     )
     rng = np.random.default_rng(seed)
     weighted = model.sample(DRAWS, rng)
-    if weighted.pareto_k > WORST_K:
-        warnings.warn(
-            f"the posterior draws of positives are uneven (Pareto k {weighted.pareto_k:.2f}):"
-            " compare intervals of several random_state, which differ by more than usual.",
-            stacklevel=2,
-        )
+    warn_if_uneven(weighted)
     return HiddenPosterior(model, weighted.resample(DRAWS, rng), weighted.pareto_k)
+
+
+def warn_if_uneven(weighted: Sample) -> None:
+    """Warn if few posterior draws have most of the weight."""
+    if weighted.pareto_k > WORST_K:
+        validation.warn_user(
+            f"the posterior draws of positives are uneven (Pareto k {weighted.pareto_k:.2f}):"
+            " compare intervals of several random_state, which differ by more than usual."
+        )
 
 
 def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float, float]:

@@ -300,13 +300,20 @@ def inclusion_of(plans: SamplePlan | Iterable[SamplePlan], scores: ArrayLike) ->
     return np.asarray(1.0 - missed)
 
 
-Design = SamplePlan | Iterable[SamplePlan] | ArrayLike
+RANDOM = "random"  # the design of a simple random sample
+Design = SamplePlan | Iterable[SamplePlan] | ArrayLike | str
 
 
-def as_design(design: Any, scores: Floats) -> tuple[tuple[SamplePlan, ...], Floats | None]:
+def as_design(
+    design: Any, scores: Floats, labels: Floats
+) -> tuple[tuple[SamplePlan, ...], Floats | None]:
     """Return plans, or the probability of each document to be drawn."""
     if isinstance(design, SamplePlan):
         return as_plans(design, scores), None
+    if isinstance(design, str):
+        validation.check_choice("design", design, (RANDOM,))
+        inclusion = np.full(scores.size, np.mean(~np.isnan(labels)))
+        return (), weighting.as_inclusion(inclusion, scores.size, "the share of labelled documents")
     if not isinstance(design, Iterable):
         design = validation.as_array(design, "design")
     several = design if isinstance(design, np.ndarray) else tuple(design)

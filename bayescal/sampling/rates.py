@@ -1,0 +1,431 @@
+"""Rates of a collection from few human labels and many machine scores, and their differences.
+
+A judge scores all documents, people label some. The rate is the mean label of all documents: the
+share of positives, or the mean of values in [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.sampling.design import SamplingUnits, as_partial_labels
+from bayescal.sampling.hidden import RankedCollection
+from bayescal.sampling.plans import (
+    RANDOM,
+    Design,
+    as_design,
+    draw_of_plans,
+    draw_of_probabilities,
+    inclusion_of,
+)
+from bayescal.sampling.rank_curve import fit_rank_curve
+from bayescal.support import validation
+from bayescal.support.intervals import Interval, counted
+from bayescal.support.validation import Floats
+
+MODEL, DESIGN = "model", "design"
+FEW = 10  # labels below which a note names the prior
+SAME = 1e-12  # rounding of equal inclusion probabilities
+SHRINKAGE = 10.0  # pairs by which correlations of labels are shrunk
+RANDOM_SAMPLE = "the labelled documents are a simple random sample of the collection"
+FEW_NOTE = f"There are fewer than {FEW} labels: the interval rests on the prior as well."
+UNKNOWN_NOTE = (
+    "Nothing says how these documents were chosen: state it by design='random' or a plan to see"
+    " what the labels alone say."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate(Interval):
+    """
+    The mean label of a collection.
+
+    Attributes
+    ----------
+    value, lower, upper, level
+        The answer to state first: the model's, or the design's if documents had different
+        probabilities to be labelled.
+    method : {"model", "design"}
+        The source of this answer.
+    model : Interval
+        Posterior median and interval from labels and scores.
+    draws : array
+        Posterior draws of the rate by the model.
+    classical : Interval or None
+        What the labels say without the scores: Wilson's interval of a simple random sample, exact
+        limits by stratum of another design, None if the design is unknown.
+    labels, documents : int
+        Numbers of labels and of documents.
+    worth : float
+        Number of labels whose Wilson interval is as wide as the model's interval; nan unless the
+        labels are a simple random sample.
+    useless : float
+        Posterior probability that the scores say nothing about the labels.
+    assumption : str
+        What the answer assumes.
+    notes : tuple of str
+        Remarks for the reader of the numbers.
+    """
+
+    draws: Floats = field(repr=False, compare=False)
+    model: Interval
+    classical: Interval | None
+    labels: int
+    documents: int
+    worth: float
+    useless: float
+    assumption: str
+    notes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return the rate, what the labels alone say, what the scores add, and the assumption."""
+        of = f"{counted(self.labels, 'label')} of {self.documents:,} documents"
+        lines = [f"The rate is {self:.1%}, with a {100.0 * self.level:g} % interval, from {of}."]
+        if self.method == DESIGN:
+            lines.append(
+                f"This needs no scores. By the model of the scores it is {self.model:.1%}."
+            )
+        elif self.classical is not None:
+            lines.append(f"The labels alone say {self.classical:.1%}.")
+            lines.append(
+                f"With the scores your {counted(self.labels, 'label')} are worth {self.worth:,.0f};"
+                f" the probability that the scores say nothing is {self.useless:.0%}."
+            )
+        return "\n".join([*lines, f"This assumes that {self.assumption}.", *self.notes])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateDifference(Interval):
+    """
+    The rate of system A less that of system B.
+
+    Attributes
+    ----------
+    value, lower, upper, level, draws
+        Posterior median, equal-tailed interval and draws of the difference.
+    first, second : Rate
+        The rates of A and B.
+    classical : Interval
+        What the labels say without the scores: Newcombe's interval.
+    probability_above : float
+        Posterior probability that A has the higher rate.
+    paired : int
+        Items with labels of both systems; 0 for unpaired systems.
+    """
+
+    first: Rate
+    second: Rate
+    classical: Interval
+    probability_above: float
+    paired: int
+
+    @property
+    def text(self) -> str:
+        """Return rates and difference, what the labels alone say, and the assumption."""
+        return (
+            f"The rate of A is {self.first:.1%}, that of B {self.second:.1%}; A less B is"
+            f" {self:+.1%}, with {100.0 * self.level:g} % intervals. {self.paired:,} items are"
+            f" labelled for both.\nA is higher with probability {self.probability_above:.0%}.\n"
+            f"The labels alone say {self.classical:+.1%}.\n"
+            f"This assumes of each system that {self.first.assumption}."
+        )
+
+
+def estimate_rate(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    design: Design | None = None,
+    level: float = 0.9,
+    random_state: Any = 0,
+) -> Rate:
+    """
+    Return the rate of a collection from scores of all documents and labels of some.
+
+    Scores of any judge will do, such as a language model's: only ranks count, and after a useless
+    or reversed judge the interval is no wider than about that of the labels alone.
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents,)
+        The judge's scores of the whole collection.
+    labels : array-like of shape (documents,)
+        1, 0, a value between such as 1/2 for a tie, or nan where missing.
+    design : "random", SamplePlan, several, array-like of shape (documents,), or None
+        As in `estimate_recall`. With several inclusion probabilities the design's interval is
+        stated first, since a wrong curve biases the model's; values between 0 and 1 then raise
+        ValueError. With None the answer is the model's, for a random sample.
+    level : float
+        Probability of the intervals.
+    random_state : int, Generator, RandomState or None
+        Seeds the posterior draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> good = rng.random(10_000) < 0.7
+    >>> scores = rng.normal(size=10_000) + 2.0 * good
+    >>> labels = np.where(rng.random(10_000) < 0.01, good, np.nan)
+    >>> rate = estimate_rate(scores, labels, design="random")
+    >>> bool(rate.lower < good.mean() < rate.upper), rate.worth > 1.5 * rate.labels
+    (True, True)
+    """
+    return _estimate(scores, labels, design, level, validation.generator(random_state))[0]
+
+
+def _estimate(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    design: Design | None,
+    level: float,
+    rng: np.random.Generator,
+    suffix: str = "",
+) -> tuple[Rate, Floats, Floats]:
+    """Return the rate, labels, and labels less their expectations; nan where there is none."""
+    validation.check_fraction(level=level)
+    values = validation.as_scores(scores, f"scores{suffix}")
+    name = f"labels{suffix}"
+    known = as_partial_labels(labels, values.size, name, values_between=True)
+    y = known[~np.isnan(known)]
+    if not 0 < y.size < known.size:
+        raise ValueError(
+            f"{name} must hold at least one label, and nan for documents without one, got"
+            f" {counted(y.size, 'label')} of {known.size:,} documents: give the scores of the whole"
+            " collection."
+        )
+    fitted, alone, simple = _labels_alone(values, known, design, level)
+    draws, expected, useless = _posterior(values, known, fitted, rng)
+    model = Interval.of_draws(draws, level, float(np.median(draws)))
+    first = model if simple or alone is None else alone
+    rate = Rate(
+        *(first.value, first.lower, first.upper, level),
+        MODEL if first is model else DESIGN,
+        draws=draws,
+        model=model,
+        classical=alone,
+        labels=y.size,
+        documents=known.size,
+        worth=y.size * (alone.width / model.width) ** 2 if simple and alone else math.nan,
+        useless=useless,
+        assumption=f"{RANDOM_SAMPLE if simple else 'the plan was followed'}, and labels are right",
+        notes=(FEW_NOTE,) * (y.size < FEW) + (UNKNOWN_NOTE,) * (alone is None),
+    )
+    return rate, known, known - expected
+
+
+def _labels_alone(
+    scores: Floats, labels: Floats, design: Design | None, level: float
+) -> tuple[NDArray[np.bool_], Interval | None, bool]:
+    """Return which labels fit the curve, what labels alone say, and if they are a random sample."""
+    plans, inclusion = as_design(() if design is None else design, scores, labels)
+    labelled = ~np.isnan(labels)
+    if not plans and inclusion is None:
+        return labelled, None, True
+    units, planned = SamplingUnits.of(scores, labels, None), labelled
+    if inclusion is None:
+        inclusion, planned = inclusion_of(plans, scores), np.zeros_like(labelled)
+        planned[np.concatenate([plan.documents for plan in plans])] = True
+    if (planned & ~labelled).any():
+        raise ValueError("labels must hold a label of each planned document: label the others.")
+    if np.ptp(inclusion) < SAME and (planned == labelled).all():
+        return planned, wilson_limits(labels[labelled], level), True
+    drawn = draw_of_plans(units, plans) if plans else draw_of_probabilities(units, inclusion)
+    if drawn is None or not _binary(labels[labelled]):
+        raise ValueError(
+            "with several inclusion probabilities labels must be 0 or 1, and all those of the"
+            " plans: give the plans and labels of all rounds, and draw documents for values between"
+            " 0 and 1 by plan_sample(..., purpose='prevalence')."
+        )
+    return planned, drawn.limits("prevalence", np.ones_like(labelled), level), False
+
+
+def _binary(values: Floats) -> bool:
+    return bool(np.isin(values, (0.0, 1.0)).all())
+
+
+def _posterior(
+    scores: Floats, labels: Floats, fitted: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[Floats, Floats, float]:
+    """Return draws of the rate, the expected label of each document, and P(useless scores)."""
+    collection, y = RankedCollection.even(scores), labels[fitted]
+    code, bins = collection.code[fitted], collection.size.size
+    numbers, sums = (
+        np.bincount(code, each, bins).astype(np.float64) for each in (np.ones_like(y), y)
+    )
+    unlabelled = collection.count(np.isnan(labels))
+    p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0, rng)
+    if _binary(y):
+        rest = rng.binomial(unlabelled, p).sum(axis=1)
+    else:
+        spread = _dispersion(y, p[:, code])
+        p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0 / spread, rng)
+        rest = p @ unlabelled
+        rest += np.sqrt(spread * (p * (1.0 - p)) @ unlabelled) * rng.standard_normal(rest.size)
+    draws = np.clip((np.nansum(labels) + rest) / scores.size, 0.0, 1.0)
+    return draws, p.mean(axis=0)[collection.code], useless
+
+
+def _dispersion(values: Floats, expected: Floats) -> float:
+    """Return the variance of values around draws of expected ones, in units of binary labels'."""
+    # The spread of the draws makes up for the parameters that were fitted to the values; one value
+    # more, of binary variance, keeps the ratio above 0.
+    square = np.mean((values - expected) ** 2, axis=0)
+    binary = np.mean(expected * (1.0 - expected), axis=0)
+    if not binary.any():
+        return 1.0
+    return min(1.0, float((square.sum() + binary.mean()) / (binary.sum() + binary.mean())))
+
+
+def wilson_limits(values: Floats, level: float) -> Interval:
+    """Return the mean of values in [0, 1] with Wilson's interval, scaled to their variance."""
+    mean = float(values.mean())
+    n = values.size / _dispersion(values, np.full((1, values.size), mean))
+    z = float(special.ndtri(0.5 + level / 2.0))
+    centre = (mean + z**2 / (2.0 * n)) / (1.0 + z**2 / n)
+    half = z / (1.0 + z**2 / n) * math.sqrt(mean * (1.0 - mean) / n + (z / (2.0 * n)) ** 2)
+    return Interval(mean, max(centre - half, 0.0), min(centre + half, 1.0), level)
+
+
+def compare_rates(
+    scores_a: ArrayLike,
+    labels_a: ArrayLike,
+    scores_b: ArrayLike,
+    labels_b: ArrayLike,
+    *,
+    paired: bool | None = None,
+    level: float = 0.9,
+    random_state: Any = 0,
+) -> RateDifference:
+    """
+    Return the rate of system A less that of system B.
+
+    Each system has its own curve: one curve would be wrong where rates differ, even of one judge.
+    The labelled items of each system must be a simple random sample. Items with labels of both
+    systems couple the two posteriors, by a Gaussian copula with the correlation of labels less
+    expectations, shrunk by ten pairs.
+
+    Parameters
+    ----------
+    scores_a, scores_b : array-like of shape (items of A,) and (items of B,)
+        The judge's scores of all items of each system.
+    labels_a, labels_b : array-like of the same shapes
+        Labels as in `estimate_rate`.
+    paired : bool or None
+        Whether position i is one item in both systems, such as a question that both answer; None
+        means yes for equal numbers of items.
+    level : float
+        Probability of the intervals.
+    random_state : int, Generator, RandomState or None
+        Seeds the posterior draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> old, new = rng.random(5_000) < 0.5, rng.random(5_000) < 0.7
+    >>> asked = rng.random(5_000) < 0.04
+    >>> labels_old, labels_new = (np.where(asked, each, np.nan) for each in (old, new))
+    >>> scores_old, scores_new = (each + rng.normal(size=5_000) for each in (old, new))
+    >>> change = compare_rates(scores_new, labels_new, scores_old, labels_old)
+    >>> bool(change.lower < new.mean() - old.mean() < change.upper), change.paired
+    (True, 199)
+    """
+    rng = validation.generator(random_state)
+    (first, y_a, error_a), (second, y_b, error_b) = (
+        _estimate(scores, labels, RANDOM, level, rng, suffix)
+        for scores, labels, suffix in ((scores_a, labels_a, "_a"), (scores_b, labels_b, "_b"))
+    )
+    same = y_a.size == y_b.size
+    if paired and not same:
+        raise ValueError(
+            "paired systems must have the same items in the same order, got"
+            f" {y_a.size:,} items of A and {y_b.size:,} of B."
+        )
+    both = np.empty(0, np.intp)
+    if same and paired is not False:
+        both = np.flatnonzero(~np.isnan(y_a) & ~np.isnan(y_b))
+    of_labels, of_errors = (
+        both.size / math.sqrt(first.labels * second.labels) * _correlation(one[both], other[both])
+        for one, other in ((y_a, y_b), (error_a, error_b))
+    )
+    # Draws in the order of correlated normal numbers.
+    normal = rng.standard_normal((2, first.draws.size))
+    normal[1] = of_errors * normal[0] + math.sqrt(1.0 - of_errors**2) * normal[1]
+    ranks = normal.argsort(axis=1).argsort(axis=1)
+    difference = np.sort(first.draws)[ranks[0]] - np.sort(second.draws)[ranks[1]]
+    return RateDifference.of_draws(
+        difference,
+        level,
+        float(np.median(difference)),
+        method=MODEL,
+        draws=difference,
+        first=first,
+        second=second,
+        classical=_newcombe(y_a, y_b, of_labels, level),
+        probability_above=float(np.mean(0.5 + 0.5 * np.sign(difference))),
+        paired=both.size,
+    )
+
+
+def _correlation(one: Floats, other: Floats) -> float:
+    """Return the correlation of paired numbers, shrunk; 0 where it is not defined."""
+    if not one.size or np.ptp(one) == 0.0 or np.ptp(other) == 0.0:
+        return 0.0
+    return float(np.corrcoef(one, other)[0, 1]) * one.size / (one.size + SHRINKAGE)
+
+
+def _newcombe(y_a: Floats, y_b: Floats, correlation: float, level: float) -> Interval:
+    """Return Newcombe's interval of a difference (Statistics in Medicine 17, 1998, 2635-2650)."""
+    a, b = (wilson_limits(y[~np.isnan(y)], level) for y in (y_a, y_b))
+    sides = (a.value - a.lower, b.upper - b.value), (a.upper - a.value, b.value - b.lower)
+    below, above = (
+        math.sqrt(one**2 - 2.0 * correlation * one * other + other**2) for one, other in sides
+    )
+    value = a.value - b.value
+    return Interval(value, value - below, value + above, level)
+
+
+def labels_needed_for_rate(
+    width: float, *, rate: float = 0.5, pilot: Rate | None = None, level: float = 0.9
+) -> int:
+    """
+    Return the number of labels for an interval of a rate of a given width.
+
+    It is that of Wilson's interval, divided by what each label of a pilot is worth.
+
+    Parameters
+    ----------
+    width : float
+        Width of the interval of `estimate_rate`, 0.1 for 5 percentage points either way.
+    rate : float
+        Expected rate without a pilot; 0.5 needs most labels.
+    pilot : Rate, optional
+        `estimate_rate` of a simple random sample, whose rate replaces `rate`.
+    level : float
+        Probability of the interval.
+
+    Examples
+    --------
+    >>> labels_needed_for_rate(0.1), labels_needed_for_rate(0.1, rate=0.1)
+    (268, 100)
+    """
+    gain = 1.0
+    if pilot is not None:
+        rate, gain = pilot.value, pilot.worth / pilot.labels
+    if math.isnan(gain):
+        raise ValueError("pilot must be of a simple random sample: pass design='random' for it.")
+    validation.check_fraction(width=width, rate=rate, level=level)
+    # Wilson's width w solves c (n + z^2)^2 = rate (1 - rate) n + z^2 / 4, c = (w / 2 z)^2.
+    z2 = float(special.ndtri(0.5 + level / 2.0)) ** 2
+    c = width**2 / (4.0 * z2)
+    half = rate * (1.0 - rate) / (2.0 * c) - z2
+    n = half + math.sqrt(max(half**2 - z2**2 + z2 / (4.0 * c), 0.0))
+    return max(1, math.ceil(n / gain))

@@ -1,0 +1,289 @@
+"""Rates from few labels and many scores: against integrals, other formulas, and wrong inputs."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayescal.sampling import compare_rates, estimate_rate, labels_needed_for_rate, plan_sample
+from bayescal.sampling.design import SamplingUnits
+from bayescal.sampling.plans import as_design, draw_of_plans
+from bayescal.sampling.rank_curve import BENDS, SCALES, SLOPES, columns_of, fit_rank_curve
+from bayescal.sampling.rates import _correlation, _dispersion, _newcombe, wilson_limits
+
+pytestmark = pytest.mark.one_era
+
+N = 4_000
+
+
+@functools.cache
+def collection(apart=2.0, share=0.6, seed=0):
+    """Return scores of classes some standard deviations apart, and labels."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(N) < share).astype(float)
+    return rng.normal(size=N) + apart * y, y
+
+
+def sampled(y, n=100, seed=1):
+    """Return the labels of a simple random sample, nan for the others."""
+    labels = np.full(y.size, np.nan)
+    rows = np.random.default_rng(seed).choice(y.size, n, replace=False)
+    labels[rows] = y[rows]
+    return labels
+
+
+@functools.cache
+def rate_of(apart=2.0, n=100):
+    scores, y = collection(apart)
+    return estimate_rate(scores, sampled(y, n), design="random")
+
+
+def test_bends_are_orthogonal_to_a_line_and_to_each_other():
+    grid = np.linspace(-3.2, 3.2, 65)
+    share = stats.norm.pdf(grid)
+    columns = columns_of(grid)
+    inner = (columns.T * share / share.sum()) @ columns
+    np.testing.assert_allclose(inner - np.diag(np.diag(inner)), 0.0, atol=1e-8)
+    sizes = np.diag(inner)[2:]
+    assert (np.diff(sizes) < 0.0).all()
+    assert sizes[-1] > 0.0
+
+
+@pytest.mark.parametrize("power", [1.0, 3.0])
+def test_equal_scores_have_the_posterior_of_a_share(power):
+    """Scores that are equal leave one log-odds, whose prior is a mixture of normal densities."""
+    p, _ = fit_rank_curve(
+        np.zeros(1), np.array([30.0]), np.array([9.0]), power, np.random.default_rng(0)
+    )
+    x = np.linspace(-15.0, 15.0, 6001)
+    scale = np.sqrt(SCALES**2 @ columns_of(np.zeros(1))[0] ** 2)
+    prior = stats.norm.pdf(x[:, None], 0.0, scale).mean(axis=1)
+    density = prior * np.exp(power * (9.0 * special.log_expit(x) + 21.0 * special.log_expit(-x)))
+    density /= density.sum()
+    mean = density @ special.expit(x)
+    sd = np.sqrt(density @ (special.expit(x) - mean) ** 2)
+    # The effective number of draws is above 2,000: five standard errors.
+    assert p.mean() == pytest.approx(mean, abs=5.0 * sd / np.sqrt(2_000))
+    assert p.std() == pytest.approx(sd, rel=5.0 / np.sqrt(4_000))
+
+
+def test_the_probability_of_useless_scores_is_the_ratio_of_evidences():
+    """One label a bin at two points: the evidence is an integral over normal log-odds."""
+    z, total = np.array([-1.0, 1.0]), np.array([3.0, 17.0])
+    _, useless = fit_rank_curve(z, np.full(2, 20.0), total, 1.0, np.random.default_rng(0))
+    x = np.linspace(-12.0, 12.0, 201)
+    log = [k * special.log_expit(x) + (20.0 - k) * special.log_expit(-x) for k in total]
+    likelihood = np.exp(log[0][:, None] + log[1])
+    columns, evidence = columns_of(z), []
+    points = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1)
+    for scale in SCALES:
+        covariance = (columns * scale**2) @ columns.T
+        prior = stats.multivariate_normal.pdf(points, np.zeros(2), covariance)
+        evidence.append((likelihood * prior).sum() / prior.sum())
+    assert len(evidence) == len(SLOPES) * len(BENDS)
+    assert useless == pytest.approx(evidence[0] / sum(evidence), rel=0.1)
+
+
+def test_a_good_judge_narrows_and_a_useless_or_reversed_one_does_no_harm():
+    good, useless = rate_of(), rate_of(0.0)
+    assert good.width < 0.75 * good.classical.width
+    assert good.worth == pytest.approx(100 * (good.classical.width / good.width) ** 2)
+    assert useless.width < 1.02 * useless.classical.width
+    assert useless.useless > 0.3 > 0.01 > good.useless
+    scores, y = collection()
+    other = estimate_rate(-scores, sampled(y), design="random")
+    # Monte Carlo errors of 4,000 draws.
+    assert other.value == pytest.approx(good.value, abs=0.1 * good.width)
+    assert other.width == pytest.approx(good.width, rel=0.1)
+
+
+def test_only_ranks_count_and_labels_may_be_swapped():
+    scores, y = collection()
+    same = estimate_rate(np.exp(scores), sampled(y), design="random")
+    np.testing.assert_array_equal(same.draws, rate_of().draws)
+    swapped = estimate_rate(scores, 1.0 - sampled(y), design="random")
+    assert swapped.value == pytest.approx(1.0 - rate_of().value, abs=0.1 * rate_of().width)
+
+
+def test_known_labels_bound_the_rate():
+    scores, y = collection()
+    labels = sampled(y, N - 3)
+    rate = estimate_rate(scores, labels, design="random")
+    least = np.nansum(labels) / N
+    assert least <= rate.lower <= y.mean() <= rate.upper <= least + 3 / N + 1e-12
+
+
+def test_the_words_state_rate_labels_alone_worth_and_assumption():
+    text = rate_of().text
+    for part in (f"{rate_of():.1%}", f"{rate_of().classical:.1%}", "100 labels of 4,000", "random"):
+        assert part in text
+    assert f"your 100 labels are worth {rate_of().worth:.0f}" in text
+    assert "fewer than 10 labels" in rate_of(n=9).text
+    assert rate_of().notes == ()
+
+
+def test_wilson_limits_are_scipys_and_those_of_more_labels_for_values():
+    y = np.r_[np.ones(7), np.zeros(23)]
+    expected = stats.binomtest(7, 30).proportion_ci(0.9, method="wilson")
+    found = wilson_limits(y, 0.9)
+    assert (found.lower, found.upper) == pytest.approx((expected.low, expected.high))
+    assert wilson_limits(np.zeros(20), 0.9).lower == 0.0
+    # Ties halve the variance: 40 values with one of binary variance more count as about 78.
+    values = np.r_[np.full(20, 0.5), np.ones(10), np.zeros(10)]
+    more = stats.binomtest(39, 78).proportion_ci(0.9, method="wilson")
+    assert wilson_limits(values, 0.9).upper == pytest.approx(more.high, abs=1e-3)
+
+
+def test_values_between_have_the_variance_around_the_curve():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.8, 2_000)
+    values = rng.binomial(4, p) / 4.0
+    assert _dispersion(values, p[None]) == pytest.approx(0.25, rel=0.1)
+    scores, _ = collection(seed=3)
+    y = 0.5 * rng.binomial(2, special.expit(2.0 * scores - 2.0))
+    rate = estimate_rate(scores, sampled(y), design="random")
+    binary = estimate_rate(
+        scores, sampled(np.round(y + 0.1 * rng.normal(size=N)).clip(0, 1)), design="random"
+    )
+    assert rate.lower < y.mean() < rate.upper
+    assert rate.width < 0.85 * binary.width
+
+
+def test_a_design_decides_what_is_stated_first():
+    scores, y = collection()
+    simple = plan_sample(scores, 100, purpose="prevalence", random_state=0)
+    by_score = plan_sample(scores, 100, purpose="recall", random_state=0)
+    labels = {}
+    for name, plan in (("simple", simple), ("by score", by_score)):
+        labels[name] = np.full(N, np.nan)
+        labels[name][plan.documents] = y[plan.documents]
+    rate = estimate_rate(scores, labels["simple"], design=simple)
+    assert rate.method == "model"
+    assert rate.classical == wilson_limits(y[simple.documents], 0.9)
+    again = estimate_rate(scores, labels["simple"], design="random")
+    np.testing.assert_array_equal(again.draws, rate.draws)
+    first = estimate_rate(scores, labels["by score"], design=by_score)
+    drawn = draw_of_plans(SamplingUnits.of(scores, labels["by score"], None), (by_score,))
+    exact = drawn.limits("prevalence", np.ones(N, dtype=bool), 0.9)
+    assert (first.method, first.lower, first.upper) == ("design", exact.lower, exact.upper)
+    assert first.model.width < first.width
+    assert np.isnan(first.worth)
+    assert "needs no scores" in first.text
+    unknown = estimate_rate(scores, labels["simple"])
+    assert unknown.classical is None
+    assert "design='random'" in unknown.text
+    np.testing.assert_array_equal(unknown.draws, rate.draws)
+    # A label of no plan counts, but is no part of the sample.
+    extra = np.where(
+        np.arange(N) == np.flatnonzero(np.isnan(labels["simple"]))[0], 1.0, labels["simple"]
+    )
+    assert estimate_rate(scores, extra, design=simple).method == "design"
+    assert as_design("random", scores, labels["simple"])[1] == pytest.approx(np.full(N, 100 / N))
+
+
+def test_pairs_couple_two_systems():
+    rng = np.random.default_rng(5)
+    ease = 2.0 * rng.normal(size=N)
+    y = [(rng.random(N) < special.expit(ease + shift)).astype(float) for shift in (0.6, 0.0)]
+    scores = [each + rng.normal(size=N) for each in y]
+    labels = [sampled(each, 150) for each in y]
+    pairs = compare_rates(scores[0], labels[0], scores[1], labels[1])
+    apart = compare_rates(scores[0], labels[0], scores[1], labels[1], paired=False)
+    truth = y[0].mean() - y[1].mean()
+    assert (pairs.paired, apart.paired) == (150, 0)
+    assert pairs.lower < truth < pairs.upper
+    assert pairs.width < 0.97 * apart.width
+    assert pairs.classical.width < 0.97 * apart.classical.width
+    assert pairs.probability_above == pytest.approx(np.mean(pairs.draws > 0.0), abs=0.01)
+    other = compare_rates(scores[0], labels[0], scores[1][:-1], labels[1][:-1])
+    assert other.paired == 0
+    for part in (f"{pairs:+.1%}", f"{pairs.classical:+.1%}", "150 items", "random sample"):
+        assert part in pairs.text
+    with pytest.raises(ValueError, match=r"4,000 items of A and 3,999 of B"):
+        compare_rates(scores[0], labels[0], scores[1][:-1], labels[1][:-1], paired=True)
+    with pytest.raises(ValueError, match="labels_b must hold at least one"):
+        compare_rates(scores[0], labels[0], scores[1], np.full(N, np.nan))
+
+
+def test_newcombes_interval_is_his_own_example():
+    # 56 of 70 against 48 of 80: 0.0524 to 0.3339 (Statistics in Medicine 17, 1998, 873-890).
+    ones = [np.repeat([1.0, 0.0], [k, n - k]) for k, n in ((56, 70), (48, 80))]
+    found = _newcombe(*ones, 0.0, 0.95)
+    assert (found.lower, found.upper) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert _newcombe(*ones, 0.5, 0.95).width < found.width
+    assert _correlation(np.ones(5), np.arange(5.0)) == 0.0
+    assert _correlation(np.arange(10.0), np.arange(10.0)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("width", "rate"), [(0.1, 0.5), (0.04, 0.03), (0.3, 0.7)])
+def test_labels_needed_are_the_fewest_of_wilsons_interval(width, rate):
+    def width_of(n):
+        z2 = stats.norm.ppf(0.95) ** 2
+        return 2.0 * np.sqrt(z2 * (rate * (1 - rate) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+
+    found = labels_needed_for_rate(width, rate=rate)
+    assert width_of(found) <= width < width_of(found - 1)
+
+
+def test_a_pilot_lowers_the_labels_needed():
+    pilot = rate_of()
+    alone = labels_needed_for_rate(0.05, rate=pilot.value)
+    assert labels_needed_for_rate(0.05, pilot=pilot) == pytest.approx(
+        alone * 100 / pilot.worth, abs=2
+    )
+    scores, y = collection()
+    with pytest.raises(ValueError, match="design='random'"):
+        labels_needed_for_rate(0.05, pilot=estimate_rate(scores, sampled(y)))
+    with pytest.raises(ValueError, match="width must lie between"):
+        labels_needed_for_rate(0.0)
+
+
+def changed(value):
+    scores, y = collection()
+    labels = sampled(y)
+    labels[0] = value
+    return scores, labels
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (lambda: changed(1.5), {}, "labels must lie between 0 and 1, or nan.*got 1.5"),
+        (lambda: (collection()[0], np.ones(3)), {}, r"labels must have shape \(4000,\)"),
+        (lambda: (collection()[0], np.full(N, np.nan)), {}, "at least one label"),
+        (lambda: collection(), {}, "scores of the whole collection"),
+        (lambda: (np.r_[np.nan, collection()[0][1:]], changed(1.0)[1]), {}, "scores"),
+        (lambda: changed(1.0), {"level": 1.0}, "level must lie between"),
+        (lambda: changed(1.0), {"design": "guessed"}, "design must be one of 'random'"),
+        (
+            lambda: changed(1.0),
+            {"design": plan_sample(-collection()[0], 9, random_state=0)},
+            "scores must be those of the plan",
+        ),
+        (
+            lambda: changed(1.0),
+            {"design": plan_sample(collection()[0], 9, random_state=0)},
+            "label of each planned document",
+        ),
+        (
+            lambda: changed(0.5),
+            {"design": np.where(np.arange(N) < N / 2, 0.01, 0.04)},
+            "labels must be 0 or 1.*prevalence",
+        ),
+    ],
+)
+def test_wrong_inputs(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_rate(*arguments(), **options)
+
+
+def test_few_equal_or_tied_inputs_have_an_answer():
+    scores, y = collection()
+    none = estimate_rate(scores, 0.0 * sampled(y, 30), design="random")
+    assert none.lower < 0.01 < none.upper < 0.15
+    ties = estimate_rate(np.zeros(N), sampled(y), design="random")
+    assert ties.width == pytest.approx(ties.classical.width, rel=0.05)
+    ties_of_two = estimate_rate(scores, 0.5 + 0.0 * sampled(y, 30), design="random")
+    assert ties_of_two.lower < 0.5 < ties_of_two.upper
+    assert 0.02 < ties_of_two.width < 0.15
