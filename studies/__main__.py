@@ -24,6 +24,7 @@ from studies import (
     history,
     likelihood_ratios,
     populations,
+    rates,
     relevance,
     reuters,
     reviews,
@@ -58,6 +59,7 @@ STUDIES = (
     topics_diagnostics,
     scale_floor,
     drift,
+    rates,
 )
 
 
@@ -94,6 +96,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "fusion": fusion.page,
     "drift": drift.page,
     "reviews": reviews.page,
+    "rates": rates.page,
     "likelihood_ratios": likelihood_ratios.page,
     "multiclass": multiclass.page,
     "audit": audit.page,

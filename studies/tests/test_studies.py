@@ -11,7 +11,7 @@ from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from studies import combining, drift, reuters, sbc, synthetic, weight_shifts
+from studies import combining, drift, rates, reuters, sbc, synthetic, weight_shifts
 from studies.__main__ import PAGES
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth, write_report
@@ -234,6 +234,36 @@ def test_combinations_are_compared_on_the_same_samples():
     assert row["ratio"] == pytest.approx(np.exp(logs.mean()))
     assert row["ratio error"] == pytest.approx(logs.std(ddof=1) / np.sqrt(3))
     assert row["logistic seconds"] == pytest.approx(0.4)
+
+
+def test_ppi_is_that_of_ppi_python():
+    """By ppi-python 0.2.3: ppi_mean_ci(y, judged, others, alpha=0.1, lam=1.0), and without lam."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(30) < 0.3) * 1.0
+    judged = np.clip(0.6 * y + 0.4 * rng.random(30), 0, 1)
+    others = np.clip(0.6 * (rng.random(5000) < 0.3) + 0.4 * rng.random(5000), 0, 1)
+    y[:6] = 1.0 - y[:6]
+    plain, tuned = rates.ppi(y, judged, others), rates.ppi(y, judged, others, None)
+    assert (plain.lower, plain.upper) == pytest.approx((0.18822258, 0.43041584))
+    assert (tuned.lower, tuned.upper) == pytest.approx((0.18681354, 0.42659092), rel=1e-4)
+
+
+def test_differences_and_plans_have_an_interval_of_each_method():
+    for found in (rates.differences(rates.VALUES, 50, 0), rates.plans("rare", 0)):
+        for _, width, error in found.values():
+            assert 0.4 < width < 2.0
+            assert abs(error) < 0.3
+    assert found[rates.ROUND][1] < 1.05
+
+
+def test_tables_of_rates_average_runs():
+    table = rates._table(Options(quick=True, jobs=1), rates.rates, ("rare",), (30,), 2, "judge")
+    own = table[table["method"] == rates.MODEL].iloc[0]
+    both = [rates.rates("rare", 30, seed)[rates.MODEL] for seed in (0, 1)]
+    assert all(0.5 < each[1] < 1.2 for each in both)
+    assert own["coverage"] == pytest.approx(np.mean([each[0] for each in both]))
+    assert own["width"] == pytest.approx(np.mean([each[1] for each in both]))
+    assert own["rmse"] == pytest.approx(np.sqrt(np.mean([each[2] ** 2 for each in both])))
 
 
 def test_drift_draws_labels_by_changed_log_odds():
