@@ -25,6 +25,7 @@ LEVELS = [
     {"fitting.scores"},
     {"fitting.posterior"},
     {"fitting.engines"},
+    {"fitting.clusters"},
     {"fitting.curves"},
     {"fitting.parts"},
     {"fitting.learned_prior"},
