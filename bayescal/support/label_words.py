@@ -57,11 +57,16 @@ def one_spelling(names: Iterable[str], known: Iterable[str] = ()) -> dict[str, s
     """
     Return one spelling of each name, shared by names that differ in capitals and blanks only.
 
-    It is that of a known name, or else the commonest, without blanks at its ends.
+    It is that of a known name, or else the commonest, without blanks at its ends where spellings
+    differ.
     """
-    chosen = {_alike(name): name for name in known}
     counted = Counter(names).most_common()  # ties in order of appearance
-    return {name: chosen.setdefault(_alike(name), name.strip()) for name, _ in counted}
+    spellings = Counter(_alike(name) for name, _ in counted)
+    chosen = {_alike(name): name for name in known}
+    for name, _ in counted:
+        own = _alike(name)
+        chosen.setdefault(own, name if spellings[own] == 1 else name.strip())
+    return {name: chosen[_alike(name)] for name, _ in counted}
 
 
 def _alike(name: str) -> str:
