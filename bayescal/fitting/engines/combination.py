@@ -271,11 +271,13 @@ class TiedDocuments:
     def left_out(self, data: BinaryScores, of_rest: Floats) -> Floats:
         """Return the log-odds of all documents, each given all others, from the rest's, (n,)."""
         at = self.ends(data.score_range[0]).of(data.score)
-        itself = np.ones(at.size) if data.weight is None else np.minimum(data.weight, 1.0)
-        positive = self.positive[at] - itself * data.positive
-        negative = self.total[at] - self.positive[at] - itself * ~data.positive
-        out: Floats = np.log1p(positive) - np.log1p(negative)
-        out[at < 0] = of_rest
+        tied = at >= 0
+        end, label = at[tied], data.positive[tied]
+        itself = np.minimum(data.weights[tied], 1.0)
+        positive = self.positive[end] - itself * label
+        negative = self.total[end] - self.positive[end] - itself * ~label
+        out = np.empty(at.size)
+        out[tied], out[~tied] = np.log1p(positive) - np.log1p(negative), of_rest
         return out
 
 
