@@ -98,13 +98,15 @@ def write_samples(folder):
     pairs = {"score": rng.normal(3.0 * (a == b), 1.0).round(3), "label": (a == b).astype(int)}
     pd.DataFrame(pairs | {"a": a, "b": b}).to_csv(folder / "pairs.csv", index=False)
     # Labels of some rows of scores.csv, as reviewers give them.
-    read = {"document": np.arange(0, 120, 2), "label": (np.arange(0, 120, 2) % 4 == 0).astype(int)}
+    at = np.arange(0, 120, 2)  # from 0; a spreadsheet's first document stands in row 2
+    read = {"row": at + 2, "label": (at % 4 == 0).astype(int)}
     pd.DataFrame(read).to_csv(folder / "read.csv", index=False)
     words = np.array([["wheat", "tonnes", "harvest", "crop"], ["bank", "rate", "dollar", "loan"]])
     label = rng.integers(0, 2, 120)
     text = [" ".join(rng.choice([*words[k], *words.ravel()], 12)) for k in label]
     docs = {"text": text, "label": np.array(["grain", "other"])[label]}
     pd.DataFrame(docs).to_csv(folder / "docs.csv", index=False)
+    pd.DataFrame({"text": text[:9]}).to_csv(folder / "new_docs.csv", index=False)
     # Five queries of 15 documents, of which the last is not judged.
     query, relevant = np.repeat(np.arange(5), 15), np.tile(np.arange(15) % 4 == 0, 5)
     run = pd.DataFrame({"query_id": query, "doc_id": [f"d{k}" for k in range(75)]})

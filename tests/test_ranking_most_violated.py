@@ -123,10 +123,10 @@ class TestToyExamples:
 
     def test_published_numbers(self):
         falling = -np.arange(8)
-        assert average_precision(TABLE_2, falling).round(2).item() == 0.59
-        assert average_precision(TABLE_2, -falling).round(2).item() == 0.51
-        assert average_precision(TABLE_4, -np.arange(11)).round(4).item() == 0.5635
-        assert average_precision(TABLE_4, np.arange(11)).round(4).item() == 0.5109
+        assert average_precision(TABLE_2, falling, [1] * 8).round(2).item() == 0.59
+        assert average_precision(TABLE_2, -falling, [1] * 8).round(2).item() == 0.51
+        assert average_precision(TABLE_4, -np.arange(11), [1] * 11).round(4).item() == 0.5635
+        assert average_precision(TABLE_4, np.arange(11), [1] * 11).round(4).item() == 0.5109
 
     @pytest.mark.parametrize(("sign", "published"), [(-1, 0.47), (1, 0.53)])
     def test_roc_area(self, sign, published):
