@@ -20,8 +20,8 @@ from tests.report_data import data_of
 pytestmark = pytest.mark.one_era
 
 RNG = np.random.default_rng(7)
-LABELS = np.repeat(["Responsive", "nonresponsive"], [20, 180])  # ASCII has capitals first
-SCORES = RNG.normal(2.0 * (LABELS == "Responsive"), 1.0)
+LABELS = np.repeat(["Corn", "wheat"], [20, 180])  # ASCII has capitals first
+SCORES = RNG.normal(2.0 * (LABELS == "Corn"), 1.0)
 FAST = {"draws": 100, "chains": 2, "random_state": 0}
 
 
@@ -84,16 +84,14 @@ def test_topics_without_information_seldom_alarm():
 @pytest.mark.parametrize("options", [{"parts": "gaussian"}, {"inference": "mle"}], ids=str)
 def test_labels_in_the_wrong_order_are_spoken_of_and_mended_by_positive(options, tmp_path):
     calibrator = ScoreCalibrator(**FAST | options)
-    with pytest.warns(ScoresWarning, match="give positive='Responsive' if .*, or negate") as caught:
+    with pytest.warns(ScoresWarning, match="give positive='Corn' if .*, or negate") as caught:
         calibrator.fit(SCORES, LABELS)
     assert caught[0].filename == __file__
-    assert (
-        "scores of class 'nonresponsive', the positive one, lie below" in caught[0].message.args[0]
-    )
-    mended = ScoreCalibrator(positive="Responsive", **FAST | options).fit(SCORES, LABELS)
-    assert mended.classes_.tolist() == ["Responsive", "nonresponsive"]
+    assert "scores of class 'wheat', the positive one, lie below" in caught[0].message.args[0]
+    mended = ScoreCalibrator(positive="Corn", **FAST | options).fit(SCORES, LABELS)
+    assert mended.classes_.tolist() == ["Corn", "wheat"]
     assert mended.score_problems_ == ()
-    by_number = ScoreCalibrator(**FAST | options).fit(SCORES, LABELS == "Responsive")
+    by_number = ScoreCalibrator(**FAST | options).fit(SCORES, LABELS == "Corn")
     np.testing.assert_array_equal(
         mended.predict_proba(SCORES[:30])[:, ::-1], by_number.predict_proba(SCORES[:30])
     )
@@ -105,15 +103,15 @@ def test_labels_in_the_wrong_order_are_spoken_of_and_mended_by_positive(options,
 
 
 def test_negated_scores_are_spoken_of():
-    labels = LABELS == "Responsive"
+    labels = LABELS == "Corn"
     with pytest.warns(ScoresWarning, match=r"P\(AUC < 1/2\) = 1.000\)"):
         ScoreCalibrator(inference="mle").fit(-SCORES, labels)
     ScoreCalibrator(inference="mle", positive=False).fit(-SCORES, labels)
 
 
-@pytest.mark.parametrize("positive", ["Resp", 1, "responsive"])
+@pytest.mark.parametrize("positive", ["Co", 1, "corn"])
 def test_positive_must_be_a_label(positive):
-    with pytest.raises(ValueError, match="positive must be a label of y, 'Responsive' or 'nonresp"):
+    with pytest.raises(ValueError, match="positive must be a label of y, 'Corn' or 'wheat'"):
         ScoreCalibrator(positive=positive).fit(SCORES, LABELS)
 
 
@@ -139,7 +137,7 @@ def test_scores_without_a_direction_may_say_something():
 
 
 def test_scores_that_may_be_probabilities_are_spoken_of_unless_the_user_said_what_they_are():
-    p, labels = special.expit(SCORES), LABELS == "Responsive"
+    p, labels = special.expit(SCORES), LABELS == "Corn"
     assert ScoreCalibrator().get_params()["scores_are"] == "auto"
     calibrator = ScoreCalibrator(inference="mle")
     with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
@@ -203,23 +201,23 @@ def test_topics_the_wrong_way_round(tmp_path):
 
 def test_the_command_line_speaks_of_them_and_knows_the_options(tmp_path):
     frame = make_frame()
-    words = np.where(frame["label"] == 1, "Responsive", "nonresponsive")
+    words = np.where(frame["label"] == 1, "Corn", "wheat")
     scores = write(frame.assign(label=words), tmp_path / "scores.csv")
     fit = ("fit", scores, "--inference", "mle", "--out", tmp_path / "out")
     result = run(*fit)
-    assert "give positive='Responsive'" in result.stderr
+    assert "give positive='Corn'" in result.stderr
     assert "Options for this: --positive, --lower-is-positive, --scores-are." in result.stderr
     (topic,) = summary_of(tmp_path / "out")["topics"]
-    assert "'nonresponsive', the positive one, lie below" in topic["score_problems"][0]
+    assert "'wheat', the positive one, lie below" in topic["score_problems"][0]
     run("report", tmp_path / "out", "--out", tmp_path / "report.html")
     (shown,) = data_of(tmp_path / "report.html")["topics"]
     assert shown["problems"][:1] == topic["score_problems"]
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<div id="verdict" class="verdict warning">' in text
-    assert run(*fit, "--positive", "Responsive").stderr == ""
+    assert run(*fit, "--positive", "Corn").stderr == ""
     saved = bayescal.load(tmp_path / "out")
-    assert saved.classes_.tolist() == ["Responsive", "nonresponsive"]
-    assert saved.fitted_problems()[""].labels.tolist() == ["nonresponsive", "Responsive"]
+    assert saved.classes_.tolist() == ["Corn", "wheat"]
+    assert saved.fitted_problems()[""].labels.tolist() == ["wheat", "Corn"]
 
 
 def test_the_command_line_takes_probabilities(tmp_path):
@@ -263,12 +261,12 @@ def fit_mle_reversed():
 
 def predict_beyond_probabilities():
     share = special.expit(SCORES)
-    calibrator = ScoreCalibrator(positive="Responsive", **FAST).fit(share, LABELS)
+    calibrator = ScoreCalibrator(positive="Corn", **FAST).fit(share, LABELS)
     calibrator.predict_proba([0.5, 1.5])
 
 
 def fit_one_topic():
-    calibrator = TopicCalibrator(positive="Responsive", **FAST)
+    calibrator = TopicCalibrator(positive="Corn", **FAST)
     calibrator.fit(SCORES, LABELS, np.zeros(LABELS.size, dtype=int))
 
 
@@ -284,7 +282,7 @@ def test_warnings_are_of_the_line_that_called(call):
 
 
 def test_warnings_of_updates_are_of_the_line_that_called(monkeypatch):
-    fitted = ScoreCalibrator(positive="Responsive", **FAST).fit(SCORES, LABELS)
+    fitted = ScoreCalibrator(positive="Corn", **FAST).fit(SCORES, LABELS)
     bad = replace(fitted.diagnostics_, problems=("raise draws",))
     monkeypatch.setattr("bayescal.fitting.results.diagnostics.diagnose", lambda _: bad)
     with pytest.warns(ConvergenceWarning, match="raise draws") as caught:
