@@ -19,7 +19,7 @@ from tests.sizes import size
 pytestmark = pytest.mark.one_era
 
 LIMIT = 400 * 10**6  # bytes, of each worker
-TOPICS = size(1500, 5000)
+TOPICS = size(500, 5000)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +53,11 @@ def pid_of_a_worker(client):
 
 
 @pytest.mark.slow
-def test_thousands_of_topics_are_fitted_although_a_worker_is_killed(client):
+def test_many_topics_are_fitted_although_a_worker_is_killed(client):
     scores, labels, topics = made(TOPICS)
     pid = pid_of_a_worker(client)
     # The drawing of the first class counts as many topics, after maximum likelihood.
-    killer = Killer(pid, after=300)
+    killer = Killer(pid, after=100)
     with reporting(killer):
         calibrator = TopicCalibrator("none", **FEW).fit(scores, labels, topics)
     assert killer.when is not None
