@@ -44,7 +44,7 @@ class PointCurve:
 
     def __init__(self, fitted: ScoreCalibrator) -> None:
         self._fitted = fitted
-        self.classes_, self.mle_ = fitted.classes_, fitted.mle_
+        self.mle_, self.fitted_problems = fitted.mle_, fitted.fitted_problems
 
     def sample_proba(self, scores: Floats) -> Floats:
         """Return the point estimate as the only draw, shape (1, n)."""
