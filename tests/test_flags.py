@@ -1,6 +1,7 @@
 """Arguments that are True or False are checked in one way, wherever they are."""
 
 import inspect
+from functools import cache
 from importlib import import_module
 
 import numpy as np
@@ -67,14 +68,23 @@ def drift(**flag):
     return plots.DriftDisplay.from_estimator(monitor, ax=Figure().subplots(), **flag)
 
 
+@cache
+def relevance():
+    quick = TopicCalibrator(parts="gaussian", draws=20, chains=1, random_state=0)
+    return ranking.RelevanceCalibrator(quick, random_state=0).fit(S, Y, np.repeat([1, 2], 30))
+
+
 def ranked(**flag):
-    relevance = ranking.RelevanceCalibrator(random_state=0).fit(S, Y, np.repeat([1, 2], 30))
-    return plots.RankingDisplay.from_estimator(relevance, S[:9], ax=Figure().subplots(), **flag)
+    return plots.RankingDisplay.from_estimator(relevance(), S[:9], ax=Figure().subplots(), **flag)
+
+
+@cache
+def audit():
+    return monitoring.audit(Y, P, Y, draws=20, random_state=0)
 
 
 def audited(display):
-    found = monitoring.audit(Y, P, Y, draws=20, random_state=0)
-    return lambda **flag: display.from_audit(found, ax=Figure().subplots(), **flag)
+    return lambda **flag: display.from_audit(audit(), ax=Figure().subplots(), **flag)
 
 
 CASES = {

