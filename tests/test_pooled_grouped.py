@@ -33,8 +33,7 @@ def by_document(x, group, weight, theta, left, right, power):
     return out
 
 
-# A C compiler takes longer than a few evaluations.
-function = partial(pytensor.function, mode="FAST_COMPILE")
+function = partial(pytensor.function, mode="FAST_COMPILE")  # C takes longer than a few calls
 
 
 def compiled(scores):

@@ -19,6 +19,7 @@ from bayescal.support.score_checks import ScoresWarning
 pytestmark = pytest.mark.one_era
 
 QUERIES, DOCUMENTS = 30, 80
+QUICK = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
 LABELS = np.array(list(itertools.product([False, True], repeat=6)))
 
 
@@ -43,9 +44,7 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def quick():
-    """Return a fit for what does not depend on its answers."""
-    small = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
-    return RelevanceCalibrator(small, random_state=0).fit(*queries(0, 4))
+    return RelevanceCalibrator(QUICK, random_state=0).fit(*queries(0, 4))
 
 
 def test_average_precision_and_recall_are_those_of_every_labelling():
@@ -242,24 +241,22 @@ def test_one_query_of_one_document_is_no_reason_to_warn(quick, qid):
 
 @pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")
 def test_scores_that_need_no_units_may_come_one_by_one():
-    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
-    raw = RelevanceCalibrator(quick, units="score").fit(*queries(0, 4))
+    raw = RelevanceCalibrator(QUICK, units="score").fit(*queries(0, 4))
     assert raw.predict_proba([5.0, 7.0], [98, 99]).shape == (2, 2)
 
 
 def test_warnings_advise_what_can_be_done():
     """No parameter that only a TopicCalibrator has, and queries by their names."""
-    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
     scores, relevant, qid = queries(0, 8)
     names = np.array(list("abcdefgh"))[qid]
     with pytest.warns(ScoresWarning) as caught:
-        RelevanceCalibrator(quick).fit(-scores, relevant, names)
+        RelevanceCalibrator(QUICK).fit(-scores, relevant, names)
     (only,) = caught
     assert "negate the scores if larger ones stand for less relevant" in str(only.message)
     assert "positive=" not in str(only.message)
     turned = np.where(names == "c", -scores, scores)
     with pytest.warns(ScoresWarning, match="in 1 of 8 queries, unlike in the rest: .* y of 'c'"):
-        RelevanceCalibrator(quick).fit(turned, relevant, names)
+        RelevanceCalibrator(QUICK).fit(turned, relevant, names)
     inside = (scores - scores.min()) / np.ptp(scores)
     with pytest.warns(ScoresWarning, match="scores_are='scores', to the TopicCalibrator that"):
-        RelevanceCalibrator(quick, units="score").fit(inside, relevant, names)
+        RelevanceCalibrator(QUICK, units="score").fit(inside, relevant, names)
