@@ -29,6 +29,7 @@ from bayescal import (
 )
 from bayescal.combining import online
 from bayescal.combining.indicators import ReliabilityIndicators
+from bayescal.combining.tasks import PooledCombiner
 from bayescal.report import write_report
 
 pytestmark = pytest.mark.one_era
@@ -101,9 +102,16 @@ CASES = {
     "CalibratedClassifier": (lambda **flag: CalibratedClassifier(**flag).fit(X, Y), ["ensemble"]),
     "CombinedClassifier": (
         lambda **flag: CombinedClassifier(PAIR, **flag).fit(X, Y),
-        ["normalise"],
+        ["normalise", "allow_missing"],
     ),
-    "OnlineCombiner": (lambda **flag: OnlineCombiner(**flag).fit(BOTH, Y), ["constant_experts"]),
+    "OnlineCombiner": (
+        lambda **flag: OnlineCombiner(**flag).fit(BOTH, Y),
+        ["constant_experts", "allow_missing"],
+    ),
+    "PooledCombiner": (
+        lambda **flag: PooledCombiner(**flag).fit(X[:, :2], Y, T),
+        ["allow_missing"],
+    ),
     "best_mixture": (lambda **flag: online.best_mixture(BOTH, Y, **flag), ["constant_experts"]),
     "weighted_majority_mistakes": (
         lambda **flag: online.weighted_majority_mistakes([1.0, 2.0], **flag),
