@@ -344,10 +344,10 @@ def _gather(
     rows, fold = rows[order], np.repeat(np.arange(len(sizes)), sizes)[order]
     scores = np.concatenate([part.scores for part in parts])[order]
     indicators = np.concatenate([part.indicators for part in parts])[order]
-    gaps = Gaps.of(scores, allowed=allow_missing)
-    gaps.check(scores, list(fitted.classifiers))
     ends = FiniteEnds.of(scores)
     finite = ends.finite(scores)
+    gaps = Gaps.of(finite, allowed=allow_missing)
+    gaps.check(finite, list(fitted.classifiers))
     width = np.fmax.reduce(finite) - np.fmin.reduce(finite)
     # Combiners standardise scores: their squares must not overflow or underflow.
     validation.check_magnitude("scores of a classifier", float(np.nanmax(np.abs(finite))))
