@@ -97,7 +97,7 @@ class TestProblem:
         for low, high in ((-9.0, -1.0), (-1.0, 1.0), (1.0, 9.0)):
             near = (scores > low) & (scores < high)
             own, curve = by_document[:, near].mean(axis=1), by_score[:, near].mean(axis=1)
-            assert np.corrcoef(own, curve)[0, 1] > 0.9
+            assert np.corrcoef(own, curve)[0, 1] > 0.85
             assert np.abs(own - curve).mean() < 0.03
         # One document is less certain than the share among all of its score.
         widths = np.ptp(binary.predict_interval(X), axis=1)
