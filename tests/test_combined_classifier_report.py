@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import special
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -90,14 +90,16 @@ class TestProblem:
     @pytest.mark.slow
     def test_its_band_is_that_of_documents_of_a_score_together(self, binary):
         """In each draw the curve's mean over documents is that of their own probabilities."""
-        X, _ = problem()
+        # Of few documents a kernel has to reach far: all are fitted.
+        X, y = problem()
+        binary = clone(binary).fit(X, y)
         (only,) = binary.fitted_problems().values()
         scores = binary.decision_function(X)
         by_document, by_score = binary.sample_proba(X), only.calibration.sample(scores)
         for low, high in ((-9.0, -1.0), (-1.0, 1.0), (1.0, 9.0)):
             near = (scores > low) & (scores < high)
             own, curve = by_document[:, near].mean(axis=1), by_score[:, near].mean(axis=1)
-            assert np.corrcoef(own, curve)[0, 1] > 0.85
+            assert np.corrcoef(own, curve)[0, 1] > 0.9
             assert np.abs(own - curve).mean() < 0.03
         # One document is less certain than the share among all of its score.
         widths = np.ptp(binary.predict_interval(X), axis=1)
