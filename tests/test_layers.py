@@ -25,7 +25,6 @@ LEVELS = [
     {"fitting.scores"},
     {"fitting.posterior"},
     {"fitting.engines"},
-    {"fitting.clusters"},
     {"fitting.curves"},
     {"fitting.parts"},
     {"fitting.learned_prior"},

@@ -29,7 +29,7 @@ from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support import validation as checks
 from bayescal.support.validation import Floats, generator
-from bayescal.support.weighting import effective_weights, either_weights
+from bayescal.support.weighting import effective_weights, either_weights, read_clusters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,8 +197,8 @@ class CalibratedClassifier(
         weight = either_weights(sample_weight, inclusion, len(target.y))
         named = None
         if clusters is not None:
-            known = {"name": "clusters", "group": "cluster", "other": "y"}
-            names, code = checks.read_groups(clusters, documents=len(target.y), **known)
+            sampled = inclusion is not None
+            names, code = read_clusters(clusters, len(target.y), "y", sampled=sampled)
             named = names[code]
         weights = None
         if weight is not None:

@@ -12,13 +12,13 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.calibrators.estimator import ScoreEstimator
-from bayescal.fitting.clusters import read_effect
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.fitted_scores import FittedScores, draw_prior, prequential_table
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.part import COMBINATION, flat
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
+from bayescal.fitting.results.tree import read_effect
 from bayescal.fitting.settings import ScoreParameters, read_options
 from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -11,12 +11,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.fitting import clusters as of_clusters
 from bayescal.fitting import population as prior_knowledge
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves.curves import READ_ONCE
 from bayescal.fitting.engines.combination import GROUP, find_levels
-from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities, mode_log_odds
 from bayescal.fitting.engines.point_estimates import fit_classes
 from bayescal.fitting.fitted_topics import extend_results
 from bayescal.fitting.parts.combination import LEFT_OUT, fit_parts, part_of, read_curves
@@ -38,8 +37,10 @@ from bayescal.fitting.settings import (
     read_units,
     resolve_scores,
 )
+from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.metrics.scores import losses
 from bayescal.support import validation, weighting
+from bayescal.support.numerics import probability
 from bayescal.support.parallel import one_blas_thread, workers
 from bayescal.support.score_checks import score_problems, warn_of_scores
 from bayescal.support.validation import Floats
@@ -92,7 +93,7 @@ class FittedScores(Fit[ScoreParameters]):
         groups = self.results.groups
         observed, weight = groups["observed_data"], groups["constant_data"]["weight"].values
         raw = replace(self.calibration, scores_are="scores")
-        effect = of_clusters.read_effect(groups)
+        effect = tree.read_effect(groups)
         of_effect = (effect.problem,) if effect is not None and effect.problem else ()
         return of_effect + score_problems(
             observed["score"].values,
@@ -138,7 +139,7 @@ class FittedScores(Fit[ScoreParameters]):
         calibration, groups = self.calibration, self.results.groups
         if calibration.covariates is not None:
             raise ValueError("update has no covariates: fit all documents together.")
-        if of_clusters.GROUP in groups:
+        if tree.CLUSTERS in groups:
             raise ValueError("update has no clusters: fit all documents together.")
         if tree.read_base_rate(groups) is not None:
             raise ValueError(
@@ -242,7 +243,10 @@ def fit_scores(
         data = as_probabilities(data)
     groups = {}
     if clusters is not None:
-        data, groups[of_clusters.GROUP] = _clustered(data, clusters, inclusion, options)
+        effect = _effect_of(data, clusters, options, sampled=inclusion is not None)
+        groups[tree.CLUSTERS] = xr.Dataset(asdict(effect))
+        if effect.factor > 1.0 and options.inference != "mle":
+            data = replace(data, weight=data.weights / effect.factor)
     groups |= fit_groups(options, data, population)
     fitted = FittedScores.of_groups(parameters, groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
@@ -250,22 +254,18 @@ def fit_scores(
     return fitted
 
 
-def _clustered(
-    data: BinaryScores, clusters: ArrayLike, inclusion: ArrayLike | None, options: Options
-) -> tuple[BinaryScores, xr.Dataset]:
-    """Return documents weighted by the design effect of their clusters, and the effect."""
-    if inclusion is not None:
-        raise ValueError(
-            "either clusters or inclusion must be None, got both: how dependence and unequal"
-            " sampling act together is not known yet."
-        )
+def _effect_of(
+    data: BinaryScores, clusters: ArrayLike, options: Options, *, sampled: bool
+) -> DesignEffect:
+    """Return the design effect of clusters, with residuals of the mode of monotone log-odds."""
+    _, code = weighting.read_clusters(clusters, data.score.size, "scores", sampled=sampled)
     if options.programs:
         raise ValueError(
             "clusters must be None for a Program, which states the dependence of documents itself."
         )
-    counted, effect = of_clusters.count_clusters(data, clusters)
-    own = data if options.inference == "mle" else counted
-    return own, of_clusters.to_dataset(effect)
+    # Fitted as if documents were independent: dependence does not bias P(+ | s).
+    p = probability(mode_log_odds(data))
+    return design_effect(data.positive, p, code, data.weight)
 
 
 # From scores of one problem to its results.

@@ -22,13 +22,8 @@ from bayescal.metrics.changes import (
 )
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.intervals import readable
-from bayescal.support.validation import (
-    Floats,
-    as_scores_of,
-    check_choice,
-    check_fraction,
-    read_groups,
-)
+from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
+from bayescal.support.weighting import read_clusters
 
 GOOD_DECREMENT = 1e-12
 UNCHANGED = np.array([0.0, 1.0])
@@ -71,12 +66,7 @@ def with_clusters(outcomes: Forecasts, clusters: ArrayLike | None) -> Forecasts:
     """
     if clusters is None:
         return outcomes
-    if outcomes.sampled:
-        raise ValueError(
-            "either clusters or inclusion must be None, got both: how dependence and unequal"
-            " sampling act together is not known yet."
-        )
-    _, code = read_groups(clusters, "clusters", "cluster", outcomes.p.size, "outcomes")
+    _, code = read_clusters(clusters, outcomes.p.size, "outcomes", sampled=outcomes.sampled)
     line = LinearChange.of(outcomes)
     p = special.expit(line.columns @ line.maximise(line.unit_information()))
     return outcomes._replace(effect=design_effect(outcomes.truth, p, code, outcomes.weight))

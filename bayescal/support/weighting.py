@@ -5,7 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.validation import Floats, as_reals, check_finite, warn_user
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_reals,
+    check_finite,
+    read_groups,
+    warn_user,
+)
 
 # Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
 # number of documents, or if many documents have one of few values, among them a large one.
@@ -95,6 +102,18 @@ def check_one_kind(sample_weight: Any, inclusion: Any) -> None:
             "either sample_weight or inclusion must be None, got both: sample_weight is how"
             " many documents each counts for, inclusion the probability that it was labelled."
         )
+
+
+def read_clusters(
+    clusters: ArrayLike, n: int, other: str, *, sampled: bool
+) -> tuple[NDArray[Any], Integers]:
+    """Return the sorted names of clusters, and the position of each document's cluster."""
+    if sampled:
+        raise ValueError(
+            "either clusters or inclusion must be None, got both: how dependence and unequal"
+            " sampling act together is not known yet."
+        )
+    return read_groups(clusters, "clusters", "cluster", n, other)
 
 
 def effective_size(weight: Floats) -> float:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.families.draws import IDENTITY
-from bayescal.fitting.clusters import read_effect
 from bayescal.fitting.engines.combination import LAPSE_PRIOR
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.monotone.density import Prior
@@ -54,7 +53,7 @@ from bayescal.fitting.results.diagnostics import (
     topic_table,
 )
 from bayescal.fitting.results.topics import at_topic, names_of, whose
-from bayescal.fitting.results.tree import Results, read_documents
+from bayescal.fitting.results.tree import Results, read_documents, read_effect
 from bayescal.fitting.scores import NOTHING
 from bayescal.fitting.settings import ScoreParameters, read_options
 

@@ -31,6 +31,7 @@ from bayescal.fitting.parts.configured import decode, encode, first_unknown
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, all_paths, flat
 from bayescal.fitting.results import storage
 from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.inference.design_effect import DesignEffect
 
 LIKELIHOOD = "maximum_likelihood"
 
@@ -173,6 +174,16 @@ def read_base_rate(groups: Groups) -> tuple[float, float] | None:
     """Return the beta of P(+) in the collection, for documents with inclusion probabilities."""
     base_rate = groups[CONSTANTS].get("base_rate")
     return None if base_rate is None else (float(base_rate[0]), float(base_rate[1]))
+
+
+CLUSTERS = "clusters"  # the group of a design effect
+
+
+def read_effect(groups: Groups) -> DesignEffect | None:
+    """Return the design effect of clusters; None of independent documents."""
+    if CLUSTERS not in groups:
+        return None
+    return DesignEffect(**{str(name): each.item() for name, each in groups[CLUSTERS].items()})
 
 
 def read_ends(groups: Groups) -> tuple[float, float]:

@@ -301,11 +301,18 @@ def vague_log_evidence(
     laplace_fits: LaplaceFits, asinh_scales: Sequence[float], n_segments: int | None = None
 ) -> float:
     """Return the largest log evidence of `fit_monotone`'s warps, by Laplace's approximation."""
+    return _likeliest_vague(laplace_fits, asinh_scales, n_segments)[0].log_evidence
+
+
+def _likeliest_vague(
+    laplace_fits: LaplaceFits, asinh_scales: Sequence[float], n_segments: int | None = None
+) -> tuple[LaplaceFit, tuple[float, float]]:
+    """Return the fit of the largest evidence on vague priors, and its warp's spread and scale."""
     centre, spread = laplace_fits.data.centre_and_spread
     segments = number_of_segments(laplace_fits.data) if n_segments is None else n_segments
     warps = spreads_of_warps(centre, spread, asinh_scales)
     fits = [laplace_fits.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
-    return max(each.log_evidence for each in fits)
+    return max(zip(fits, warps, strict=True), key=lambda each: each[0].log_evidence)
 
 
 def spreads_of_warps(
@@ -405,15 +412,11 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
 
 def mode_log_odds(data: BinaryScores) -> Floats:
     """Return the log-odds of all documents at the mode of monotone log-odds, on vague priors."""
-    centre, spread = data.centre_and_spread
-    segments, known = number_of_segments(data), LaplaceFits(data)
-    warps = spreads_of_warps(centre, spread, WARPS)
-    fits = [known.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
-    best = max(range(len(fits)), key=lambda k: fits[k].log_evidence)
-    density, parts = fits[best].density, fits[best].parts
-    point = max(parts, key=lambda part: part.log_share).laplace.mean[None]
-    curve = MonotoneCurves(density.pieces, point[:, 0], density.slopes(point))
-    log_odds: Floats = curve.log_odds(standardise(data.score, centre, *warps[best]))[0]
+    best, warp = _likeliest_vague(LaplaceFits(data), WARPS)
+    point = max(best.parts, key=lambda part: part.log_share).laplace.mean[None]
+    curve = MonotoneCurves(best.density.pieces, point[:, 0], best.density.slopes(point))
+    x = standardise(data.score, data.centre_and_spread[0], *warp)
+    log_odds: Floats = curve.log_odds(x)[0]
     return log_odds
 
 
