@@ -11,6 +11,12 @@ pytestmark = pytest.mark.one_era
 FRAME = make_frame()
 
 
+@pytest.fixture(autouse=True)
+def whole_sentences(monkeypatch):
+    """Keep each sentence on one line, so that lines can be compared."""
+    monkeypatch.setattr("bayescal.cli.terminal.WIDTH_OF_FILES", 2_000)
+
+
 def spelled(negative, positive):
     return FRAME.assign(label=np.where(FRAME["label"] == 1, positive, negative))
 

@@ -14,6 +14,12 @@ from tests.cli_tools import run
 pytestmark = pytest.mark.one_era
 
 
+@pytest.fixture(autouse=True)
+def whole_sentences(monkeypatch):
+    """Keep each sentence on one line, so that lines can be compared."""
+    monkeypatch.setattr("bayescal.cli.terminal.WIDTH_OF_FILES", 2_000)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A collection, and two rounds of labels that reviewers filled in."""

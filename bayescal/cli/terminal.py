@@ -101,13 +101,13 @@ class Screen:
         self._notes.append((text, warning))
 
     def tell_notes(self, *, stderr: bool = False) -> None:
-        """Print the notes kept so far."""
+        """Print the notes kept so far, in lines of the terminal's width."""
         notes, self._notes = self._notes, []
         for text, warning in notes:
             if warning:
                 self.warn(text)
-            else:
-                self.say(text, stderr=stderr)
+            elif not self.quiet:
+                (self._err if stderr else self._out).print(Text(text))
 
     def warn(self, text: str) -> None:
         """Print a warning on stderr."""

@@ -6,6 +6,7 @@ import lzma
 import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -168,8 +169,9 @@ def load_ranking(
 
     with opened(Path(path)) as source:
         try:
+            content = source.read()
             X, y, qid = load_svmlight_file(  # noqa: N806
-                source, n_features=n_features, zero_based=False, query_id=True
+                BytesIO(content), n_features=n_features, zero_based=False, query_id=True
             )
         except (FileNotFoundError, PermissionError, IsADirectoryError):
             raise
@@ -190,7 +192,7 @@ def load_ranking(
             f" {'sum to' if group_sizes is not None else 'lines of'} {qid.size}: add qid to the"
             " lines, or name the file of group sizes."
         )
-    names = _document_names(Path(path))
+    names = _document_names(content.splitlines())
     return RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid, dtype=np.intp), names)
 
 
@@ -208,10 +210,9 @@ def _read_sizes(path: str | Path) -> Integers:
     return sizes
 
 
-def _document_names(path: Path) -> NDArray[np.str_]:
+def _document_names(lines: list[bytes]) -> NDArray[np.str_]:
     """Return LETOR's name of the document in each line, empty without one."""
-    with opened(path) as file:
-        parts = [line.partition(b"#") for line in file]
+    parts = [line.partition(b"#") for line in lines]
     names = [DOCID.match(comment) for features, _, comment in parts if features.strip()]
     return np.array([name[1].decode() if name else "" for name in names], dtype=str)
 
