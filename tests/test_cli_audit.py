@@ -30,10 +30,12 @@ def fails(*words):
 
 def test_the_advice_comes_first(folder, tmp_path):
     page = tmp_path / "audit.html"
-    result = run("audit", folder / "heart.csv", "--threshold", "0.1", "--out", page)
+    options = ("--threshold", "0.1", "--noun", "patient", "--out", page)
+    result = run("audit", folder / "heart.csv", *options)
     patients = load_heart_disease()
-    found = audit(patients["y"], patients["p"], threshold=0.1, random_state=0)
+    found = audit(patients["y"], patients["p"], threshold=0.1, noun="patient", random_state=0)
     assert result.stdout.startswith(found.advice)
+    assert f"of {len(patients)} patients are positive (label 1)" in result.stdout
     assert "observed / expected" in result.stdout
     assert "saving by recalibrating" in result.stdout
     assert found.advice[:30] in page.read_text()

@@ -29,7 +29,8 @@ def point(tmp_path_factory):
 def audited(tmp_path_factory):
     patients = load_heart_disease()
     sites = patients["site"].replace("va", HOSTILE)
-    checked = audit(patients["y"], patients["p"], sites, threshold=0.1, random_state=0)
+    options = {"threshold": 0.1, "noun": "patient", "random_state": 0}
+    checked = audit(patients["y"], patients["p"], sites, **options)
     return checked.report(tmp_path_factory.mktemp("audit") / "audit.html")
 
 
@@ -148,6 +149,15 @@ def test_figures_of_an_audit_show_its_numbers(chromium, audited):
     names = {"Explanations": data["explanations"]["name"]}
     names |= {f"{each.capitalize()} by site": data["sites"][each]["name"] for each in data["sites"]}
     check(chromium, audited, figures.audit_figures(data), names)
+
+
+def test_a_page_counts_what_its_noun_names(chromium, audited):
+    with opened(chromium, audited, viewport=DESKTOP) as page:
+        page.locator("details.words > summary").click()
+        text = page.locator("body").inner_text()
+    assert text.count("patient") > 5
+    assert "Patients" in text
+    assert "document" not in text.casefold()
 
 
 def test_figures_of_several_classes_show_their_numbers(chromium, classes):

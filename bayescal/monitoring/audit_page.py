@@ -12,7 +12,7 @@ from bayescal.report.rendering import numbers as rounded
 from bayescal.support.validation import Floats
 
 MOST_TICKS = 300  # outcomes of each class that the curve marks
-SITE_COLUMNS = ("Documents", "Observed", "Expected", "Shift", "Slope")
+SITE_COLUMNS = ("Observed", "Expected", "Shift", "Slope")
 
 
 def curve_data(curve: xr.Dataset) -> dict[str, Any]:

@@ -89,6 +89,8 @@ class Audit:
         The checked documents.
     positive : str
         The label of positives.
+    noun : str
+        What sentences call a document.
     """
 
     documents: float
@@ -103,6 +105,7 @@ class Audit:
     notes: tuple[str, ...]
     outcomes: inputs.Forecasts = field(repr=False)
     positive: str = "1"
+    noun: str = "document"
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each number, with the columns value, lower and upper."""
@@ -126,14 +129,14 @@ class Audit:
         best, numbers = self.explanation, self.numbers
         share = self.model_probability[best]
         if self.documents < FEW:
-            return "Label more documents: fewer than ten labels show almost nothing."
+            return f"Label more {self.noun}s: fewer than ten labels show almost nothing."
         if self.sites_differ:
             return (
                 "Recalibrate site by site: sites differ; Recalibrator(pooling='partial') lets them"
                 " borrow from each other."
             )
         if best == AS_IS:
-            more = ", and label more documents" if share < SETTLED else ""
+            more = f", and label more {self.noun}s" if share < SETTLED else ""
             reserve = f", with reserve: {self.reserve}" if self.reserve else ""
             return f"Leave the probabilities as they are{more}{reserve}."
         if best == SHIFT:
@@ -146,7 +149,8 @@ class Audit:
             act = f"Replace log-odds l by {intercept:.2f} + {slope:.2f} l"
         else:
             act = "Recalibrate along the whole curve, which bends"
-        settled = "" if share >= SETTLED else ", and label more documents to be sure of the change"
+        unsure = f", and label more {self.noun}s to be sure of the change"
+        settled = "" if share >= SETTLED else unsure
         return f"{act}: Recalibrator does so, as far as the labels ask for it{settled}."
 
     @property
@@ -192,7 +196,7 @@ class Audit:
             *([] if effect is None else [f"{effect}."]),
             f"Probability of each explanation (before the outcomes): {shares}; test that they are"
             f" right: p {p_words(verdict.pvalue)}.{reserve}",
-            f"{readable(verdict.observed)} of {readable(self.documents)} documents are positive"
+            f"{readable(verdict.observed)} of {readable(self.documents)} {self.noun}s are positive"
             f" (label {self.positive}) where {expected} ({level} intervals).",
         ]
         includes = "excludes" if _excludes_1(numbers["slope"]) else "includes"
@@ -206,14 +210,14 @@ class Audit:
             saving = numbers["saving by recalibrating"]
             unit = "of your costs" if "cost of a false negative" in numbers else "true positives"
             lines.append(
-                f"Net benefit at threshold {self.threshold:g}, in true positives per document:"
+                f"Net benefit at threshold {self.threshold:g}, in true positives per {self.noun}:"
                 f" counted {_shown(numbers['net benefit'])}, over treating all"
                 f" {_shown(numbers['net benefit over treating all'])}; smoothed by the curve"
                 f" {_shown(numbers['smoothed net benefit'])}."
             )
             lines.append(
-                f"Recalibrating would save {_shown(saving / 0.001)} {unit} per 1,000 documents at"
-                f" threshold {self.threshold:g}."
+                f"Recalibrating would save {_shown(saving / 0.001)} {unit} per 1,000"
+                f" {self.noun}s at threshold {self.threshold:g}."
             )
         if self.sites is not None:
             between = self.sites.sel(number="shift")
@@ -241,7 +245,7 @@ class Audit:
             f" {names[key]} to a width of {widths[f'{key}_width']:g}"
             for key, n in needed.items()
         ]
-        return f"{have} For documents like these, {' and '.join(parts)}."
+        return f"{have} For {self.noun}s like these, {' and '.join(parts)}."
 
     def report(self, path: str | Path, *, title: str | None = None) -> Path:
         """
@@ -263,7 +267,7 @@ class Audit:
         digest = hashlib.sha256(p.astype("<f8").tobytes() + truth.astype(np.uint8).tobytes())
         advice, *lines = self.text.splitlines()
         facts = {
-            "Documents": f"{counts.sum():,.6g}",
+            f"{self.noun.capitalize()}s": f"{counts.sum():,.6g}",
             f"Positives (label {self.positive})": f"{counts @ truth:,.6g}",
             "Positives expected": f"{counts @ p:,.4g}",
         }
@@ -271,6 +275,7 @@ class Audit:
             facts["Threshold"] = short(self.threshold)
         data = {
             "level": self.level,
+            "noun": self.noun,
             "threshold": self.threshold,
             "curve": audit_page.curve_data(self.curve),
             "benefit": audit_page.benefit_data(self.net_benefit),
@@ -299,10 +304,11 @@ class Audit:
             answer=Answer(self._state, advice, ""),
             answer_lines=lines,
             more_labels=self.more_labels,
+            noun=self.noun,
             facts=facts,
             numbers=[Row(name, [Cell.of(each)]) for name, each in finite.items()],
             sites=sites,
-            site_columns=audit_page.SITE_COLUMNS,
+            site_columns=(f"{self.noun.capitalize()}s", *audit_page.SITE_COLUMNS),
         )
 
 
@@ -331,6 +337,7 @@ def audit(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    noun: str = "document",
     random_state: Any = None,
 ) -> Audit:
     """
@@ -364,6 +371,8 @@ def audit(
     clusters : array-like of shape (n,), optional
         The cluster of each document, such as its patient, as in
         `bayescal.metrics.calibration_verdict`.
+    noun : str
+        What sentences and the report call a document: a word whose plural ends in s, as "patient".
     random_state : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -394,7 +403,7 @@ def audit(
     [0.74, 0.67, 0.81]
     """
     outcomes = with_clusters(read_audited(y, p, sample_weight, inclusion), clusters)
-    return audit_outcomes(
+    result = audit_outcomes(
         outcomes,
         sites,
         threshold=threshold,
@@ -403,6 +412,7 @@ def audit(
         draws=draws,
         random_state=random_state,
     )
+    return replace(result, noun=noun)
 
 
 def audit_outcomes(
@@ -498,7 +508,7 @@ def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
     for note in notes:
         warn_user(note)
     if outcomes.truth.all() or not outcomes.truth.any():
-        notes.append("All documents are of one class: the labels show an upper or lower bound.")
+        notes.append("All outcomes are of one class: the labels show an upper or lower bound.")
     if np.ptp(outcomes.p) == 0.0:
         notes.append("All probabilities are equal: a slope is not defined.")
     return tuple(notes)

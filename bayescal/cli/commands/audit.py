@@ -45,6 +45,8 @@ NO_LABELS = (
     " may they still be trusted?"
 )
 NoLabels = Annotated[bool, options.option("--no-labels", QUESTION, NO_LABELS)]
+NOUN = "What sentences call a row: a word whose plural ends in s, such as patient."
+Noun = Annotated[str, options.option("--noun", options.OUTPUT, NOUN, "WORD")]
 OUT = "With labels: the .html file of a report to write."
 Out = Annotated[Path | None, options.option("--out", options.OUTPUT, OUT, "FILE")]
 
@@ -138,6 +140,7 @@ def audit(
     threshold: Threshold = None,
     miss_cost: MissCost = None,
     no_labels: NoLabels = False,
+    noun: Noun = "document",
     out: Out = None,
     level: options.Level = 0.9,
     seed: options.Seed = 0,
@@ -200,7 +203,7 @@ def audit(
             level=level,
             random_state=seed,
         )
-        result = replace(result, positive=str(data.classes[1]))
+        result = replace(result, positive=str(data.classes[1]), noun=noun)
         if out is not None:
             result.report(out)
     for line in result.text.splitlines():

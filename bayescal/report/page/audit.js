@@ -42,7 +42,7 @@ function benefitFigure(width) {
   if (DATA.threshold !== null) legend.push(["line threshold", "the threshold asked for"]);
   const columns = [column("threshold", benefit.threshold), column("given", benefit.asIs),
     column("counted", benefit.counted), column("recalibrated", benefit.again), column("all", benefit.all)];
-  const note = "True positives per document, less false positives at the price that the threshold implies: counted, or smoothed by the calibration curve.";
+  const note = `True positives per ${DATA.noun}, less false positives at the price that the threshold implies: counted, or smoothed by the calibration curve.`;
   return { title: "Net benefit", chart, legend, note, columns };
 }
 
