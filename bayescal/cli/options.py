@@ -1,8 +1,7 @@
 """Arguments and options that several commands share, as annotations of their parameters."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -48,22 +47,6 @@ def is_given(context: typer.Context, name: str) -> bool:
 def given(context: typer.Context) -> set[str]:
     """Return the names of the parameters whose options are on the command line."""
     return {name for name in context.params if is_given(context, name)}
-
-
-class InferenceName(StrEnum):
-    """The values of --inference."""
-
-    EXACT = "exact"
-    NUTS = "nuts"
-    MAP = "map"
-    MLE = "mle"
-
-
-class TableFormat(StrEnum):
-    """The values of --format."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -171,7 +154,7 @@ PriorKnowledge = Annotated[
     ),
 ]
 Inference = Annotated[
-    InferenceName | None,
+    Literal["exact", "nuts", "map", "mle"] | None,
     option(
         "--inference",
         FIT,
@@ -223,5 +206,5 @@ PredictedFile = Annotated[Path | None, option("--out", OUTPUT, PREDICTED, "FILE"
 TABLE = "A .csv or .parquet file for the whole table."
 TableFile = Annotated[Path | None, option("--out", OUTPUT, TABLE, "FILE")]
 FORMAT = "Format of the probabilities to write."
-Format = Annotated[TableFormat, option("--format", OUTPUT, FORMAT)]
+Format = Annotated[Literal["csv", "parquet"], option("--format", OUTPUT, FORMAT)]
 Quiet = Annotated[bool, option("--quiet -q", OUTPUT, "Print errors only.")]

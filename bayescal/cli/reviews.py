@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,23 +42,11 @@ ASSURANCE = "The probability to reach it with."
 Assurance = Annotated[float, options.option("--assurance", REVIEW, ASSURANCE, "PROBABILITY")]
 
 
-class HiddenPrior(StrEnum):
-    """The values of --hidden."""
-
-    VAGUE = "vague"
-    LEARNED = "learned"
-    NONE = "none"
-
-    @property
-    def prior(self) -> Any:
-        """Return the value for functions' argument `hidden`."""
-        return 0 if self is HiddenPrior.NONE else self.value
-
-
 HIDDEN = (
     "Prior of the share of positives whose scores resemble those of negatives: vague, learned from"
     " news stories, or none such."
 )
+HiddenPrior = Literal["vague", "learned", "none"]
 Hidden = Annotated[HiddenPrior, options.option("--hidden", REVIEW, HIDDEN)]
 LABEL = "label"
 

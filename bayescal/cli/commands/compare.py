@@ -61,7 +61,7 @@ def compare(
     level: options.Level = 0.9,
     seed: options.Seed = 0,
     out: options.OutFolder = None,
-    table_format: options.Format = options.TableFormat.CSV,
+    table_format: options.Format = "csv",
     quiet: options.Quiet = False,
 ) -> None:
     """Compare maximum likelihood with the posterior: parameters, curves, losses on test rows.
@@ -92,7 +92,7 @@ def compare(
             screen.warn(NO_TEST_ROWS)
         class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
-    if inference is options.InferenceName.MLE:
+    if inference == "mle":
         raise UsageError(
             "--inference must be exact, nuts or map, to be compared with maximum likelihood;"
             " got mle."

@@ -47,7 +47,7 @@ def fit(
     level: options.Level = 0.9,
     seed: options.Seed = 0,
     out: options.OutFolder = None,
-    table_format: options.Format = options.TableFormat.CSV,
+    table_format: options.Format = "csv",
     resume: options.Resume = False,
     parameters: options.Parameters = False,
     quiet: options.Quiet = False,

@@ -39,7 +39,7 @@ def recall(
     simultaneous: Simultaneous = False,
     reviewer_error: ReviewerError = (0.0, 0.0),
     in_sample: InSample = False,
-    hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
+    hidden: reviews.Hidden = "vague",
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     id_column: reviews.IdColumn = None,
@@ -83,7 +83,7 @@ def recall(
             missing="bounds" if missing_bounds else "error",
             simultaneous=simultaneous,
             reviewer_error=reviewer_error,
-            hidden=hidden.prior,
+            hidden=0 if hidden == "none" else hidden,
             out_of_sample=not in_sample,
             random_state=seed,
         )

@@ -3,9 +3,8 @@
 import math
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,18 +17,7 @@ N = Annotated[
     int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER", least=1)
 ]
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The plan to write, a CSV file.")]
-
-
-class Purpose(StrEnum):
-    """The values of --for."""
-
-    RECALL = "recall"
-    PRECISION = "precision"
-    PREVALENCE = "prevalence"
-    CALIBRATION = "calibration"
-    CONTROL = "control"
-
-
+Purpose = Literal["recall", "precision", "prevalence", "calibration", "control"]
 FOR = "What the labels are for; control is a simple random sample, for elusion and stop."
 For = Annotated[Purpose, options.option("--for", reviews.REVIEW, FOR)]
 
@@ -42,9 +30,9 @@ def sample(
     n: N,
     out: Out,
     labels: reviews.LabelFiles = None,
-    purpose: For = Purpose.RECALL,
+    purpose: For = "recall",
     at_score: reviews.AtScore = None,
-    hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
+    hidden: reviews.Hidden = "vague",
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     id_column: reviews.IdColumn = None,
@@ -79,12 +67,12 @@ def sample(
         plan = plan_sample(
             review.scores,
             n,
-            purpose=purpose.value,
+            purpose=purpose,
             threshold=None if at_score is None else sign * at_score,
             labels=review.labels,
             inclusion=plans,
             groups=review.groups,
-            hidden=hidden.prior,
+            hidden=0 if hidden == "none" else hidden,
             random_state=seed,
         )
     with usage_errors("--out: ", (OSError,)), whole_file(out) as path:

@@ -1,26 +1,14 @@
 """`bayescal stop`: whether a review may stop."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from bayescal.cli import options, reviews
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
-
-class RuleName(StrEnum):
-    """The values of --rule."""
-
-    POSTERIOR = "posterior"
-    CONTROL = "control"
-    TARGET = "target"
-    ELUSION = "elusion"
-    HYPERGEOMETRIC = "hypergeometric"
-    QUANT = "quant"
-
-
+RuleName = Literal["posterior", "control", "target", "elusion", "hypergeometric", "quant"]
 RULE = "How to decide; each rule's guarantee is printed."
 Rule = Annotated[RuleName, options.option("--rule", reviews.REVIEW, RULE)]
 CONTROL = "The control sample, a plan of bayescal sample --for control that was filled in."
@@ -37,10 +25,10 @@ def stop(
     labels: reviews.LabelFiles = None,
     recall: reviews.Recall = 0.8,
     assurance: reviews.Assurance = 0.9,
-    rule: Rule = RuleName.POSTERIOR,
+    rule: Rule = "posterior",
     control: Control = None,
     looks: Looks = 1,
-    hidden: reviews.Hidden = reviews.HiddenPrior.VAGUE,
+    hidden: reviews.Hidden = "vague",
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
     id_column: reviews.IdColumn = None,
@@ -71,10 +59,10 @@ def stop(
             review.labels,
             recall=recall,
             assurance=assurance,
-            rule=rule.value,
+            rule=rule,
             control=None if control is None else review.plan_of[control],
             looks=looks,
-            hidden=hidden.prior,
+            hidden=0 if hidden == "none" else hidden,
             random_state=seed,
         )
     screen.say(decision.advice)

@@ -62,7 +62,7 @@ def fit_text(
     min_documents: MinDocuments = None,
     folds: Folds = 5,
     out: options.OutFolder = None,
-    table_format: options.Format = options.TableFormat.CSV,
+    table_format: options.Format = "csv",
     level: options.Level = 0.9,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
