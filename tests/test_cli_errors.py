@@ -365,7 +365,7 @@ def test_a_failure_while_writing_changes_nothing(existing, work, monkeypatch):
     def fail(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("bayescal.cli.writing.write_record", fail)
+    monkeypatch.setattr("bayescal.cli.writing.write_frame", fail)
     if existing:
         (work / "out").mkdir()
         (work / "out/summary.json").write_text("old")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Group
 
 from bayescal.cli import tables, writing
 from bayescal.cli.columns import ColumnReader, Rows
-from bayescal.cli.files import as_numbers, read_frame, write_frame
+from bayescal.cli.files import as_numbers, read_frame
 from bayescal.cli.fitting import SINGLE
 from bayescal.cli.scores import ScoreTable, read_scores
-from bayescal.cli.terminal import Screen, UsageError, usage_errors, warning_categories
+from bayescal.cli.terminal import Screen, UsageError, option_advice, usage_errors
 from bayescal.support.validation import Floats, check_choice, first_of
 
 if TYPE_CHECKING:
@@ -43,11 +45,9 @@ def refuse_options_of_one_score(chosen: set[str], *further: str) -> None:
 # bayescal fit --classes, bayescal compare --classes
 
 
-def advice(category: type[Warning]) -> str:
-    """Name the options that address a kind of warning."""
-    draws, _ = warning_categories()
-    option = "--draws" if issubclass(category, draws) else "--scores-are"
-    return f"Option for this: {option}." if issubclass(category, warning_categories()) else ""
+ADVICE = partial(
+    option_advice, texts=("Option for this: --draws.", "Option for this: --scores-are.")
+)
 
 
 def read_to_fit(arguments: Mapping[str, Any], chosen: set[str], screen: Screen) -> ScoreTable:
@@ -82,14 +82,14 @@ def fit(
     from bayescal.fitting.class_scores import read_class_scores
 
     path, rows, level = arguments["scores"], table.fit_rows, arguments["level"]
-    with screen.warnings(advice), usage_errors(f"{path}: "):
+    with screen.warnings(ADVICE), usage_errors(f"{path}: "):
         # Check the rows to test on too: none may fail after the fit.
         naming = ColumnReader(path, table.frame, screen).row
         read = read_class_scores(table.score, arguments["scores_are"], naming=naming)
     sampling = {name: arguments[name] for name in ("draws", "chains") if name in chosen}
     calibrator = MulticlassCalibrator(read.scores_are, random_state=arguments["seed"], **sampling)
     labels = table.labels(rows)
-    with screen.warnings(advice), usage_errors():
+    with screen.warnings(ADVICE), usage_errors():
         calibrator.fit(table.score[rows], labels, classes=table.classes, **table.weights(rows))
     if "parameters" in chosen:
         summary = calibrator.summary(level)
@@ -119,34 +119,20 @@ def test_and_write(
             labels, weights = table.labels(held_out), table.weights(held_out)
             verdict = verdict_on(calibrator, table.score[held_out], labels, **weights)
         screen.show(verdict_table(verdict))
-
-    def write(folder: Path) -> None:
-        calibrator.save(folder / SINGLE)
-        frame = with_probabilities(calibrator, table.frame, table.score, arguments["level"])
-        write_frame(frame, folder / f"probabilities.{arguments['table_format']}")
-        writing.write_record(_record(calibrator, arguments, table, verdict), folder)
-
-    writing.save(out, write, arguments, screen)
-
-
-def _record(
-    calibrator: MulticlassCalibrator,
-    arguments: Mapping[str, Any],
-    table: ScoreTable,
-    verdict: ClassVerdict | None,
-) -> dict[str, Any]:
     names, counts = np.unique(table.labels(table.fit_rows), return_counts=True)
-    said = None
-    if verdict is not None:
-        plain = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in asdict(verdict).items()}
-        said = {**plain, "outcome": verdict.outcome, "text": verdict.text}
-    return writing.run_record(arguments) | {
-        "classes": calibrator.classes_.tolist(),
+    record = writing.run_record(arguments) | {
+        "classes": table.classes,
         "rows": dict(zip(names.tolist(), counts.tolist(), strict=True)),
         "topics": [{"topic": None, "file": SINGLE}],
         "diagnostics": asdict(calibrator.diagnostics_),
-        "verdict": said,
+        "verdict": None if verdict is None else writing.describe_verdict(verdict),
     }
+
+    def write(folder: Path) -> None:
+        frame = with_probabilities(calibrator, table.frame, table.score, arguments["level"])
+        writing.write_files({SINGLE: calibrator}, frame, record, folder)
+
+    writing.save(out, write, arguments, screen)
 
 
 # bayescal compare --classes: methods side by side, on the rows to test on
@@ -364,21 +350,12 @@ def _costs(
     return names, prices
 
 
-def report(
-    calibrator: MulticlassCalibrator,
-    test: Path | None,
-    out: Path,
-    level: float,
-    title: str | None,
-    label_column: str,
-    split_column: str | None,
-) -> None:
-    """Write the report, with a file's labelled rows to test on."""
-    held_out = None
-    if test is not None:
-        reader, classes = ColumnReader(test), calibrator.classes_.tolist()
-        scores = reader.class_scores(classes)
-        positions, labelled = reader.class_positions(label_column, classes)
-        rows = np.flatnonzero(reader.held_out_rows(split_column, labelled))
-        held_out = (scores[rows], calibrator.classes_[positions[rows]])
-    calibrator.report(out, held_out, level=level, title=title)
+def held_out(
+    calibrator: MulticlassCalibrator, reader: ColumnReader, label_column: str, split: str | None
+) -> tuple[Floats, NDArray[Any]]:
+    """Return the scores and labels of a file's labelled rows to test on."""
+    classes = calibrator.classes_.tolist()
+    scores = reader.class_scores(classes)
+    positions, labelled = reader.class_positions(label_column, classes)
+    rows = np.flatnonzero(reader.held_out_rows(split, labelled))
+    return scores[rows], calibrator.classes_[positions[rows]]

@@ -58,9 +58,11 @@ SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
 SCORES_ADVICE = "Options for this: --positive, --lower-is-positive, --scores-are."
 
 
-def option_advice(category: type[Warning]) -> str:
+def option_advice(
+    category: type[Warning], texts: tuple[str, str] = (SAMPLER_ADVICE, SCORES_ADVICE)
+) -> str:
     """Name the options that address a kind of warning."""
-    advice = zip(warning_categories(), (SAMPLER_ADVICE, SCORES_ADVICE), strict=True)
+    advice = zip(warning_categories(), texts, strict=True)
     return next((text for kind, text in advice if issubclass(category, kind)), "")
 
 

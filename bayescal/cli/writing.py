@@ -27,17 +27,10 @@ from bayescal.support import parallel
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayescal.metrics import CalibrationVerdict, ClassVerdict
     from bayescal.report.held_out import HeldOut
 
 # The summary of a run as JSON: arguments, versions and results.
-
-
-def write_record(record: Mapping[str, Any], folder: Path) -> None:
-    """Write a summary into a folder."""
-    from bayescal.calibrators.loading import SUMMARY
-
-    text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
 def run_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,7 +60,7 @@ def describe(
         "left_out": dict(left_out),
         **(_health(first.calibrator) if len(files) == 1 else {}),
         "losses": asdict(predictions.total_losses(tested)) if tested else None,
-        "verdict": _verdict([each.tested for each in tested]) if tested else None,
+        "verdict": _verdict_on([each.tested for each in tested]) if tested else None,
     }
 
 
@@ -90,7 +83,7 @@ def _topic(result: Calibrated, flag: str, level: float) -> dict[str, Any]:
         "flag": flag,
         "parameters": parameters,
         "losses": {method: asdict(losses) for method, losses in result.losses.items()},
-        "verdict": _verdict([result.tested]) if test else None,
+        "verdict": _verdict_on([result.tested]) if test else None,
     }
 
 
@@ -102,10 +95,14 @@ def _health(calibrator: Any) -> dict[str, Any]:
     }
 
 
-def _verdict(tested: Sequence[HeldOut]) -> dict[str, Any]:
+def _verdict_on(tested: Sequence[HeldOut]) -> dict[str, Any]:
     from bayescal.report.held_out import join
 
-    verdict = join(tested).cells.verdict()
+    return describe_verdict(join(tested).cells.verdict())
+
+
+def describe_verdict(verdict: CalibrationVerdict | ClassVerdict) -> dict[str, Any]:
+    """Return a verdict's numbers, outcome and text."""
     return {**asdict(verdict), "outcome": verdict.outcome, "text": verdict.text}
 
 
@@ -115,6 +112,8 @@ def _jsonable(value: Any) -> Any:
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_jsonable(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _jsonable(value.tolist())
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -196,14 +195,26 @@ def write_results(
     folder: Path,
 ) -> None:
     """Write calibrators, probabilities and a summary."""
-    for name, calibrator in {each.file: each.calibrator for each in results}.items():
-        calibrator.save(folder / name)
     rows = [each.problem.rows for each in results]
     columns = [each.curve.columns for each in results]
     added = predictions.merge_columns(columns, rows, len(frame))
-    suffix = arguments.get("table_format", "csv")
-    write_frame(frame.assign(**added), folder / f"probabilities.{suffix}")
-    write_record(describe(results, arguments, left_out), folder)
+    calibrators = {each.file: each.calibrator for each in results}
+    record = describe(results, arguments, left_out)
+    write_files(calibrators, frame.assign(**added), record, folder)
+
+
+def write_files(
+    calibrators: Mapping[str, Any], frame: pd.DataFrame, record: Mapping[str, Any], folder: Path
+) -> None:
+    """Write calibrators by the names of their files, a table of probabilities and a summary."""
+    from bayescal.calibrators.loading import SUMMARY
+
+    for name, calibrator in calibrators.items():
+        calibrator.save(folder / name)
+    suffix = record["arguments"].get("table_format", "csv")
+    write_frame(frame, folder / f"probabilities.{suffix}")
+    text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
 def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from bayescal.cli import options, writing
 from bayescal.cli.commands import audit
-from bayescal.cli.files import check_folder, write_frame
+from bayescal.cli.files import check_folder
 from bayescal.cli.predictions import RowCurve
 from bayescal.cli.terminal import Screen, counted, usage_errors
 
@@ -78,12 +79,7 @@ def recalibrate(
         "left_out": {},
         "model_probability": None if data.sites is not None else again.model_probability_,
     }
-
-    def write(folder: Path) -> None:
-        again.save(folder / name)
-        write_frame(frame.assign(**curve.columns), folder / "probabilities.csv")
-        writing.write_record(record, folder)
-
+    write = partial(writing.write_files, {name: again}, frame.assign(**curve.columns), record)
     moved = float(np.abs(curve.probability - p).mean())
     screen.say(
         f"Fitted to {counted(int(data.labelled.sum()), 'outcome')}. Probabilities moved by"

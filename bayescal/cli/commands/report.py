@@ -65,67 +65,60 @@ def report(
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors():
         source: Any = predictions.load(calibrator)
+        inputs: dict[str, Any] = {}
         if predictions.of_classes(source):
             class_files.refuse_options_of_one_score(options.given(context))
-            class_files.report(source, test, out, level, title, label_column, split_column)
-            _say_written(out, screen)
-            return
-        predictions.state_positive(screen, source)
-        problems = source.fitted_problems()
-        topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
-        answering = partial(
-            predictions.read_calibrator,
-            calibrator,
-            topic_column=topic_column,
-            source=source,
-            lower_is_positive=lower_is_positive,
-        )
-        held_out: predictions.Examples | None = None
-        unlabelled: Any = None
-        if collection is not None:
-            reader = ColumnReader(collection, screen=screen)
-            score = reader.scores(score_column)
-            saved = answering(reader)
-            unlabelled, topics = saved.documents(score, saved.answered)
-            unlabelled = unlabelled if topics is None else (unlabelled, topics)
-            if saved.left_out_note:
-                screen.warn(f"{saved.left_out_note} The collection leaves them out.")
-        if test is not None:
-            reader = ColumnReader(test, screen=screen)
-            score = reader.scores(score_column)
-            saved = answering(reader)
-            classes = next(iter(problems.values())).labels
-            is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
-            rows = np.flatnonzero(reader.held_out_rows(split_column, labelled) & ~saved.left_out)
-            if not rows.size:
-                raise UsageError(f"{test} must hold a labelled row of a topic that was fitted.")
-            score, topics = saved.documents(score, rows)
-            labels = classes[is_positive.astype(np.intp)][rows]
-            held_out = (score, labels) if topics is None else (score, labels, topics)
-            if saved.left_out_note:
-                screen.warn(f"{saved.left_out_note} The report leaves them out.")
-            screen.say(renamed, stderr=True)
-            why = f"{calibrator} is one calibrator for all rows."
-            predictions.warn_of_topics(screen, reader.frame, test, topic_column, why)
-        record = predictions.read_record(calibrator)
-        sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
-        if sign < 0:
-            screen.warn(predictions.SIGN_TURNED)
-        write_report(
-            source,
-            out,
-            test=held_out,
-            collection=unlabelled,
-            fitted=predictions.fitted_examples(calibrator, problems),
-            level=level,
-            threshold=None if at_score is None else sign * at_score,
-            recall=recall,
-            likelihood_ratio=likelihood_ratio,
-            title=title,
-        )
-    _say_written(out, screen)
-
-
-def _say_written(out: Path, screen: Screen) -> None:
+            if test is not None:
+                reader = ColumnReader(test)
+                inputs["test"] = class_files.held_out(source, reader, label_column, split_column)
+        else:
+            predictions.state_positive(screen, source)
+            problems = source.fitted_problems()
+            topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
+            answering = partial(
+                predictions.read_calibrator,
+                calibrator,
+                topic_column=topic_column,
+                source=source,
+                lower_is_positive=lower_is_positive,
+            )
+            if collection is not None:
+                reader = ColumnReader(collection, screen=screen)
+                score = reader.scores(score_column)
+                saved = answering(reader)
+                unlabelled, topics = saved.documents(score, saved.answered)
+                inputs["collection"] = unlabelled if topics is None else (unlabelled, topics)
+                if saved.left_out_note:
+                    screen.warn(f"{saved.left_out_note} The collection leaves them out.")
+            if test is not None:
+                reader = ColumnReader(test, screen=screen)
+                score = reader.scores(score_column)
+                saved = answering(reader)
+                classes = next(iter(problems.values())).labels
+                is_positive, labelled, renamed = reader.known_labels(
+                    label_column, classes, positive
+                )
+                tested = reader.held_out_rows(split_column, labelled) & ~saved.left_out
+                if not (rows := np.flatnonzero(tested)).size:
+                    raise UsageError(f"{test} must hold a labelled row of a topic that was fitted.")
+                score, topics = saved.documents(score, rows)
+                known = (score, classes[is_positive.astype(np.intp)][rows])
+                inputs["test"] = known if topics is None else (*known, topics)
+                if saved.left_out_note:
+                    screen.warn(f"{saved.left_out_note} The report leaves them out.")
+                screen.say(renamed, stderr=True)
+                why = f"{calibrator} is one calibrator for all rows."
+                predictions.warn_of_topics(screen, reader.frame, test, topic_column, why)
+            record = predictions.read_record(calibrator)
+            sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
+            if sign < 0:
+                screen.warn(predictions.SIGN_TURNED)
+            inputs |= {
+                "fitted": predictions.fitted_examples(calibrator, problems),
+                "threshold": None if at_score is None else sign * at_score,
+                "recall": recall,
+                "likelihood_ratio": likelihood_ratio,
+            }
+        write_report(source, out, level=level, title=title, **inputs)
     size = out.stat().st_size / 1e6
     screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
