@@ -6,16 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.support import validation
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    check_choice,
-    check_fraction,
-    generator,
-    probabilities_of_shape,
-)
+from bayescal.support.validation import Floats
 
 BLOCK_ELEMENTS = 1 << 22
 SUM_TOLERANCE = 1e-6
@@ -24,11 +18,11 @@ FEW = 8  # draws of two documents that may sum to 1 by chance
 
 def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     """Return draws as a float64 array."""
-    p = as_reals(draws, name)
+    p = validation.as_reals(draws, name)
     several = p.ndim == 3
     shape = ("draws", "documents", "classes") if several else ("draws", "documents")
     tolerance = SUM_TOLERANCE if several else None
-    p = probabilities_of_shape(p, name, *shape, tolerance=tolerance)
+    p = validation.probabilities_of_shape(p, name, *shape, tolerance=tolerance)
     if p.shape[1:] == (2,) and len(p) > FEW and np.allclose(p.sum(axis=1), 1.0, 0.0, SUM_TOLERANCE):
         raise ValueError(
             f"{name} must have shape (draws, documents), as sample_proba returns them; got"
@@ -116,12 +110,12 @@ def count_positives(
     >>> found.pmf.round(2).tolist(), (found.lower, found.upper)
     ([0.25, 0.5, 0.25], (1, 1))
     """
-    check_fraction(level=level)
-    check_choice("method", method, METHODS)
+    validation.check_fraction(level=level)
+    validation.check_choice("method", method, METHODS)
     p = as_binary_draws(draws)
     if method == "auto":
         method = "exact" if p.size <= MOST_EXACT else "drawn"
-    pmf = _mean_poisson_binomial(p) if method == "exact" else _drawn(p, generator(rng))
+    pmf = _mean_poisson_binomial(p) if method == "exact" else _drawn(p, validation.generator(rng))
     number = np.arange(pmf.size)
     mean = float(pmf @ number)
     # A tolerance for rounding, where the sum meets a probability exactly.

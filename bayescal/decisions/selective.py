@@ -8,17 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions.draws import SUM_TOLERANCE, as_draws, of_all_classes
+from bayescal.support import validation
 from bayescal.support.intervals import Interval, tails
-from bayescal.support.validation import (
-    Floats,
-    as_labels,
-    as_positions,
-    as_reals,
-    check_count,
-    check_fraction,
-    generator,
-    probabilities_of_shape,
-)
+from bayescal.support.validation import Floats
 
 
 @dataclass(frozen=True)
@@ -84,8 +76,8 @@ def risk_coverage(
     >>> result.coverage.tolist(), result.risk.round(2).tolist(), result.observed.tolist()
     ([0.5, 1.0], [0.1, 0.35], [0.0, 0.5])
     """
-    check_fraction(level=level)
-    check_count("points", points)
+    validation.check_fraction(level=level)
+    validation.check_count("points", points)
     p = as_draws(draws)
     full = of_all_classes(p)
     mean = full.mean(axis=0)
@@ -98,12 +90,12 @@ def risk_coverage(
     variance = np.cumsum(own * (1.0 - own), axis=1)[:, answered - 1]
     # Normal approximations of sums of labels, given each draw.
     repeats = max(1, -(-1000 // len(own)))
-    noise = generator(rng).standard_normal((repeats, len(own), 1))
+    noise = validation.generator(rng).standard_normal((repeats, len(own), 1))
     drawn = (wrong + np.sqrt(variance) * noise).reshape(-1, answered.size) / answered
     lower, upper = np.clip(np.quantile(drawn, tails(level), axis=0), 0.0, 1.0)
     observed = None
     if y_true is not None:
-        label = as_positions(y_true, n, "documents of draws", mean.shape[1])
+        label = validation.as_positions(y_true, n, "documents of draws", mean.shape[1])
         observed = np.cumsum(label[order] != top[order])[answered - 1] / answered
     return RiskCoverage(
         coverage=answered / n,
@@ -135,9 +127,9 @@ def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]
     >>> expected_sets([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2]], coverage=0.8).sum(axis=1).tolist()
     [1, 2]
     """
-    check_fraction(coverage=coverage)
-    p = as_reals(y_prob, "y_prob")
-    p = probabilities_of_shape(p, "y_prob", "n", "classes", tolerance=SUM_TOLERANCE)
+    validation.check_fraction(coverage=coverage)
+    p = validation.as_reals(y_prob, "y_prob")
+    p = validation.probabilities_of_shape(p, "y_prob", "n", "classes", tolerance=SUM_TOLERANCE)
     return sets_above(p, set_threshold(p, coverage))
 
 
@@ -194,12 +186,12 @@ def conformal_sets(
     >>> conformal_sets(p, [0, 0, 1], [[0.65, 0.35]], coverage=0.5).tolist()
     [[False, False]]
     """
-    check_fraction(coverage=coverage)
+    validation.check_fraction(coverage=coverage)
     p, new = (
-        probabilities_of_shape(as_reals(each, name), name, "n", "classes")
+        validation.probabilities_of_shape(validation.as_reals(each, name), name, "n", "classes")
         for each, name in ((y_prob, "y_prob"), (new_prob, "new_prob"))
     )
-    label = as_positions(y_true, len(p), "y_prob", p.shape[1])
+    label = validation.as_positions(y_true, len(p), "y_prob", p.shape[1])
     rank = int(np.ceil((len(p) + 1) * coverage - 1e-9))
     if rank > len(p):
         return np.ones(new.shape, dtype=np.bool_)
@@ -242,13 +234,13 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
     >>> result.value, result.size
     (0.5, 1.5)
     """
-    check_fraction(level=level)
-    held = as_labels(sets, "sets", "documents without a set")
+    validation.check_fraction(level=level)
+    held = validation.as_labels(sets, "sets", "documents without a set")
     if held.ndim != 2 or held.size == 0:
         raise ValueError(f"sets must have shape (n, classes), got {held.shape}.")
     if held.dtype.kind != "b":
         raise ValueError("sets must hold booleans, whether a set has a class: pass p >= threshold.")
-    label = as_positions(y_true, len(held), "sets", held.shape[1])
+    label = validation.as_positions(y_true, len(held), "sets", held.shape[1])
     hits = int(held[np.arange(len(held)), label].sum())
     ends = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails(level))
     lower, upper = ends.tolist()

@@ -10,16 +10,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.families import _profile
 from bayescal.families._density import HALF_WIDTH, Rng, Size, TwoSided
-from bayescal.families._profile import (
-    Profile,
-    Sums,
-    best_between,
-    best_on_grid,
-    best_score,
-    deviation_sums,
-    sort_scores,
-)
+from bayescal.families._profile import Profile, Sums
 from bayescal.support.numerics import centre_and_spread, median
 from bayescal.support.validation import Floats, as_reals, as_scores, check_choice, check_positive
 from bayescal.support.weighting import as_weights
@@ -373,7 +366,7 @@ def _fit_sides(
     powers: tuple[int, int], x: Floats, weight: Floats | None, candidates: str, floor: float
 ) -> SidesFit:
     """Return the best of the candidates, each side with its own scale."""
-    sums = deviation_sums(sort_scores(x, weight), powers)
+    sums = _profile.deviation_sums(_profile.sort_scores(x, weight), powers)
     # The floor matters only if the free optimum is below it.
     free_floor = min(OFF_FRACTION * sums.scores.unit, floor)
     free = _best_fit(sums, candidates, free_floor)
@@ -385,11 +378,11 @@ def _fit_sides(
 def _best_fit(sums: Sums, candidates: str, floor: float) -> SidesFit:
     scores = sums.scores
     profile = Profile(sums, floor / scores.unit)
-    best = best_score(profile)
+    best = _profile.best_score(profile)
     if candidates == "bennett":
-        best = best_on_grid(profile, best)
+        best = _profile.best_on_grid(profile, best)
     elif 2 in sums.powers:  # with two exponential sides the best mode is a score
-        best = best_between(profile, best)
+        best = _profile.best_between(profile, best)
     left, right = profile.scales(np.asarray(best.left), np.asarray(best.right))
     theta = scores.x[best.index]
     if best.share > 0.0:

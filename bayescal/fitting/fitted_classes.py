@@ -12,15 +12,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.fitting.class_scores import (
-    AUTO,
-    SCORES_ARE,
-    ClassScores,
-    check_possible,
-    positions,
-    read_class_scores,
-    read_classes,
-)
+from bayescal.fitting import class_scores
+from bayescal.fitting.class_scores import ClassScores
 from bayescal.fitting.engines.multiclass import density
 from bayescal.fitting.engines.multiclass.density import Maps, read_hyperparameters
 from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
@@ -249,7 +242,7 @@ class FittedClasses(Fit[ClassParameters]):
     def read(self, scores: Any) -> Floats:
         """Return log-probabilities of new scores, (n, K)."""
         known = self.documents().scores
-        return read_class_scores(
+        return class_scores.read_class_scores(
             scores,
             known.scores_are,
             floor=known.floor,
@@ -258,7 +251,7 @@ class FittedClasses(Fit[ClassParameters]):
             columns=self.classes.size,
             wider=self.parameters.exchangeable,
             classes=self.classes,
-            guessed=self.parameters.scores_are == AUTO,
+            guessed=self.parameters.scores_are == class_scores.AUTO,
         ).log_p
 
     def tilt(self, prior: Any) -> Floats | None:
@@ -328,8 +321,10 @@ class FittedClasses(Fit[ClassParameters]):
         validation.check_share(forgetting=forgetting)
         old = self.documents()
         log_p = self.read(scores)
-        label = positions(_labels(labels, len(log_p), "labels"), self.classes, "labels")
-        check_possible(log_p, label)
+        label = class_scores.positions(
+            _labels(labels, len(log_p), "labels"), self.classes, "labels"
+        )
+        class_scores.check_possible(log_p, label)
         weight = weighting.as_weights(sample_weight, len(log_p))
         kept = np.ones(old.label.size) if old.weight is None else old.weight
         kept = kept * forgetting
@@ -403,12 +398,14 @@ def fit_multiclass(
 ) -> FittedClasses:
     """Fit scores and labels of several classes; see `MulticlassCalibrator.fit`."""
     _check(parameters)
-    read = read_class_scores(scores, parameters.scores_are, ragged=parameters.exchangeable)
+    read = class_scores.read_class_scores(
+        scores, parameters.scores_are, ragged=parameters.exchangeable
+    )
     n, columns = read.log_p.shape
     labels = _labels(y, n)
-    named = read_classes(classes, read.names, labels, columns)
-    label = positions(labels, named)
-    check_possible(read.log_p, label)
+    named = class_scores.read_classes(classes, read.names, labels, columns)
+    label = class_scores.positions(labels, named)
+    class_scores.check_possible(read.log_p, label)
     weight = weighting.effective_weights(sample_weight, inclusion, n)
     data = ClassData(read, label, weight).used()
     fitted = fit_documents(parameters, data, named)
@@ -417,7 +414,7 @@ def fit_multiclass(
 
 
 def _check(parameters: ClassParameters) -> None:
-    validation.check_choice("scores_are", parameters.scores_are, SCORES_ARE)
+    validation.check_choice("scores_are", parameters.scores_are, class_scores.SCORES_ARE)
     read_hyperparameters(parameters.prior_knowledge)
     validation.check_flag(
         exchangeable=parameters.exchangeable, position_bias=parameters.position_bias

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting import population as prior_knowledge
+from bayescal.fitting import settings
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.curves.curves import READ_ONCE
 from bayescal.fitting.engines.combination import GROUP, find_levels
@@ -29,14 +30,7 @@ from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import Fit, Results, problem_groups, read_documents
 from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, read_binary_scores, together
-from bayescal.fitting.settings import (
-    ScoreParameters,
-    inference_name,
-    names_priors_of_parts,
-    read_options,
-    read_units,
-    resolve_scores,
-)
+from bayescal.fitting.settings import ScoreParameters
 from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.metrics.scores import losses
 from bayescal.support import validation, weighting
@@ -85,7 +79,7 @@ class FittedScores(Fit[ScoreParameters]):
     @property
     def inference(self) -> str:
         """Return the name of the inference, "auto" resolved."""
-        return inference_name(self.parameters)
+        return settings.inference_name(self.parameters)
 
     @property
     def score_problems_(self) -> tuple[str, ...]:
@@ -157,7 +151,7 @@ class FittedScores(Fit[ScoreParameters]):
         before = calibration.log_odds(scores, parameters.point_estimate, READ_ONCE)
         record = with_row(groups, before, new, forgetting)
         data = joined(read_documents(groups), new, forgetting)
-        refitted = fit_groups(read_options(parameters), data, kept_population(groups))
+        refitted = fit_groups(settings.read_options(parameters), data, kept_population(groups))
         fitted = self.of_groups(parameters, refitted | record, self.classes)
         diagnostics.warn_of_problems(fitted.draw_problems)
         return fitted
@@ -195,13 +189,13 @@ class FittedScores(Fit[ScoreParameters]):
     def _scores_stated(self) -> bool:
         """Return whether the user, or a population, stated the meaning of the scores."""
         parameters = self.parameters
-        by_population = not names_priors_of_parts(parameters.prior_knowledge)
+        by_population = not settings.names_priors_of_parts(parameters.prior_knowledge)
         return parameters.scores_are != AUTO or by_population
 
 
 def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
     """Return the population to fit around; None if parts have their own priors."""
-    if names_priors_of_parts(parameters.prior_knowledge):
+    if settings.names_priors_of_parts(parameters.prior_knowledge):
         return None
     return prior_knowledge.read_population_of(parameters)
 
@@ -216,11 +210,11 @@ def fit_scores(
     clusters: ArrayLike | None = None,
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
-    options = read_options(parameters)
+    options = settings.read_options(parameters)
     population = read_prior_knowledge(parameters)
-    units = read_units(parameters.units)
+    units = settings.read_units(parameters.units)
     asked = parameters.scores_are
-    scores_are = population.scores_are if population else resolve_scores(asked)
+    scores_are = population.scores_are if population else settings.resolve_scores(asked)
     data, classes = read_binary_scores(
         scores,
         y,

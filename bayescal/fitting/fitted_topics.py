@@ -11,9 +11,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.families import FAMILIES, Family
+from bayescal.fitting import settings
 from bayescal.fitting.engines.combination import GROUP as LEVELS
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
 from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
+from bayescal.fitting.engines.pooled import engine
 from bayescal.fitting.engines.pooled.combination import (
     DENSITIES,
     add_levels,
@@ -23,14 +25,7 @@ from bayescal.fitting.engines.pooled.combination import (
     extend_combination,
     find_ends,
 )
-from bayescal.fitting.engines.pooled.engine import (
-    POOLINGS,
-    DensitiesOfTopics,
-    add_topics,
-    fit_topics,
-    fit_unpooled,
-    sample_topics,
-)
+from bayescal.fitting.engines.pooled.engine import DensitiesOfTopics
 from bayescal.fitting.engines.pooled.hyperparameters import (
     UNITS,
     TopicHyperparameters,
@@ -50,25 +45,12 @@ from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
 from bayescal.fitting.results.tree import Fit, Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, TopicScores, check_alike, read_topics
-from bayescal.fitting.settings import (
-    REFERENCE,
-    SCORES_ARE,
-    read_inference,
-    read_lapse,
-    resolve_scores,
-)
+from bayescal.support import validation
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import warn_of_scores
-from bayescal.support.validation import (
-    Floats,
-    check_choice,
-    check_count,
-    first_of,
-    generator,
-    warn_user,
-)
+from bayescal.support.validation import Floats
 
-FAMILY_NAMES = ("gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
+FAMILY_NAMES = ("gaussian", "laplace", settings.REFERENCE, "asymmetric_gaussian")
 PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name, *FAMILY_NAMES)
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
@@ -162,7 +144,7 @@ class FittedTopics(Fit[TopicParameters]):
             warnings = (
                 f"positives lie below negatives in {len(self._reversed)} of {self.names.size}"
                 " topics, unlike in the others: check the labels of"
-                f" {first_of(self._reversed)} (flagged_)",
+                f" {validation.first_of(self._reversed)} (flagged_)",
             )
         warn_of_scores(warnings)
 
@@ -185,7 +167,7 @@ class FittedTopics(Fit[TopicParameters]):
             raise ValueError(
                 "add_topics must follow a fit without inclusion: fit all topics together."
             )
-        rng = generator(self.parameters.random_state)
+        rng = validation.generator(self.parameters.random_state)
         with one_blas_thread():
             results = extend_results(self.results, data, self.families, rng)
         return type(self)(self.parameters, results, self.classes)
@@ -256,24 +238,24 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     """Return the settings of a TopicCalibrator's fit."""
     parts, pooling, inference = parameters.parts, parameters.pooling, parameters.inference
     if not isinstance(inference, NUTS):
-        check_choice("inference", inference, INFERENCES)
-    sampler = None if inference == "exact" else read_inference(inference)
-    check_choice("pooling", pooling, POOLINGS)
+        validation.check_choice("inference", inference, INFERENCES)
+    sampler = None if inference == "exact" else settings.read_inference(inference)
+    validation.check_choice("pooling", pooling, engine.POOLINGS)
     if isinstance(parts, OwnPart):
         raise ValueError(
             f"parts={parts!r} has no engine for many topics, which share families of densities: fit"
             f" a ScoreCalibrator of it to each topic, or choose one of {', '.join(PART_NAMES)}."
         )
-    check_choice("parts", parts, PART_NAMES)
-    check_choice("new_topics", parameters.new_topics, NEW_TOPICS)
-    check_choice("scores_are", parameters.scores_are, SCORES_ARE)
+    validation.check_choice("parts", parts, PART_NAMES)
+    validation.check_choice("new_topics", parameters.new_topics, NEW_TOPICS)
+    validation.check_choice("scores_are", parameters.scores_are, settings.SCORES_ARE)
     if parameters.point is not None:
-        check_choice("point", parameters.point, POINTS)
+        validation.check_choice("point", parameters.point, POINTS)
     _check_together(pooling, combined=parts == COMBINED, sampled=sampler is not None)
     for name in ("draws", "chains"):
-        check_count(name, getattr(parameters, name))
+        validation.check_count(name, getattr(parameters, name))
     families = families_of(parameters, pooling)
-    lapse = read_lapse(parameters.lapse)
+    lapse = settings.read_lapse(parameters.lapse)
     if lapse and len(families) == 1:
         raise ValueError(
             f"lapse={parameters.lapse!r} needs the combination, parts='combined' with"
@@ -286,9 +268,9 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
         hyperparameters=read_hyperparameters(parameters.prior_knowledge, pooling, families),
         chains=parameters.chains,
         draws=parameters.draws,
-        scores_are=resolve_scores(parameters.scores_are),
+        scores_are=settings.resolve_scores(parameters.scores_are),
         sampler=sampler,
-        rng=generator(parameters.random_state),
+        rng=validation.generator(parameters.random_state),
         lapse=lapse,
     )
 
@@ -302,7 +284,9 @@ def for_topics(options: TopicOptions, parameters: TopicParameters, topics: int) 
             f"one topic makes no population, and prior_knowledge of {', '.join(of_population)} is"
             " of one: give further topics, or pooling='none' and its hyperparameters."
         )
-    warn_user("one topic makes no population: it is fitted by itself, as pooling='none' would.")
+    validation.warn_user(
+        "one topic makes no population: it is fitted by itself, as pooling='none' would."
+    )
     return replace(options, pooling="none", families=families_of(parameters, "none"), sampler=None)
 
 
@@ -312,7 +296,7 @@ def families_of(parameters: TopicParameters, pooling: str) -> tuple[Family, ...]
     implied = parts == AUTO and pooling == "partial" and parameters.inference == "exact"
     if parts == COMBINED or implied:
         return tuple(FAMILIES[name] for name in DENSITIES)
-    return (FAMILIES[parts if parts in FAMILY_NAMES else REFERENCE],)
+    return (FAMILIES[parts if parts in FAMILY_NAMES else settings.REFERENCE],)
 
 
 def _check_together(pooling: str, *, combined: bool, sampled: bool) -> None:
@@ -409,7 +393,7 @@ def _documents(
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
     """Return the groups of documents, with maximum likelihood of `shaped`."""
-    unpooled = fit_unpooled(shaped.topics(), family.name)
+    unpooled = engine.fit_unpooled(shaped.topics(), family.name)
     counts = np.stack([shaped.counts(False), shaped.counts(True)])
     return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
 
@@ -419,7 +403,7 @@ def _fit_family(
 ) -> DensitiesOfTopics:
     """Return the draws of one family's densities, by the fast engine or by a sampler."""
     if options.sampler is not None:
-        return sample_topics(
+        return engine.sample_topics(
             topics,
             family,
             options.rng,
@@ -430,7 +414,7 @@ def _fit_family(
             options=options.sampler.sampler_options,
             progressbar=options.sampler.progressbar,
         )
-    return fit_topics(
+    return engine.fit_topics(
         topics,
         family,
         options.rng,
@@ -457,7 +441,7 @@ def extend_results(
     for family in families:
         paths = densities_paths(family, families)
         population = topic_groups.read_population(groups, paths)
-        densities.append(add_topics(topics, family, population, rng, scale))
+        densities.append(engine.add_topics(topics, family, population, rng, scale))
         added |= topic_groups.added_groups(paths, densities[-1], data.names, shape)
     if len(families) > 1:
         base_weight, weight = topic_groups.weights_of_population(groups)

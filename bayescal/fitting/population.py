@@ -10,16 +10,9 @@ import xarray as xr
 
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting.engines.exact.engine import DensitySides
+from bayescal.fitting.parts import part
 from bayescal.fitting.parts.densities import shapes
-from bayescal.fitting.parts.part import (
-    CONSTANTS,
-    POSTERIOR,
-    Groups,
-    Reading,
-    all_paths,
-    of_unseen,
-    paths_of,
-)
+from bayescal.fitting.parts.part import Groups, Reading
 from bayescal.fitting.parts.pooled import PooledDensities
 from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.fitting.results import storage
@@ -128,7 +121,7 @@ class Population:
     @property
     def draws(self) -> tuple[int, int]:
         """Return the number of chains, and of draws in each."""
-        sizes = self._results.groups[of_unseen(POSTERIOR)].sizes
+        sizes = self._results.groups[part.of_unseen(part.POSTERIOR)].sizes
         return sizes["chain"], sizes["draw"]
 
     @property
@@ -210,10 +203,10 @@ def _population(results: Results, what: str) -> Results:
     pooling = provenance.read(results.attrs)[0]["pooling"]
     if pooling != "partial":
         raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
-    if "base_rate" in results.groups[CONSTANTS]:
+    if "base_rate" in results.groups[part.CONSTANTS]:
         raise ValueError(f"{MAY_BE}; {what} of documents fitted with inclusion.")
     # A single topic is never pooled, and its base rate has one prior.
-    rates = read_population(results.groups, all_paths(results.groups)[0]).rates
+    rates = read_population(results.groups, part.all_paths(results.groups)[0]).rates
     if rates is None or np.all(np.ptp(rates, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
     return without_topics(results)
@@ -228,16 +221,16 @@ KEPT = "prior_knowledge"
 def families_in(groups: Groups) -> tuple[Family, ...]:
     """Return the families of densities in results of topics, in their order."""
     kind = PooledDensities.name
-    return tuple(FAMILIES[each.name] for each in all_paths(groups) if each.kind == kind)
+    return tuple(FAMILIES[each.name] for each in part.all_paths(groups) if each.kind == kind)
 
 
 def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the only topic of results as one problem, with draws in raw units to derive."""
     out = at_topic(groups, 0)
     # The problem has its own.
-    del out[CONSTANTS], out[LIKELIHOOD]
-    for k, paths in enumerate(all_paths(groups)):
-        own = paths_of(paths.name, paths.kind, first=k == 0)
+    del out[part.CONSTANTS], out[LIKELIHOOD]
+    for k, paths in enumerate(part.all_paths(groups)):
+        own = part.paths_of(paths.name, paths.kind, first=k == 0)
         out[own.draws[0]] = out.pop(paths.draws[0])
         out |= own.note()
     return out
@@ -245,6 +238,6 @@ def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
 
 def draw_of_population(population: Groups, draws: int) -> tuple[xr.Dataset, Posterior]:
     """Return one chain of evenly chosen draws of a topic without documents, and their curves."""
-    unseen = unpack(DensitySides, population[of_unseen(POSTERIOR)])
+    unseen = unpack(DensitySides, population[part.of_unseen(part.POSTERIOR)])
     some = unseen.take(np.linspace(0, unseen.size - 1, draws).astype(np.intp))
     return shapes(some, (1, draws)), some

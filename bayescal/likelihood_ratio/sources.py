@@ -11,16 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.likelihood_ratio.measures import Comparisons
 from bayescal.metrics.inputs import as_truth
+from bayescal.support import validation
 from bayescal.support.intervals import Interval
-from bayescal.support.validation import (
-    DATES,
-    Floats,
-    Integers,
-    as_labels,
-    check_count,
-    check_same_length,
-    warn_user,
-)
+from bayescal.support.validation import Floats, Integers
 
 MOST_GROUPS = 200  # more sources are left out in groups
 METHOD = "jackknife"
@@ -54,10 +47,10 @@ def read_sources(
         )
     columns = []
     for name, values in zip(("a", "b"), sources, strict=True):
-        column = as_labels(values, f"sources {name}", "comparisons without a source")
+        column = validation.as_labels(values, f"sources {name}", "comparisons without a source")
         if column.ndim != 1:
             raise ValueError(f"sources {name} must have shape (n,), got {column.shape}.")
-        check_same_length("y_true", positive.size, f"sources {name}", column.size)
+        validation.check_same_length("y_true", positive.size, f"sources {name}", column.size)
         columns.append(column)
     # Each column is of one type.
     kinds = [_kind(column) for column in columns]
@@ -86,7 +79,7 @@ def some_pairs(pairs: SourcePairs, rows: NDArray[np.bool_] | Integers) -> Source
 def _kind(column: NDArray[Any]) -> str:
     """Return the type of the sources' names; text may come as an array of objects."""
     first = next(iter(column.tolist()), 0)
-    if column.dtype.kind in "mM" or isinstance(first, DATES):
+    if column.dtype.kind in "mM" or isinstance(first, validation.DATES):
         return "dates"
     return "text" if isinstance(first, str) else "numbers"
 
@@ -106,7 +99,7 @@ def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
         one, other = (pairs.names.tolist()[k] for k in pair)
         twice = int(repeated.sum())
         counted = "1 comparison comes" if twice == 1 else f"{twice} comparisons come"
-        warn_user(
+        validation.warn_user(
             f"{counted} twice, as (a, b) and (b, a) with the same score, such as sources {one!r}"
             f" and {other!r}: keep each once."
         )
@@ -150,7 +143,7 @@ def source_folds(
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield positions to fit and to test, so that no source of a test pair is in the fit."""
     # Pairs of folds i and j are tested by a fit without either.
-    check_count("folds", folds)
+    validation.check_count("folds", folds)
     if not 3 <= folds <= pairs.size:
         raise ValueError(
             f"folds must be 3 or more, and at most the number of sources, {pairs.size}; got"
@@ -170,7 +163,7 @@ def random_folds(
     positive: NDArray[np.bool_], folds: int, rng: np.random.Generator
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield positions to fit and to test, for comparisons that are independent."""
-    check_count("folds", folds)
+    validation.check_count("folds", folds)
     fewest = min(int(positive.sum()), int((~positive).sum()))
     if not 2 <= folds <= fewest:
         raise ValueError(

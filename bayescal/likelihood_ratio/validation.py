@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.likelihood_ratio import ratios
 from bayescal.likelihood_ratio.bounds import LikelihoodRatioBounds, elub, invariance_bounds
 from bayescal.likelihood_ratio.measures import Comparisons, read_comparisons, warn_of_other_units
-from bayescal.likelihood_ratio.ratios import (
-    LikelihoodRatios,
-    join_ratios,
-    likelihood_ratios,
-    shown,
-    take_ratios,
-)
+from bayescal.likelihood_ratio.ratios import LikelihoodRatios
 from bayescal.likelihood_ratio.sources import (
     METHOD,
     ClassShares,
@@ -33,17 +28,10 @@ from bayescal.likelihood_ratio.sources import (
     warn_of_repeats,
     weights_by_source,
 )
+from bayescal.support import validation
 from bayescal.support.intervals import Interval, interval_table
 from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_fraction,
-    check_same_length,
-    encode_labels,
-    generator,
-    warn_user,
-)
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +106,7 @@ class LikelihoodRatioValidation:
         lines += [f"{name}: {each:.3f}" for name, each in self._intervals()]
         lines += [self.caveat] if self.caveat else []
         for name, bounds in self.bounds.items():
-            ends = " to ".join(map(shown, bounds))
+            ends = " to ".join(map(ratios.shown, bounds))
             lines.append(
                 f"{name} bounds: LR {ends}; Cllr within them {self.bounded_cllr[name]:.3f}"
             )
@@ -210,13 +198,13 @@ def validate(
     >>> result.cllr.lower < result.cllr.value < result.cllr.upper
     True
     """
-    check_fraction(level=level)
+    validation.check_fraction(level=level)
     compared = read_comparisons(y_true, log10_lr)
     warn_of_other_units(compared)
     pairs = None if sources is None else read_sources(sources, compared.positive)
     if pairs is not None:
         warn_of_repeats(pairs, compared.log10_lr)
-    groups = left_out_groups(pairs, compared.positive.size, generator(rng))
+    groups = left_out_groups(pairs, compared.positive.size, validation.generator(rng))
     classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
     measures = _measures(compared, groups, level)
     if min(each.sources for each in classes.values()) < FEWEST:
@@ -238,7 +226,7 @@ def validate(
     )
     if not result.caveat:
         return result
-    warn_user(result.caveat)
+    validation.warn_user(result.caveat)
     return replace(result, devpav=_without_ends(result.devpav))
 
 
@@ -352,11 +340,11 @@ def cross_validated(
     """
     from sklearn.base import clone
 
-    values = as_scores(scores)
-    classes, positive = encode_labels(y, positive=getattr(calibrator, "positive", None))
-    check_same_length("scores", values.size, "y", positive.size)
+    values = validation.as_scores(scores)
+    classes, positive = validation.encode_labels(y, positive=getattr(calibrator, "positive", None))
+    validation.check_same_length("scores", values.size, "y", positive.size)
     warn_if_reversed(values, positive, None, classes.tolist())
-    random = generator(rng)
+    random = validation.generator(rng)
     pairs = None if sources is None else read_sources(sources, positive)
     if pairs is None:
         parts = list(random_folds(positive, folds, random))
@@ -376,8 +364,8 @@ def cross_validated(
         # Each fold would repeat the warnings.
         with without_scores_warnings():
             fitted = clone(calibrator).fit(values[fit], labels[fit], sample_weight=weight)
-        tested.append(likelihood_ratios(fitted, values[test], level, support=support))
+        tested.append(ratios.likelihood_ratios(fitted, values[test], level, support=support))
         rows.append(test)
         if progress is not None:
             progress(test.size)
-    return take_ratios(join_ratios(tested), np.argsort(np.concatenate(rows)))
+    return ratios.take_ratios(ratios.join_ratios(tested), np.argsort(np.concatenate(rows)))

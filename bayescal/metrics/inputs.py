@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.inference.design_effect import DesignEffect
 from bayescal.support import validation, weighting
-from bayescal.support.validation import (
-    Floats,
-    as_array,
-    as_reals,
-    as_scores,
-    check_same_length,
-    first_of,
-)
+from bayescal.support.validation import Floats
 
 MOST_NAMED = 5  # documents with an impossible outcome in a message
 SUM_TOLERANCE = 1e-3  # of the sum of probabilities over classes
@@ -113,7 +106,7 @@ def read_outcomes(
     """Return checked outcomes; as evidence, weights must count documents."""
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
-    check_same_length("y_true", truth.size, "y_prob", p.size)
+    validation.check_same_length("y_true", truth.size, "y_prob", p.size)
     weight = weighting.either_weights(sample_weight, inclusion, p.size, as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
 
@@ -127,8 +120,8 @@ def read_rows(
     as_evidence: bool = False,
 ) -> Forecasts:
     """Return unchecked labels and rows of probabilities, for a metric that checks them."""
-    p, truth = as_reals(y_prob, "y_prob"), as_array(y_true, "y_true")
-    check_same_length("y_true", len(truth), "y_prob", len(p))
+    p, truth = validation.as_reals(y_prob, "y_prob"), validation.as_array(y_true, "y_true")
+    validation.check_same_length("y_true", len(truth), "y_prob", len(p))
     weight = weighting.either_weights(sample_weight, inclusion, len(p), as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
 
@@ -156,7 +149,7 @@ def name_impossible(outcomes: Forecasts) -> str:
 
 def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
-    values = as_array(y_true, name)
+    values = validation.as_array(y_true, name)
     if values.dtype.kind not in "biu":
         values = validation.as_labels(values, name)
     if values.ndim != 1:
@@ -178,7 +171,7 @@ def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
 
 def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
     """Return probabilities of the positive class as a float64 array of shape (n,)."""
-    p = as_scores(y_prob, name)
+    p = validation.as_scores(y_prob, name)
     if p.min() < 0.0 or p.max() > 1.0:
         outside = p[(p < 0.0) | (p > 1.0)][0]
         raise ValueError(f"{name} must lie between 0 and 1, got {outside:g}: pass probabilities.")
@@ -187,7 +180,7 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
 
 def has_classes(y_prob: ArrayLike) -> bool:
     """Return whether probabilities have two dimensions."""
-    return as_reals(y_prob, "y_prob").ndim == 2
+    return validation.as_reals(y_prob, "y_prob").ndim == 2
 
 
 def as_rows(y_prob: ArrayLike, tolerance: float | None = None) -> Floats:
@@ -204,12 +197,12 @@ def read_class_outcomes(
     p = as_rows(y_prob, SUM_TOLERANCE)
     names = validation.names_of_columns(classes, p.shape[1], "y_prob")
     y = validation.as_labels(y_true, "y_true")
-    check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
+    validation.check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
     position = {name: k for k, name in enumerate(names.tolist())}
     label = np.array([position.get(each, -1) for each in y.tolist()], dtype=np.intp)
     if (label < 0).any():
         raise ValueError(
-            f"y_true must hold classes, {first_of(names.tolist())}; got"
+            f"y_true must hold classes, {validation.first_of(names.tolist())}; got"
             f" {y.tolist()[int(np.argmin(label))]!r}."
         )
     return label, p, names.astype(object)

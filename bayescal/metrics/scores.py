@@ -7,13 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.metrics.inputs import (
-    as_rows,
-    as_truth,
-    has_classes,
-    read_class_outcomes,
-    read_outcomes,
-)
+from bayescal.metrics import inputs
 from bayescal.support import validation, weighting
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
@@ -70,11 +64,11 @@ def log_loss(
     """
     if not 0.0 < base < math.inf or base == 1.0:
         raise ValueError(f"base must be positive, finite and not 1, got {base}.")
-    if has_classes(y_prob):
+    if inputs.has_classes(y_prob):
         each = _losses_of_classes(y_true, y_prob, "log", classes, LEAST)
         bits = _mean(each, sample_weight, inclusion)
     else:
-        truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
+        truth, p, weight, *_ = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion)
         bits = float(np.average(_bits(np.where(truth, p, 1.0 - p), LEAST), weights=weight))
     return bits * math.log(2.0) / math.log(base)
 
@@ -110,10 +104,10 @@ def brier_score(
     """
     from sklearn.metrics import brier_score_loss
 
-    if has_classes(y_prob):
+    if inputs.has_classes(y_prob):
         each = _losses_of_classes(y_true, y_prob, "brier", classes)
         return _mean(each, sample_weight, inclusion)
-    truth, p, weight, *_ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
+    truth, p, weight, *_ = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion)
     return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
 
 
@@ -138,9 +132,9 @@ def pointwise_losses(
     array([1., 2.])
     """
     validation.check_choice("loss", loss, LOSSES)
-    if has_classes(y_prob):
+    if inputs.has_classes(y_prob):
         return _losses_of_classes(y_true, y_prob, loss, classes)
-    truth, p, *_ = read_outcomes(y_true, y_prob)
+    truth, p, *_ = inputs.read_outcomes(y_true, y_prob)
     return losses_of(truth, p, loss)
 
 
@@ -158,7 +152,7 @@ def _losses_of_classes(
     y_true: ArrayLike, y_prob: ArrayLike, loss: str, classes: ArrayLike | None, least: float = 0.0
 ) -> Floats:
     """Return the loss of each document of several classes."""
-    label, p, _ = read_class_outcomes(y_true, y_prob, classes)
+    label, p, _ = inputs.read_class_outcomes(y_true, y_prob, classes)
     own = p[np.arange(label.size), label]
     if loss == "error":
         return np.asarray(p.argmax(axis=1) != label, dtype=np.float64)
@@ -201,7 +195,7 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     >>> correct.tolist(), confidence.tolist()
     ([True, False], [0.7, 0.6])
     """
-    p = as_rows(y_prob)
+    p = inputs.as_rows(y_prob)
     truth = validation.as_positions(y_true, p.shape[0], "y_prob", p.shape[1])
     best = p.argmax(axis=1)
     return best == truth, p[np.arange(best.size), best]
@@ -254,7 +248,7 @@ def losses(
     Losses(n=2, log_loss=2.0, squared_error=0.5, errors=1)
     """
     values = validation.as_scores(log_odds, "log_odds")
-    truth = as_truth(positive, "positive")
+    truth = inputs.as_truth(positive, "positive")
     validation.check_same_length("log_odds", values.size, "positive", truth.size)
     against = np.where(truth, -values, values)
     bits = np.logaddexp(0.0, against) / np.log(2.0)

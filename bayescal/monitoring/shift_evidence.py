@@ -23,15 +23,8 @@ import numpy as np
 from scipy import special
 
 from bayescal.inference.newton import climb_within
-from bayescal.metrics.changes import (
-    FULL,
-    PRIOR,
-    SHIFT_SCALES,
-    SLOPE,
-    LogOddsCells,
-    clipped_log_odds,
-    fit_changes,
-)
+from bayescal.metrics import changes
+from bayescal.metrics.changes import LogOddsCells
 from bayescal.monitoring.running_evidence import base_rate_change, scales_density
 from bayescal.support.validation import Floats
 
@@ -89,10 +82,10 @@ def log_bayes_factor(calibrator: Any, new: Floats, old: Floats) -> float:
         for each in (scores, (np.arange(order.size) < new.size).astype(np.float64))
     )
     curves = thinned(calibrator.sample_proba(total / size), CURVES)
-    cells = LogOddsCells(clipped_log_odds(curves.mean(axis=0)), recent, size)
+    cells = LogOddsCells(changes.clipped_log_odds(curves.mean(axis=0)), recent, size)
     offset = math.log(new.size / old.size)
-    case_mix = fit_changes(cells, (SLOPE, FULL), offset).log_evidence
-    case_mix -= math.log(PRIOR[SLOPE] + PRIOR[FULL])
+    case_mix = changes.fit_changes(cells, (changes.SLOPE, changes.FULL), offset).log_evidence
+    case_mix -= math.log(changes.PRIOR[changes.SLOPE] + changes.PRIOR[changes.FULL])
     return _log_evidence_of_label_shift(cells, curves, offset) - case_mix
 
 
@@ -114,7 +107,9 @@ def _log_evidence_of_label_shift(cells: LogOddsCells, curves: Floats, offset: fl
         np.zeros(far.shape), -far, far, derivatives, flattest=1e-12, tolerance=1e-3
     )
     # Laplace's approximation over the level; the factors sqrt(2 pi) of prior and integral cancel.
-    log_prior = np.log(change.prior[0])[:, None] + np.log(scales_density(SHIFT_SCALES, level))
+    log_prior = np.log(change.prior[0])[:, None] + np.log(
+        scales_density(changes.SHIFT_SCALES, level)
+    )
     _, curvature = derivatives(level)
     tilt += level[..., None]
     likelihood = special.log_expit(tilt) @ cells.positive

@@ -16,14 +16,8 @@ from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem_of, problems_of
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support import palette
 from bayescal.support.files import whole_file
-from bayescal.support.palette import (
-    DATA_COLOUR,
-    FAINT_COLOUR,
-    MLE_COLOUR,
-    OKABE_ITO,
-    POSTERIOR_COLOUR,
-)
 from bayescal.support.signatures import with_options
 from bayescal.support.validation import Floats, check_flag, check_same_length, match_labels
 from bayescal.support.weighting import as_weights
@@ -85,23 +79,23 @@ def _of_topic(labelled: Any, topic: str) -> tuple[Any, Any]:
 # Keyword arguments of an artist. Looks differ without colour too.
 Look = dict[str, Any]
 
-POSTERIOR: Look = {"color": POSTERIOR_COLOUR, "linestyle": "-", "linewidth": 1.8}
-MLE: Look = {"color": MLE_COLOUR, "linestyle": (0, (5, 2)), "linewidth": 1.4}
-BAND: Look = {"color": POSTERIOR_COLOUR, "alpha": 0.22, "linewidth": 0}
-GREY_BAND: Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
+POSTERIOR: Look = {"color": palette.POSTERIOR_COLOUR, "linestyle": "-", "linewidth": 1.8}
+MLE: Look = {"color": palette.MLE_COLOUR, "linestyle": (0, (5, 2)), "linewidth": 1.4}
+BAND: Look = {"color": palette.POSTERIOR_COLOUR, "alpha": 0.22, "linewidth": 0}
+GREY_BAND: Look = {"color": palette.FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
 DATA: Look = {
-    "color": DATA_COLOUR,
+    "color": palette.DATA_COLOUR,
     "linestyle": "none",
     "marker": "o",
     "markersize": 3.6,
     "elinewidth": 0.9,
 }
-REFERENCE: Look = {"color": FAINT_COLOUR, "linestyle": ":", "linewidth": 1.0}
+REFERENCE: Look = {"color": palette.FAINT_COLOUR, "linestyle": ":", "linewidth": 1.0}
 
 # Adjacent lines, which differ in colour, marker and dashes.
 MANY_LINES: tuple[Look, ...] = tuple(
     {
-        "color": OKABE_ITO[name],
+        "color": palette.OKABE_ITO[name],
         "marker": marker,
         "linestyle": dashes,
         "markersize": 4.5,
@@ -164,7 +158,7 @@ def rug(ax: Axes, scores: Any, height: float) -> Any:
         marker="|",
         markersize=6,
         markeredgewidth=0.7,
-        color=DATA_COLOUR,
+        color=palette.DATA_COLOUR,
         alpha=alpha,
         rasterized=len(scores) > MANY,
     )
@@ -184,7 +178,7 @@ def note(ax: Axes, text: str, position: tuple[float, float], align: tuple[str, s
         ha=horizontal,
         va=vertical,
         fontsize="small",
-        color=DATA_COLOUR,
+        color=palette.DATA_COLOUR,
     )
 
 

@@ -16,15 +16,8 @@ from numpy.typing import ArrayLike
 
 from bayescal.ranking.problem import QueriesLeftOutWarning
 from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    as_scores,
-    check_choice,
-    first_of,
-    generator,
-    warn_user,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,14 +79,14 @@ def compare_rankings(
     >>> compare_rankings(first, second)
     RankingComparison(wins=3, losses=0, draws=1, mean_difference=0.21875, p_value=0.25)
     """
-    check_choice("method", method, METHODS)
+    validation.check_choice("method", method, METHODS)
     for name, values in (("first", first), ("second", second)):
         if not hasattr(values, "reindex"):
             raise ValueError(
                 f"{name} must be a pandas Series, a measure of each query, got"
                 f" {type(values).__name__}."
             )
-        if not np.isfinite(as_reals(values, name)).all():
+        if not np.isfinite(validation.as_reals(values, name)).all():
             raise ValueError(f"{name} must hold finite measures: leave other queries out of both.")
     if len(first) != len(second) or set(first.index) != set(second.index):
         unlike = set(first.index) ^ set(second.index)
@@ -126,7 +119,7 @@ def _p_value(difference: Floats, method: str, random_state: Any) -> float:
         np.mean,
         permutation_type="samples",
         n_resamples=10_000,
-        random_state=generator(random_state),
+        random_state=validation.generator(random_state),
     )
     return float(found.pvalue)
 
@@ -196,8 +189,8 @@ def average_precision(
     """
     import pandas as pd
 
-    check_choice("ties", ties, TIES)
-    values = as_scores(scores)
+    validation.check_choice("ties", ties, TIES)
+    values = validation.as_scores(scores)
     grades = as_grades(y, values.size)
     relevant = (grades >= relevance_threshold_of(grades, relevance_threshold)).astype(np.float64)
     queries = group_by_query(qid, values.size)
@@ -224,8 +217,8 @@ def _of_two_classes(found: dict[Hashable, Floats]) -> dict[Hashable, float]:
             f" of {len(totals)}: no ranking of theirs is better than another."
         )
     if len(kept) < len(totals):
-        left_out = first_of([name for name in totals if name not in kept])
-        warn_user(
+        left_out = validation.first_of([name for name in totals if name not in kept])
+        validation.warn_user(
             f"{len(totals) - len(kept)} of {len(totals)} queries are left out, and means are over"
             f" the other {len(kept)}: all or none of the documents are relevant for {left_out}. Set"
             " n_relevant to count them.",

@@ -15,16 +15,9 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import BinaryScores, read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
 from bayescal.report.rendering import numbers
+from bayescal.support import validation
 from bayescal.support.intervals import counted, tails
-from bayescal.support.validation import (
-    Columns,
-    Floats,
-    as_array,
-    check_same_length,
-    column_names,
-    is_missing,
-    take_columns,
-)
+from bayescal.support.validation import Columns, Floats
 
 # Documents in bins: histograms, empirical log-odds, reliability of probabilities.
 
@@ -204,7 +197,7 @@ def _draws_of(
     posterior: Calibration, score: Floats, covariates: Columns | None, rows: NDArray[np.intp]
 ) -> Floats:
     """Return draws of P(+) at some documents, (draws, rows)."""
-    own = take_columns(covariates, rows)
+    own = validation.take_columns(covariates, rows)
     return posterior.of_documents(score[rows], own).sample(score[rows])
 
 
@@ -271,13 +264,13 @@ def read_labelled_topics(
 
 def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
     """Return the mask of positive labels, which may be given as text."""
-    values = np.asarray(as_array(labels, f"labels of {name}"), dtype=object)
+    values = np.asarray(validation.as_array(labels, f"labels of {name}"), dtype=object)
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.ndim != 1:
         raise ValueError(
             f"labels of {name} must have shape (n,), one a document, got {values.shape}."
         )
-    check_same_length(f"scores of {name}", n, "its labels", values.size)
+    validation.check_same_length(f"scores of {name}", n, "its labels", values.size)
     negative, positive = classes.tolist()
     matches = np.array([_same(value, positive) for value in values])
     other = ~matches & ~np.array([_same(value, negative) for value in values])
@@ -291,7 +284,7 @@ def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -
 
 
 def _same(value: Any, label: Any) -> bool:
-    if is_missing(value):
+    if validation.is_missing(value):
         return False
     return bool(value == label) or (isinstance(value, str) and value == str(label))
 
@@ -299,7 +292,9 @@ def _same(value: Any, label: Any) -> bool:
 def _columns(documents: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
     expected = f"{name} must be a DataFrame with columns {', '.join(wanted)}, or a tuple of these"
     if hasattr(documents, "columns"):
-        if missing := [column for column in wanted if column not in column_names(documents)]:
+        if missing := [
+            column for column in wanted if column not in validation.column_names(documents)
+        ]:
             raise ValueError(f"{expected}; it lacks {', '.join(missing)}.")
         return [np.asarray(documents[column]) for column in wanted]
     if not isinstance(documents, tuple) or len(documents) != len(wanted):

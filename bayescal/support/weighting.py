@@ -5,14 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    as_reals,
-    check_finite,
-    read_groups,
-    warn_user,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats, Integers
 
 # Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
 # number of documents, or if many documents have one of few values, among them a large one.
@@ -30,7 +24,7 @@ def as_weights(
     if sample_weight is None:
         return None
     weight = _of_documents(sample_weight, n, name, "one weight a score")
-    check_finite(weight, name)
+    validation.check_finite(weight, name)
     if weight.min() < 0.0:
         raise ValueError(f"{name} must not be negative, got {weight.min():g}.")
     if not weight.any():
@@ -40,7 +34,7 @@ def as_weights(
 
 def _of_documents(values: ArrayLike, n: int, name: str, expected: str) -> Floats:
     """Return a number for each document, (n,); a scalar is repeated."""
-    array = as_reals(values, name)
+    array = validation.as_reals(values, name)
     array = np.full(n, array) if array.ndim == 0 else array
     if array.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), {expected}, got {array.shape}.")
@@ -113,7 +107,7 @@ def read_clusters(
             "either clusters or inclusion must be None, got both: how dependence and unequal"
             " sampling act together is not known yet."
         )
-    return read_groups(clusters, "clusters", "cluster", n, other)
+    return validation.read_groups(clusters, "clusters", "cluster", n, other)
 
 
 def effective_size(weight: Floats) -> float:
@@ -145,7 +139,7 @@ def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats)
 def warn_unless_counts(weight: Floats) -> None:
     """Warn if weights given as counts look like inverse inclusion probabilities."""
     if not look_like_counts(weight):
-        warn_user(
+        validation.warn_user(
             f"sample_weight counts documents: these weights make {np.count_nonzero(weight)}"
             f" documents count as {weight.sum():,.0f}. If they are 1 / the probability that a"
             " document was labelled, pass inclusion=1 / weights."

@@ -25,16 +25,9 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
+from bayescal.calibrators.classifier import targets
 from bayescal.calibrators.classifier.raw_scores import ScoreColumns, last_step, named_refusal
-from bayescal.calibrators.classifier.targets import (
-    BINARY,
-    MULTICLASS,
-    MULTILABEL,
-    Target,
-    check_both_sides,
-    check_held_out,
-    one_sided,
-)
+from bayescal.calibrators.classifier.targets import Target
 from bayescal.support.validation import Floats
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -147,13 +140,13 @@ def score_held_out(
         return splits
 
     y, used = target.y, np.arange(len(target.y))
-    if target.kind == MULTILABEL:
+    if target.kind == targets.MULTILABEL:
         splits = splits_of(y)
         target = _marked_apart(target, splits, tested=ensemble and not pooled)
         constant = target.constant
     else:
-        check_held_out(target)
-    if target.kind == MULTICLASS and constant.any():
+        targets.check_held_out(target)
+    if target.kind == targets.MULTICLASS and constant.any():
         learned = target.of_classes(~constant)
         used = np.flatnonzero(learned.positive.any(axis=1))
         documents = replace(documents, target=learned, rows=used)
@@ -162,7 +155,7 @@ def score_held_out(
         y = np.where(learned.positive.any(axis=1), y, common)
     elif constant.any():
         documents = replace(documents, target=_without_constant_labels(target, estimator))
-    if target.kind != MULTILABEL:
+    if target.kind != targets.MULTILABEL:
         splits = splits_of(y)
     parts = score_folds(estimator, documents, splits, ensemble=ensemble, n_jobs=n_jobs)
     return target, ScoreColumns.of(documents.target), parts
@@ -172,9 +165,9 @@ def _marked_apart(target: Target, splits: list[Split], *, tested: bool) -> Targe
     """Mark labels that lack one side in a part of a fold, unless all would be marked."""
     every, apart = np.arange(len(target.y)), np.zeros(target.names.size, dtype=bool)
     for train, test in splits:
-        apart |= one_sided(target, every[train])
+        apart |= targets.one_sided(target, every[train])
         if tested:
-            apart |= one_sided(target, every[test])
+            apart |= targets.one_sided(target, every[test])
     apart &= ~target.constant
     if not apart.any() or (apart | target.constant).all():
         return target
@@ -191,7 +184,7 @@ def _without_constant_labels(target: Target, estimator: Any) -> Target:
     some = target.of_labels(~target.constant)
     if some.columns.size > 1 or isinstance(last_step(estimator)[0], MultiOutputClassifier):
         return some
-    return Target(BINARY, some.y[:, 0], np.array([0, 1]), some.positive)
+    return Target(targets.BINARY, some.y[:, 0], np.array([0, 1]), some.positive)
 
 
 def place_scores(parts: list[Scored], target: Target) -> Floats:
@@ -245,7 +238,7 @@ def checked_splits(
         # Splits may be masks or positions.
         train, test = (every[each] for each in part)
         rows = train[kept[train]], test[kept[test]]
-        check_both_sides(target, rows[0], f"the training part of fold {k + 1}")
+        targets.check_both_sides(target, rows[0], f"the training part of fold {k + 1}")
         out.append(rows)
     if not out:
         raise ValueError("cv must give at least one split, got none.")

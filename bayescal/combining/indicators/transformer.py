@@ -18,26 +18,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, check_non_negative
 
-from bayescal.calibrators.classifier.raw_scores import (
-    last_step,
-    raw_scores,
-    read_classifiers,
-    reads_texts,
-)
+from bayescal.calibrators.classifier import raw_scores
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.indicators import models, neighbours, words
 from bayescal.combining.indicators.models import ModelIndicators
+from bayescal.support import validation
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import (
-    Floats,
-    as_documents,
-    as_reals,
-    check_choice,
-    check_flag,
-    check_same_length,
-    sorted_labels,
-    validated,
-)
+from bayescal.support.validation import Floats
 
 # Kinds of classifiers that have indicators of their own.
 KINDS: Mapping[str, ModelIndicators] = {
@@ -72,7 +59,7 @@ class Member:
     @classmethod
     def of(cls, name: str, estimator: Any, documents: Any, positive: NDArray[np.bool_]) -> Member:
         """Return a fitted classifier with what its kind learns from the training documents."""
-        classifier, features = last_step(estimator, documents)
+        classifier, features = raw_scores.last_step(estimator, documents)
         kind_name = next((key for key, kind in KINDS.items() if kind.recognises(classifier)), "")
         learnt = KINDS.get(kind_name, OTHER).learn(classifier, features, positive)
         return cls(name, estimator, kind_name, learnt, farthest_log_odds(classifier, features))
@@ -84,11 +71,11 @@ class Member:
 
     def scores(self, documents: Any) -> Floats:
         """Return the scores of documents, (documents,)."""
-        return self._scores(*last_step(self.estimator, documents))
+        return self._scores(*raw_scores.last_step(self.estimator, documents))
 
     def scores_and_values(self, documents: Any) -> tuple[Floats, list[Floats]]:
         """Return the scores of documents, and the values of the kind's indicators in order."""
-        classifier, features = last_step(self.estimator, documents)
+        classifier, features = raw_scores.last_step(self.estimator, documents)
         kind = self.kind
         around = kind.around(self.learnt, features)
         values = [indicator(around) for indicator in kind.indicators.values()]
@@ -97,7 +84,7 @@ class Member:
         return self._scores(classifier, features), values
 
     def _scores(self, classifier: Any, features: Any) -> Floats:
-        scores = raw_scores(classifier, features, BINARY, 1)[:, 0]
+        scores = raw_scores.raw_scores(classifier, features, BINARY, 1)[:, 0]
         scores = np.clip(scores, -self.farthest, self.farthest)
         if not np.isfinite(scores).all():
             wrong = int((~np.isfinite(scores)).argmax())
@@ -112,7 +99,7 @@ def farthest_log_odds(classifier: Any, features: Any) -> float:
     """Return a bound on log-odds of probabilities; infinity for decision_function."""
     if hasattr(classifier, "decision_function"):
         return np.inf
-    scores = raw_scores(classifier, features, BINARY, 1)[:, 0]
+    scores = raw_scores.raw_scores(classifier, features, BINARY, 1)[:, 0]
     known = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
     return float(max(2.0 * known, np.log1p(scores.size)))
 
@@ -258,9 +245,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         ValueError
             If an argument is not as described, or a classifier reads texts and text=True.
         """
-        by_name = read_classifiers(self.classifiers)
-        check_flag(text=self.text, prefit=self.prefit, task=self.task)
-        self._of_texts = any(map(reads_texts, by_name.values()))
+        by_name = raw_scores.read_classifiers(self.classifiers)
+        validation.check_flag(text=self.text, prefit=self.prefit, task=self.task)
+        self._of_texts = any(map(raw_scores.reads_texts, by_name.values()))
         if self.text and self._of_texts:
             raise ValueError(
                 "text=True needs classifiers of counts of words, got some that read texts: leave"
@@ -268,9 +255,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
                 " the pipelines and pass its counts."
             )
         X, y = self._read(X, y)
-        self.classes_, codes = sorted_labels(y)
+        self.classes_, codes = validation.sorted_labels(y)
         positive = codes == 1
-        check_same_length("X", _num_samples(X), "y", positive.size)
+        validation.check_same_length("X", _num_samples(X), "y", positive.size)
         self.classifiers_ = [
             (name, self._fitted(name, each, X, y)) for name, each in self.classifiers
         ]
@@ -338,8 +325,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def _read(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return documents and labels, checked; classifiers that read texts check them."""
         if self._of_texts:
-            return (as_documents(X), *y) if y else as_documents(X)
-        read = validated(self, X, *y, accept_sparse="csr", dtype=np.float64, **options)
+            return (validation.as_documents(X), *y) if y else validation.as_documents(X)
+        read = validation.validated(self, X, *y, accept_sparse="csr", dtype=np.float64, **options)
         if self.text:
             check_non_negative(read[0] if y else read, f"{type(self).__name__} with text=True")
         return read
@@ -370,10 +357,10 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return classifier
 
     def _vote_thresholds(self) -> Floats:
-        last = [last_step(each)[0] for _, each in self.classifiers_]
+        last = [raw_scores.last_step(each)[0] for _, each in self.classifiers_]
         if self.thresholds is None:
             return np.array([getattr(each, "threshold_", 0.0) for each in last])
-        thresholds = as_reals(self.thresholds, "thresholds")
+        thresholds = validation.as_reals(self.thresholds, "thresholds")
         if thresholds.shape != (len(last),) or not np.isfinite(thresholds).all():
             raise ValueError(
                 f"thresholds must hold a number for each of {len(last)} classifiers, got"
@@ -384,7 +371,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def _best(self, members: list[Member], X: Any, positive: NDArray[np.bool_]) -> str:
         names = tuple(member.name for member in members)
         if self.best is not None:
-            check_choice("best", self.best, names)
+            validation.check_choice("best", self.best, names)
             return self.best
         rows = np.unique(np.linspace(0, positive.size - 1, JUDGED_ON).astype(np.intp))
         taken = scores_of(members, _safe_indexing(X, rows)) > self.thresholds_

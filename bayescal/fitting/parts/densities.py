@@ -11,27 +11,13 @@ import xarray as xr
 
 from bayescal.families import FAMILIES, Family, FamilyFit, side_units
 from bayescal.families.draws import IDENTITY, density_draws, raw_shapes
-from bayescal.fitting.engines.exact.engine import (
-    EFFICIENCY_LIMIT,
-    DensityFit,
-    DensitySides,
-    fit_densities,
-)
+from bayescal.fitting.engines.exact import engine
+from bayescal.fitting.engines.exact.engine import DensityFit, DensitySides
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
 from bayescal.fitting.engines.point_estimates import ClassFits
+from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import ASINH_SCALES
-from bayescal.fitting.parts.part import (
-    UNITS,
-    Block,
-    Finding,
-    Options,
-    Part,
-    PartPaths,
-    Reading,
-    Row,
-    Task,
-    shape_of,
-)
+from bayescal.fitting.parts.part import Block, Finding, Options, Part, PartPaths, Reading, Row, Task
 from bayescal.fitting.posterior import DRAWS, Posterior, draw_coords
 from bayescal.fitting.scores import KLASS, NOTHING, BinaryScores
 from bayescal.support.validation import Floats
@@ -52,7 +38,7 @@ class DensitiesPart(Part):
     pseudo_documents = 0.5
     importance_weighted = False  # rejection sampling
     models_scores = True
-    hyperparameters = frozenset(field.name for field in fields(Hyperparameters)) - UNITS
+    hyperparameters = frozenset(field.name for field in fields(Hyperparameters)) - part.UNITS
     kind_of_draws = DensitySides
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
@@ -66,7 +52,7 @@ class DensitiesPart(Part):
 
     def _fit(self, task: Task, data: BinaryScores, draws: int) -> DensityFit:
         options = task.options
-        return fit_densities(
+        return engine.fit_densities(
             options.families,
             data,
             task.rng,
@@ -83,7 +69,7 @@ class DensitiesPart(Part):
     def raw(self, curves: Posterior, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return the family's parameters; mode and widths for several families or warps."""
         assert isinstance(curves, DensitySides)  # noqa: S101
-        return in_raw_units(curves, shape_of(draws))
+        return in_raw_units(curves, part.shape_of(draws))
 
     def rows(
         self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
@@ -100,10 +86,10 @@ class DensitiesPart(Part):
                 name,
             )
         efficiency = float(evidence["efficiency"].min(skipna=False))
-        if not efficiency >= EFFICIENCY_LIMIT:
+        if not efficiency >= engine.EFFICIENCY_LIMIT:
             yield Finding(
                 f"the exact engine's proposals of {{whose}} have efficiency {efficiency:.2f} (limit"
-                f" {EFFICIENCY_LIMIT})",
+                f" {engine.EFFICIENCY_LIMIT})",
                 "use inference='nuts'",
                 name,
             )

@@ -15,14 +15,9 @@ from bayescal.fitting.curves.part_draws import IdentityDraws, RecalibratedDraws
 from bayescal.fitting.engines.combination import RECALIBRATION
 from bayescal.fitting.engines.exact.engine import DensityFit
 from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
+from bayescal.fitting.engines.monotone import engine
 from bayescal.fitting.engines.monotone.density import Prior
-from bayescal.fitting.engines.monotone.engine import (
-    LaplaceFits,
-    LogOddsFit,
-    draw_prior,
-    fit_around,
-    fit_monotone,
-)
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.parts.densities import DENSITIES
@@ -69,7 +64,7 @@ class LogOddsPart(Part):
         segments = hyperparameters.pop(SEGMENTS, None)
         if segments is not None:
             check_count(SEGMENTS, segments)
-        return fit_monotone(
+        return engine.fit_monotone(
             task.laplace_fits,
             task.rng,
             draws=options.draws * options.chains,
@@ -126,7 +121,7 @@ class LogOddsPart(Part):
         prior = Prior(
             **{k: v for k, v in self.hyperparameters_of(options).items() if k != SEGMENTS}
         )
-        intercept, slope = draw_prior(prior, curves.pieces, options.draws, task.rng)
+        intercept, slope = engine.draw_prior(prior, curves.pieces, options.draws, task.rng)
         base: Floats = task.rng.beta(1.0, 1.0, options.draws)
         curve = replace(curves, intercept=intercept, slope=slope, prior=base)
         return at_scores(curve, (1, options.draws), posterior["score"].values), curve
@@ -208,7 +203,7 @@ class LearnedPart(LogOddsPart):
                 f"the part {self.name!r} needs prior_knowledge='learned', or populations of scores"
                 f" that are {task.data.scores_are!r}; there are none."
             )
-        return fit_around(
+        return engine.fit_around(
             task.laplace_fits,
             task.rng,
             draws=task.options.draws * task.options.chains,
@@ -288,7 +283,7 @@ class RecalibratedPart(LogOddsPart):
         densities = task.before[DENSITIES.name]
         assert isinstance(densities, DensityFit)  # noqa: S101
         options = task.options
-        return fit_monotone(
+        return engine.fit_monotone(
             LaplaceFits(replace(task.data, score=densities.left_out[0])),
             task.rng,
             draws=options.draws * options.chains,

@@ -14,14 +14,9 @@ from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.pooled.hyperparameters import GOOD_K
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
+from bayescal.fitting.parts import log_odds
 from bayescal.fitting.parts.densities import DensitiesPart, shapes
-from bayescal.fitting.parts.log_odds import (
-    MONOTONE,
-    RECALIBRATED,
-    SHOWN_LOG_ODDS,
-    LogOddsPart,
-    RecalibratedPart,
-)
+from bayescal.fitting.parts.log_odds import LogOddsPart, RecalibratedPart
 from bayescal.fitting.parts.part import (
     FOLDER,
     POSTERIOR,
@@ -153,7 +148,7 @@ def densities_paths(family: Family, families: Sequence[Family]) -> PartPaths:
 
 
 def _monotone_paths() -> PartPaths:
-    paths = paths_of(MONOTONE.name, "pooled monotone", first=False)
+    paths = paths_of(log_odds.MONOTONE.name, "pooled monotone", first=False)
     (draws,) = paths.draws
     # Without log-odds in raw score units, which would double the memory of thousands of topics.
     own = draws, of_unseen(draws), hyperparameters_path(paths.name)
@@ -161,12 +156,12 @@ def _monotone_paths() -> PartPaths:
 
 
 MONOTONE_PATHS = _monotone_paths()
-RECALIBRATED_PATHS = paths_of(RECALIBRATED.name, "pooled recalibrated", first=False)
+RECALIBRATED_PATHS = paths_of(log_odds.RECALIBRATED.name, "pooled recalibrated", first=False)
 
 
 def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the group of the recalibrated curve at some log-odds of the densities."""
     draws = groups[RECALIBRATED_PATHS.draws[0]]
     along = unpack(MonotoneDraws, draws)
-    shown = at_scores(along, shape_of(draws), SHOWN_LOG_ODDS, "density_log_odds")
+    shown = at_scores(along, shape_of(draws), log_odds.SHOWN_LOG_ODDS, "density_log_odds")
     return {RECALIBRATED_PATHS.raw: shown}

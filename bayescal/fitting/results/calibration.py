@@ -33,14 +33,9 @@ from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.part import CONSTANTS, Groups, Reading, all_paths
 from bayescal.fitting.parts.program import DocumentCurves
 from bayescal.fitting.posterior import ClassDraws, Posterior
+from bayescal.fitting.results import tree
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
-from bayescal.fitting.results.tree import (
-    Results,
-    read_base_rate,
-    read_ends,
-    read_fits,
-    read_scores_are,
-)
+from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import Cells, check_alike
 from bayescal.support.numerics import log_probabilities, probabilities, probability
 from bayescal.support.score_checks import read_scores
@@ -206,20 +201,20 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
 
     `stated` is False if the user left the meaning of the scores open; `topic` is for messages.
     """
-    reading, scores_are = Reading.of(groups, topic), read_scores_are(groups)
+    reading, scores_are = Reading.of(groups, topic), tree.read_scores_are(groups)
     calibration = Calibration(
-        fits=read_fits(groups),
+        fits=tree.read_fits(groups),
         draws=read_stack(groups, reading) if all_paths(groups) else None,
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
         scores_are=scores_are,
         guessed=scores_are == "probabilities" and not stated,
-        ends=read_ends(groups),
+        ends=tree.read_ends(groups),
         jumps=_jumps(groups),
         covariates=Covariates.of(groups),
     )
-    base_rate = read_base_rate(groups)
+    base_rate = tree.read_base_rate(groups)
     if base_rate is None or groups[CONSTANTS].attrs.get("by_score"):
         return calibration
     return calibration.with_prior(stats.beta(*base_rate))

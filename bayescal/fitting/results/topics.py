@@ -26,22 +26,9 @@ from bayescal.fitting.engines.pooled.combination import (
 from bayescal.fitting.engines.pooled.drawing import Health
 from bayescal.fitting.engines.pooled.engine import TopicPosterior
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
+from bayescal.fitting.parts import part, pooled
 from bayescal.fitting.parts.combination import lapse_groups
-from bayescal.fitting.parts.part import (
-    COMBINATION,
-    CONSTANTS,
-    POPULATION,
-    Groups,
-    PartPaths,
-    Reading,
-    of_unseen,
-)
-from bayescal.fitting.parts.pooled import (
-    MONOTONE_PATHS,
-    RATE_NAMES,
-    RECALIBRATED_PATHS,
-    shown_of_topics,
-)
+from bayescal.fitting.parts.part import Groups, PartPaths, Reading
 from bayescal.fitting.posterior import DRAWS, draw_coords, pack, unpack
 from bayescal.fitting.results.tree import LIKELIHOOD, Results
 from bayescal.fitting.scores import KLASS, TopicScores
@@ -56,10 +43,10 @@ def at_topic(groups: Groups, topic: int | None) -> dict[str, xr.Dataset]:
     """Return the groups of the topic at a position; None for a topic without documents."""
     out = {}
     for path, group in groups.items():
-        if path.split("/")[0] == POPULATION:
+        if path.split("/")[0] == part.POPULATION:
             continue
         if topic is None:
-            out[path] = groups.get(of_unseen(path), group)
+            out[path] = groups.get(part.of_unseen(path), group)
         else:
             known = "topic" in group.dims
             out[path] = group.isel(topic=topic, drop=True) if known else group
@@ -81,7 +68,7 @@ def without_topics(results: Results) -> Results:
 
 def names_of(groups: Groups) -> NDArray[Any]:
     """Return the names of the topics."""
-    names: NDArray[Any] = groups[CONSTANTS].variables["topic"].values
+    names: NDArray[Any] = groups[part.CONSTANTS].variables["topic"].values
     return names
 
 
@@ -143,16 +130,16 @@ def document_groups(
     attrs, names = {"scores_are": scores_are, "probability_ends": list(data.ends)}, data.names
     nothing = np.full((*unpooled.shape[:2], 1), np.nan), np.zeros((len(KLASS), 1))
     return {
-        CONSTANTS: xr.Dataset(shared | known, {"topic": names}, attrs),
+        part.CONSTANTS: xr.Dataset(shared | known, {"topic": names}, attrs),
         LIKELIHOOD: _likelihood(family, unpooled, counts, names),
-        of_unseen(CONSTANTS): xr.Dataset(shared | anywhere, attrs=attrs),
-        of_unseen(LIKELIHOOD): _likelihood(family, *nothing, [""]).isel(topic=0, drop=True),
+        part.of_unseen(part.CONSTANTS): xr.Dataset(shared | anywhere, attrs=attrs),
+        part.of_unseen(LIKELIHOOD): _likelihood(family, *nothing, [""]).isel(topic=0, drop=True),
     }
 
 
 def with_base_rates(groups: Groups, known: Floats, unseen: Floats) -> dict[str, xr.Dataset]:
     """Return constants with betas of P(+) of sampled documents, (topics, 2) and (2,)."""
-    every, new = CONSTANTS, of_unseen(CONSTANTS)
+    every, new = part.CONSTANTS, part.of_unseen(part.CONSTANTS)
     return {
         every: groups[every].assign(base_rate=(("topic", "beta"), known)),
         new: groups[new].assign(base_rate=("beta", unseen)),
@@ -179,15 +166,15 @@ def _likelihood(
 
 def join_documents(groups: Groups, added: Groups) -> dict[str, xr.Dataset]:
     """Return constants and maximum likelihood with further topics."""
-    joined = append_topics(groups, {path: added[path] for path in (CONSTANTS, LIKELIHOOD)})
-    return {**joined, of_unseen(CONSTANTS): added[of_unseen(CONSTANTS)]}
+    joined = append_topics(groups, {path: added[path] for path in (part.CONSTANTS, LIKELIHOOD)})
+    return {**joined, part.of_unseen(part.CONSTANTS): added[part.of_unseen(part.CONSTANTS)]}
 
 
 def read_problems(
     groups: Groups, classes: NDArray[Any], *, stated: bool
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
     """Return the problems of the scores of all topics together, and of single topics."""
-    group = groups[CONSTANTS]
+    group = groups[part.CONSTANTS]
     pairs = zip(group["auc"].values.tolist(), group["variance"].values.tolist(), strict=True)
     directions = [None if np.isnan(auc) else Direction(auc, variance) for auc, variance in pairs]
     names = names_of(groups).tolist()
@@ -200,7 +187,7 @@ def read_problems(
 # Separate levels at ends of the scores.
 
 OF_POPULATION = ("pareto_k", "population_efficiency")  # diagnostics of hyperparameters
-OF_LEVELS = of_unseen(f"{LEVELS}/hyperparameters")
+OF_LEVELS = part.of_unseen(f"{LEVELS}/hyperparameters")
 
 
 def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict[str, xr.Dataset]:
@@ -209,7 +196,7 @@ def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict
     population = levels.population.reshape(*levels.population.shape[:2], *shape)
     return {
         LEVELS: pack(levels.topics, shape, names),
-        of_unseen(LEVELS): pack(levels.unseen, shape),
+        part.of_unseen(LEVELS): pack(levels.unseen, shape),
         OF_LEVELS: xr.Dataset({"beta": (dims, population)}, draw_coords(shape)),
     }
 
@@ -219,7 +206,7 @@ def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
     if OF_LEVELS not in groups:
         return None
     population = groups[OF_LEVELS]["beta"].transpose("of", "parameter", *DRAWS).values
-    ends = unpack(EndLevels, groups[of_unseen(LEVELS)]).ends
+    ends = unpack(EndLevels, groups[part.of_unseen(LEVELS)]).ends
     return ends, population.reshape(*population.shape[:2], -1)
 
 
@@ -240,7 +227,7 @@ def part_groups(
     if posterior.rates is not None:
         variables |= {
             name: (DRAWS, values.reshape(shape))
-            for name, values in zip(RATE_NAMES, posterior.rates, strict=True)
+            for name, values in zip(pooled.RATE_NAMES, posterior.rates, strict=True)
         }
     coords = {name: list(KLASS) for name in of_classes} | draw_coords(shape)
     own = {name: (of_classes, getattr(posterior, name)) for name in OF_POPULATION}
@@ -276,7 +263,7 @@ def _of_classes(posterior: TopicPosterior[Any]) -> tuple[str, ...]:
 
 def hyperparameter_names(paths: PartPaths) -> tuple[str, ...]:
     """Return the names of the hyperparameters of a part's population."""
-    return LOG_ODDS_NAMES if paths == MONOTONE_PATHS else DENSITY_NAMES
+    return LOG_ODDS_NAMES if paths == pooled.MONOTONE_PATHS else DENSITY_NAMES
 
 
 def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
@@ -291,9 +278,9 @@ def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
         axis=-1,
     )
     rates = None
-    if RATE_NAMES[0] in own:
-        rates = np.stack([own.variables[name].values.ravel() for name in RATE_NAMES])
-    kind = MonotoneDraws if paths == MONOTONE_PATHS else DensitySides
+    if pooled.RATE_NAMES[0] in own:
+        rates = np.stack([own.variables[name].values.ravel() for name in pooled.RATE_NAMES])
+    kind = MonotoneDraws if paths == pooled.MONOTONE_PATHS else DensitySides
     unseen = unpack(kind, groups[paths.draws[1]])
     return TopicPosterior(
         topics=unseen,
@@ -317,16 +304,16 @@ def combination_groups(
     densities and the beta of base rates (`base`), and monotone log-odds.
     """
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
-    curve, paths = combination.recalibration, RECALIBRATED_PATHS
+    curve, paths = combination.recalibration, pooled.RECALIBRATED_PATHS
     draws = pack(curve.posterior, shape).assign_coords(along | {"density": list(DENSITIES)})
     recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
     return {
-        COMBINATION: _named(pack(combination.weights, shape, names)),
-        of_unseen(COMBINATION): _named(pack(combination.population, shape)),
+        part.COMBINATION: _named(pack(combination.weights, shape, names)),
+        part.of_unseen(part.COMBINATION): _named(pack(combination.population, shape)),
         **lapse_groups(combination.lapse, shape),
         **recalibrated,
-        **shown_of_topics(recalibrated),
-        **part_groups(MONOTONE_PATHS, combination.direct, names, shape),
+        **pooled.shown_of_topics(recalibrated),
+        **part_groups(pooled.MONOTONE_PATHS, combination.direct, names, shape),
     }
 
 
@@ -336,11 +323,11 @@ def _named(weights: xr.Dataset) -> xr.Dataset:
 
 def read_recalibration(groups: Groups) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return unpack(MonotoneDraws, groups[RECALIBRATED_PATHS.draws[0]])
+    return unpack(MonotoneDraws, groups[pooled.RECALIBRATED_PATHS.draws[0]])
 
 
 def weights_of_population(groups: Groups) -> tuple[Floats, Floats]:
     """Return the weights of the recalibrated densities, and the weights of the parts."""
-    base: Floats = groups[RECALIBRATED_PATHS.draws[0]]["base_weight"].values
-    parts: Floats = groups[of_unseen(COMBINATION)]["weight"].values
+    base: Floats = groups[pooled.RECALIBRATED_PATHS.draws[0]]["base_weight"].values
+    parts: Floats = groups[part.of_unseen(part.COMBINATION)]["weight"].values
     return base, parts

@@ -13,16 +13,9 @@ import numpy as np
 from bayescal.fitting.curves.curves import Prior, prior_draws
 from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem_of
 from bayescal.fitting.results.tree import ESTIMATOR
-from bayescal.report.export import formats
+from bayescal.report.export import formats, knots
 from bayescal.report.export.class_map import ClassContent, make_class_content
-from bayescal.report.export.knots import (
-    BAND_TOLERANCE,
-    SATURATED,
-    TOLERANCE,
-    ExportedCurves,
-    Table,
-    make_table,
-)
+from bayescal.report.export.knots import ExportedCurves, Table
 from bayescal.support.files import check_target, whole_file
 from bayescal.support.validation import check_choice, check_fraction, check_names
 
@@ -65,14 +58,17 @@ def make_content(
 ) -> Content:
     """Return the curves of a problem and its facts."""
     curves = ExportedCurves.of(problem, level, prior)
-    table, off = make_table(curves)
+    table, off = knots.make_table(curves)
     facts = _facts(problem, level, prior) | {
-        "error": TOLERANCE,
+        "error": knots.TOLERANCE,
         "largest_difference_found": float(off[0]),
-        "log_odds_beyond_are_cut_at": SATURATED,
+        "log_odds_beyond_are_cut_at": knots.SATURATED,
     }
     if level is not None:
-        facts |= {"band_error": BAND_TOLERANCE, "largest_band_difference": float(off[1:].max())}
+        facts |= {
+            "band_error": knots.BAND_TOLERANCE,
+            "largest_band_difference": float(off[1:].max()),
+        }
     return Content(table, facts, column)
 
 

@@ -14,17 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.families.draws import IDENTITY
-from bayescal.fitting.engines.combination import (
-    MOST_DOCUMENTS,
-    RECALIBRATION,
-    EndLevels,
-    Ends,
-    PartWeights,
-    find_levels,
-    lapse_of_mixture,
-    pick_documents,
-    weigh,
-)
+from bayescal.fitting.engines import combination
+from bayescal.fitting.engines.combination import EndLevels, Ends, PartWeights
 from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.engines.exact.left_out import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
@@ -64,7 +55,7 @@ class TopicLevels:
 
 def find_ends(data: TopicScores) -> Ends | None:
     """Return the ends where the labels of all topics favour separate levels, or None."""
-    tied = find_levels(BinaryScores(data.score, data.positive, data.weight))
+    tied = combination.find_levels(BinaryScores(data.score, data.positive, data.weight))
     if tied is None:
         return None
     ends = tied.ends(data.score.min())
@@ -156,7 +147,7 @@ class LeftOut:
 def weigh_topics(left_out: LeftOut) -> tuple[PartWeights, PartWeights]:
     """Return the weights of all topics together, and each topic's own with these as prior."""
     known = left_out.both[left_out.code]
-    population = weigh(left_out.score[:, known], left_out.weight[known], BELIEF)
+    population = combination.weigh(left_out.score[:, known], left_out.weight[known], BELIEF)
     own = own_weights(left_out, population.weight)
     return population, replace(population, weight=own)
 
@@ -214,13 +205,13 @@ def combine_topics(
         rng,
         draws=draws,
         asinh_scales=(IDENTITY,),
-        hyperparameters=RECALIBRATION,
+        hyperparameters=combination.RECALIBRATION,
     )
     recalibrated, _ = recalibration.leave_one_out(index, rng)
     left_out = documents.left_out(of_densities[:, index], recalibrated, direct, rng)
     population, weights = weigh_topics(left_out)
     base_rates = np.array([class_prior(each.total(True), each.total()) for each in topics])
-    lapses = lapse_of_mixture(
+    lapses = combination.lapse_of_mixture(
         left_out.score,
         weights.weight[left_out.code].T,
         base_rates[left_out.code],
@@ -264,9 +255,11 @@ class _Documents:
     """All topics' documents in long form, and the selection that determines the weights."""
 
     def __init__(self, topics: Sequence[BinaryScores], rng: np.random.Generator) -> None:
-        most = max(MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
+        most = max(combination.MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
         self.topics, self.all = topics, together(topics)
-        picked, weight = zip(*(pick_documents(data, rng, most) for data in topics), strict=True)
+        picked, weight = zip(
+            *(combination.pick_documents(data, rng, most) for data in topics), strict=True
+        )
         starts = np.cumsum([0, *(data.score.size for data in topics[:-1])])
         sizes = [each.size for each in picked]
         self.picked = picked

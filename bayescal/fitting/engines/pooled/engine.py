@@ -17,15 +17,8 @@ from bayescal.families import FAMILIES, Family
 from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE, ClassPosterior
 from bayescal.fitting.engines.exact.engine import EFFICIENCY_LIMIT, SIDES, DensitySides, efficiency
 from bayescal.fitting.engines.exact.joint_density import DeviationSums, Hyperparameters, resolve
-from bayescal.fitting.engines.pooled.drawing import (
-    TOPIC_DRAWS,
-    Drawn,
-    Health,
-    TopicDraws,
-    draw_under_bases,
-    pick_updated,
-    some_of,
-)
+from bayescal.fitting.engines.pooled import drawing
+from bayescal.fitting.engines.pooled.drawing import Drawn, Health, TopicDraws
 from bayescal.fitting.engines.pooled.hyperparameters import (
     Hyperposterior,
     TopicHyperparameters,
@@ -264,8 +257,8 @@ def add_topics(
         standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
         points, own = fitted.population[k], family.of_class(positive)
         bases = Hyperprior.of(own.powers[0]).bases_of(points)
-        drawn = draw_topics(standardised, own, bases, TOPIC_DRAWS, rng)
-        values, share = pick_updated(drawn, points, rng)
+        drawn = draw_topics(standardised, own, bases, drawing.TOPIC_DRAWS, rng)
+        values, share = drawing.pick_updated(drawn, points, rng)
         sides.append(raw_sides(values, centre, spread))
         efficiency.append(share)
         health.append(drawn.draws.health)
@@ -321,7 +314,7 @@ def draw_population(
     hyperpriors: Mapping[str, Normal] | None = None,
 ) -> Hyperposterior:
     """Return draws of the hyperparameters of one class's population, and of its topics."""
-    some = some_of(topics, rng)
+    some = drawing.some_of(topics, rng)
     hyperprior = Hyperprior.of(family.powers[0]).with_values(DENSITY_NAMES, hyperpriors or {})
     return draw_hyperposterior(
         partial(draw_topics, topics, family),
@@ -338,7 +331,7 @@ def draw_topics(
 ) -> TopicDraws:
     """Return exact draws of every topic under a few populations."""
     draw_one = partial(_draw_one, family=family, draws=draws)
-    drawn = draw_under_bases(draw_one, topics, bases, rng, topics_a_task=DRAWN_A_TASK)
+    drawn = drawing.draw_under_bases(draw_one, topics, bases, rng, topics_a_task=DRAWN_A_TASK)
     theta, share, width, *sides = drawn.values
     drawn = drawn._replace(values=np.stack([theta, *sides]))
     of_family = partial(coefficients, family=family)

@@ -30,15 +30,8 @@ from bayescal.fitting.engines.monotone.posterior import (
     fit_laplace,
     sample_roughly,
 )
-from bayescal.fitting.engines.pooled.drawing import (
-    TOPIC_DRAWS,
-    Drawn,
-    TopicDraws,
-    draw_under_bases,
-    evenness,
-    pick_updated,
-    some_of,
-)
+from bayescal.fitting.engines.pooled import drawing
+from bayescal.fitting.engines.pooled.drawing import Drawn, TopicDraws
 from bayescal.fitting.engines.pooled.engine import TopicPosterior, topic_draws_of
 from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
@@ -83,7 +76,7 @@ def fit_log_odds(
     standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
     data = together(standardised)
     pieces = place_pieces(data.score, data.positive, data.weight, hyper.n_segments or SEGMENTS)
-    some = some_of(standardised, rng) or standardised
+    some = drawing.some_of(standardised, rng) or standardised
     hyperposterior = draw_hyperposterior(
         partial(draw_log_odds, standardised, pieces),
         HYPERPRIOR.with_values(LOG_ODDS_NAMES, hyper.populations),
@@ -131,8 +124,8 @@ def add_log_odds(
     units = known.centre, known.spread, known.asinh_scale
     standardised = [_standardised(data, *units) for data in topics]
     bases = HYPERPRIOR.bases_of(fitted.population)
-    drawn = draw_log_odds(standardised, known.pieces, bases, TOPIC_DRAWS, rng)
-    values, efficiency = pick_updated(drawn, fitted.population, rng)
+    drawn = draw_log_odds(standardised, known.pieces, bases, drawing.TOPIC_DRAWS, rng)
+    values, efficiency = drawing.pick_updated(drawn, fitted.population, rng)
     curves = curves_of(values, rate, known.pieces, *units)
     return replace(fitted, topics=curves, efficiency=efficiency, health=drawn.draws.health)
 
@@ -189,7 +182,7 @@ def draw_log_odds(
     rough: bool = False,
 ) -> TopicDraws:
     """Return draws of every topic's log-odds under a few populations."""
-    drawn = draw_under_bases(
+    drawn = drawing.draw_under_bases(
         partial(_draw_one, pieces=pieces, draws=draws, rough=rough),
         topics,
         bases,
@@ -252,7 +245,7 @@ def _draw_prior(
     return Drawn(
         log_evidence=float(special.logsumexp(log_likelihood)) - math.log(draws),
         resolved=True,
-        efficiency=evenness(log_likelihood),
+        efficiency=drawing.evenness(log_likelihood),
         pareto_k=-np.inf,
         of_prior=True,
         log_likelihood=log_likelihood,
