@@ -1,11 +1,13 @@
 """`bayescal sample`, `recall`, `elusion` and `stop`, and the report of a review."""
 
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from bayescal.report.review import write_review_report
 from bayescal.sampling import estimate_recall, read_plan
@@ -53,8 +55,9 @@ def rounds(folder):
 
 
 def test_a_plan_that_lost_a_column_is_named(folder, tmp_path):
-    pd.read_csv(folder / "one.csv").drop(columns="hash").to_csv(tmp_path / "one.csv", index=False)
-    labels = ("--labels", tmp_path / "one.csv")
+    plan = pd.read_csv(folder / "one.plan.csv").drop(columns="hash")
+    plan.to_csv(tmp_path / "one.plan.csv", index=False)
+    labels = ("--labels", folder / "one.csv", "--plan", tmp_path / "one.plan.csv")
     found = run("recall", folder / "scores.csv", *labels, "--at-score", 1.5, code=2)
     assert "it lacks hash: write it with bayescal sample" in found.stderr
 
@@ -65,7 +68,7 @@ def test_recall_is_that_of_the_functions(folder, tmp_path):
     report = tmp_path / "recall.html"
     out = run("recall", path, *rounds(folder), "--at-score", 1.5, "--report", report).output
     scores = pd.read_csv(path)["score"]
-    plans = [read_plan(folder / f"{name}.csv", scores) for name in ("one", "two")]
+    plans = [read_plan(folder / f"{name}.plan.csv", scores) for name in ("one", "two")]
     assert [plan.round for plan in plans] == [1, 2]
     labels = np.full(scores.size, np.nan)
     for plan in plans:
@@ -91,7 +94,7 @@ def test_recall_states_what_it_allows_for(folder, tmp_path):
     options = ("--simultaneous", "--reviewer-error", 0.1, 0.001, "--hidden", "learned")
     out = run(*asked, *options, "--in-sample", "--report", report).output
     scores = pd.read_csv(path)["score"]
-    plans = [read_plan(folder / f"{name}.csv", scores) for name in ("one", "two")]
+    plans = [read_plan(folder / f"{name}.plan.csv", scores) for name in ("one", "two")]
     labels = np.full(scores.size, np.nan)
     for plan in plans:
         labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
@@ -119,7 +122,7 @@ def test_recall_states_what_it_allows_for(folder, tmp_path):
 
 def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path):
     scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
-    plan = read_plan(folder / "one.csv", scores)
+    plan = read_plan(folder / "one.plan.csv", scores)
     labels = np.full(scores.size, np.nan)
     labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
     result = estimate_recall(scores, labels, 1.5, design=plan.inclusion, hidden=0)
@@ -158,6 +161,73 @@ def test_lower_scores_may_be_positive(folder, tmp_path):
     run("sample", tmp_path / "scores.csv", *options)
     one, other = (pd.read_csv(path) for path in (tmp_path / "o.csv", folder / "one.csv"))
     assert one["row"].tolist() == other["row"].tolist()
+
+
+@pytest.mark.parametrize("command", ["sample", "recall", "stop"])
+def test_reversed_scores_have_advice_that_the_command_takes(command, folder, tmp_path):
+    frame = pd.read_csv(folder / "scores.csv")
+    frame.assign(score=-frame["score"]).to_csv(tmp_path / "scores.csv", index=False)
+    labels = pd.read_csv(folder / "one.csv")
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    more = {"sample": ("--n", 9), "recall": ("--at-score", -1.5), "stop": ("--rule", "quant")}
+    asked = (command, tmp_path / "scores.csv", "--labels", tmp_path / "labels.csv", *more[command])
+    told = run(*asked).stderr
+    assert "positives have lower scores than negatives" in told
+    assert "Option for this: --lower-is-positive.\n" in told
+    assert "lower scores than" not in run(*asked, "--lower-is-positive").stderr
+
+
+def test_reviewers_see_no_score_and_a_random_order(folder, tmp_path):
+    frame = pd.read_csv(folder / "scores.csv")
+    out, asked = tmp_path / "o.csv", ("--n", 60, "--at-score", 1.5, "--seed", 3)
+    run("sample", folder / "scores.csv", *asked, "--show-columns", "thread", "--out", out)
+    shown, plan = pd.read_csv(out), pd.read_csv(tmp_path / "o.plan.csv")
+    assert shown.columns.tolist() == ["row", "thread", "label"]
+    assert sorted(shown["row"]) == sorted(plan["row"])
+    assert shown["thread"].tolist() == frame["thread"][shown["row"] - 2].tolist()
+    assert "label" not in plan.columns
+    score = frame["score"][shown["row"] - 2]
+    assert abs(stats.spearmanr(score, np.arange(60))[0]) < 0.4  # p < .002 for random orders
+    asked = ("sample", folder / "scores.csv", *asked)
+    found = run(*asked, "--show-columns", "thread,score", "--out", out, code=2)
+    assert "--show-columns must name columns" in found.stderr
+    said = run(*asked).output
+    assert "Nothing is written without --out: 60 documents of 3 strata, round 1" in said
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_labels_under_another_name_need_their_plan(folder, tmp_path):
+    shutil.copy(folder / "one.csv", tmp_path / "done.csv")
+    asked = ("recall", folder / "scores.csv", "--labels", tmp_path / "done.csv", "--hidden", "none")
+    asked = (*asked, "--at-score", 1.5)
+    found = run(*asked)
+    assert "done.plan.csv: name it with --plan" in found.stderr
+    assert "from the draw alone" not in found.stdout
+    found = run(*asked, "--plan", folder / "one.plan.csv")
+    assert "from the draw alone" in found.stdout
+    assert "--plan" not in found.stderr
+
+
+WORDS = {
+    "responsive": ("Not responsive", "responsive", "unsure"),
+    "relevant": ("irrelevant", "Relevant", "Not sure"),
+    "mixed": ("non-responsive", "Y", "?"),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_reviewers_answer_in_words(name, folder, tmp_path):
+    *words, unsure = WORDS[name]
+    frame, truth = pd.read_csv(folder / "one.csv"), np.load(folder / "truth.npy")
+    frame["label"] = np.array(words)[truth[frame["row"] - 2].astype(int)]
+    frame.loc[:2, "label"], frame.loc[3, "label"] = unsure, " "
+    frame.to_csv(tmp_path / "one.tsv", sep="\t", index=False)
+    shutil.copy(folder / "one.plan.csv", tmp_path)
+    asked = ("--labels", tmp_path / "one.tsv", "--rule", "quant")
+    found = run("stop", folder / "scores.csv", *asked).stdout
+    positive = int(truth[frame["row"][4:] - 2].sum())
+    assert f"Positive label: {words[1].lower()!r}, {positive} of 56 labelled rows" in found
+    assert "4 rows without a label: 3 unsure, 1 blank." in found
 
 
 def test_groups_are_drawn_whole(folder, tmp_path):
@@ -233,7 +303,11 @@ WRONG = {
     ),
     "no such label": (
         "recall scores.csv --labels odd.csv --at-score 1",
-        "must hold 1 or 0, yes or no, or nothing, got 'maybe' in row 2 of the file",
+        "the like for one question, unsure, or nothing, got 'maybe' in row 2 of the file",
+    ),
+    "labels for two questions": (
+        "recall scores.csv --labels mixed.csv --at-score 1",
+        "got 'spam' in row 3 of the file (its first row is row 1), after 'responsive'",
     ),
     "plan over its labels": (
         "sample scores.csv --labels one.csv --n 5 --out one.csv",
@@ -263,7 +337,7 @@ WRONG = {
     ),
     "control that is no plan": (
         "stop scores.csv --labels a.csv --rule control --control a.csv",
-        "a.csv is no plan",
+        "a.csv has no plan a.plan.csv beside it",
     ),
     "nothing read": ("stop scores.csv", "--labels must name a file of labels"),
 }
@@ -275,12 +349,14 @@ def test_wrong_use(name, folder, monkeypatch):
     frame = pd.read_csv("scores.csv")
     frame.assign(score=frame["score"] + 1).to_csv("other.csv", index=False)
     pd.read_csv("one.csv").assign(label="").to_csv("empty.csv", index=False)
+    shutil.copy("one.plan.csv", "empty.plan.csv")
     for file, row, label in (
         ("a", [3], [1]),
         ("b", [3], [0]),
         ("both", [3, 3], [1, 0]),
         ("far", [1_502], [1]),
         ("odd", [3], ["maybe"]),
+        ("mixed", [3, 4], ["responsive", "spam"]),
     ):
         pd.DataFrame({"row": row, "label": label}).to_csv(f"{file}.csv", index=False)
     pd.DataFrame({"row": [3], "Label": [1]}).to_csv("capital.csv", index=False)
@@ -292,15 +368,16 @@ def test_wrong_use(name, folder, monkeypatch):
 
 @pytest.mark.slow
 def test_plans_may_come_back_from_a_spreadsheet(folder, tmp_path):
-    frame = pd.read_csv(folder / "two.csv")
-    frame.to_excel(tmp_path / "two.xlsx", index=False)
-    frame.to_csv(tmp_path / "two.csv", index=False, sep=";", decimal=",")
+    for name in ("two", "two.plan"):
+        frame = pd.read_csv(folder / f"{name}.csv")
+        frame.to_excel(tmp_path / f"{name}.xlsx", index=False)
+        frame.to_csv(tmp_path / f"{name}.csv", index=False, sep=";", decimal=",")
     asked = ("recall", folder / "scores.csv", "--labels", folder / "one.csv", "--at-score", 1.5)
-    plain = run(*asked, "--labels", folder / "two.csv").output.replace(str(folder), "")
-    for name in ("two.xlsx", "two.csv"):
-        found = run(*asked, "--labels", tmp_path / name).output
-        found = found.replace(str(tmp_path), "").replace(str(folder), "")
-        assert found.replace(name, "two.csv") == plain
+    plain = answer(run(*asked, "--labels", folder / "two.csv").output)
+    for ending in ("csv", "xlsx"):
+        files = tmp_path / f"two.{ending}", "--plan", tmp_path / f"two.plan.{ending}"
+        found = run(*asked, "--labels", *files).output
+        assert answer(found.replace("xlsx", "csv")) == plain
 
 
 def test_a_round_without_its_pilot_has_no_interval_from_the_draw(folder):
@@ -315,6 +392,7 @@ def test_missing_labels_may_be_bounded(folder, tmp_path):
     frame = pd.read_csv(folder / "two.csv")
     frame.loc[:9, "label"] = np.nan
     frame.to_csv(tmp_path / "two.csv", index=False)
+    shutil.copy(folder / "two.plan.csv", tmp_path)
     labels = ("--labels", folder / "one.csv", "--labels", tmp_path / "two.csv")
     path = folder / "scores.csv"
     run("recall", path, *labels, "--at-score", 1.5, code=2)
@@ -362,19 +440,23 @@ def test_a_plan_carries_identifiers_and_comes_back_shuffled_in_words(folder, tmp
     named(folder, tmp_path / "scores.csv")
     at = ("--n", 60, "--at-score", 1.5)
     run("sample", tmp_path / "scores.csv", *at, "--out", tmp_path / "plan.csv")
-    plan = pd.read_csv(tmp_path / "plan.csv", dtype=str)
+    blind, plan = (
+        pd.read_csv(tmp_path / f"{name}.csv", dtype=str) for name in ("plan", "plan.plan")
+    )
+    assert blind.columns.tolist() == ["Control Number", "document", "label"]
     assert plan.columns[:3].tolist() == ["Control Number", "document", "row"]
     own = pd.read_csv(tmp_path / "scores.csv", sep=";", dtype=str, encoding="utf-8-sig")
     rows = plan["row"].astype(int) - 2
     for name in ("Control Number", "document"):
         assert plan[name].tolist() == own[name][rows].tolist()
     plan["label"] = np.array(["nein", "Ja "])[np.load(folder / "truth.npy")[rows].astype(int)]
+    blind = blind.drop(columns="label").merge(plan[["document", "label"]], on="document")
     mixed = plan.sample(frac=1.0, random_state=0)
-    mixed.to_csv(tmp_path / "all.csv", index=False)
+    blind.to_csv(tmp_path / "plan.csv", index=False)
     mixed.drop(columns=["row", "document"]).to_csv(tmp_path / "few.csv", index=False)
     asked = ("--at-score", 1.5, "--hidden", "none", "--labels")
     page = ("--report", tmp_path / "recall.html")
-    found = run("recall", tmp_path / "scores.csv", *asked, tmp_path / "all.csv", *page).stdout
+    found = run("recall", tmp_path / "scores.csv", *asked, tmp_path / "plan.csv", *page).stdout
     plain = run("recall", folder / "scores.csv", *asked, folder / "one.csv").stdout
     assert "Positive label: 'ja', " in found
     assert "matched by the column 'Control Number'" in found
@@ -393,9 +475,10 @@ def test_blank_rows_count_as_a_spreadsheet_counts_them(folder, tmp_path):
     text = "\n".join([head, lines[0], "", ",", *lines[1:]])
     (tmp_path / "scores.csv").write_text(text)
     run("sample", tmp_path / "scores.csv", "--n", 60, "--out", tmp_path / "plan.csv")
-    plan = pd.read_csv(tmp_path / "plan.csv", dtype=str)
+    plan = pd.read_csv(tmp_path / "plan.plan.csv", dtype=str)
     for row, score in zip(plan["row"], plan["score"], strict=True):
         assert float(text.splitlines()[int(row) - 1].split(",")[0]) == float(score)
-    plan.assign(label="no").to_csv(tmp_path / "plan.csv", index=False)
+    blind = pd.read_csv(tmp_path / "plan.csv", dtype=str)
+    blind.assign(label="no").to_csv(tmp_path / "plan.csv", index=False)
     asked = ("--labels", tmp_path / "plan.csv", "--at-score", 1.5, "--hidden", "none")
     run("recall", tmp_path / "scores.csv", *asked)

@@ -34,8 +34,8 @@ WRITTEN = {
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},
     "docs/multiclass.md": {"classes.html", "map.py", "map.json"},
     "docs/ranking.md": {"rankings.html", "ranker.run", "qrels.txt"},
-    "docs/rates.md": {"to_label.csv"},
-    "docs/reviews.md": {"round1.csv", "recall.html"},
+    "docs/rates.md": {"plan.csv"},
+    "docs/reviews.md": {"round1.plan.csv", "recall.html"},
     "docs/scale_out.md": {"probabilities", "scores.parquet", "topics_so_far"},
 }
 

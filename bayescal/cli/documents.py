@@ -12,10 +12,13 @@ from bayescal.support.files import FIRST_ROW, ROW
 from bayescal.support.validation import first_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from bayescal.sampling import SamplePlan
 
+LABEL = "label"
 # Columns that identify documents if every row has a value of its own, without blanks and "_".
 IDENTIFIERS = (
     "id", "document", "documentid", "docid", "docno", "doc", "controlnumber", "bates",
@@ -27,7 +30,7 @@ class DocumentNames:
     """The documents of a file of scores: their rows, and identifiers if the file has them."""
 
     def __init__(self, reader: ColumnReader, column: str | None) -> None:
-        self.path = reader.path
+        self.path, self.frame = reader.path, reader.frame
         self.rows: Rows = reader.frame.index.to_numpy() + FIRST_ROW
         named = [name for name in reader.frame.columns if plain_name(str(name)) in IDENTIFIERS]
         self.identifiers: dict[str, pd.Index[Any]] = {}
@@ -47,12 +50,24 @@ class DocumentNames:
         names = [f"document {texts[position]}" for texts in self.identifiers.values()]
         return (*names, f"row {self.rows[position]} of {self.path}")[0]
 
-    def table(self, plan: SamplePlan) -> pd.DataFrame:
+    def plan_table(self, plan: SamplePlan) -> pd.DataFrame:
         """Return the file of a plan: identifiers, and the plan's own columns."""
         import pandas as pd
 
-        identified = {name: texts[plan.documents] for name, texts in self.identifiers.items()}
-        return pd.DataFrame({**identified, **plan.columns(self.rows[plan.documents])})
+        columns = plan.columns(self.rows[plan.documents])
+        return pd.DataFrame({**self._identified(plan.documents), **columns})
+
+    def label_table(self, plan: SamplePlan, shown: Sequence[str]) -> pd.DataFrame:
+        """Return the file to label: what identifies documents, columns to show, an empty label."""
+        import pandas as pd
+
+        own = plan.to_label
+        named = self._identified(own) or {ROW: self.rows[own]}
+        more = {name: self.frame[name].to_numpy()[own] for name in shown}
+        return pd.DataFrame({**named, **more, LABEL: ""})
+
+    def _identified(self, documents: Rows) -> dict[str, Any]:
+        return {name: texts[documents] for name, texts in self.identifiers.items()}
 
     def positions(self, reader: ColumnReader) -> tuple[Rows, str]:
         """Return positions of the documents of a file of labels, and the column that names them."""

@@ -81,7 +81,7 @@ WeightColumn = Annotated[
     str | None,
     option("--weight-column", COLUMNS, "Weights of rows in the fit; 2 equals repeating the row."),
 ]
-SAMPLED = "The probability with which a row was drawn for labelling, as bayescal sample writes it."
+SAMPLED = "The probability with which a row was drawn for labelling, as a plan's file has it."
 InclusionColumn = Annotated[str | None, option("--inclusion-column", COLUMNS, SAMPLED)]
 SPLITS = (
     "Rows to fit (calibration or train) and to test on (test). By default a column named split."

@@ -12,21 +12,28 @@ from numpy.typing import NDArray
 
 from bayescal.cli import options
 from bayescal.cli.columns import ColumnReader, shown
-from bayescal.cli.documents import DocumentNames
+from bayescal.cli.documents import LABEL, DocumentNames
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
-from bayescal.support.label_words import NO, YES, plain
-from bayescal.support.validation import Floats
+from bayescal.support.label_words import UNSURE, meanings_of, plain
+from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayescal.sampling import SamplePlan
 
 REVIEW = "Review"
 LABELS = (
-    "A file with a column label and the column that identifies documents, or else row: a plan that"
+    "A file with a column label and the column that identifies documents, or else row: one that"
     " bayescal sample wrote, filled in, or any other. Several may be given."
 )
 LabelFiles = Annotated[list[Path] | None, options.option("--labels", REVIEW, LABELS, "FILE")]
+PLANS = (
+    "A plan that bayescal sample wrote, by default NAME.plan.csv for labels in NAME.csv, NAME.tsv"
+    " or NAME.xlsx. Several may be given."
+)
+PlanFiles = Annotated[list[Path] | None, options.option("--plan", REVIEW, PLANS, "FILE")]
 AT_SCORE = "Take documents whose score is at least this."
 AtScore = Annotated[float | None, options.option("--at-score", REVIEW, AT_SCORE, "SCORE")]
 GROUPS = "Families of near duplicates: each counts as one document."
@@ -48,7 +55,13 @@ HIDDEN = (
 )
 HiddenPrior = Literal["vague", "learned", "none"]
 Hidden = Annotated[HiddenPrior, options.option("--hidden", REVIEW, HIDDEN)]
-LABEL = "label"
+
+
+def option_advice(category: type[Warning]) -> str:
+    """Name the option of reviews that addresses a warning about scores."""
+    from bayescal.support.score_checks import ScoresWarning
+
+    return "Option for this: --lower-is-positive." * issubclass(category, ScoresWarning)
 
 
 @dataclass(frozen=True)
@@ -58,7 +71,7 @@ class ReviewFiles:
     documents: DocumentNames
     scores: Floats
     labels: Floats  # 1, 0, or nan without a label
-    plan_of: dict[Path, SamplePlan]  # the files of labels that are plans
+    plan_of: dict[Path, SamplePlan]  # by the file of labels, or the plan's own
     groups: NDArray[Any] | None
     positive: str  # the words of positive labels
 
@@ -71,15 +84,17 @@ def read_review(
     screen: Screen,
     id_column: str | None = None,
     group_column: str | None = None,
+    plans: Sequence[Path] | None = None,
 ) -> ReviewFiles:
-    """Read a collection and labels from several files, which must not contradict each other."""
-    from bayescal.sampling.plans import OF_PLAN_ALONE, plan_of_rows
+    """Read a collection, and labels and plans from files, which must not contradict each other."""
+    from bayescal.sampling.plans import OF_PLAN_ALONE
 
     reader = ColumnReader(scores, screen=screen)
     values = sign * reader.scores(score_column)
     documents = DocumentNames(reader, id_column)
     groups = None if group_column is None else reader.names(group_column, "group")
-    known, plan_of = np.full(values.size, np.nan), {}
+    known = np.full(values.size, np.nan)
+    plan_of = {path: _read_plan(path, documents, values, groups) for path in plans or ()}
     source: dict[int, Path] = {}
     words: list[str] = []
     for path in labels or ():
@@ -88,7 +103,7 @@ def read_review(
         # A plan without some of its columns is an error; its labels would lose their design.
         is_plan = len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1
         document, column = documents.positions(own)
-        label, words_here = _labels_of(own)
+        label, words_here, unsure = _labels_of(own)
         words += words_here
         filled = ~np.isnan(label)
         for one, value in zip(document[filled].tolist(), label[filled].tolist(), strict=True):
@@ -102,33 +117,67 @@ def read_review(
         screen.note(
             f"Positive label: {positive}, {int((label == 1.0).sum()):,d} of"
             f" {counted(int(filled.sum()), 'labelled row')} of {path}, matched by the column"
-            f" {column!r}."
+            f" {column!r}.{_left_out(int((~filled).sum()), unsure)}"
         )
+        beside = plan_beside(path)
         if is_plan:
-            with usage_errors():
-                cells = frame.astype(object).where(frame.notna(), "").astype(str)
-                names = list(cells.columns)
-                lines = zip(frame.index.tolist(), cells.to_numpy().tolist(), strict=True)
-                rows = {position: dict(zip(names, line, strict=True)) for position, line in lines}
-                plan_of[path] = plan_of_rows(str(path), rows, values, groups, document)
+            plan_of[path] = _read_plan(path, documents, values, groups, frame)
+        elif beside.is_file() and beside not in plan_of:
+            plan_of[path] = _read_plan(beside, documents, values, groups)
+            screen.note(f"Plan of {path}: {beside}, round {plan_of[path].round}.")
     positive = " or ".join(dict.fromkeys(words)) or "1"
     return ReviewFiles(documents, values, known, plan_of, groups, positive)
 
 
-def _labels_of(reader: ColumnReader) -> tuple[Floats, list[str]]:
-    """Return labels, nan for empty cells, and the words of positive ones."""
+def plan_beside(labels: Path) -> Path:
+    """Return the file of the plan of a file of labels, by default."""
+    return labels.with_name(f"{labels.stem}.plan.csv")
+
+
+def _read_plan(
+    path: Path,
+    documents: DocumentNames,
+    scores: Floats,
+    groups: NDArray[Any] | None,
+    frame: pd.DataFrame | None = None,
+) -> SamplePlan:
+    from bayescal.sampling.plans import plan_of_rows
+
+    frame = read_frame(path, "a plan") if frame is None else frame
+    position, _ = documents.positions(ColumnReader(path, frame))
+    cells = frame.astype(object).where(frame.notna(), "").astype(str)
+    lines = zip(frame.index.tolist(), cells.to_numpy().tolist(), strict=True)
+    rows = {row: dict(zip(cells.columns, line, strict=True)) for row, line in lines}
+    with usage_errors():
+        return plan_of_rows(str(path), rows, scores, groups, position)
+
+
+def _labels_of(reader: ColumnReader) -> tuple[Floats, list[str], int]:
+    """Return labels, nan if blank or unsure, the words of positives, and the number of unsure."""
     filled = reader.present(LABEL, None)
-    label = np.full(filled.size, np.nan)
-    words: dict[str, None] = {}
-    for row in np.flatnonzero(filled):
-        cell = reader.frame[LABEL].iloc[row]
-        text = plain(cell)
-        if text not in NO | YES:
+    cells = reader.frame[LABEL].tolist()
+    texts = {int(row): plain(cells[row]) for row in np.flatnonzero(filled)}
+    sure = {row: text for row, text in texts.items() if text not in UNSURE}
+    words: list[str] = []
+    for row, text in sure.items():
+        if text not in words and meanings_of([*words, text]) is None:
+            others = f", after {first_of(words)}" if meanings_of([text]) and words else ""
             raise UsageError(
-                f"column {LABEL!r} of {reader.path} must hold 1 or 0, yes or no, or nothing, got"
-                f" {shown(cell)} in {reader.row(int(row))}."
+                f"column {LABEL!r} of {reader.path} must hold 1 or 0, yes or no, responsive or not"
+                " responsive and the like for one question, unsure, or nothing, got"
+                f" {shown(cells[row])} in {reader.row(row)}{others}."
             )
-        label[row] = float(text in YES)
-        if text in YES:
-            words[text] = None
-    return label, list(words)
+        words = list(dict.fromkeys([*words, text]))
+    meanings = meanings_of(words) or {}
+    label = np.full(filled.size, np.nan)
+    label[list(sure)] = [float(meanings[text]) for text in sure.values()]
+    positive = [word for word in words if meanings[word]]
+    return label, positive, len(texts) - len(sure)
+
+
+def _left_out(unlabelled: int, unsure: int) -> str:
+    """Return a sentence on rows without a label; empty if all have one."""
+    if not unlabelled:
+        return ""
+    blank = unlabelled - unsure
+    return f" {counted(unlabelled, 'row')} without a label: {unsure:,} unsure, {blank:,} blank."

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, count_limits, share_limits, sum_limits
-from bayescal.support import validation
+from bayescal.support import score_checks, validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
@@ -81,6 +81,21 @@ def as_partial_labels(
             f"{name} must {expected} or nan where there is none, got {values[wrong][0]:g}."
         )
     return values
+
+
+def warn_of_direction(scores: Floats, labels: Floats) -> None:
+    """Warn if positives have the lower scores."""
+    known = ~np.isnan(labels)
+    if not known.any():
+        return
+    direction = score_checks.direction(scores[known], labels[known] == 1.0)
+    if direction is not None and direction.probability_below > score_checks.SURE:
+        score_checks.warn_of_scores(
+            (
+                f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
+                " scores if larger ones stand for negatives; the ranking finds no positives",
+            )
+        )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import SamplingUnits, as_partial_labels, as_threshold
+from bayescal.sampling.design import (
+    SamplingUnits,
+    as_partial_labels,
+    as_threshold,
+    warn_of_direction,
+)
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, as_reviewer_error
 from bayescal.sampling.hidden import (
     HiddenCurves,
@@ -29,7 +34,7 @@ from bayescal.sampling.plans import (
     draw_of_plans,
     draw_of_probabilities,
 )
-from bayescal.support import score_checks, validation
+from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
@@ -311,7 +316,7 @@ def _estimate_of_labels(
     usable = of_plans if plans else ~np.isnan(units.labels)
     usable = usable & options.out_of_sample
     fitted = np.where(usable, units.labels, np.nan)
-    _warn_of_direction(units.scores, fitted)
+    warn_of_direction(units.scores, fitted)
     curves = HiddenCurves.of(
         units.scores,
         units.labels,
@@ -406,21 +411,6 @@ MEASURES: dict[str, Callable[[Floats, Floats, Any, int], Floats]] = {
     "precision": lambda above, _, taken, __: np.asarray(above / taken),
     "prevalence": lambda above, below, _, documents: (above + below) / documents,
 }
-
-
-def _warn_of_direction(scores: Floats, labels: Floats) -> None:
-    """Warn if positives have the lower scores."""
-    known = ~np.isnan(labels)
-    if not known.any():
-        return
-    direction = score_checks.direction(scores[known], labels[known] == 1.0)
-    if direction is not None and direction.probability_below > score_checks.SURE:
-        score_checks.warn_of_scores(
-            (
-                f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
-                " scores if larger ones stand for negatives; the ranking finds no positives",
-            )
-        )
 
 
 def _notes(

@@ -103,13 +103,19 @@ class SamplePlan:
         # A letter in front, since spreadsheets take some hashes for numbers.
         return f"c{hashlib.sha256(record.encode()).hexdigest()[:16]}"
 
+    @property
+    def to_label(self) -> NDArray[np.intp]:
+        """Return the documents in a random order by the seed, which tells reviewers no score."""
+        rng = np.random.default_rng([self.seed, self.round, len(OF_PLAN)])
+        return rng.permutation(self.documents)
+
     def to_csv(self, path: str | Path) -> Path:
         """
-        Write the documents to label: one row each, with an empty column label to fill in.
+        Write the plan for `read_plan`: one row for each document, the highest score first.
 
         The column row is the document's row in a file of the scores as a spreadsheet counts, where
-        the document at position 0 is in row 2, below the header. The columns from round on let
-        `read_plan` restore the plan.
+        the document at position 0 is in row 2, below the header. The file is not for reviewers,
+        who should see neither scores nor strata: give them the documents `to_label`.
         """
         target = Path(path)
         columns = self.columns(self.documents + FIRST_ROW)
@@ -128,7 +134,6 @@ class SamplePlan:
             ROW: rows.tolist(),
             "score": [repr(each) for each in self.scores[self.documents].tolist()],
             "inclusion": [repr(each) for each in self.inclusion[self.documents].tolist()],
-            "label": [""] * n,
             "round": [self.round] * n,
             "seed": [self.seed] * n,
             "hash": [self.hash] * n,

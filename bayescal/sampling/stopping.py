@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from bayescal.decisions.thresholds import probability_reached
-from bayescal.sampling.design import as_partial_labels
+from bayescal.sampling.design import as_partial_labels, warn_of_direction
 from bayescal.sampling.exact import elusion, elusion_size
 from bayescal.sampling.hidden import RankedCollection, count_positives, fit_posterior
 from bayescal.sampling.plans import SamplePlan, as_plans
@@ -345,6 +345,7 @@ def stop_review(
     validation.check_fraction(recall=recall, assurance=assurance)
     validation.check_choice("rule", rule, tuple(RULES))
     validation.check_count("looks", looks)
+    warn_of_direction(values, known)
     chosen = RULES[rule]
     drawn = _as_control(control, values, known)
     if chosen.needs_control and not drawn.any():

@@ -35,6 +35,7 @@ NEGATIONS = ("no ", "not ", "non ", "non", "without ", "kein ", "keine ", "nicht
 
 PAIRS = tuple((frozenset(no.split(", ")), frozenset(yes.split(", "))) for no, yes in QUESTIONS)
 NO, YES = PAIRS[0]
+UNSURE = frozenset({"unsure", "not sure", "uncertain", "undecided", "unclear", "?"})
 
 
 def plain(label: Any) -> str:
@@ -51,6 +52,18 @@ def position_by_words(labels: Sequence[Any]) -> int | None:
         if any(no == f"{negation}{yes}" for negation in NEGATIONS):
             return position
     return None
+
+
+def meanings_of(words: Iterable[str]) -> dict[str, bool] | None:
+    """Return True for words that mean yes to one question, False for no; None if unclear."""
+    known = list(words)
+    found = []
+    for no, yes in PAIRS:
+        positives = yes | YES
+        negatives = no | NO | {negation + word for negation in NEGATIONS for word in positives}
+        if all(word in negatives or word in positives for word in known):
+            found.append({word: word in positives for word in known})
+    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 def one_spelling(names: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:

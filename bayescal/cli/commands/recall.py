@@ -33,6 +33,7 @@ app = typer.Typer()
 def recall(
     scores: options.ScoresFile,
     labels: reviews.LabelFiles = None,
+    plans: reviews.PlanFiles = None,
     at_score: reviews.AtScore = None,
     report: Report = None,
     missing_bounds: Bounds = False,
@@ -52,9 +53,10 @@ def recall(
 
     [bold]bayescal recall scores.csv --labels round1.csv --labels round2.csv --at-score 1.5[/bold]
 
-    reads plans that bayescal sample wrote and reviewers filled in. The first
-    interval needs no model. The others use a curve of P(positive | score),
-    with and without positives whose scores resemble those of negatives.
+    reads files that bayescal sample wrote and reviewers filled in, and the
+    plans beside them. The first interval needs no model. The others use a
+    curve of P(positive | score), with and without positives whose scores
+    resemble those of negatives.
     """
     from bayescal.report.review import write_review_report
     from bayescal.sampling import estimate_recall
@@ -69,15 +71,15 @@ def recall(
     screen = Screen(quiet=quiet)
     sign = -1.0 if lower_is_positive else 1.0
     review = reviews.read_review(
-        scores, labels, score_column, sign, screen, id_column, group_column
+        scores, labels, score_column, sign, screen, id_column, group_column, plans
     )
-    plans = tuple(review.plan_of.values())
-    with screen.warnings(), usage_errors():
+    design = tuple(review.plan_of.values())
+    with screen.warnings(reviews.option_advice), usage_errors():
         result = estimate_recall(
             review.scores,
             review.labels,
             sign * at_score,
-            design=plans,
+            design=design,
             level=level,
             groups=review.groups,
             missing="bounds" if missing_bounds else "error",
@@ -88,10 +90,15 @@ def recall(
             random_state=seed,
         )
     screen.show(tables.review_table(result))
+    if not design:
+        screen.warn(
+            f"No plan is beside the labels, such as {reviews.plan_beside(labels[0])}: name it with"
+            " --plan, or else no interval rests on the random draw alone."
+        )
     for note in result.notes:
         screen.warn(note)
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
-            data = review.scores, review.labels, plans
+            data = review.scores, review.labels, design
             write_review_report(report, result, *data, positive=review.positive)
         screen.say(f"Written to {report}")

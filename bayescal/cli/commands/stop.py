@@ -11,7 +11,7 @@ from bayescal.cli.terminal import Screen, UsageError, usage_errors
 RuleName = Literal["posterior", "control", "target", "elusion", "hypergeometric", "quant"]
 RULE = "How to decide; each rule's guarantee is printed."
 Rule = Annotated[RuleName, options.option("--rule", reviews.REVIEW, RULE)]
-CONTROL = "The control sample, a plan of bayescal sample --for control that was filled in."
+CONTROL = "The control sample of bayescal sample --for control, filled in, with its plan beside it."
 Control = Annotated[Path | None, options.option("--control", reviews.REVIEW, CONTROL, "FILE")]
 LOOKS = "How many times you will ask, at most: each look gets a share of the risk."
 Looks = Annotated[int, options.option("--looks", reviews.REVIEW, LOOKS, "NUMBER", least=1)]
@@ -52,8 +52,11 @@ def stop(
     unique = list(dict.fromkeys(files))
     review = reviews.read_review(scores, unique, score_column, sign, screen, id_column)
     if control is not None and control not in review.plan_of:
-        raise UsageError(f"--control: {control} is no plan; write it with bayescal sample.")
-    with screen.warnings(), usage_errors():
+        raise UsageError(
+            f"--control: {control} has no plan {reviews.plan_beside(control)} beside it; write both"
+            " with bayescal sample."
+        )
+    with screen.warnings(reviews.option_advice), usage_errors():
         decision = stop_review(
             review.scores,
             review.labels,
