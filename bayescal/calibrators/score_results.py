@@ -188,7 +188,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
 
     @property
     def design_effect_(self) -> DesignEffect | None:
-        """How many dependent documents count as one; None for a fit without clusters."""
+        """Number of dependent documents that count as one; None for a fit without clusters."""
         return read_effect(self._fit.results.groups)
 
     @property

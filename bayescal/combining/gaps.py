@@ -39,8 +39,8 @@ class Gaps:
             document, column = np.argwhere(gap)[0].tolist()
             raise ValueError(
                 f"classifier {names[column]!r} must give numbers, got nan for document {document}"
-                f" ({gap[:, column].sum()} of {len(gap)}): set allow_missing=True, and fit to"
-                " documents of which some lack its score, if that means that it did not score them."
+                f" ({gap[:, column].sum()} of {len(gap)}): if it did not score them, set"
+                " allow_missing=True and fit to documents some of which lack its score."
             )
 
     def filled(self, scores: Floats) -> Floats:

@@ -72,7 +72,7 @@ class TrainingDocuments:
         return ScoreColumns.of(self.target).scores(fitted, features)
 
 
-# Splitters of groups in place of those that tear them apart.
+# The splitter that keeps groups whole, for each that would split them.
 GROUPED = {StratifiedKFold: StratifiedGroupKFold, KFold: GroupKFold}
 
 
