@@ -25,7 +25,8 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
     fit_blocks,
 )
-from bayescal.inference.chains import in_two_threads, sample
+from bayescal.inference import chains as chain_module
+from bayescal.inference.chains import find_normal, in_two_threads, sample, updated_root
 from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 
@@ -283,6 +284,66 @@ def test_curvature_of_classes_is_the_diagonal_of_the_whole(classes, monkeypatch)
         close(blocks[k][np.ix_(row[mine], row[mine])], expected)
     _, gradient = documents.with_gradient(mode.maps)
     close(gradient.theta.reshape(-1)[posterior.used], slope[GLOBALS:])
+
+
+def test_the_normal_approximation_is_variational():
+    # x = log of a gamma variable of shape a: E[a - exp(x)] = 0 and 1/s^2 = E[exp(x)], so that
+    # s^2 = 1/a and m = log a - 1/(2a). Laplace's mean is log a.
+    shape = np.array([0.5, 2.0, 10.0])
+    found = [
+        find_normal(
+            lambda x: ((shape * x - np.exp(x)).sum(axis=1), shape - np.exp(x)),
+            lambda x: np.diag(np.exp(x)),
+            np.log(shape),
+            np.random.default_rng(seed),
+        )
+        for seed in range(200)
+    ]
+    centre = np.mean([each for each, _ in found], axis=0)
+    variance = np.mean([np.diag(root @ root.T) for _, root in found], axis=0)
+    np.testing.assert_allclose(centre, np.log(shape) - 0.5 / shape, atol=0.1)
+    np.testing.assert_allclose(variance, 1.0 / shape, rtol=0.15)
+
+
+def test_a_root_follows_draws():
+    rng = np.random.default_rng(0)
+    wide = np.array([[2.0, 0.0], [1.0, 0.5]])
+    draws = rng.standard_normal((100_000, 2)) @ wide.T + 3.0
+    root = updated_root(np.eye(2), draws)
+    np.testing.assert_allclose(root @ root.T, wide @ wide.T, rtol=0.02)
+    few = updated_root(np.eye(2), draws[:20])
+    half = 0.5 * (np.eye(2) + np.cov(draws[:20].T))
+    np.testing.assert_allclose(few @ few.T, half)
+
+
+def test_the_mode_of_the_largest_evidence_starts_the_draws(monkeypatch):
+    log_p = log_scores(60, 3, 3)
+    posterior = posterior_of(log_p, log_p.argmax(axis=1))
+    first = first_of(posterior)
+    right, warps = find_mode(posterior, first), []
+
+    def search(posterior, start):
+        warps.append(start.globals_[0, 1])
+        off = replace(right.maps, globals_=right.maps.globals_ + 1.0)
+        return right if start.globals_[0, 1] == 1.5 else replace(right, maps=off)
+
+    monkeypatch.setattr(engine, "find_mode", search)
+    assert engine.best_mode(posterior, first) is right
+    assert warps == [first.globals_[0, 1], 0.0, 1.5]
+
+
+def test_chains_that_remember_their_start_disagree(monkeypatch):
+    log_p = log_scores(60, 3, 4)
+    posterior = posterior_of(log_p, log_p.argmax(axis=1))
+    mode = find_mode(posterior, first_of(posterior))
+    drawn, rhat = engine.draw_chains(posterior, mode, 4, 100, np.random.default_rng(0))
+    assert drawn.points.shape == (4, 100, posterior.size)
+    assert rhat < engine.AGREEMENT
+    monkeypatch.setattr(chain_module, "LENGTH", 0.02)
+    monkeypatch.setattr(engine, "WARMUP", 0)
+    monkeypatch.setattr(engine, "KEPT", 1)
+    _, rhat = engine.draw_chains(posterior, mode, 4, 100, np.random.default_rng(0), rounds=1)
+    assert rhat > 1.5
 
 
 def test_blocks_find_the_mode_of_chains():

@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from bayescal.inference.newton import root_of_inverse
 from bayescal.support.validation import Floats
 
 Density = Callable[[Floats], tuple[Floats, Floats]]
+Curvature = Callable[[Floats], Floats]
 Redraw = Callable[[Floats, np.random.Generator], Floats]
 TARGET = 0.8  # target of the mean acceptance probability
 LENGTH = 3.0  # of the longest trajectories, for directions wider than the normal distribution
@@ -34,6 +36,44 @@ def in_two_threads(density: Density) -> Density:
         return np.concatenate([value, other_value]), np.concatenate([gradient, other_gradient])
 
     return halves
+
+
+# Updates of a normal approximation, pairs of draws for each gradient, and of those for curvature.
+UPDATES, PAIRS, CURVED = 6, 8, 1
+FARTHEST_UPDATE = 2.0  # standard deviations
+COUNTED = 10  # draws a coordinate that a normal approximation counts as
+
+
+def find_normal(
+    density: Density, curvature: Curvature, start: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """
+    Return the mean and a root R of the covariance R R^T of a variational normal approximation.
+
+    It solves E[gradient] = 0 and (R R^T)^-1 = E[curvature], expectations under the approximation
+    (Opper and Archambeau, Neural Computation 2009), from the normal at the start, by damped updates
+    with antithetic draws. `curvature` returns minus the second derivatives at a point, (D, D).
+    """
+    centre, precision = start, curvature(start)
+    root = root_of_inverse(precision)
+    for weight in (1.0 + np.arange(UPDATES)) ** -0.5:
+        half = rng.standard_normal((PAIRS, start.size)) @ root.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradient = np.nan_to_num(density(centre + np.concatenate([half, -half]))[1])
+        some = [curvature(centre + sign * each) for each in half[:CURVED] for sign in (1.0, -1.0)]
+        precision = (1.0 - weight) * precision + weight * np.mean(some, axis=0)
+        root = root_of_inverse(precision)
+        standard = root.T @ gradient.mean(axis=0)
+        standard *= FARTHEST_UPDATE / max(float(np.linalg.norm(standard)), FARTHEST_UPDATE)
+        centre = centre + weight * root @ standard
+    return centre, root
+
+
+def updated_root(root: Floats, draws: Floats) -> Floats:
+    """Return the root of a covariance averaged with that of draws, (n, D)."""
+    seen = np.cov(np.linalg.solve(root, (draws - draws.mean(axis=0)).T))
+    weight = len(draws) / (len(draws) + COUNTED * len(root))
+    return np.asarray(root @ np.linalg.cholesky((1.0 - weight) * np.eye(len(root)) + weight * seen))
 
 
 @dataclass(frozen=True)

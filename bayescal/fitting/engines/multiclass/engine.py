@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy import linalg
 
 from bayescal.fitting.engines.multiclass.density import (
     BLOCKS,
@@ -33,7 +33,7 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
     fit_blocks,
 )
-from bayescal.inference.chains import Chains, in_two_threads, sample
+from bayescal.inference.chains import Chains, find_normal, in_two_threads, sample, updated_root
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
@@ -41,14 +41,11 @@ MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
 MOST_SCORES = 200_000  # documents times classes, and classes, for Monte Carlo chains
 MOST_CLASSES = 50
 MANY_SCORES = 50_000  # documents times classes from which threads save time
-# Trajectories between updates of the normal approximation.
-ADAPTATION = 20, 20  # discarded and kept
-WARMUP = 15
-ROUNDS = 3  # of draws; each further one doubles their number, while the chains disagree
+KEPT, WARMUP = 10, 4  # trajectories of each walker
+ROUNDS = 4  # each further one doubles the trajectories, while the chains disagree
 AGREEMENT = 1.05  # the largest R-hat of chains that agree
-START = 0.5  # spread of the chains' starts, in standard deviations
+STARTS = 0.0, 1.5  # lambda of further searches for the mode: there may be two
 LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
-CURVATURE_COUNTS = 10  # draws for each coordinate
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ def fit_map(
     if start_at.design.used.any() and (log_p.size > MOST_SCORES or log_p.shape[1] > MOST_CLASSES):
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
-    mode = find_mode(posterior, start_at.first)
+    mode = best_mode(posterior, start_at.first)
     drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
     fitted_design = posterior.likelihood.design
@@ -107,6 +104,22 @@ def fit_map(
     )
 
 
+def best_mode(posterior: MapPosterior, first: Maps) -> MapMode:
+    """Return the mode with the largest Laplace evidence, from several warps of the first map."""
+
+    def evidence(mode: MapMode) -> float:
+        point = mode.point(posterior)
+        root = lower_root(precision(posterior, point))
+        return float(posterior(point[None])[0][0] - np.log(np.diag(root)).sum())
+
+    starts = [first]
+    for warp in STARTS:
+        globals_ = first.globals_.copy()
+        globals_[0, 1] = warp
+        starts.append(replace(first, globals_=globals_))
+    return max((find_mode(posterior, start) for start in starts), key=evidence)
+
+
 def draw_chains(
     posterior: MapPosterior,
     mode: MapMode,
@@ -118,33 +131,36 @@ def draw_chains(
     """
     Return draws of chains that start around a mode, and the largest R-hat of a coordinate.
 
-    While the chains disagree, they double their draws, in at most `rounds` rounds, and are thinned
-    in the end. R-hat is computed from all draws: with few, R-hat of block scales exceeds the limit
-    by chance.
+    The walkers of a chain start at one point, so that chains agree only if their walkers have
+    forgotten it (Margossian et al., Nested R-hat, Bayesian Analysis 2024). R-hat compares the
+    halves of their time, too. While chains disagree, walkers go on, around the normal approximation
+    to their draws, in at most `rounds` rounds. A chain's draws are walker after walker.
     """
     from arviz_stats.base import array_stats
 
-    at = mode.point(posterior)[None, None]
-    root, centre = root_of_covariance(posterior, at), at[0, 0]
-    start = at[0] + START * rng.standard_normal((chains, posterior.size)) @ root.T
     single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
     many = posterior.likelihood.scored.depth.size >= MANY_SCORES
     density = in_two_threads(single) if many else single
-    chains_of = partial(sample, density, rng=rng, redraw=posterior.redraw_scales)
-    drawn = chains_of(start, centre, root, warmup=ADAPTATION[0], draws=ADAPTATION[1])
-    points = np.empty((chains, 0, posterior.size))
+    at = mode.point(posterior)
+    centre, root = find_normal(density, partial(precision, posterior), at, rng)
+    walkers = math.ceil(draws / KEPT)
+    start = np.repeat(centre + rng.standard_normal((chains, at.size)) @ root.T, walkers, axis=0)
     for times in 2 ** np.arange(rounds):
-        root, start = root_of_covariance(posterior, drawn.points), drawn.points[:, -1]
-        centre, more = drawn.points.mean(axis=(0, 1)), draws * int(times) - points.shape[1]
-        drawn = chains_of(start, centre, root, warmup=WARMUP, draws=more)
-        points = np.concatenate([points, drawn.points], axis=1)
-        folded = posterior.folded(points)
+        drawn = sample(
+            density, start, centre, root,
+            warmup=WARMUP, draws=KEPT * int(times), rng=rng, redraw=posterior.redraw_scales,
+        )  # fmt: skip
+        by_time = drawn.points.reshape(chains, walkers, -1, at.size).swapaxes(1, 2)
+        folded = posterior.folded(by_time).reshape(chains, -1, at.size)
         with np.errstate(divide="ignore", invalid="ignore"):  # R-hat of a constant is inf or nan
             of_each = array_stats.rhat(folded, chain_axis=0, draw_axis=1, method="split")
         rhat = float(np.max(of_each))
         if rhat <= AGREEMENT:
             break
-    return Chains(points[:, times - 1 :: times], drawn.accepted), rhat
+        start, centre = drawn.points[:, -1], folded.mean(axis=(0, 1))
+        root = updated_root(root, folded.reshape(-1, at.size))
+    points = drawn.points[:, times - 1 :: times].reshape(chains, -1, at.size)
+    return Chains(points[:, :draws], drawn.accepted), rhat
 
 
 def _normal_draws(
@@ -248,20 +264,3 @@ def precision(posterior: MapPosterior, point: Floats) -> Floats:
         ]
     )
     return np.asarray(by.T @ curvature @ by + np.diag(of_prior))
-
-
-def root_of_covariance(posterior: MapPosterior, chains: Floats) -> Floats:
-    """
-    Return R with R R^T the covariance of the normal approximation for trajectories, (D, D).
-
-    It averages the covariance of the draws so far, (chains, draws, D), and the inverse curvature at
-    the ends of the chains, which counts as CURVATURE_COUNTS draws for each coordinate.
-    """
-    mean = np.mean([precision(posterior, point) for point in chains[:, -1]], axis=0)
-    root = linalg.solve_triangular(lower_root(mean), np.eye(len(mean)), lower=True).T
-    draws = posterior.folded(chains).reshape(-1, posterior.size)
-    if len(draws) > len(chains):
-        seen = np.cov(linalg.solve_triangular(root, draws.T))
-        weight = len(draws) / (len(draws) + CURVATURE_COUNTS * len(mean))
-        root = root @ np.linalg.cholesky((1.0 - weight) * np.eye(len(mean)) + weight * seen)
-    return root
