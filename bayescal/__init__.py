@@ -53,26 +53,7 @@ _HOMES = {
     "load": "bayescal.calibrators.loading",
 }
 
-__all__ = [
-    "NUTS",
-    "CalibratedClassifier",
-    "CombinedClassifier",
-    "Densities",
-    "Density",
-    "Identity",
-    "Learned",
-    "Logistic",
-    "Monotone",
-    "MulticlassCalibrator",
-    "OnlineCombiner",
-    "Population",
-    "Program",
-    "Recalibrated",
-    "ScoreCalibrator",
-    "TopicCalibrator",
-    "__version__",
-    "load",
-]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

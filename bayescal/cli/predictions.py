@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -196,16 +195,9 @@ def sum_losses(topics: Iterable[Mapping[str, Losses]]) -> dict[str, Losses]:
     from bayescal.metrics import Losses
 
     maps = list(topics)
-    sums = {}
-    for method in (name for name in maps[0] if all(name in other for other in maps)):
-        each = [other[method] for other in maps]
-        sums[method] = Losses(
-            n=sum(one.n for one in each),
-            log_loss=math.fsum(one.log_loss for one in each),
-            squared_error=math.fsum(one.squared_error for one in each),
-            errors=sum(one.errors for one in each),
-        )
-    return sums
+    names = [name for name in maps[0] if all(name in other for other in maps)]
+    each = {name: zip(*(astuple(other[name]) for other in maps), strict=True) for name in names}
+    return {name: Losses(*map(sum, columns)) for name, columns in each.items()}
 
 
 def with_test_rows(results: Sequence[Calibrated]) -> list[Calibrated]:

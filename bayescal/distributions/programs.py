@@ -75,11 +75,6 @@ class ModelProgram:
         return COORDS in inspect.signature(self.model).parameters
 
     @property
-    def needs_topics(self) -> bool:
-        """Return whether `model` is for many topics."""
-        return "topic" in inspect.signature(self.model).parameters
-
-    @property
     def answers(self) -> bool:
         """Return whether the program defines predictions for new scores."""
         return self.log_density is not None or self.log_odds is not None
@@ -87,7 +82,7 @@ class ModelProgram:
     @property
     def answer(self) -> Callable[..., Any]:
         """Return the function of the contract: `log_density` or `log_odds`."""
-        if self.needs_topics:
+        if "topic" in inspect.signature(self.model).parameters:
             raise ValueError(
                 f"{self.label} is a model of many topics: a ScoreCalibrator has one problem; use"
                 " pm.sample, or a TopicCalibrator or CombinedClassifier."

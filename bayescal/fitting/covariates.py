@@ -73,7 +73,7 @@ class Covariates:
     def typical(self) -> Covariates:
         """Return one document: the medians of numbers and the commonest levels of text."""
         columns = {
-            name: np.array([_most_common(each) if name in self.levels else np.median(each)])
+            name: np.array([np.bincount(each).argmax() if name in self.levels else np.median(each)])
             for name, each in self.columns.items()
         }
         return Covariates(columns, self.levels)
@@ -134,7 +134,3 @@ def _coded(name: str, values: NDArray[Any], levels: Mapping[str, tuple[str, ...]
             f" not fitted; known are {', '.join(map(repr, levels[name][:10]))}."
         )
     return code.astype(np.int64)
-
-
-def _most_common(codes: NDArray[Any]) -> int:
-    return int(np.bincount(codes).argmax())

@@ -99,11 +99,6 @@ class BlockedMap:
             return Features(scored, nothing, nothing, nothing)
         return self.design.features(scored)
 
-    def _of_draws(self, features: Features, draws: Integers, raw: Floats) -> Floats:
-        """Return P_k(class | scores), shape (draws, classes, documents)."""
-        maps = Maps(self.maps.globals_[draws], self.maps.lapse_logit[draws], self.maps.theta[draws])
-        return density.probabilities(features, maps, raw[draws])
-
     def blocks(
         self, log_p: Floats, tilt: Floats | None = None, draws: Integers | None = None
     ) -> Iterator[tuple[slice, Floats]]:
@@ -124,7 +119,9 @@ class BlockedMap:
                 out = np.empty((which.size, classes, part.stop - part.start))
                 for first in range(0, which.size, 16):
                     some = slice(first, first + 16)
-                    out[some] = self._of_draws(features, which[some], raw)
+                    own, maps = which[some], self.maps
+                    few = Maps(maps.globals_[own], maps.lapse_logit[own], maps.theta[own])
+                    out[some] = density.probabilities(features, few, raw[own])
                 if tilt is not None:
                     out *= (tilt if tilt.ndim == 1 else tilt[which])[..., None]
                     total = out.sum(axis=1, keepdims=True)

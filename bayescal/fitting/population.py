@@ -99,8 +99,9 @@ class Population:
 
     @property
     def of_families(self) -> tuple[Family, ...]:
-        """Return the families of its densities."""
-        return families_in(self._results.groups)
+        """Return the families of its densities, in their order."""
+        every, kind = part.all_paths(self._results.groups), PooledDensities.name
+        return tuple(FAMILIES[each.name] for each in every if each.kind == kind)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -216,12 +217,6 @@ def _population(results: Results, what: str) -> Results:
 # are kept below prior_knowledge, so that a file needs no other file for reading and updates.
 
 KEPT = "prior_knowledge"
-
-
-def families_in(groups: Groups) -> tuple[Family, ...]:
-    """Return the families of densities in results of topics, in their order."""
-    kind = PooledDensities.name
-    return tuple(FAMILIES[each.name] for each in part.all_paths(groups) if each.kind == kind)
 
 
 def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:

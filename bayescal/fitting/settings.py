@@ -44,11 +44,6 @@ Inference = str | NUTS
 SAMPLED = ("nuts", "map")
 
 
-def part_names() -> tuple[str, ...]:
-    """Return the legal strings of `parts`; a family stands for its densities."""
-    return (AUTO, COMBINED, *PARTS, *FAMILIES, AVERAGE)
-
-
 @dataclass(eq=False, repr=False)
 class ScoreParameters:
     """The parameters of a `ScoreCalibrator`; see its docstring."""
@@ -86,7 +81,8 @@ def read_options(parameters: ScoreParameters) -> Options:
     own, listed = _programs(parameters.parts)
     asked = {} if own and not listed else read_parts(listed or parameters.parts, inference)
     parts = (COMBINED,) if COMBINED in asked else tuple(asked)
-    of_parts = _with_options(asked)
+    # Options of all parts, also of parts fitted only for others.
+    of_parts = {name: asked.get(name) or made() for name, made in CONFIGURED_PARTS.items()}
     if inference != "exact" and parts not in ((), (Densities.name,)):
         raise ValueError(f"parts={parameters.parts!r} needs inference='exact', got {inference!r}.")
     for part in of_parts.values():
@@ -277,7 +273,7 @@ def read_parts(parts: Parts, inference: str) -> dict[str, ConfiguredPart | None]
     configured: dict[str, ConfiguredPart | None] = {}
     for each in listed:
         if not isinstance(each, ConfiguredPart):
-            check_choice("parts", each, part_names())
+            check_choice("parts", each, (AUTO, COMBINED, *PARTS, *FAMILIES, AVERAGE))
         name, part = _read_part(each)
         if name in configured:
             break
@@ -304,11 +300,6 @@ def _read_part(each: str | ConfiguredPart) -> tuple[str, ConfiguredPart | None]:
         return Densities.name, Densities(each)
     made = CONFIGURED_PARTS.get(each)
     return each, None if made is None else made()
-
-
-def _with_options(asked: Mapping[str, ConfiguredPart | None]) -> dict[str, ConfiguredPart]:
-    """Return the options of all parts, also of parts fitted only for others."""
-    return {name: asked.get(name) or made() for name, made in CONFIGURED_PARTS.items()}
 
 
 def _families(family: str, inference: str, *, monotone: bool) -> tuple[Family, ...]:

@@ -30,10 +30,6 @@ class _Counts(NamedTuple):
         """Return the numbers of LRs of each class above each threshold."""
         return _larger(self.negative, t, "right"), _larger(self.positive, t, "right")
 
-    def from_on(self, t: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return the numbers of LRs of each class at or above each threshold."""
-        return _larger(self.negative, t, "left"), _larger(self.positive, t, "left")
-
     def mirrored(self) -> _Counts:
         """Return the counts with the two propositions exchanged."""
         return _Counts(np.sort(-self.positive), np.sort(-self.negative))
@@ -175,7 +171,7 @@ def _first_failure(counts: _Counts) -> float:
 def _on_grid(counts: _Counts, t: Floats) -> LikelihoodRatioBounds:
     if t.ndim != 1 or t.size < 2 or not (np.diff(t) > 0.0).all():
         raise ValueError("grid must hold two or more increasing log10 LRs.")
-    negative, positive = counts.from_on(t)
+    negative, positive = (_larger(each, t, "left") for each in counts)
     below = counts.negative.size - negative, counts.positive.size - positive
     high = np.flatnonzero((t > 0.0) & (_log_ratio(counts, negative, positive) < t))
     low = np.flatnonzero((t < 0.0) & (_log_ratio(counts, *below) > t))

@@ -19,19 +19,7 @@ from bayescal.metrics import changes, inputs
 from bayescal.metrics.changes import AS_IS, FULL, SHIFT, SLOPE, LogOddsCells, fit_changes
 from bayescal.metrics.evidence import with_clusters
 from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
-from bayescal.monitoring.audit_numbers import (
-    AuditCurves,
-    auc_of,
-    benefits_at,
-    changes_of,
-    counted_benefits,
-    curve_of,
-    effective_counts,
-    error_sizes,
-    losses_with_parts,
-    net_benefit,
-    read_decision,
-)
+from bayescal.monitoring import audit_numbers
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation, weighting
 from bayescal.support.intervals import Interval, interval_table, p_words, readable, tails
@@ -428,22 +416,23 @@ def audit_outcomes(
     """Audit checked outcomes; see `audit`."""
     validation.check_fraction(level=level)
     validation.check_count("draws", draws)
-    cost = read_decision(threshold, costs)
+    cost = audit_numbers.read_decision(threshold, costs)
     kept = outcomes.counts > 0.0
     named = None if sites is None else read_sites(sites, kept.size)
     outcomes = outcomes.counted()
     rng = generator(random_state)
     log_odds = changes.clipped_log_odds(outcomes.p)
     posterior = fit_changes(LogOddsCells.of(log_odds, outcomes.truth, outcomes.effective))
-    documents = LogOddsCells.of(log_odds, outcomes.truth, effective_counts(outcomes))
-    drawn = AuditCurves.of(posterior, documents, draws, rng)
-    benefit = net_benefit(drawn, outcomes, cost.threshold if cost else None, level)
-    numbers = changes_of(outcomes, posterior, level, draws, rng)
-    numbers |= error_sizes(drawn, level) | losses_with_parts(outcomes, level)
-    numbers["AUC"] = auc = auc_of(outcomes, level)
+    documents = LogOddsCells.of(log_odds, outcomes.truth, audit_numbers.effective_counts(outcomes))
+    drawn = audit_numbers.AuditCurves.of(posterior, documents, draws, rng)
+    benefit = audit_numbers.net_benefit(drawn, outcomes, cost.threshold if cost else None, level)
+    numbers = audit_numbers.changes_of(outcomes, posterior, level, draws, rng)
+    numbers |= audit_numbers.error_sizes(drawn, level)
+    numbers |= audit_numbers.losses_with_parts(outcomes, level)
+    numbers["AUC"] = auc = audit_numbers.auc_of(outcomes, level)
     if cost is not None:
-        numbers |= counted_benefits(outcomes, cost, level, draws, rng)
-        numbers |= benefits_at(drawn, cost, level)
+        numbers |= audit_numbers.counted_benefits(outcomes, cost, level, draws, rng)
+        numbers |= audit_numbers.benefits_at(drawn, cost, level)
     by_site = None
     if named is not None:
         names, code = named[0], named[1][kept]
@@ -459,7 +448,7 @@ def audit_outcomes(
         level=level,
         numbers=numbers,
         model_probability=explained,
-        curve=curve_of(posterior, log_odds, level, draws, rng),
+        curve=audit_numbers.curve_of(posterior, log_odds, level, draws, rng),
         net_benefit=benefit,
         sites=by_site,
         verdict=verdict,

@@ -241,7 +241,7 @@ class DriftMonitor:
     def _learn(self, label: Label) -> None:
         for changed in self._changed.values():
             changed.learn(label)
-        self._weight = label.weight_after
+        self._weight = label.weight * label.of_curves / label.predicted
         self._documents += 1
         if self._impossible is None and (label.sign * label.log_odds).min() >= FARTHEST:
             self._impossible = self._documents

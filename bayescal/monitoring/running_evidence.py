@@ -122,11 +122,6 @@ class Label:
         """Return the label's probability by all curves."""
         return float(self.weight @ self.of_curves)
 
-    @property
-    def weight_after(self) -> Floats:
-        """Return the posterior weights of the curves including this label."""
-        return self.weight * self.of_curves / self.predicted
-
     @cached_property
     def weight_of_few(self) -> Floats:
         """Return the normalised weights of the few curves."""

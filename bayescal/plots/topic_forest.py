@@ -148,7 +148,9 @@ class TopicForestDisplay(display.EstimatorDisplay):
         self.population_ = ax.axvspan(low, high, **strip)
         ax.axvline(middle, zorder=0, **display.REFERENCE)
         self._draw_topics(ax, data, rows)
-        ax.set_yticks(rows, _row_names(data), fontsize="small")
+        counts = zip(data["topic"].values.tolist(), data["documents"].values.tolist(), strict=True)
+        names = [f"{name} ({round(count, 2):,})" for name, count in counts]
+        ax.set_yticks(rows, names, fontsize="small")
         ax.set_xlabel(data.attrs["label"])
 
     def _finish(self, ax: Axes, *, legend: bool) -> None:
@@ -242,8 +244,3 @@ def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.D
 
 def _values(group: xr.Dataset, parameter: str) -> xr.DataArray:
     return group["left"] + group["right"] if parameter == "width" else group[parameter]
-
-
-def _row_names(data: xr.Dataset) -> list[str]:
-    pairs = zip(data["topic"].values.tolist(), data["documents"].values.tolist(), strict=True)
-    return [f"{name} ({round(count, 2):,})" for name, count in pairs]

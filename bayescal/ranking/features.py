@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.support import validation
 from bayescal.support.numerics import centre_and_spread
-from bayescal.support.validation import Floats, Integers
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,9 @@ class StepFunctions:
             )
         total = np.zeros(len(scores))
         for column, thresholds, values in zip(scores.T, self.thresholds, self.values, strict=True):
-            total += values[_reached(column, thresholds)]
+            # A missing score reaches no threshold.
+            reached = np.searchsorted(thresholds, column, side="right")
+            total += values[np.where(np.isnan(column), 0, reached)]
         return total
 
 
@@ -174,12 +176,6 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.thresholds == "even":
             return np.unique(present.min() + between * np.ptp(present))
         return np.unique(np.quantile(present, between))
-
-
-def _reached(scores: Floats, thresholds: Floats) -> Integers:
-    """Count the thresholds that each score reaches; 0 where it is nan."""
-    reached = np.searchsorted(thresholds, scores, side="right")
-    return np.where(np.isnan(scores), 0, reached)
 
 
 # Scores made comparable between queries without labels. Percentiles and ranges are SVMacc3 and

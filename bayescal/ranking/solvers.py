@@ -170,7 +170,8 @@ class BlockFrankWolfe(Solver):
         solution = self.start(cost)
         for n_iter in range(1, max_iter + 1):
             gap = self._pass()
-            dual = max(solution.dual, self._dual())
+            dual = float(self.scale * self.combined_loss.sum() - self.coef @ self.coef / 2.0)
+            dual = max(solution.dual, dual)
             solution = replace(solution, dual=dual, n_iter=n_iter)
             # The gaps met during a pass, each at the coefficients of its moment, estimate the gap.
             if gap <= tol * (solution.at_zero - dual) or n_iter % CERTIFIED_EVERY == 0:
@@ -227,9 +228,6 @@ class BlockFrankWolfe(Solver):
         self.combined_loss[query] += step * rise
         self.coef += self.scale * direction
         return gap
-
-    def _dual(self) -> float:
-        return float(self.scale * self.combined_loss.sum() - self.coef @ self.coef / 2.0)
 
     def _certified(self, solution: Solution, cost: float) -> Solution:
         """Return the solution, with the current coefficients if they are better."""

@@ -147,6 +147,7 @@ def gather(
         "collection": {row.name: {"at": row.at, "wanted": row.wanted} for row in reading},
     }
     point = None if tested is None else tested["point"]
+    right = [topic["test"]["point"]["calibrated"] for topic in topics if topic["test"]]
     return {
         "data": data,
         # Topics in the order of the table
@@ -155,7 +156,7 @@ def gather(
         "fact_columns": answers.fact_columns(with_test=bool(held_out)),
         "facts": _facts(list(shown.values()), predicted, tested),
         "problems": sum(bool(topic["problems"]) for topic in topics),
-        "answer": answers.answer_of(point, _off(topics)),
+        "answer": answers.answer_of(point, (right.count(False), len(right))),
         "asked": asked,
         "run": describe_run(first.tree),
         "hashes": {name: value for name, value in hashes.items() if value},
@@ -183,11 +184,6 @@ def _evidence(problems: Problems, held_out: dict[Any, BinaryScores], level: floa
     ]
     positive = np.concatenate([each.positive for each in held_out.values()])
     return evidence_of(positive, join_ratios(ratios), level=level)
-
-
-def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
-    verdicts = [topic["test"]["point"]["calibrated"] for topic in topics if topic["test"]]
-    return verdicts.count(False), len(verdicts)
 
 
 def _problems_of(source: Source) -> Problems:

@@ -65,7 +65,7 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
         values = (mean, positive[rows].mean(), low, high, n, positive[rows].sum())
         bins.append(values)
     names = ("predicted", "observed", "lower", "upper", "n", "positives")
-    lost = losses(log_odds, positive)
+    lost, columns = losses(log_odds, positive), zip(*bins, strict=True)
     return {
         "n": lost.n,
         "positives": int(positive.sum()),
@@ -73,12 +73,8 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
         "log_loss": numbers(lost.log_loss / lost.n),
         "brier": numbers(lost.squared_error / lost.n),
         "errors": lost.errors,
-        "bins": _by_name(names, bins),
+        "bins": {name: numbers(each) for name, each in zip(names, columns, strict=True)},
     }
-
-
-def _by_name(names: tuple[str, ...], rows: list[tuple[float, ...]]) -> dict[str, Any]:
-    return dict(zip(names, map(numbers, zip(*rows, strict=True)), strict=True))
 
 
 def _bins(values: Floats, weight: Floats, least: float) -> list[NDArray[np.intp]]:

@@ -79,7 +79,8 @@ def write_page(
     """
     usual_title, scripts = PAGES[page]
     environment = _environment()
-    style = _colours() + _source("style.css")
+    colours = " ".join(f"--{name}: {value};" for name, value in COLOURS.items())
+    style = f":root {{{colours}}}\n" + _source("style.css")
     parts = (_source(f"{name}.js") for name in scripts)
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
     text = environment.get_template(f"{page}.html").render(
@@ -232,11 +233,6 @@ def _marked(piece: str) -> str:
     tag = "mn" if NUMBER.fullmatch(piece) else "mi" if piece.isalpha() else "mo"
     shown = piece.replace("-", "\N{MINUS SIGN}")
     return f"<{tag}>{shown}</{tag}>"
-
-
-def _colours() -> str:
-    """Return the colours of figures as variables of the style sheet."""
-    return f":root {{{' '.join(f'--{name}: {value};' for name, value in COLOURS.items())}}}\n"
 
 
 def _source(name: str) -> str:

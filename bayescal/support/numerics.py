@@ -12,6 +12,7 @@ from bayescal.support.validation import LEAST_SPREAD, Floats
 # tenth of the documents.
 
 IN_CACHE = 1 << 14  # log-odds in a block of `probabilities`
+PSEUDO_COUNT = 0.5  # documents of each class added to those in a gap: Jeffreys' prior
 
 
 def class_prior(positive: float, total: float) -> float:

@@ -288,6 +288,9 @@ def _jobs_of(
         extra["clusters"] = clusters[part.rows]
     pooled = isinstance(calibrator, TopicCalibrator)
     joint = isinstance(calibrator, MulticlassCalibrator)
+    by_temperature = isinstance(calibrator, ScikitLearnCalibrator) and (
+        calibrator.method == "temperature"
+    )
     log_odds = gives_log_odds(part.estimator)
     if not (pooled or joint):
         where = "the set to calibrate on, the test part of a fold,"
@@ -302,7 +305,7 @@ def _jobs_of(
         kind = partial(score_maps.ClassesMap, log_odds=log_odds)
         known = {**extra, "classes": names}
         jobs = [(score_maps.as_logits(scores, log_odds), target.y[part.rows], known)]
-    elif _is_joint(calibrator) and target.kind == MULTICLASS and names.size > 2:
+    elif by_temperature and target.kind == MULTICLASS and names.size > 2:
         kind = partial(score_maps.JointMap, log_odds=log_odds)
         jobs = [(score_maps.as_logits(scores, log_odds), positive.argmax(axis=1), extra)]
     elif _knows_classes(calibrator, target) and names.size:
@@ -327,10 +330,6 @@ def _with_known_settings(calibrator: Any, target: Target) -> Any:
     if _knows_classes(calibrator, target):
         copy.set_params(positive=target.names.tolist()[1])
     return copy
-
-
-def _is_joint(calibrator: Any) -> bool:
-    return isinstance(calibrator, ScikitLearnCalibrator) and calibrator.method == "temperature"
 
 
 def _fit(calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any]) -> Any:

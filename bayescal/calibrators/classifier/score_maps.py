@@ -183,8 +183,12 @@ class ScoreMap:
         raise ValueError(no_posterior(self.calibrators[0]))
 
     def posterior(self) -> xr.DataTree:
-        """Return the tree of results."""
-        raise AttributeError(no_posterior(self.calibrators[0]))
+        """Return the tree of results of the one calibrator."""
+        (calibrator,) = self.calibrators
+        if not hasattr(calibrator, "posterior_"):
+            raise AttributeError(no_posterior(calibrator))
+        tree: xr.DataTree = calibrator.posterior_
+        return tree
 
     def problems(self) -> dict[str, FittedProblem]:
         """Return the fitted problem of each column, by the columns' names."""
@@ -235,10 +239,9 @@ class ColumnMaps(ScoreMap):
         for calibrator in self.calibrators:
             if not hasattr(calibrator, "posterior_"):
                 raise AttributeError(no_posterior(calibrator))
+        if len(self.calibrators) == 1:
+            return super().posterior()
         trees = [calibrator.posterior_ for calibrator in self.calibrators]
-        if len(trees) == 1:
-            tree: xr.DataTree = trees[0]
-            return tree
         # A slash would separate a path.
         names = [str(name).replace("/", "|") for name in self.names.tolist()]
         return xr.DataTree(children=dict(zip(names, trees, strict=True)))
@@ -282,11 +285,6 @@ class PooledMap(ScoreMap):
         by_topic = zip(self.names.tolist(), priors, strict=True)
         return {name: prior for name, prior in by_topic if prior is not None} or None
 
-    def posterior(self) -> xr.DataTree:
-        """Return the calibrator's tree."""
-        tree: xr.DataTree = self.calibrators[0].posterior_
-        return tree
-
     def problems(self) -> dict[str, FittedProblem]:
         """Return the topics."""
         by_topic = self.calibrators[0].fitted_problems()
@@ -317,11 +315,6 @@ class ClassesMap(JointMap):
         """Return posterior draws of P(+), shape (draws, n, classes)."""
         logits, shares = as_logits(scores, self.log_odds), _shares(priors)
         return np.asarray(self.calibrators[0].sample_proba(logits, draws, rng, *shares))
-
-    def posterior(self) -> xr.DataTree:
-        """Return the calibrator's tree."""
-        tree: xr.DataTree = self.calibrators[0].posterior_
-        return tree
 
     def problems(self) -> dict[str, FittedProblem]:
         """Raise AttributeError: no class has a curve of its own score."""

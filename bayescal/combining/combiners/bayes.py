@@ -26,7 +26,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import Combined, Combiner
-from bayescal.combining.gaps import PSEUDO_COUNT
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.part_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model
@@ -34,7 +33,7 @@ from bayescal.fitting.engines.classifier_weights.engine import Weights
 from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.inference.newton import log_scores
-from bayescal.support.numerics import class_prior
+from bayescal.support.numerics import PSEUDO_COUNT, class_prior
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, warn_user

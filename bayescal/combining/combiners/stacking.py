@@ -26,8 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bayescal.calibrators.classifier.raw_scores import raw_scores
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.combiners.voting import Combined, Combiner
-from bayescal.combining.gaps import Gaps
-from bayescal.combining.nested import FiniteEnds, Inputs, Labelled, seeded_clone
+from bayescal.combining.nested import FiniteEnds, Gaps, Inputs, Labelled, seeded_clone
 from bayescal.support.validation import Floats
 from bayescal.text.word_models import DecisionTree
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.combining.gaps import PSEUDO_COUNT
 from bayescal.combining.online.rules import RULES, Advice
 from bayescal.support import validation
+from bayescal.support.numerics import PSEUDO_COUNT
 from bayescal.support.validation import Floats, Integers
 
 ROUNDING = 1e-6

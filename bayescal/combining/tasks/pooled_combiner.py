@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
-from bayescal.combining.gaps import Gaps
+from bayescal.combining.nested import Gaps
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree

@@ -61,11 +61,6 @@ class LeafCounts:
         """Return p_l = (n_+ + 1)/(n + 2) of all tasks' documents at each leaf (equation 6.10)."""
         return np.asarray((self.positive.sum(axis=0) + 1.0) / (self.total.sum(axis=0) + 2.0))
 
-    @property
-    def of_all_leaves(self) -> Floats:
-        """Return each task's share of positive documents."""
-        return np.asarray(self.positive.sum(axis=1) / self.total.sum(axis=1))
-
 
 def m_estimate(counts: LeafCounts, m: float) -> Floats:
     """
@@ -80,7 +75,8 @@ def m_estimate(counts: LeafCounts, m: float) -> Floats:
     if np.isinf(m):
         return np.broadcast_to(general, counts.total.shape).copy()
     seen = m + counts.total
-    empty = np.broadcast_to(counts.of_all_leaves[:, None], seen.shape)
+    of_task = counts.positive.sum(axis=1) / counts.total.sum(axis=1)
+    empty = np.broadcast_to(of_task[:, None], seen.shape)
     return np.asarray(
         np.where(
             seen > 0.0, (counts.positive + m * general) / np.where(seen > 0.0, seen, 1.0), empty

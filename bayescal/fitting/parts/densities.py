@@ -178,13 +178,10 @@ def rows_of_classes(
     both = ((False, fits.negative), (True, fits.positive))
     for klass, label, (positive, fit) in zip(KLASS, labels, both, strict=True):
         family = fits.family.of_class(positive)
-        for name, mle in (_shape_of_fit(family, fit) if mixed else _parameters_of(fit)).items():
+        own = {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
+        for name, mle in (_shape_of_fit(family, fit) if mixed else own).items():
             draws = None if inferred is None else inferred[name].sel(klass=klass)
             yield (label, name), mle, draws
-
-
-def _parameters_of(fit: FamilyFit) -> dict[str, dict[str, Any]]:
-    return {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
 
 
 def _shape_of_fit(family: Family, fit: FamilyFit) -> dict[str, dict[str, Any]]:

@@ -188,7 +188,10 @@ def predict_parquet(
 ) -> Path:
     """Write predictions for the scores in Parquet files; see `TopicCalibrator.predict_parquet`."""
     target = Path(out)
-    _check_target(target)
+    if target.is_file() or (
+        target.is_dir() and any(each.name != run_files.FOLDER for each in target.iterdir())
+    ):
+        raise ValueError(f"{target} must be a new or an empty folder: choose another.")
     dataset = _dataset(Path(source), (score, topic))
     folder = target / run_files.FOLDER
     record = {
@@ -291,11 +294,6 @@ def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:
             f"{source} has columns that the predictions add, {', '.join(taken)}: rename them."
         )
     return dataset
-
-
-def _check_target(out: Path) -> None:
-    if out.is_file() or (out.is_dir() and any(p.name != run_files.FOLDER for p in out.iterdir())):
-        raise ValueError(f"{out} must be a new or an empty folder: choose another.")
 
 
 def _digest_of_files(files: list[str]) -> str:

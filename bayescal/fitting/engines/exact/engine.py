@@ -16,11 +16,8 @@ from scipy import special
 
 from bayescal.families import FAMILIES, Family
 from bayescal.families.draws import IDENTITY, DensityDraws, Sides, density_draws, is_monotone
-from bayescal.fitting.engines.exact.class_posterior import (
-    Component,
-    build_components,
-    monotone_pairs,
-)
+from bayescal.fitting.engines.exact import class_posterior
+from bayescal.fitting.engines.exact.class_posterior import Component
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.left_out import (
     MOST_DRAWS,
@@ -133,7 +130,7 @@ def _split(
     """Return rare monotone draws, of components in proportion to their evidence."""
     both = (weights.warp[:, None] * weights.family.prod(axis=2)).ravel()
     by_source = {
-        i: monotone_pairs(source.classes, draws, rng)
+        i: class_posterior.monotone_pairs(source.classes, draws, rng)
         for i, source in enumerate(components)
         # Log-odds of two different families, or of symmetric ones, always fall somewhere.
         if both[i] > 0.0 and not source.family.symmetric and not source.family.mirrored
@@ -355,7 +352,7 @@ def fit_densities(
     `refit` documents of large Pareto k are left out exactly.
     """
     settings = resolve(families, scale or data.centre_and_spread, hyperparameters)
-    components = build_components(families, asinh_scales, data, settings)
+    components = class_posterior.build_components(families, asinh_scales, data, settings)
 
     def weigh(components: list[Component], data: BinaryScores) -> MixtureWeights:
         if averaging == "stacking" and len(components) > 1 and data.score.size:
