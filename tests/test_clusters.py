@@ -1,6 +1,7 @@
 """Clusters of dependent documents: the design effect, and the fits and tests that count by it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special
 from sklearn.linear_model import LogisticRegression
@@ -12,6 +13,7 @@ from bayescal.metrics import calibration_evidence, calibration_verdict
 from bayescal.monitoring import audit
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
+from tests.cli_tools import MLE, run, summary_of, write
 
 pytestmark = pytest.mark.one_era
 
@@ -269,3 +271,82 @@ def test_updates_are_refused():
     fitted = ScoreCalibrator("monotone", draws=100).fit(score, y, clusters=cluster)
     with pytest.raises(ValueError, match="update has no clusters: fit all documents together"):
         fitted.update(score, y)
+
+
+# In a shell.
+
+
+def copies_in(path, name="thread_id", **columns):
+    """Write scores, labels, probabilities and clusters of copies to a file."""
+    score, y, cluster, p = copies(2)
+    frame = pd.DataFrame({"score": score, "label": y.astype(int), "p": p, name: cluster})
+    return write(frame.assign(**columns), path)
+
+
+def test_a_shell_reads_clusters(tmp_path):
+    score, y, cluster, _ = copies(2)
+    effect = ScoreCalibrator(inference="mle").fit(score, y, clusters=cluster).design_effect_
+    path, out = copies_in(tmp_path / "a.csv"), tmp_path / "out"
+    named = "--cluster-column", "thread_id"
+    result = run("fit", path, *MLE, *named, "--out", out)
+    assert str(effect) in " ".join(result.stdout.split())
+    (topic,) = summary_of(out)["topics"]
+    assert topic["clusters"] == pytest.approx(vars(effect))
+    assert "values in" not in result.stderr
+
+
+def test_an_audit_in_a_shell_reads_clusters(tmp_path):
+    _, y, cluster, p = copies(2)
+    path = copies_in(tmp_path / "a.csv")
+    of_p = audit(y, p, clusters=cluster, random_state=0).outcomes.effect
+    named = "--cluster-column", "thread_id"
+    result = run("audit", path, "--label-column", "label", *named)
+    assert f"{of_p}." in " ".join(result.stdout.split())
+
+
+@pytest.mark.slow
+def test_texts_in_a_shell_have_clusters(tmp_path):
+    _, y, cluster, _ = copies(6, 15)
+    texts = [f"{'good' if own else 'bad'} text {k}" for k, own in zip(cluster, y, strict=True)]
+    frame = pd.DataFrame({"text": texts, "label": y.astype(int), "thread": cluster})
+    path = write(frame, tmp_path / "texts.csv")
+    options = ("--min-documents", "1", "--folds", "2", "--cluster-column", "thread")
+    assert "of 15 clusters count as" in run("text", "fit", path, *options).stdout
+
+
+@pytest.mark.parametrize("name", ["thread_id", "Patient ID", "speakerNumber", "family"])
+def test_a_shell_warns_of_columns_that_name_clusters(name, tmp_path):
+    path = copies_in(tmp_path / "a.csv", name)
+    for words in (("fit", *MLE), ("audit", "--label-column", "label")):
+        assert f"column {name!r} of {path} has 60 values in" in run(*words, path).stderr
+
+
+@pytest.mark.parametrize("name", ["site", "document", "thread_id"])
+def test_a_shell_warns_of_no_other_column(name, tmp_path):
+    # As the topic, or with a name for each row, a column is no cluster.
+    numbers = {} if name == "site" else {name: np.arange(copies(2)[1].size)}
+    path = copies_in(tmp_path / "a.csv", name, **numbers)
+    assert "values in" not in run("fit", path, *MLE).stderr
+
+
+def test_a_shell_warns_of_clusters_that_are_fitted_and_tested_on(tmp_path):
+    split = np.where(copies(2)[2] > 40, "test", "train")
+    split[0] = "test"
+    path = copies_in(tmp_path / "a.csv", split=split)
+    stderr = run("fit", path, *MLE, "--cluster-column", "thread_id").stderr
+    assert "1 cluster of column 'thread_id'" in stderr
+    assert "have rows to fit and to test on ('0')" in stderr
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ("--cluster-column or --inclusion-column", ("--inclusion-column", "p")),
+        ("--pool takes no --cluster-column", ("--pool", "--topic-column", "label")),
+        ("has no column 'thread'", ("--cluster-column", "thread")),
+    ],
+)
+def test_a_shell_refuses_what_is_no_cluster(match, words, tmp_path):
+    path = copies_in(tmp_path / "a.csv")
+    result = run("fit", path, "--cluster-column", "thread_id", *words, code=2)
+    assert match in " ".join(result.stderr.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
+# Columns of names that rows may share because they depend on each other.
+CLUSTER_NAMES = re.compile(
+    "(thread|conversation|patient|participant|person|speaker|author|user|family|household|group"
+    "|cluster)(ids?|name|no|nr|number|key)?|subjectid"
+)
 FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
 DEFAULT_SPLIT_COLUMN = "split"
 
@@ -215,6 +221,52 @@ class ColumnReader:
             note += f" Capitals and blanks apart, these are one {kind}: {first_of(others)}."
         self.screen.note(note)
         return [np.array([spelling[name] for name in each.tolist()]) for each in given]
+
+    def clusters(
+        self,
+        column: str | None,
+        labelled: Mask,
+        test: Mask | None = None,
+        used: Iterable[Any] = (),
+        *,
+        sampled: bool = False,
+    ) -> NDArray[np.str_] | None:
+        """Return the clusters of labelled rows, (n,); without a column, warn of a likely one."""
+        if column is None:
+            self._warn_of_clusters(used)
+            return None
+        if sampled:
+            raise UsageError(
+                "--cluster-column or --inclusion-column: give one, not both. How dependence and"
+                " unequal sampling act together is not known yet."
+            )
+        names = np.full(labelled.size, "", dtype=object)
+        names[labelled] = self._named(column, "--cluster-column", "a cluster", labelled)
+        clusters = names.astype(np.str_)
+        if test is not None:
+            shared = np.intersect1d(clusters[labelled & test], clusters[labelled & ~test])
+            if shared.size:
+                self.screen.note(
+                    f"{counted(shared.size, 'cluster')} of {self.name(column)} have rows to fit and"
+                    f" to test on ({first_of(shared.tolist())}): tests are too favourable; give all"
+                    " rows of a cluster the same split.",
+                    warning=True,
+                )
+        return clusters
+
+    def _warn_of_clusters(self, used: Iterable[Any]) -> None:
+        """Warn of the first unused column that names threads, patients or the like repeatedly."""
+        for name in self.frame.columns.difference([*filter(None, used)], sort=False):
+            cells = self.frame[name].dropna().astype(str)
+            letters = re.sub("[^a-z]", "", str(name).casefold())
+            if CLUSTER_NAMES.fullmatch(letters) and 2 < cells.nunique() < cells.size:
+                self.screen.note(
+                    f"{self.name(str(name))} has {cells.nunique():,} values in {cells.size:,} rows:"
+                    " if rows of one value depend on each other, name it with --cluster-column;"
+                    " otherwise bands and tests are too sure.",
+                    warning=True,
+                )
+                return
 
     def texts(self, column: str) -> list[str]:
         """Return a column of documents."""

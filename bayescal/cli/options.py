@@ -83,6 +83,11 @@ WeightColumn = Annotated[
 ]
 SAMPLED = "The probability with which a row was drawn for labelling, as a plan's file has it."
 InclusionColumn = Annotated[str | None, option("--inclusion-column", COLUMNS, SAMPLED)]
+CLUSTERS = (
+    "Which rows belong together, as pages of a patient: they count by the dependence of their"
+    " labels."
+)
+ClusterColumn = Annotated[str | None, option("--cluster-column", COLUMNS, CLUSTERS)]
 SPLITS = (
     "Rows to fit (calibration or train) and to test on (test). By default a column named split."
 )

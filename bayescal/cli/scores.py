@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HELD_OUT = "held_out"  # a column that marks rows held out at random
 TEXT_FILES = "*.txt"
 # Columns by meaning; options and arguments have their names.
-COLUMNS = ("score", "label", "topic", "weight", "inclusion", "split")
+COLUMNS = ("score", "label", "topic", "weight", "inclusion", "cluster", "split")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class ScoreTable:
     labelled: Mask  # (n,): rows with a label; others only get a probability
     topics: NDArray[np.str_] | None = None  # (n,)
     weight: Floats | None = None  # (n,): in the fit
+    clusters: NDArray[np.str_] | None = None  # (n,): which labelled rows belong together
     sampled: bool = False  # True if weights are inclusion probabilities, False for counts
     sign: int = 1  # -1 if scores are negated
     covariates: Columns | None = None  # (n,) each, for a program
@@ -57,6 +58,7 @@ class ScoreTable:
             labelled=self.labelled[rows],
             topics=None,
             weight=None if self.weight is None else self.weight[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
             covariates=self.columns_of(rows),
             topic=topic,
             rows=rows,
@@ -104,9 +106,10 @@ class ScoreTable:
         return np.array(self.classes)[self.label[rows]]
 
     def weights(self, rows: Rows) -> dict[str, Any]:
-        """Return weights of rows, by argument of a fit."""
+        """Return weights of rows, and clusters if there are any, by argument of a fit."""
         kind = "inclusion" if self.sampled else "sample_weight"
-        return {kind: None if self.weight is None else self.weight[rows]}
+        weights = {kind: None if self.weight is None else self.weight[rows]}
+        return weights | ({} if self.clusters is None else {"clusters": self.clusters[rows]})
 
     def columns_of(self, rows: Rows) -> Columns | None:
         """Return covariates of rows, if any."""
@@ -156,20 +159,31 @@ def read_scores(
     else:
         score = reader.class_scores(classes)
         label, labelled = reader.class_positions(names["label"], classes)
-    split = split_column(reader.frame, names["split"])
+    test = reader.test_rows(split_column(reader.frame, names["split"]), labelled)
     return ScoreTable(
         frame=reader.frame,
         score=score,
         label=label,
         classes=classes,
-        test=reader.test_rows(split, labelled),
+        test=test,
         labelled=labelled,
         topics=reader.names(names["topic"]) if names["topic"] is not None else None,
         weight=reader.weights(weight, labelled, sampled=sampled) if weight is not None else None,
+        clusters=reader.clusters(
+            names["cluster"], labelled, test, _used(arguments), sampled=sampled
+        )
+        if "cluster_column" in arguments
+        else None,
         sampled=sampled,
         sign=sign,
         covariates=_covariates(reader, arguments.get("covariate_columns"), names),
     )
+
+
+def _used(arguments: Mapping[str, Any]) -> list[Any]:
+    """Return the columns that options of a call name."""
+    columns = [value for name, value in arguments.items() if name.endswith("_column")]
+    return [*columns, *names_in(arguments.get("covariate_columns") or "")]
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -215,19 +229,27 @@ def read_texts(path: Path, text: str, label: str, screen: Screen) -> tuple[Colum
 
 
 def read_documents(
-    path: Path, text: str, label: str, split: str | None, positive: str | None, screen: Screen
+    path: Path,
+    text: str,
+    label: str,
+    split: str | None,
+    cluster: str | None,
+    positive: str | None,
+    screen: Screen,
 ) -> tuple[ScoreTable, list[str]]:
     """Read texts with labels; return the table, without scores and texts, and the texts."""
     reader, texts = read_texts(path, text, label, screen)
     frame = reader.frame
     classes, is_positive, labelled = reader.labels(label, positive)
+    test = reader.test_rows(split_column(frame, split), labelled)
     table = ScoreTable(
         frame=frame.drop(columns=text),
         score=np.full(len(frame), np.nan),
         label=is_positive.astype(np.intp),
         classes=classes,
-        test=reader.test_rows(split_column(frame, split), labelled),
+        test=test,
         labelled=labelled,
+        clusters=reader.clusters(cluster, labelled, test, (text, label, split)),
     )
     return table, texts
 

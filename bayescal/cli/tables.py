@@ -153,6 +153,8 @@ def answer_table(result: Calibrated, level: float) -> Group:
     notes = ["at: quantiles of the scores of negatives (-) and positives (+)"]
     if (covariates := result.fitted.calibration.covariates) is not None:
         notes.append(f"of a typical document: {covariates.typical().words}")
+    if result.fitted.design_effect is not None:
+        notes.append(str(result.fitted.design_effect))
     if result.fitted.parts is not None:
         weights = result.fitted.parts["weight"].items()
         listed = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)

@@ -66,7 +66,7 @@ def describe(
 
 def _topic(result: Calibrated, flag: str, level: float) -> dict[str, Any]:
     negatives, positives = result.problem.counts
-    test = result.problem.test_rows.size
+    test, effect = result.problem.test_rows.size, result.fitted.design_effect
     rows: dict[Any, Any] = result.fitted.parameters(level).to_dict("index")
     parameters: dict[str, dict[str, Any]] = {}
     for (label, name), values in rows.items():
@@ -80,6 +80,7 @@ def _topic(result: Calibrated, flag: str, level: float) -> dict[str, Any]:
         "probability": float(result.curve.probability.mean()),
         "width": result.curve.width,
         "undecided": result.undecided,
+        "clusters": None if effect is None else asdict(effect),
         "flag": flag,
         "parameters": parameters,
         "losses": {method: asdict(losses) for method, losses in result.losses.items()},
@@ -279,7 +280,8 @@ def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str,
 
     options = {name: value for name, value in arguments.items() if name not in ELSEWHERE}
     columns = () if table.covariates is None else table.covariates.values()
-    arrays = (table.score, table.positive, table.test, table.topics, table.weight, *columns)
+    arrays = (table.score, table.positive, table.test, table.topics, table.weight)
+    arrays = (*arrays, table.clusters, *columns)
     data = [b"" if array is None else np.ascontiguousarray(array).tobytes() for array in arrays]
     model = options.get("model")
     if model is not None and Path(model).is_file():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,6 +74,12 @@ class OutcomeTable:
     inclusion: Floats | None
     classes: tuple[Any, Any]  # negative and positive
 
+    def clusters(self, column: str | None, used: Iterable[str | None]) -> NDArray[np.str_] | None:
+        """Return the clusters of labelled rows; without a column, warn of a likely one."""
+        sampled, labelled = self.inclusion is not None, self.labelled
+        found = self.reader.clusters(column, labelled, used=used, sampled=sampled)
+        return None if found is None else found[labelled]
+
     def name_of(self, position: int) -> str:
         """Return the name of a labelled row for messages."""
         return self.reader.row(int(np.flatnonzero(self.labelled)[position]))
@@ -136,6 +143,7 @@ def audit(
     label_column: OutcomeColumn = "y",
     site_column: SiteColumn = None,
     inclusion_column: options.InclusionColumn = None,
+    cluster_column: options.ClusterColumn = None,
     positive: options.Positive = None,
     threshold: Threshold = None,
     miss_cost: MissCost = None,
@@ -177,9 +185,11 @@ def audit(
         )
     screen = Screen(quiet=quiet)
     if no_labels:
-        if any(each is not None for each in (out, site_column, inclusion_column, miss_cost)):
+        refused = out, site_column, inclusion_column, cluster_column, miss_cost
+        if any(each is not None for each in refused):
             raise UsageError(
-                "--no-labels takes none of --out, --site-column, --inclusion-column, --miss-cost."
+                "--no-labels takes none of --out, --site-column, --inclusion-column,"
+                " --cluster-column, --miss-cost."
             )
         _foresee(
             screen, files, (probability_column, label_column, positive), threshold, level, seed
@@ -189,12 +199,14 @@ def audit(
         check_file(out, PAGES, read=files[0])
     columns = probability_column, label_column, site_column, inclusion_column
     data = read_outcomes(files[0], *columns, positive, screen)
+    clusters = data.clusters(cluster_column, columns)
     # Imported late: reading the file is faster.
+    from bayescal.metrics.evidence import with_clusters
     from bayescal.monitoring.auditing import audit_outcomes, read_audited
 
     costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]
     with screen.warnings(lambda _: ""), usage_errors(f"{files[0]}: "):
-        given = read_audited(data.positive, data.p, None, data.inclusion)
+        given = with_clusters(read_audited(data.positive, data.p, None, data.inclusion), clusters)
         result = audit_outcomes(
             given._replace(naming=data.name_of),
             data.sites,

@@ -28,6 +28,7 @@ def fit(
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
+    cluster_column: options.ClusterColumn = None,
     split_column: options.SplitColumn = None,
     covariate_columns: options.CovariateColumns = None,
     positive: options.Positive = None,
@@ -94,6 +95,8 @@ def fit(
             "--pool learns a prior from the topics themselves, got --prior-knowledge"
             f" {prior_knowledge}: leave out one of them."
         )
+    if pool and cluster_column is not None:
+        raise UsageError("--pool takes no --cluster-column: leave out one of them.")
     settings = fitting.read_parameters(arguments)
     check_folder(out)
     table = read_scores(scores, arguments, screen)

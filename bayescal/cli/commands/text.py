@@ -56,6 +56,7 @@ def fit_text(
     text_column: TextColumn = "text",
     label_column: LabelColumn = "label",
     split_column: options.SplitColumn = None,
+    cluster_column: options.ClusterColumn = None,
     positive: options.Positive = None,
     classifier: Classifier = "linear_svm",
     words: Words = 300,
@@ -79,7 +80,7 @@ def fit_text(
     check_folder(out)
     _check_classifier(classifier)
     screen = Screen(quiet=quiet)
-    columns = text_column, label_column, split_column
+    columns = text_column, label_column, split_column, cluster_column
     table, texts = read_documents(documents, *columns, positive, screen)
     writing.check_columns_free(table.frame, documents, SCORE, SCORED_BY)
     if lacking := missing_class(table):
@@ -99,7 +100,8 @@ def fit_text(
     )
     fit_rows, scores = table.fit_rows, np.empty(len(texts))
     with screen.warnings(lambda _: ""), usage_errors():
-        model.fit([texts[k] for k in fit_rows], table.labels(fit_rows))
+        labels, weights = table.labels(fit_rows), table.weights(fit_rows)
+        model.fit([texts[k] for k in fit_rows], labels, **weights)
         # No row's score depends on its own label.
         scores[fit_rows] = model.scores_
         other_rows = np.setdiff1d(np.arange(len(texts)), fit_rows)

@@ -19,6 +19,7 @@ from bayescal.fitting.posterior import ClassDraws, Posterior
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.intervals import tails
 from bayescal.support.score_checks import read_scores
 from bayescal.support.validation import Floats, first_of
@@ -80,6 +81,11 @@ class FittedProblem(ABC):
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
         return []
+
+    @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return how many dependent documents count as one; None without clusters."""
+        return None
 
     @property
     def prior_moved(self) -> float | None:

@@ -56,6 +56,7 @@ from bayescal.fitting.results.topics import at_topic, names_of, whose
 from bayescal.fitting.results.tree import Results, read_documents, read_effect
 from bayescal.fitting.scores import NOTHING
 from bayescal.fitting.settings import ScoreParameters, read_options
+from bayescal.inference.design_effect import DesignEffect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,6 +195,11 @@ class ResultsProblem(FittedProblem):
         if self.topic is None:
             return next(iter(tables.values())).droplevel("topic")[["population"]]
         return tables[self.together.names[self.topic]].droplevel("topic")
+
+    @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return how many dependent documents count as one; None without clusters."""
+        return read_effect(self.groups)
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
