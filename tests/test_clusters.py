@@ -8,9 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, load
+from bayescal.fitting import fitted_recalibration
 from bayescal.inference.design_effect import design_effect
 from bayescal.metrics import calibration_evidence, calibration_verdict
-from bayescal.monitoring import audit
+from bayescal.monitoring import Recalibrator, audit
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
 from tests.cli_tools import MLE, run, summary_of, write
@@ -273,6 +274,53 @@ def test_updates_are_refused():
         fitted.update(score, y)
 
 
+def test_recalibrated_probabilities_have_clusters():
+    _, y, cluster, p = copies(2, 200)
+    plain, named, alone = (
+        Recalibrator(refit="never", random_state=0).fit(p, y, clusters=each)
+        for each in (None, cluster, RNG.permutation(y.size))
+    )
+    np.testing.assert_array_equal(plain.predict_proba(p), alone.predict_proba(p))
+    assert plain.design_effect_ is None
+    effect = named.design_effect_
+    assert effect == calibration_verdict(y, p, clusters=cluster).design_effect
+    weight, grid = np.full(y.size, 1.0 / effect.factor), [0.05, 0.2, 0.5]
+    counted = Recalibrator(refit="never", random_state=0).fit(p, y, None, weight)
+    np.testing.assert_array_equal(named.predict_interval(grid), counted.predict_interval(grid))
+    (problem,) = named.fitted_problems().values()
+    assert ("clusters", {"effect": str(effect)}) in problem.describe(several=False)
+
+
+def test_folds_of_a_recalibrator_keep_clusters_together(monkeypatch):
+    seen = []
+
+    class Stub:
+        """Stands for "fit again", which is compared on the other folds."""
+
+        def __init__(self, data, *_):
+            seen.append(data.score)
+            self.calibration = self
+
+        def log_odds(self, score, *_):
+            return np.zeros_like(score)
+
+    monkeypatch.setattr(fitted_recalibration, "_fit_again", Stub)
+    _, y, cluster, p = copies(2, 100)
+    options = {"refit": "auto", "random_state": 0}
+    Recalibrator(**options).fit(p, y, clusters=cluster)
+    # Copies have equal probabilities, which name their cluster.
+    size = dict(zip(*np.unique(special.logit(p), return_counts=True), strict=True))
+    assert len(seen) == 5
+    for part in seen:
+        values, counts = np.unique(part, return_counts=True)
+        assert [size[value] for value in values] == counts.tolist()
+    seen.clear()
+    for each in (None, RNG.permutation(y.size)):
+        Recalibrator(**options).fit(p, y, clusters=each)
+    for part, same in zip(seen[:5], seen[5:], strict=True):
+        np.testing.assert_array_equal(part, same)
+
+
 # In a shell.
 
 
@@ -301,6 +349,11 @@ def test_an_audit_in_a_shell_reads_clusters(tmp_path):
     of_p = audit(y, p, clusters=cluster, random_state=0).outcomes.effect
     named = "--cluster-column", "thread_id"
     result = run("audit", path, "--label-column", "label", *named)
+    assert f"{of_p}." in " ".join(result.stdout.split())
+    out = tmp_path / "out"
+    result = run(
+        "recalibrate", path, "--label-column", "label", *named, "--refit", "never", "--out", out
+    )
     assert f"{of_p}." in " ".join(result.stdout.split())
 
 

@@ -19,6 +19,7 @@ from bayescal.fitting.fitted_recalibration import (
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support.numerics import probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
@@ -70,6 +71,8 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         Weight of the fifth model; 0 without a comparison.
     sites_ : list or None
         Names of the sites fitted.
+    design_effect_ : bayescal.inference.design_effect.DesignEffect or None
+        How many dependent documents count as one; None for a fit without clusters.
     posterior_ : xarray.DataTree
         Draws of shift, slope and bend, in ArviZ's schema.
 
@@ -103,6 +106,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         sample_weight: ArrayLike | None = None,
         *,
         inclusion: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """
         Fit to labelled documents.
@@ -121,8 +125,12 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
             The probability that each document had to be labelled, as in `MulticlassCalibrator.fit`.
             Omit it where documents were chosen by `p` alone: the fit is of labels given `p`, and
             weights would only widen its bands.
+        clusters : array-like of shape (n,), optional
+            Which documents belong together, as in `ScoreCalibrator.fit`; one design effect counts
+            for all sites. Folds that compare "fit again" keep clusters together.
         """
-        self._fitted = fit_recalibration(self._parameters(), p, y, sites, sample_weight, inclusion)
+        data = p, y, sites, sample_weight, inclusion, clusters
+        self._fitted = fit_recalibration(self._parameters(), *data)
         return self
 
     def decision_function(
@@ -206,6 +214,11 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
             raise AttributeError("pooling='partial' compares no models: use pooling='complete'.")
         names, values = group["kind"].values.tolist(), group["probability"].values.tolist()
         return dict(zip(names, values, strict=True))
+
+    @property
+    def design_effect_(self) -> DesignEffect | None:
+        """How many dependent documents count as one; None for a fit without clusters."""
+        return self._fit.design_effect
 
     @property
     def refit_weight_(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +18,31 @@ from bayescal.fitting.curves.part_draws import ChangedDraws, combine
 from bayescal.fitting.engines.point_estimates import without_densities
 from bayescal.fitting.engines.sites import draw_sites
 from bayescal.fitting.fitted_scores import FittedScores, fit_scores
-from bayescal.fitting.parts.part import POPULATION, POSTERIOR, Block
+from bayescal.fitting.parts.part import POPULATION, POSTERIOR, Block, cluster_blocks
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.fitting.results.tree import Fit, Results, kept_below, read_below
+from bayescal.fitting.results.tree import (
+    CLUSTERS,
+    Fit,
+    Results,
+    kept_below,
+    read_below,
+    read_effect,
+)
 from bayescal.fitting.scores import NOTHING, BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
-from bayescal.metrics.inputs import as_probabilities
+from bayescal.metrics.evidence import effect_of
+from bayescal.metrics.inputs import Forecasts, as_probabilities
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval
 from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
+from bayescal.support.weighting import read_clusters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +108,7 @@ def fit_recalibration(
     sites: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> FittedRecalibration:
     """Fit probabilities and labels; see `Recalibrator.fit`."""
     parameters.check()
@@ -112,18 +123,24 @@ def fit_recalibration(
             "sites must be given with pooling='partial' and only with it, got"
             f" pooling={parameters.pooling!r} {'and' if sites is not None else 'without'} sites."
         )
+    groups, code = {}, np.arange(values.size)
+    if clusters is not None:
+        outcomes = Forecasts(positive, values, weight, sampled=inclusion is not None)
+        code = read_clusters(clusters, values.size, "p", sampled=outcomes.sampled)[1]
+        effect = effect_of(outcomes, code)
+        groups[CLUSTERS], weight = xr.Dataset(asdict(effect)), weight / effect.factor
     kept = weight > 0.0
     log_odds = changes.clipped_log_odds(values)[kept]
     data = BinaryScores(log_odds, positive[kept], weight[kept], "probabilities")
     warn_if_reversed(data.score, data.positive, data.weight, classes.tolist())
     rng = generator(parameters.random_state)
     if sites is None:
-        groups = _documents(data) | _average_groups(data, parameters.draws, rng)
-        groups |= _compare_refit(parameters, data, rng)
+        groups |= _documents(data) | _average_groups(data, parameters.draws, rng)
+        groups |= _compare_refit(parameters, data, code[kept], rng)
     else:
-        names, code = read_sites(sites, values.size)
-        groups = _documents(data, code[kept])
-        groups |= _pooled_groups(data, names, code[kept], parameters.draws, rng)
+        names, site = read_sites(sites, values.size)
+        groups |= _documents(data, site[kept])
+        groups |= _pooled_groups(data, names, site[kept], parameters.draws, rng)
     return FittedRecalibration.of_groups(parameters, groups, classes)
 
 
@@ -199,20 +216,25 @@ def _pooled_groups(
 
 
 def _compare_refit(
-    parameters: RecalibrationParameters, data: BinaryScores, rng: np.random.Generator
+    parameters: RecalibrationParameters,
+    data: BinaryScores,
+    cluster: Integers,
+    rng: np.random.Generator,
 ) -> dict[str, xr.Dataset]:
     """Return the groups of weights and of a fit from scratch; none without a comparison."""
     rarer = min(data.total(True), data.total() - data.total(True))
     constant = np.ptp(data.score) == 0.0
-    enough = rarer >= FEWEST and not constant
+    rare = data.total(True) <= data.total(False)
+    spread = np.unique(cluster[data.positive == rare]).size >= FOLDS
+    enough = rarer >= FEWEST and spread and not constant
     if parameters.refit == NEVER or (parameters.refit == AUTO and not enough):
         return {}
-    if rarer < FOLDS or constant:
+    if rarer < FOLDS or not spread or constant:
         raise ValueError(
-            f"refit='always' needs at least {FOLDS} documents of each class and probabilities that"
-            f" differ, got {rarer:g} of the rarer class: use refit='auto'."
+            f"refit='always' needs at least {FOLDS} documents of each class, in as many clusters,"
+            f" and probabilities that differ, got {rarer:g} of the rarer class: use refit='auto'."
         )
-    gain = _cross_validated_gain(data, rng)
+    gain = _cross_validated_gain(data, cluster, rng)
     weight = float(special.expit(math.log(PRIOR_ODDS) + gain))
     if parameters.refit == AUTO and weight < NEGLIGIBLE:
         refit, weight = None, 0.0
@@ -227,12 +249,18 @@ def _compare_refit(
     return {WEIGHTS: group, **kept_below(REFIT, refit.results)}
 
 
-def _cross_validated_gain(data: BinaryScores, rng: np.random.Generator) -> float:
+def _cross_validated_gain(data: BinaryScores, cluster: Integers, rng: np.random.Generator) -> float:
     """Return the cross-validated log score of "fit again" minus the average's, in nats."""
-    fold = np.empty(data.positive.size, dtype=np.intp)
+    # Clusters in order of appearance: those of one document get the folds of documents.
+    _, first, code = np.unique(cluster, return_index=True, return_inverse=True)
+    code = np.argsort(np.argsort(first))[code]
+    rare = data.total(True) <= data.total(False)
+    with_rare = np.bincount(code, data.positive == rare) > 0.0
+    fold = np.empty(first.size, dtype=np.intp)
     for klass in (False, True):
-        mine = np.flatnonzero(data.positive == klass)
+        mine = np.flatnonzero(with_rare == (klass == rare))
         fold[rng.permutation(mine)] = np.arange(mine.size) % FOLDS
+    fold = fold[code]
     gain = 0.0
     for k in range(FOLDS):
         rest, out = (data.take(np.flatnonzero(mine)) for mine in (fold != k, fold == k))
@@ -280,6 +308,11 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
         """Return the pivot, mean and standard deviation of the log-odds fitted."""
         constants = self.groups["constant_data"]
         return LogOddsFrame(*(float(constants[name]) for name in ("pivot", "mean", "sd")))
+
+    @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return how many dependent documents count as one; None without clusters."""
+        return read_effect(self.groups)
 
     @property
     def sites(self) -> list[Any] | None:
@@ -396,6 +429,11 @@ class RecalibrationProblem(FittedProblem):
         return {"independent_draws": self.fitted.parameters.draws}
 
     @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return how many dependent documents count as one; None without clusters."""
+        return self.fitted.design_effect
+
+    @property
     def parts(self) -> pd.DataFrame | None:
         """Return the weights of the change and of "fit again"; None without a comparison."""
         group = self.fitted.groups.get(WEIGHTS)
@@ -417,4 +455,5 @@ class RecalibrationProblem(FittedProblem):
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words."""
         values = {"sites": self.fitted.sites is not None, "refit": bool(self.fitted.refit)}
-        return [Block("inference", {"method": "laplace"}), Block("recalibration", values)]
+        blocks = [Block("inference", {"method": "laplace"}), *cluster_blocks(self.design_effect)]
+        return [*blocks, Block("recalibration", values)]

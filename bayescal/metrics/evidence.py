@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.inference.design_effect import design_effect
+from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.inference.newton import LogisticLikelihood
 from bayescal.metrics.changes import (
     AS_IS,
@@ -22,7 +22,7 @@ from bayescal.metrics.changes import (
 )
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.intervals import readable
-from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
+from bayescal.support.validation import Floats, Integers, as_scores_of, check_choice, check_fraction
 from bayescal.support.weighting import read_clusters
 
 GOOD_DECREMENT = 1e-12
@@ -58,18 +58,23 @@ class LinearChange(LogisticLikelihood):
 
 
 def with_clusters(outcomes: Forecasts, clusters: ArrayLike | None) -> Forecasts:
+    """Return the outcomes with the design effect of clusters."""
+    if clusters is None:
+        return outcomes
+    _, code = read_clusters(clusters, outcomes.p.size, "outcomes", sampled=outcomes.sampled)
+    return outcomes._replace(effect=effect_of(outcomes, code))
+
+
+def effect_of(outcomes: Forecasts, code: Integers) -> DesignEffect:
     """
-    Return the outcomes with the design effect of clusters.
+    Return the design effect of clusters on probabilities.
 
     Residuals are of the likeliest linear change of the log-odds, so that probabilities that are off
     do not look like dependence.
     """
-    if clusters is None:
-        return outcomes
-    _, code = read_clusters(clusters, outcomes.p.size, "outcomes", sampled=outcomes.sampled)
     line = LinearChange.of(outcomes)
     p = special.expit(line.columns @ line.maximise(line.unit_information()))
-    return outcomes._replace(effect=design_effect(outcomes.truth, p, code, outcomes.weight))
+    return design_effect(outcomes.truth, p, code, outcomes.weight)
 
 
 UNINFORMATIVE = 100.0  # factor of odds that uninformative documents could not detect

@@ -57,6 +57,7 @@ OF_RECALIBRATE = (
     "label_column",
     "site_column",
     "inclusion_column",
+    "cluster_column",
     "positive",
 )
 

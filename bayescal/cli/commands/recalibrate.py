@@ -32,6 +32,7 @@ def recalibrate(
     label_column: audit.OutcomeColumn = "y",
     site_column: audit.SiteColumn = None,
     inclusion_column: options.InclusionColumn = None,
+    cluster_column: options.ClusterColumn = None,
     positive: options.Positive = None,
     refit: Refit = "auto",
     level: options.Level = 0.9,
@@ -56,6 +57,7 @@ def recalibrate(
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
     columns = probability_column, label_column, site_column, inclusion_column
     data = audit.read_outcomes(file, *columns, positive, screen)
+    clusters = data.clusters(cluster_column, columns)
     frame = data.reader.frame
     writing.check_columns_free(frame, file)
     from bayescal.calibrators.loading import TOPICS_FILE
@@ -67,7 +69,7 @@ def recalibrate(
         if np.ptp(labels):  # one class alone has to be 0 or 1
             labels, positive = np.array(data.classes)[labels], data.classes[1]
         again = Recalibrator(pooling, positive=positive, refit=refit, random_state=seed)
-        again.fit(data.p, labels, data.sites, inclusion=data.inclusion)
+        again.fit(data.p, labels, data.sites, inclusion=data.inclusion, clusters=clusters)
         p = frame[probability_column].to_numpy(dtype=float)
         log_odds = again.decision_function(p, data.all_sites)
         curve = RowCurve(log_odds, again.predict_interval(p, level, sites=data.all_sites))
@@ -85,6 +87,8 @@ def recalibrate(
         f"Fitted to {counted(int(data.labelled.sum()), 'outcome')}. Probabilities moved by"
         f" {moved:.3f} on average."
     )
+    if again.design_effect_ is not None:
+        screen.say(f"{again.design_effect_}.")
     if data.sites is None:
         shares = ", ".join(f"{kind} {each:.2f}" for kind, each in again.model_probability_.items())
         screen.say(f"Probability of each explanation: {shares}.")

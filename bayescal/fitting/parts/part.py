@@ -24,6 +24,7 @@ from bayescal.fitting.posterior import (
     unpack,
 )
 from bayescal.fitting.scores import BinaryScores
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.validation import Floats
 
 
@@ -32,6 +33,11 @@ class Block(NamedTuple):
 
     template: str
     values: dict[str, Any]
+
+
+def cluster_blocks(effect: DesignEffect | None) -> list[Block]:
+    """Return the description of clusters, if documents have any."""
+    return [] if effect is None else [Block("clusters", {"effect": str(effect)})]
 
 
 # The task of a part: a problem and the options of its estimator.

@@ -40,6 +40,7 @@ from bayescal.fitting.parts.part import (
     Groups,
     Reading,
     all_paths,
+    cluster_blocks,
     flat,
     model_name,
 )
@@ -231,7 +232,7 @@ def describe_scores(
 ) -> list[Block]:
     """Return the model of one problem, part by part."""
     effect, population = read_effect(groups), kept_population(groups)
-    of_clusters = [] if effect is None else [Block("clusters", {"effect": str(effect)})]
+    of_clusters = cluster_blocks(effect)
     if population is not None:
         return of_clusters + _describe_around(population)
     options, data = read_options(parameters), read_documents(groups)
