@@ -1,5 +1,6 @@
-"""`bayescal sample`, `recall`, `elusion` and `stop`, and the report of a review."""
+"""`bayescal sample`, `recall`, `rate`, `elusion`, `stop`, and reports of reviews and rates."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from scipy import stats
 
 from bayescal.report.review import write_review_report
-from bayescal.sampling import estimate_recall, read_plan
+from bayescal.sampling import compare_rates, estimate_rate, estimate_recall, read_plan
 from tests.cli_tools import run
 
 pytestmark = pytest.mark.one_era
@@ -482,3 +483,75 @@ def test_blank_rows_count_as_a_spreadsheet_counts_them(folder, tmp_path):
     blind.assign(label="no").to_csv(tmp_path / "plan.csv", index=False)
     asked = ("--labels", tmp_path / "plan.csv", "--at-score", 1.5, "--hidden", "none")
     run("recall", tmp_path / "scores.csv", *asked)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """Scores of two systems, the second in another order, and labels of the same 150 items."""
+    path, rng = tmp_path_factory.mktemp("rate"), np.random.default_rng(3)
+    ease, asked = rng.normal(size=1_000), rng.permutation(1_000)[:150]
+    for name, shift in (("new", 1.5), ("old", 0.0)):
+        good = (ease + rng.logistic(size=1_000) + shift > 0.0).astype(int)
+        scores = good + rng.normal(size=1_000)
+        frame = pd.DataFrame({"id": np.arange(1_000), "score": scores, "good": good})
+        frame.loc[asked, ["id", "good"]].rename(columns={"good": "label"}).to_csv(
+            path / f"{name}_labels.csv", index=False
+        )
+        order = rng.permutation(1_000) if name == "old" else np.arange(1_000)
+        frame.iloc[order].drop(columns="good").to_csv(path / f"{name}.csv", index=False)
+        np.save(path / f"{name}.npy", good)
+    return path
+
+
+def arrays_of(judged, name):
+    scores = pd.read_csv(judged / f"{name}.csv").sort_values("id")["score"].to_numpy()
+    labels = np.full(scores.size, np.nan)
+    filled = pd.read_csv(judged / f"{name}_labels.csv")
+    labels[filled["id"]] = filled["label"]
+    return scores, labels
+
+
+def test_a_rate_is_that_of_the_function(judged, tmp_path):
+    report = tmp_path / "rate.html"
+    asked = ("rate", judged / "new.csv", "--labels", judged / "new_labels.csv")
+    out = run(*asked, "--design", "random", "--report", report).stdout
+    expected = estimate_rate(*arrays_of(judged, "new"), design="random")
+    assert expected.text in out
+    page = report.read_text()
+    assert expected.text.splitlines()[2] in page
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    band, line, dots = data["evidence"][0]["series"]
+    assert (np.array(band["lower"]) < line["y"]).all()
+    assert (np.diff(line["x"]) > 0.0).all()
+    assert len(dots["x"]) == 150
+    assert "'random' or a plan" in run(*asked).stdout
+
+
+def test_a_difference_of_rates_pairs_items_by_identifiers(judged, tmp_path):
+    report = tmp_path / "difference.html"
+    other = ("--against", judged / "old.csv", "--against-labels", judged / "old_labels.csv")
+    asked = ("rate", judged / "new.csv", "--labels", judged / "new_labels.csv", *other)
+    expected = compare_rates(*arrays_of(judged, "new"), *arrays_of(judged, "old"))
+    assert expected.paired == 150
+    assert expected.text in run(*asked, "--report", report).stdout
+    assert report.read_text().count('<th scope="row">A less B') == 2
+    assert "0 items are labelled for both" in run(*asked, "--unpaired").stdout
+
+
+def test_wrong_options_of_rates(judged):
+    path, labels = judged / "new.csv", ("--labels", judged / "new_labels.csv")
+    assert "--labels must name" in run("rate", path, code=2).stderr
+    alone = run("rate", path, *labels, "--against", judged / "old.csv", code=2).stderr
+    assert "must be given together" in alone
+    assert "another file" in run("rate", path, *labels, "--against", path, code=2).stderr
+
+
+def test_a_plan_by_score_states_its_interval_first(judged, tmp_path):
+    path, filled = judged / "new.csv", tmp_path / "filled.csv"
+    run("sample", path, "--n", 60, "--at-score", 1, "--out", filled)
+    pd.read_csv(filled).assign(label=[0, 1] * 30).to_csv(filled, index=False)
+    planned = ("rate", path, "--labels", filled)
+    assert "needs no scores" in run(*planned).stdout
+    assert "left out" in run(*planned, "--design", "random", code=2).stderr
+    other = ("--against", judged / "old.csv", "--against-labels", judged / "old_labels.csv")
+    assert "needs simple random samples" in run(*planned, *other, code=2).stderr

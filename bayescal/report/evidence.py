@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bayescal.likelihood_ratio import LikelihoodRatios, LikelihoodRatioValidation, curves, validate
 from bayescal.likelihood_ratio.measures import read_comparisons
 from bayescal.likelihood_ratio.ratios import DATA, RANGE, shown
-from bayescal.report.rendering import numbers, write_page
+from bayescal.report.rendering import numbers, series_of, write_page
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats
 
@@ -141,17 +141,13 @@ def write_validation(
 # Data of the figures that evidence.js draws.
 
 
-def _series(kind: str, name: str, **columns: Any) -> dict[str, Any]:
-    return {"kind": kind, "name": name} | {key: numbers(each) for key, each in columns.items()}
-
-
 def _tippett(data: xr.Dataset, classes: tuple[str, str]) -> dict[str, Any]:
     x = data["log10_lr"].values
     series = []
     for name, label in zip(("negative", "positive"), classes, strict=True):
         ends = {end: data[f"{name}_{end}"].values for end in ("lower", "upper")}
-        series.append(_series(f"band {name}", f"{label}, interval", x=x, **ends))
-        series.append(_series(f"line {name}", label, x=x, y=data[name].values))
+        series.append(series_of(f"band {name}", f"{label}, interval", x=x, **ends))
+        series.append(series_of(f"line {name}", label, x=x, y=data[name].values))
     return {
         "title": "Shares of larger LRs (Tippett plot)",
         "x": numbers([x[0], x[-1]]),
@@ -173,8 +169,8 @@ def _pav(data: xr.Dataset) -> dict[str, Any]:
     low, high = float(ends.min()), float(ends.max())
     margin = 0.06 * (high - low) or 0.5
     series = [
-        _series("line diagonal", "stated = recalibrated", x=[low, high], y=[low, high]),
-        _series("line posterior", "recalibrated (PAV)", x=x[finite], y=y[finite]),
+        series_of("line diagonal", "stated = recalibrated", x=[low, high], y=[low, high]),
+        series_of("line posterior", "recalibrated (PAV)", x=x[finite], y=y[finite]),
     ]
     edges = (
         ("dot empirical", "recalibrated to LR = 0", -np.inf, low - margin),
@@ -184,7 +180,7 @@ def _pav(data: xr.Dataset) -> dict[str, Any]:
         # One dot for dots that would overlap.
         at: Floats = np.unique(np.round(np.clip(x[y == end], low, high) / margin, 1)) * margin
         if at.size:
-            series.append(_series(kind, name, x=at, y=np.full(at.size, height)))
+            series.append(series_of(kind, name, x=at, y=np.full(at.size, height)))
     limits = numbers([low - 2.0 * margin, high + 2.0 * margin])
     return {
         "title": "Stated and recalibrated LRs (PAV)",
@@ -211,5 +207,5 @@ def _cross_entropy(data: xr.Dataset) -> dict[str, Any]:
         "at": 0,
         "note": "The mean cost, in bits, of posterior probabilities from these LRs, at every prior;"
         " at prior odds of 1 it is Cllr. Where it exceeds that of LR = 1, the LRs mislead.",
-        "series": [_series(f"line {kind}", names[k], x=x, y=data[k].values) for k, kind in kinds],
+        "series": [series_of(f"line {kind}", names[k], x=x, y=data[k].values) for k, kind in kinds],
     }

@@ -54,6 +54,7 @@ PAGES = {
         ),
     ),
     "classes": ("Calibration report of several classes", (*FIGURES, "classes")),
+    "rate": ("Report of a rate", (*FIGURES, "evidence", "evidence_page")),
     "review": ("Report of a review", ("numbers", "appearance")),
     "ranking": ("Reading report", (*FIGURES, "chooser", "ranking")),
     "evidence": ("Validation of likelihood ratios", (*FIGURES, "evidence", "evidence_page")),
@@ -267,6 +268,11 @@ def numbers(values: Any, digits: int = DIGITS) -> Any:
         return None
     short = float(f"{value:.{digits}g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def series_of(kind: str, name: str, **columns: Any) -> dict[str, Any]:
+    """Return a line, a band or dots of a figure that evidence.js draws."""
+    return {"kind": kind, "name": name} | {key: numbers(each) for key, each in columns.items()}
 
 
 def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:

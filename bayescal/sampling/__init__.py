@@ -24,6 +24,7 @@ from bayescal.sampling.plans import Stratum as Stratum
 from bayescal.sampling.plans import inclusion_of as inclusion_of
 from bayescal.sampling.plans import read_plan as read_plan
 from bayescal.sampling.rates import Rate as Rate
+from bayescal.sampling.rates import RateCurve as RateCurve
 from bayescal.sampling.rates import RateDifference as RateDifference
 from bayescal.sampling.rates import compare_rates as compare_rates
 from bayescal.sampling.rates import estimate_rate as estimate_rate

@@ -26,7 +26,7 @@ from bayescal.sampling.plans import (
 )
 from bayescal.sampling.rank_curve import fit_rank_curve
 from bayescal.support import validation
-from bayescal.support.intervals import Interval, counted
+from bayescal.support.intervals import Interval, counted, tails
 from bayescal.support.validation import Floats
 
 MODEL, DESIGN = "model", "design"
@@ -36,9 +36,30 @@ SHRINKAGE = 10.0  # pairs by which correlations of labels are shrunk
 RANDOM_SAMPLE = "the labelled documents are a simple random sample of the collection"
 FEW_NOTE = f"There are fewer than {FEW} labels: the interval rests on the prior as well."
 UNKNOWN_NOTE = (
-    "Nothing says how these documents were chosen: state it by design='random' or a plan to see"
-    " what the labels alone say."
+    "Nothing says how the labelled documents were chosen: state the design, 'random' or a plan, for"
+    " the interval of the labels alone."
 )
+
+
+@dataclass(frozen=True)
+class RateCurve:
+    """
+    The posterior of P(positive | score) along the ranking, in bins of similar scores.
+
+    For values between 0 and 1 it is the posterior of the mean value.
+
+    Attributes
+    ----------
+    score : array of shape (bins,)
+        Mean score of the documents of each bin, ascending.
+    probability, lower, upper : array of shape (bins,)
+        Posterior mean, and ends of a pointwise band.
+    """
+
+    score: Floats
+    probability: Floats
+    lower: Floats
+    upper: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,15 +79,17 @@ class Rate(Interval):
     draws : array
         Posterior draws of the rate by the model.
     classical : Interval or None
-        What the labels say without the scores: Wilson's interval of a simple random sample, exact
-        limits by stratum of another design, None if the design is unknown.
+        The interval of the labels alone: Wilson's for a simple random sample, exact limits by
+        stratum for another design, None if the design is unknown.
     labels, documents : int
         Numbers of labels and of documents.
     worth : float
         Number of labels whose Wilson interval is as wide as the model's interval; nan unless the
         labels are a simple random sample.
     useless : float
-        Posterior probability that the scores say nothing about the labels.
+        Posterior probability that the scores carry no information about the labels.
+    curve : RateCurve
+        P(positive | score) with its band.
     assumption : str
         What the answer assumes.
     notes : tuple of str
@@ -80,12 +103,13 @@ class Rate(Interval):
     documents: int
     worth: float
     useless: float
+    curve: RateCurve = field(repr=False, compare=False)
     assumption: str
     notes: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """Return the rate, what the labels alone say, what the scores add, and the assumption."""
+        """Return the rate, that from labels alone, what the scores add, and the assumption."""
         of = f"{counted(self.labels, 'label')} of {self.documents:,} documents"
         lines = [f"The rate is {self:.1%}, with a {100.0 * self.level:g} % interval, from {of}."]
         if self.method == DESIGN:
@@ -93,10 +117,10 @@ class Rate(Interval):
                 f"This needs no scores. By the model of the scores it is {self.model:.1%}."
             )
         elif self.classical is not None:
-            lines.append(f"The labels alone say {self.classical:.1%}.")
+            lines.append(f"From the labels alone it is {self.classical:.1%}.")
             lines.append(
                 f"With the scores your {counted(self.labels, 'label')} are worth {self.worth:,.0f};"
-                f" the probability that the scores say nothing is {self.useless:.0%}."
+                f" the probability that the scores are useless is {self.useless:.0%}."
             )
         return "\n".join([*lines, f"This assumes that {self.assumption}.", *self.notes])
 
@@ -113,7 +137,7 @@ class RateDifference(Interval):
     first, second : Rate
         The rates of A and B.
     classical : Interval
-        What the labels say without the scores: Newcombe's interval.
+        Newcombe's interval, of the labels alone.
     probability_above : float
         Posterior probability that A has the higher rate.
     paired : int
@@ -128,12 +152,12 @@ class RateDifference(Interval):
 
     @property
     def text(self) -> str:
-        """Return rates and difference, what the labels alone say, and the assumption."""
+        """Return rates and difference, that from labels alone, and the assumption."""
         return (
             f"The rate of A is {self.first:.1%}, that of B {self.second:.1%}; A less B is"
             f" {self:+.1%}, with {100.0 * self.level:g} % intervals. {self.paired:,} items are"
             f" labelled for both.\nA is higher with probability {self.probability_above:.0%}.\n"
-            f"The labels alone say {self.classical:+.1%}.\n"
+            f"From the labels alone the difference is {self.classical:+.1%}.\n"
             f"This assumes of each system that {self.first.assumption}."
         )
 
@@ -202,7 +226,7 @@ def _estimate(
             " collection."
         )
     fitted, alone, simple = _labels_alone(values, known, design, level)
-    draws, expected, useless = _posterior(values, known, fitted, rng)
+    draws, curve, expected, useless = _posterior(values, known, fitted, level, rng)
     model = Interval.of_draws(draws, level, float(np.median(draws)))
     first = model if simple or alone is None else alone
     rate = Rate(
@@ -215,6 +239,7 @@ def _estimate(
         documents=known.size,
         worth=y.size * (alone.width / model.width) ** 2 if simple and alone else math.nan,
         useless=useless,
+        curve=curve,
         assumption=f"{RANDOM_SAMPLE if simple else 'the plan was followed'}, and labels are right",
         notes=(FEW_NOTE,) * (y.size < FEW) + (UNKNOWN_NOTE,) * (alone is None),
     )
@@ -224,7 +249,7 @@ def _estimate(
 def _labels_alone(
     scores: Floats, labels: Floats, design: Design | None, level: float
 ) -> tuple[NDArray[np.bool_], Interval | None, bool]:
-    """Return which labels fit the curve, what labels alone say, and if they are a random sample."""
+    """Return which labels to fit, the interval of labels alone, and if they are a random sample."""
     plans, inclusion = as_design(() if design is None else design, scores, labels)
     labelled = ~np.isnan(labels)
     if not plans and inclusion is None:
@@ -252,9 +277,13 @@ def _binary(values: Floats) -> bool:
 
 
 def _posterior(
-    scores: Floats, labels: Floats, fitted: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[Floats, Floats, float]:
-    """Return draws of the rate, the expected label of each document, and P(useless scores)."""
+    scores: Floats,
+    labels: Floats,
+    fitted: NDArray[np.bool_],
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, RateCurve, Floats, float]:
+    """Return draws of the rate, the curve, each document's expected label, P(useless scores)."""
     collection, y = RankedCollection.even(scores), labels[fitted]
     code, bins = collection.code[fitted], collection.size.size
     numbers, sums = (
@@ -270,7 +299,11 @@ def _posterior(
         rest = p @ unlabelled
         rest += np.sqrt(spread * (p * (1.0 - p)) @ unlabelled) * rng.standard_normal(rest.size)
     draws = np.clip((np.nansum(labels) + rest) / scores.size, 0.0, 1.0)
-    return draws, p.mean(axis=0)[collection.code], useless
+    score, mean = np.bincount(collection.code, scores) / collection.size, p.mean(axis=0)
+    band = np.quantile(p, tails(level), axis=0)
+    # Bins have the highest scores first.
+    curve = RateCurve(*np.stack([score, mean, *band])[:, ::-1])
+    return draws, curve, mean[collection.code], useless
 
 
 def _dispersion(values: Floats, expected: Floats) -> float:

@@ -1,4 +1,4 @@
-// The figures of the weight of evidence: each comes with its series, which are lines, bands or dots.
+// Figures that come with their series, which are lines, bands or dots.
 
 function evidenceFigure(it, width) {
   const { title, note, x, y, xLabel, yLabel } = it;

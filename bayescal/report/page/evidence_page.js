@@ -1,4 +1,4 @@
-// The page of a validation of likelihood ratios.
+// The pages of likelihood ratios and of rates.
 
 drawEvidence();
 followAppearance(drawEvidence);
