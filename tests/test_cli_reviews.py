@@ -232,11 +232,35 @@ def test_reviewers_answer_in_words(name, folder, tmp_path):
 
 
 def test_groups_are_drawn_whole(folder, tmp_path):
-    options = ("--n", 20, "--group-column", "thread", "--out", tmp_path / "g.csv")
-    run("sample", folder / "scores.csv", *options)
-    drawn = pd.read_csv(tmp_path / "g.csv")["row"].to_numpy()
-    assert np.unique(drawn // 2).size == 20
-    assert drawn.size == 40
+    groups, out = ("--group-column", "thread"), tmp_path / "g.csv"
+    said = run("sample", folder / "scores.csv", "--n", 120, *groups, "--out", out).output
+    assert "240 documents in 120 groups of " in said
+    assert "120 groups hold 240 documents, in such draws 240 on average" in said
+    drawn = pd.read_csv(out)["row"].to_numpy()
+    assert np.unique(drawn // 2).size == 120
+    assert drawn.size == 240
+    truth = np.load(folder / "truth.npy")
+    fill(out, truth)
+    positive = truth[drawn - 2]
+    page = tmp_path / "r.html"
+    asked = ("--labels", out, "--at-score", 1.5, *groups, "--hidden", "none", "--report", page)
+    for of, found in (
+        ("documents", positive.sum()),
+        ("groups", np.unique(drawn[positive] // 2).size),
+    ):
+        said = run("recall", folder / "scores.csv", *asked, "--of", of).output
+        assert f"Recall of {of}: 90 % intervals" in said
+        assert re.search(rf"positive {of}: .*, by the hull; labelled: {found}\n", said)
+        text = re.sub(r"<[^>]*>|\s+", " ", page.read_text())
+        assert re.search(rf"Positive {of} labelled \(label yes\)\s+{found} ", text)
+        for words in (
+            f"Recall of {of}: ",
+            f"Positive {of} below the threshold",
+            "Groups drawn",
+            "Positive documents drawn",
+            "Positive groups drawn",
+        ):
+            assert words in text
 
 
 def test_elusion_prints_exact_limits():
@@ -462,7 +486,7 @@ def test_a_plan_carries_identifiers_and_comes_back_shuffled_in_words(folder, tmp
     assert "Positive label: 'ja', " in found
     assert "matched by the column 'Control Number'" in found
     assert answer(found) == answer(plain)
-    assert "Positives labelled (label ja)" in (tmp_path / "recall.html").read_text()
+    assert "Positive documents labelled (label ja)" in (tmp_path / "recall.html").read_text()
     few = run("recall", tmp_path / "scores.csv", *asked, tmp_path / "few.csv").stdout
     assert answer(few) == answer(plain)
     wrong = mixed.assign(document=np.roll(mixed["document"], 1)).drop(columns="Control Number")

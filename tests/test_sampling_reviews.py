@@ -1,6 +1,7 @@
 """Plans of samples, and recall by four intervals; wrong inputs one by one."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from scipy import special, stats
 
 from bayescal.decisions.thresholds import recall_by_rank
 from bayescal.sampling import (
+    count_limits,
     estimate_precision,
     estimate_prevalence,
     estimate_recall,
@@ -26,6 +28,7 @@ from bayescal.sampling.hidden import (
     RankedCollection,
     count_positives,
     fit_posterior,
+    group_weights,
     shared_limits,
     simultaneous_level,
 )
@@ -754,11 +757,71 @@ def test_groups_are_drawn_and_counted_whole():
     assert np.unique(groups[plan.documents]).size == 80
     assert plan.documents.size == 240
     labels = labelled(positive, plan)
-    found = estimate_recall(scores, labels, AT, design=plan, groups=groups)
+    found = estimate_recall(scores, labels, AT, design=plan, groups=groups, of="groups")
     highest = scores.reshape(300, 3).max(axis=1)
     of_group = positive.reshape(300, 3).any(axis=1)
     assert found.lower <= np.mean(highest[of_group] >= AT) <= found.upper
-    assert found.found == np.unique(groups[labels == 1]).size
+    assert (found.unit, found.found) == ("groups", np.unique(groups[labels == 1]).size)
+    found = estimate_recall(scores, labels, AT, design=plan, groups=groups)
+    assert found.lower <= np.mean(scores[positive] >= AT) <= found.upper
+    assert (found.unit, found.found) == ("documents", np.nansum(labels))
+    labels[plan.documents[0]] = np.nan
+    with pytest.raises(ValueError, match="labels must hold all documents of a group or none, 1 gr"):
+        estimate_recall(scores, labels, AT, design=np.full(900, 0.25), groups=groups)
+
+
+def draw_of_groups(scores, labels, groups, plan):
+    """Return the draw of groups, and the same with their documents as units."""
+    drawn = draw_of_plans(SamplingUnits.of(scores, labels, groups), (plan,))
+    return drawn, drawn.by_document(SamplingUnits.of(scores, labels, None))
+
+
+@pytest.mark.parametrize("of", ["recall", "precision", "prevalence"])
+def test_copies_count_as_one(of):
+    scores, positive = (np.repeat(each, 3) for each in collection(n=900, share=0.1))
+    groups = np.arange(2_700) // 3
+    plan = plan_sample(scores, 200, threshold=AT, groups=groups, random_state=0)
+    assert "200 groups hold 600 documents, in such draws 600 on average" in plan.notes[0]
+    of_groups, of_documents = draw_of_groups(scores, labelled(positive, plan), groups, plan)
+    one = of_groups.limits(of, of_groups.units.scores >= AT, 0.9)
+    other = of_documents.limits(of, scores >= AT, 0.9)
+    for end in ("value", "lower", "upper"):
+        assert getattr(other, end) == pytest.approx(getattr(one, end))
+    alone = replace(of_documents, group=None).limits(of, scores >= AT, 0.9)
+    assert alone.width < 0.8 * other.width
+
+
+def test_groups_of_one_document_change_nothing():
+    scores, positive = collection(n=900)
+    plan = plan_sample(scores, 200, purpose="control", random_state=0)
+    drawn, same = draw_of_groups(scores, labelled(positive, plan), np.arange(900), plan)
+    assert same.limits("recall", scores >= AT, 0.9) == drawn.limits("recall", scores >= AT, 0.9)
+
+
+def test_groups_without_a_positive_count_once():
+    scores, groups = np.random.default_rng(0).normal(size=2_700), np.arange(2_700) // 3
+    plan = plan_sample(scores, 300, purpose="control", groups=groups, random_state=0)
+    labels = labelled(np.zeros(2_700, dtype=bool), plan)
+    _, drawn = draw_of_groups(scores, labels, groups, plan)
+    found = drawn.limits("prevalence", np.ones(2_700, dtype=bool), 0.9)
+    assert found.upper == pytest.approx(count_limits(0, 300, 900).upper / 900)
+
+
+def test_curves_count_groups_by_their_design_effect_and_probability():
+    scores, positive = (np.repeat(each, 3) for each in collection(n=400, share=0.3))
+    ranked, rng = RankedCollection.of(scores), np.random.default_rng(0)
+    labels = np.where(np.arange(1_200) < 300, positive, np.nan)
+    inclusion = np.where(np.arange(1_200) < 150, 0.5, 0.1)
+    group = np.arange(1_200) // 3
+    copies, single = (
+        group_weights(ranked, labels, rng, (0.0, 0.0), inclusion, each)
+        for each in (group, np.arange(1_200))
+    )
+    # Kish's size of 150 weights of 2 and 150 of 10, a third of it for copies.
+    assert single.sum() == pytest.approx(300 * 12**2 / 4 / (2**2 / 2 + 10**2 / 2))
+    assert 2.9 < single.sum() / copies.sum() < 4.5  # the correlation has its standard error added
+    assert single[200] == pytest.approx(5.0 * single[0])
+    assert not single[300:].any()
 
 
 def test_near_duplicates_without_groups_are_noted():

@@ -36,7 +36,7 @@ PLANS = (
 PlanFiles = Annotated[list[Path] | None, options.option("--plan", REVIEW, PLANS, "FILE")]
 AT_SCORE = "Take documents whose score is at least this."
 AtScore = Annotated[float | None, options.option("--at-score", REVIEW, AT_SCORE, "SCORE")]
-GROUPS = "Families of near duplicates: each counts as one document."
+GROUPS = "Groups that are drawn whole, such as families of near duplicates or threads."
 GroupColumn = Annotated[str | None, options.option("--group-column", options.COLUMNS, GROUPS)]
 IDENTIFIER = (
     "The column that identifies documents, in all files. By default one named id, document, control"

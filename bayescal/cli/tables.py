@@ -368,15 +368,19 @@ def review_table(result: ReviewEstimate) -> Group:
             table.add_row(words, *("-" if math.isnan(x) else f"{x:.1%}" for x in numbers))
     counts = [
         f"{words}: {limits:,.0f}"
-        for words, limits in (("positives", result.positives), ("missed", result.missed))
+        for words, limits in (
+            (f"positive {result.unit}", result.positives),
+            ("missed", result.missed),
+        )
     ]
     conflict = result.conflict
     deep = "P(so many positives deep in the ranking if none is hidden)"
     note = "" if math.isnan(conflict) else f"; {deep}: {conflict:.2g}"
     return titled(
-        f"{result.of.capitalize()}: {percent(result.level)} intervals, the first one to be stated",
+        f"{result.of.capitalize()} of {result.unit}: {percent(result.level)} intervals, the first"
+        " one to be stated",
         table,
-        f"{', '.join(counts)}, by the hull; {counted(result.found, 'positive')} labelled",
+        f"{', '.join(counts)}, by the hull; labelled: {result.found:,}",
         f"hidden positives: {result.hidden:.0%}{note}",
     )
 

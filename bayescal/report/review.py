@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from bayescal.fitting.results.tree import versions
 from bayescal.report.rendering import count, percent, short, write_page
 from bayescal.sampling import ReviewEstimate, SamplePlan
-from bayescal.sampling.design import as_partial_labels
+from bayescal.sampling.design import SamplingUnits, as_partial_labels
 from bayescal.sampling.estimates import CONFLICT, DESIGN
 from bayescal.sampling.exact import NO_ERROR
 from bayescal.sampling.plans import Design, as_design, hash_of
@@ -29,6 +28,7 @@ def write_review_report(
     design: Design = (),
     *,
     positive: str = "1",
+    groups: ArrayLike | None = None,
     title: str | None = None,
 ) -> Path:
     """
@@ -44,6 +44,8 @@ def write_review_report(
         The arguments of `estimate_recall`.
     positive : str
         The label of positives in words.
+    groups : array-like of shape (documents,), optional
+        As in `estimate_recall`.
     title : str, optional
         Title of the page.
 
@@ -64,6 +66,7 @@ def write_review_report(
     known = as_partial_labels(labels, values.size)
     plans, inclusion = as_design(design, values, known)
     labelled = int(np.count_nonzero(~np.isnan(known)))
+    units = None if groups is None else SamplingUnits.of(values, known, groups)
     return write_page(
         target,
         "review",
@@ -73,11 +76,12 @@ def write_review_report(
         result=result,
         documents=values.size,
         labelled=labelled,
-        facts=_facts(result, values, labelled, positive),
+        facts=_facts(result, values, labelled, units, positive),
+        grouped=units is not None,
         refuted=result.conflict < CONFLICT,
         by_design=result.method == DESIGN,
         no_error=result.reviewer_error == NO_ERROR,
-        rounds=[_round(plan, known) for plan in plans],
+        rounds=[_round(plan, known, units) for plan in plans],
         strata=[] if inclusion is None else _strata(inclusion, known),
         run={
             "Data": {
@@ -89,32 +93,55 @@ def write_review_report(
     )
 
 
-def _facts(result: ReviewEstimate, scores: Floats, labelled: int, positive: str) -> dict[str, str]:
-    facts = {"Documents": f"{scores.size:,}", "Labelled": f"{labelled:,}"}
+def _facts(
+    result: ReviewEstimate,
+    scores: Floats,
+    labelled: int,
+    units: SamplingUnits | None,
+    positive: str,
+) -> dict[str, str]:
+    facts = {"Documents": f"{scores.size:,}", "Documents labelled": f"{labelled:,}"}
+    if units is not None:
+        facts["Groups"] = f"{units.labels.size:,}"
+        facts["Groups labelled"] = f"{np.count_nonzero(~np.isnan(units.labels)):,}"
     if result.threshold is not None:
         taken = int(np.count_nonzero(scores >= result.threshold))
         facts["Threshold"] = f"score {short(result.threshold)} and above"
         facts["Documents taken"] = f"{taken:,} ({percent(taken / scores.size)})"
-    facts[f"Positives labelled (label {positive})"] = f"{result.found:,}"
+    facts[f"Positive {result.unit} labelled (label {positive})"] = f"{result.found:,}"
     if result.reviewer_error != NO_ERROR:
         missed, mistaken = map(percent, result.reviewer_error)
         facts["Reviewer error"] = f"{missed} of positives missed, {mistaken} of negatives mistaken"
-    facts["Positives in the collection, by the curves"] = count(result.positives.value)
+    facts[f"Positive {result.unit} in the collection, by the curves"] = count(
+        result.positives.value
+    )
     return facts
 
 
-def _round(plan: SamplePlan, labels: Floats) -> dict[str, Any]:
-    """Return the page's data of a round: strata, and positives among the documents drawn."""
-    stratum = plan.stratum[plan.documents]
-    positives = np.bincount(
-        stratum, np.nan_to_num(labels[plan.documents]), minlength=len(plan.strata)
-    )
-    rows = [
-        {**asdict(each), "positives": int(found)}
-        for each, found in zip(plan.strata, positives, strict=True)
-    ]
-    sampled = plan.documents.size
-    return {"number": plan.round, "seed": plan.seed, "sampled": sampled, "strata": rows}
+def _round(plan: SamplePlan, labels: Floats, units: SamplingUnits | None) -> dict[str, Any]:
+    """Return the page's data of a round: strata, and what was drawn from them."""
+    own = plan.documents
+    stratum, strata = plan.stratum[own], plan.strata
+    kind = "Documents" if units is None else "Groups"
+    columns = {
+        "Score from": [short(each.lowest) for each in strata],
+        kind: [count(each.documents) for each in strata],
+        f"{kind} drawn": [count(each.sampled) for each in strata],
+        "Probability to be drawn": [percent(each.sampled / each.documents) for each in strata],
+    }
+    counts = {"Positive documents drawn": labels[own] == 1.0}
+    if units is not None:
+        _, first = np.unique(units.of_document[own], return_index=True)
+        once = np.isin(np.arange(own.size), first)
+        positive = once & (units.labels[units.of_document[own]] == 1.0)
+        counts = {"Documents drawn": own >= 0, **counts, "Positive groups drawn": positive}
+    for head, mask in counts.items():
+        columns[head] = [count(n) for n in np.bincount(stratum[mask], minlength=len(strata))]
+    rows = list(zip(*columns.values(), strict=True))
+    return {"number": plan.round, "seed": plan.seed, "sampled": own.size, "rows": rows} | {
+        "heads": list(columns),
+        "kind": kind.lower(),
+    }
 
 
 def _strata(inclusion: Floats, labels: Floats) -> list[dict[str, Any]]:

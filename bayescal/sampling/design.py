@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from bayescal.inference.design_effect import FEWEST, design_effect
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, count_limits, share_limits, sum_limits
 from bayescal.support import score_checks, validation
-from bayescal.support.intervals import Interval
+from bayescal.support.intervals import Interval, counted
 from bayescal.support.validation import Floats
 
+ROUNDING = 1e-9  # of effective numbers
 GRID = 40  # thresholds with simultaneous limits; limits between them follow
 
 
@@ -106,13 +108,28 @@ class StratifiedDraw:
     stratum: NDArray[np.intp]  # (units,)
     sampled: NDArray[np.bool_]  # (units,)
     before: NDArray[np.bool_]  # (units,): labelled before the draw
+    group: NDArray[np.intp] | None = None  # (units,): the group of each, if groups were drawn
+
+    def by_document(self, documents: SamplingUnits) -> StratifiedDraw:
+        """Return the draw of groups with their documents as units."""
+        code = self.units.of_document
+        size, known = np.bincount(code), np.bincount(code, ~np.isnan(documents.labels))
+        if partly := int(np.count_nonzero((known > 0) & (known < size))):
+            raise ValueError(
+                f"labels must hold all documents of a group or none, {counted(partly, 'group')} of"
+                f" {size.size:,} have some: label the others; leave out groups if documents were"
+                " drawn one by one; or count groups by of='groups'."
+            )
+        group = code if (size > 1).any() else None
+        stratum, sampled = self.stratum[code], self.sampled[code]
+        return StratifiedDraw(documents, stratum, sampled, self.before[code], group)
 
     def limits(
         self, of: str, above: NDArray[np.bool_], level: float, error: ReviewerError = NO_ERROR
     ) -> Interval:
         """Return the limits of a measure at one threshold."""
-        simple = not self.stratum.any() and not self.before.any() and error == NO_ERROR
-        if of == "recall" and simple:
+        simple = not (self.stratum.any() or self.before.any()) and error == NO_ERROR
+        if of == "recall" and simple and self.group is None:
             own = (self.units.labels == 1.0) & self.sampled
             return _clopper_pearson(int((own & above).sum()), int(own.sum()), level)
         sides = [self._positives(mine, level, error) for mine in (above, ~above)]
@@ -150,7 +167,7 @@ class StratifiedDraw:
 
     def _positives(self, mine: NDArray[np.bool_], level: float, error: ReviewerError) -> Interval:
         """Return the limits of the positives among units, by stratum and for earlier labels."""
-        positive = self.units.labels == 1.0
+        positive, correlation = self.units.labels == 1.0, self._correlation(mine)
         known = mine & self.before
         cells = [(known, known)]
         for h in range(int(self.stratum.max()) + 1):
@@ -159,16 +176,63 @@ class StratifiedDraw:
                 cells.append((cell, cell & self.sampled))
         return sum_limits(
             [
-                count_limits(
+                _count_limits(
                     int((positive & own).sum()),
                     int(own.sum()),
                     int(cell.sum()),
                     level,
-                    reviewer_error=error,
+                    error,
+                    self._effect(own, correlation),
                 )
                 for cell, own in cells
             ]
         )
+
+    def _correlation(self, mine: NDArray[np.bool_]) -> float:
+        """Return the correlation of labels within groups, given their stratum and `mine`."""
+        drawn = self.sampled & ~self.before
+        if self.group is None or not drawn.any():
+            return 0.0
+        _, cell = np.unique(2 * self.stratum[drawn] + mine[drawn], return_inverse=True)
+        _, code = np.unique(self.group[drawn], return_inverse=True)
+        positive = self.units.labels[drawn] == 1.0
+        share = np.bincount(cell, positive) / np.bincount(cell)
+        found = design_effect(positive, share[cell], code)
+        # Fewer groups say nothing of the correlation.
+        return found.correlation if found.positive_clusters >= FEWEST else 1.0
+
+    def _effect(self, own: NDArray[np.bool_], correlation: float) -> float:
+        """Return how many of some drawn units count as one (Kish's design effect)."""
+        if self.group is None or not own.any():
+            return 1.0
+        size = np.bincount(self.group[own])
+        return 1.0 + correlation * (float(size @ size) / int(own.sum()) - 1.0)
+
+
+def _count_limits(
+    positives: int, sampled: int, documents: int, level: float, error: ReviewerError, effect: float
+) -> Interval:
+    """Return limits of a count where every `effect` documents count as one."""
+    if effect == 1.0:
+        return count_limits(positives, sampled, documents, level, reviewer_error=error)
+    some = math.floor(sampled / effect + ROUNDING)
+    every = some + math.ceil((documents - sampled) / effect - ROUNDING)
+    k = positives * some / sampled
+    # Between two whole numbers of positives limits are interpolated.
+    fewer, more = (
+        count_limits(whole, some, every, level, reviewer_error=error)
+        for whole in (math.floor(k + ROUNDING), math.ceil(k - ROUNDING))
+    )
+
+    def between(low: float, high: float) -> float:
+        return documents / every * (low + k % 1.0 * (high - low))
+
+    return Interval(
+        between(fewer.value, more.value),
+        between(fewer.lower, more.lower),
+        between(fewer.upper, more.upper),
+        level,
+    )
 
 
 def _clopper_pearson(part: int, total: int, level: float) -> Interval:

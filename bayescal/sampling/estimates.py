@@ -33,12 +33,14 @@ from bayescal.sampling.plans import (
     as_design,
     draw_of_plans,
     draw_of_probabilities,
+    inclusion_of,
 )
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
 MISSING = ("error", "bounds")
+DOCUMENTS, GROUPS = "documents", "groups"  # what is counted
 DESIGN, HULL = "design", "hull"
 CONFLICT = 0.05  # smaller probabilities of the elusion positives have a note
 TIED = 0.01  # larger shares of tied documents have a note
@@ -74,10 +76,12 @@ class ReviewEstimate(Interval):
         Share of positives that are hidden, by `with_hidden`.
     found : int
         Labelled positives.
+    unit : {"documents", "groups"}
+        What all these numbers count.
     conflict : float
         P(as many positives among the labelled documents of the lowest 70 %, or more) by a curve
-        without hidden positives, fitted to all other labels; nan if none of them is labelled. Below
-        .05 doubt such a curve.
+        without hidden positives, fitted to all other labels; nan if none of them is labelled, or if
+        they are of groups that were drawn whole. Below .05 doubt such a curve.
     threshold, simultaneous, reviewer_error
         As in `estimate_recall`.
     hidden_prior : (float, float) or None
@@ -95,6 +99,7 @@ class ReviewEstimate(Interval):
     missed: Interval
     hidden: Interval
     found: int
+    unit: str
     conflict: float
     threshold: float | None
     simultaneous: bool
@@ -111,6 +116,7 @@ class EstimateOptions:
     level: float
     hidden: Any
     groups: ArrayLike | None
+    of: str
     out_of_sample: bool
     missing: str
     simultaneous: bool
@@ -127,6 +133,7 @@ def estimate_recall(
     level: float = 0.9,
     hidden: Any = "vague",
     groups: ArrayLike | None = None,
+    of: str = DOCUMENTS,
     out_of_sample: bool = True,
     missing: str = "error",
     simultaneous: bool = False,
@@ -162,7 +169,13 @@ def estimate_recall(
         learned from Reuters-21578; a pair is another beta, as from `learn_hidden`; 0 means that
         none are hidden.
     groups : array-like of shape (documents,), optional
-        Families of near duplicates, which count as one, positive if one of them is.
+        The groups, such as families of near duplicates or threads of messages, that were drawn and
+        labelled whole. Leave them out if documents were drawn one by one: the design-based interval
+        then holds whatever depends on what.
+    of : {"documents", "groups"}
+        What to count. Documents of a group count by their design effect in the design-based
+        interval, and by their design effect and probability to be drawn in the curves. A group is
+        one unit, positive if a document of it is, with its highest score.
     out_of_sample : bool
         False if the classifier was trained on the labelled documents. Their labels are then counted
         as known, but no curve is fitted to them.
@@ -191,7 +204,7 @@ def estimate_recall(
     >>> result.method, bool(result.lower < np.mean(scores[positive] >= 1.5) < result.upper)
     ('design', True)
     """
-    measured = design, level, hidden, groups, out_of_sample, missing
+    measured = design, level, hidden, groups, of, out_of_sample, missing
     options = EstimateOptions(*measured, simultaneous, reviewer_error, random_state)
     return _estimate("recall", scores, labels, threshold, options)
 
@@ -205,6 +218,7 @@ def estimate_precision(
     level: float = 0.9,
     hidden: Any = "vague",
     groups: ArrayLike | None = None,
+    of: str = DOCUMENTS,
     out_of_sample: bool = True,
     missing: str = "error",
     simultaneous: bool = False,
@@ -216,12 +230,12 @@ def estimate_precision(
 
     Parameters
     ----------
-    scores, labels, threshold, design, level, hidden, groups, out_of_sample, missing
+    scores, labels, threshold, design, level, hidden, groups, of, out_of_sample, missing
         As in `estimate_recall`; the threshold must take a document.
     simultaneous, reviewer_error, random_state
         As in `estimate_recall`.
     """
-    measured = design, level, hidden, groups, out_of_sample, missing
+    measured = design, level, hidden, groups, of, out_of_sample, missing
     options = EstimateOptions(*measured, simultaneous, reviewer_error, random_state)
     return _estimate("precision", scores, labels, threshold, options)
 
@@ -234,6 +248,7 @@ def estimate_prevalence(
     level: float = 0.9,
     hidden: Any = "vague",
     groups: ArrayLike | None = None,
+    of: str = DOCUMENTS,
     out_of_sample: bool = True,
     missing: str = "error",
     reviewer_error: ReviewerError = NO_ERROR,
@@ -244,13 +259,22 @@ def estimate_prevalence(
 
     Parameters
     ----------
-    scores, labels, design, level, hidden, groups, out_of_sample, missing
+    scores, labels, design, level, hidden, groups, of, out_of_sample, missing
         As in `estimate_recall`.
     reviewer_error, random_state
         As in `estimate_recall`.
     """
     options = EstimateOptions(
-        design, level, hidden, groups, out_of_sample, missing, False, reviewer_error, random_state
+        design,
+        level,
+        hidden,
+        groups,
+        of,
+        out_of_sample,
+        missing,
+        False,
+        reviewer_error,
+        random_state,
     )
     return _estimate("prevalence", scores, labels, None, options)
 
@@ -264,6 +288,9 @@ def _estimate(
     known = as_partial_labels(labels, values.size)
     validation.check_fraction(level=options.level)
     validation.check_choice("missing", options.missing, MISSING)
+    validation.check_choice("of", options.of, (DOCUMENTS, GROUPS))
+    if options.of == GROUPS and options.groups is None:
+        raise ValueError("groups must name the group of each document for of='groups', got None.")
     validation.check_flag(out_of_sample=options.out_of_sample, simultaneous=options.simultaneous)
     plans, inclusion = as_design(options.design, values, known)
     planned = np.concatenate([plan.documents for plan in plans] or [np.empty(0, np.intp)])
@@ -305,7 +332,9 @@ def _estimate_of_labels(
     options: EstimateOptions,
 ) -> ReviewEstimate:
     """Return the estimate from labels of all planned documents."""
-    units = SamplingUnits.of(scores, labels, options.groups)
+    drawn_units = SamplingUnits.of(scores, labels, options.groups)
+    by_document = options.of == DOCUMENTS and options.groups is not None
+    units = SamplingUnits.of(scores, labels, None) if by_document else drawn_units
     level = options.level
     above = units.above(threshold)
     if of == "precision" and not above.any():
@@ -326,20 +355,24 @@ def _estimate_of_labels(
         options.reviewer_error,
         validation.generator(options.random_state),
         bins=options.simultaneous,
+        drawn=_drawn_groups(drawn_units, plans, inclusion, scores) if by_document else None,
     )
     without, with_hidden, robust = _of_curves(of, curves, above, level)
     notes = _notes(units, of_plans, plans, threshold, options)
     exact, drawn = None, None
     if plans:
-        drawn = draw_of_plans(units, plans)
+        drawn = draw_of_plans(drawn_units, plans)
         if drawn is None:
             notes.append(
                 "The labels do not fit the strata of the plan: give the plans and labels of all"
                 " rounds, and of documents in no plan only labels that all were there before the"
-                " plan or all came after it. There is no design-based interval."
+                " plan or all came after it; groups only if they were drawn whole. There is no"
+                " design-based interval."
             )
     elif inclusion is not None:
-        drawn = draw_of_probabilities(units, inclusion)
+        drawn = draw_of_probabilities(drawn_units, inclusion)
+    if drawn is not None and by_document:
+        drawn = drawn.by_document(units)
     if drawn is not None and threshold is not None and options.simultaneous:
         fixed = tuple(plan.threshold for plan in plans if plan.threshold is not None)
         exact = drawn.simultaneous_limits(of, threshold, level, options.reviewer_error, fixed)
@@ -368,6 +401,7 @@ def _estimate_of_labels(
         missed=curves.hull(0, level),
         hidden=Interval.of_draws(curves.share_hidden, level),
         found=int(np.count_nonzero(units.labels == 1.0)),
+        unit=options.of,
         conflict=conflict,
         threshold=threshold,
         simultaneous=options.simultaneous,
@@ -375,6 +409,15 @@ def _estimate_of_labels(
         hidden_prior=as_beta(options.hidden),
         notes=tuple(notes),
     )
+
+
+def _drawn_groups(
+    units: SamplingUnits, plans: tuple[SamplePlan, ...], inclusion: Floats | None, scores: Floats
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the probability of each document to be drawn, 1 without a design, and its group."""
+    if plans:
+        inclusion = inclusion_of(plans, scores)
+    return np.ones_like(scores) if inclusion is None else inclusion, units.of_document
 
 
 def _of_curves(
@@ -449,6 +492,6 @@ def _note_of_ties(scores: Floats) -> list[str]:
         return []
     return [
         f"{same:,} of {scores.size:,} documents have the same score as another one. If they are"
-        " near duplicates, state groups: the curves take labels for independent, and without groups"
-        " their intervals are too narrow."
+        " near duplicates that were drawn together, state groups: without them labels are taken for"
+        " independent, and intervals are too narrow."
     ]

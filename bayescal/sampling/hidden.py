@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
+from bayescal.inference.design_effect import design_effect
 from bayescal.inference.importance import (
     WORST_K,
     Sample,
@@ -96,9 +97,10 @@ class RankedCollection:
         size = np.bincount(code)
         return cls(code, size, np.bincount(code, z) / size)
 
-    def count(self, documents: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Return the number of some documents in each bin."""
-        return np.bincount(self.code[documents], minlength=self.size.size)
+    def count(self, documents: NDArray[np.bool_], weight: Floats | None = None) -> NDArray[Any]:
+        """Return the number of some documents in each bin, or the sum of their weights."""
+        own = None if weight is None else weight[documents]
+        return np.bincount(self.code[documents], own, self.size.size)
 
 
 @dataclass(frozen=True)
@@ -216,8 +218,9 @@ def fit_posterior(
     hidden: Any,
     seed: int | np.random.Generator,
     error: ReviewerError = NO_ERROR,
+    weight: Floats | None = None,
 ) -> HiddenPosterior:
-    """Return the posterior of the curve, from labels that are nan where missing."""
+    """Return the posterior of the curve, from weighted labels that are nan where missing."""
     z = collection.z
     edges = np.r_[-np.inf, KNOTS, np.inf]
     basis = np.stack([np.clip(z, a, b) - np.clip(ANCHOR, a, b) for a, b in pairwise(edges)], axis=1)
@@ -225,8 +228,8 @@ def fit_posterior(
     model = FloorModel(
         basis,
         collection.size.astype(float),
-        collection.count(labelled).astype(float),
-        collection.count(labels == 1.0).astype(float),
+        collection.count(labelled, weight).astype(float),
+        collection.count(labels == 1.0, weight).astype(float),
         as_beta(hidden),
         error,
     )
@@ -352,10 +355,15 @@ class HiddenCurves:
         rng: np.random.Generator,
         *,
         bins: bool,
+        drawn: tuple[Floats, NDArray[np.intp]] | None = None,
     ) -> HiddenCurves:
-        """Return the draws of both posteriors, fitted to some of the labels."""
+        """Return the draws of both posteriors, fitted to some of the labels.
+
+        `drawn` has the probability to be drawn, and the group, of documents of groups.
+        """
         collection = RankedCollection.of(scores)
-        both = [fit_posterior(collection, fitted, each, rng, error) for each in (0, hidden)]
+        weight = None if drawn is None else group_weights(collection, fitted, rng, error, *drawn)
+        both = [fit_posterior(collection, fitted, each, rng, error, weight) for each in (0, hidden)]
         without, with_hidden = (
             (
                 count_positives(each, collection, labels, above, rng).sum(axis=1),
@@ -368,9 +376,35 @@ class HiddenCurves:
             every = np.ones_like(above)
             one, other = (count_positives(each, collection, labels, every, rng) for each in both)
             in_bins = one, other
-        conflict = conflict_of(collection, scores, fitted, above, error, rng)
+        conflict = math.nan
+        if weight is None:
+            conflict = conflict_of(collection, scores, fitted, above, error, rng)
         share = both[1].share_hidden()
         return cls(without, with_hidden, share, conflict, collection, in_bins)
+
+
+def group_weights(
+    collection: RankedCollection,
+    labels: Floats,
+    rng: np.random.Generator,
+    error: ReviewerError,
+    inclusion: Floats,
+    group: NDArray[np.intp],
+) -> Floats:
+    """Return weights of labels of groups that were drawn whole, by their highest scores.
+
+    A group's other documents had a probability to be drawn that their own score does not tell, so
+    that labels count by its inverse. Their sum is the effective size, over the design effect.
+    """
+    known = ~np.isnan(labels)
+    weight = np.where(known, 1.0 / inclusion, 0.0)
+    if not known.any():
+        return weight
+    weight *= weight.sum() / (weight @ weight)
+    p = fit_posterior(collection, labels, 0, rng, error, weight).probabilities().mean(axis=0)
+    own = labelled_positive(p, error)[collection.code[known]]
+    _, code = np.unique(group[known], return_inverse=True)
+    return weight / design_effect(labels[known] == 1.0, own, code).factor
 
 
 DEEP = 0.7  # share of the ranking, from the bottom, whose labels test a curve fitted to the others

@@ -1,7 +1,7 @@
 """`bayescal recall`: which share of the positives a threshold takes, from labelled samples."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,6 +23,8 @@ METAVAR = "MISSED MISTAKEN"
 ReviewerError = Annotated[
     tuple[float, float], options.option("--reviewer-error", reviews.REVIEW, ERROR, METAVAR)
 ]
+COUNTED = "What to count: documents, or groups with a positive document."
+Of = Annotated[Literal["documents", "groups"], options.option("--of", reviews.REVIEW, COUNTED)]
 IN_SAMPLE = "The classifier was trained on labelled documents: fit no curve to their labels."
 InSample = Annotated[bool, options.option("--in-sample", reviews.REVIEW, IN_SAMPLE)]
 
@@ -45,6 +47,7 @@ def recall(
     lower_is_positive: options.LowerIsPositive = False,
     id_column: reviews.IdColumn = None,
     group_column: reviews.GroupColumn = None,
+    of: Of = "documents",
     level: options.Level = 0.9,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -82,6 +85,7 @@ def recall(
             design=design,
             level=level,
             groups=review.groups,
+            of=of,
             missing="bounds" if missing_bounds else "error",
             simultaneous=simultaneous,
             reviewer_error=reviewer_error,
@@ -100,5 +104,7 @@ def recall(
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
             data = review.scores, review.labels, design
-            write_review_report(report, result, *data, positive=review.positive)
+            write_review_report(
+                report, result, *data, positive=review.positive, groups=review.groups
+            )
         screen.say(f"Written to {report}")

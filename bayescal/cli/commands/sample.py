@@ -17,7 +17,10 @@ from bayescal.support.files import whole_file
 from bayescal.support.validation import first_of
 
 N = Annotated[
-    int, options.option("--n", reviews.REVIEW, "How many documents to draw.", "NUMBER", least=1)
+    int,
+    options.option(
+        "--n", reviews.REVIEW, "How many documents, or groups, to draw.", "NUMBER", least=1
+    ),
 ]
 OUT = (
     "The file to label, NAME.csv, which shows no scores; the plan is written to NAME.plan.csv."
@@ -114,6 +117,8 @@ def sample(
         screen.say(f"Written to {written[1]}: the plan, for recall and later rounds; keep it")
     screen.say(f"Seed of the draw {plan.seed}, hash of the scores {plan.hash}, command: {words}")
     if not math.isnan(plan.expected_width):
-        screen.say(f"Expected width of the design-based 90 % interval: {plan.expected_width:.2f}")
+        of = "" if review.groups is None else " if groups are counted"
+        width = f"{plan.expected_width:.2f}"
+        screen.say(f"Expected width of the design-based 90 % interval{of}: {width}")
     for note in plan.notes:
         screen.warn(note)
