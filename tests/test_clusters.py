@@ -7,10 +7,10 @@ from scipy import special
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, load
+from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, load
 from bayescal.fitting import fitted_recalibration
 from bayescal.inference.design_effect import design_effect
-from bayescal.metrics import calibration_evidence, calibration_verdict
+from bayescal.metrics import calibration_evidence, calibration_verdict, class_verdict
 from bayescal.monitoring import Recalibrator, audit
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
@@ -263,8 +263,8 @@ def test_classes_calibrated_one_by_one_have_clusters():
     fitted = CalibratedClassifier(LogisticRegression(), quick).fit(X, classes, clusters=cluster)
     effects = [each.design_effect_ for each in fitted.calibrated_classifiers_[0].calibrators]
     assert [each.clusters for each in effects] == [60, 60, 60]
-    with pytest.raises(ValueError, match="MulticlassCalibrator takes no clusters"):
-        CalibratedClassifier(LogisticRegression()).fit(X, classes, clusters=cluster)
+    with pytest.raises(ValueError, match="takes no clusters"):
+        CalibratedClassifier(LogisticRegression(), "temperature").fit(X, classes, clusters=cluster)
 
 
 def test_updates_are_refused():
@@ -319,6 +319,81 @@ def test_folds_of_a_recalibrator_keep_clusters_together(monkeypatch):
         Recalibrator(**options).fit(p, y, clusters=each)
     for part, same in zip(seen[:5], seen[5:], strict=True):
         np.testing.assert_array_equal(part, same)
+
+
+# Several classes.
+
+
+def copies_of_classes(seed, clusters=60):
+    """Return probabilities of three classes, labels and clusters of 1 to 8 copies."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(clusters), rng.integers(1, 9, clusters))
+    p = rng.dirichlet(np.ones(3), clusters)
+    y = (p.cumsum(axis=1) < rng.random((clusters, 1))).sum(axis=1)
+    return p[cluster], y[cluster], cluster
+
+
+def test_two_classes_are_one():
+    both = np.stack([~Y, Y], axis=1), np.stack([1.0 - P, P], axis=1)
+    one, two = design_effect(Y, P, CLUSTER, COUNT), design_effect(*both, CLUSTER, COUNT)
+    for name in ("factor", "correlation", "estimate", "error", "documents", "clusters"):
+        assert getattr(two, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+
+
+def test_two_copies_of_several_classes_count_as_one():
+    # Residuals of copies are equal, and of these sizes in the mean, so that rho is 1.
+    p, y = np.full((6, 3), 1.0 / 3.0), np.arange(6) // 2
+    found = design_effect(np.eye(3, dtype=bool)[y], p, y)
+    assert found.factor == pytest.approx(2.0)
+    assert (found.positives, found.positive_clusters) == (2.0, 1)
+
+
+@pytest.mark.slow
+def test_right_probabilities_of_classes_of_copies_are_seldom_called_off():
+    # With a test of 5 %, 10 samples reject more than 3 of right ones with probability .001.
+    off = np.zeros(2, dtype=int)
+    for seed in range(10):
+        p, y, cluster = copies_of_classes(seed)
+        off += [class_verdict(y, p, clusters=each).outcome == "off" for each in (cluster, None)]
+    assert off[0] <= 3
+    assert off[1] >= 5  # as independent documents they are
+
+
+def test_verdicts_on_classes_say_what_documents_count():
+    p, y, cluster = copies_of_classes(0)
+    draws = np.random.default_rng(0).dirichlet(np.ones(3), (2, y.size)) * 0.1 + 0.9 * p
+    for options in ({}, {"draws": draws}):
+        plain, alone, named = (
+            class_verdict(y, p, clusters=each, **options)
+            for each in (None, RNG.permutation(y.size), cluster)
+        )
+        assert (plain.pvalue, plain.slope) == (alone.pvalue, alone.slope)
+        effect = named.design_effect
+        assert f"{effect}." in named.test
+        wider = (named.upper - named.lower) / (plain.upper - plain.lower)
+        np.testing.assert_allclose(wider, effect.factor**0.5, rtol=0.15)
+        assert named.detectable > plain.detectable
+    with pytest.raises(ValueError, match="clusters or inclusion must be None"):
+        class_verdict(y, p, clusters=cluster, inclusion=np.full(y.size, 0.5))
+
+
+@pytest.mark.slow
+def test_one_map_of_classes_has_clusters():
+    p, y, cluster = copies_of_classes(0)
+    scores = np.log(p)
+    plain, alone, named = (
+        MulticlassCalibrator(exchangeable=True, random_state=0).fit(scores, y, clusters=each)
+        for each in (None, RNG.permutation(y.size), cluster)
+    )
+    np.testing.assert_array_equal(plain.predict_proba(scores), alone.predict_proba(scores))
+    effect = named.design_effect_
+    assert effect.factor > 3.0
+    assert named.findings()[-1] == f"{effect}."
+    counted = MulticlassCalibrator(exchangeable=True, random_state=0)
+    counted.fit(scores, y, sample_weight=np.full(y.size, 1.0 / effect.factor))
+    np.testing.assert_array_equal(named.predict_proba(scores), counted.predict_proba(scores))
+    with pytest.raises(ValueError, match="update has no clusters"):
+        named.update(scores, y)
 
 
 # In a shell.

@@ -207,7 +207,7 @@ class CalibratedClassifier(
         if named is not None and not has_fit_parameter(calibrator, "clusters"):
             raise ValueError(
                 f"calibrator {type(calibrator).__name__} takes no clusters: give ScoreCalibrator(),"
-                " or calibrator='one_vs_rest' for several classes."
+                " or MulticlassCalibrator() for several classes."
             )
         pooled = isinstance(calibrator, TopicCalibrator | MulticlassCalibrator)
         if not isinstance(estimator, FrozenEstimator):

@@ -17,6 +17,7 @@ from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_multiclass
 from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
 from bayescal.fitting.results.notebook import FittedHTML, picture_html
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class MulticlassCalibrator(
         Draws with dimensions chain, draw, klass and klass_to: log_gain (log G), warp (lambda),
         asymmetry (c), lapse (eps), bias (b), slope (v), certainty (w), confusion (M; row klass
         gets s(l) of klass_to) and scale, the standard deviation of each block of coefficients.
+    design_effect_ : bayescal.inference.design_effect.DesignEffect or None
+        How many dependent documents count as one; None for a fit without clusters.
     diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics
         R-hat and effective sample sizes, and what to do about them.
 
@@ -151,6 +154,7 @@ class MulticlassCalibrator(
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """
         Fit the map to scores and labels.
@@ -172,6 +176,9 @@ class MulticlassCalibrator(
             The probability that each document had to be labelled, above 0 and at most 1, where it
             differs. Documents get weights 1 / inclusion, scaled to sum to Kish's effective sample
             size.
+        clusters : array-like of shape (n,), optional
+            Which documents belong together, as in `ScoreCalibrator.fit`. The map is fitted twice:
+            residuals of the first fit give `design_effect_`, one for all classes.
 
         Raises
         ------
@@ -185,7 +192,7 @@ class MulticlassCalibrator(
         ScoresWarning
             If scores look like probabilities, but do not sum to 1.
         """
-        data = scores, y, classes, sample_weight, inclusion
+        data = scores, y, classes, sample_weight, inclusion, clusters
         self._fitted = fit_multiclass(self._parameters(), *data)
         return self
 
@@ -391,6 +398,11 @@ class MulticlassCalibrator(
         check_fraction(level=level)
         warn_of_problems(self._fit.problems)
         return class_table(self._fit.results.groups, level)
+
+    @property
+    def design_effect_(self) -> DesignEffect | None:
+        """How many dependent documents count as one; None for a fit without clusters."""
+        return self._fit.design_effect
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
         """

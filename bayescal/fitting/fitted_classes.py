@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,8 @@ from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS, unpack, variables_of
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.diagnostics import class_findings
-from bayescal.fitting.results.tree import Fit
+from bayescal.fitting.results.tree import CLUSTERS, Fit, read_effect
+from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.support import validation, weighting
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers
@@ -216,6 +217,11 @@ class FittedClasses(Fit[ClassParameters]):
         return BlockedMap(*read_maps(self.results.groups), scale)
 
     @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return how many dependent documents count as one; None without clusters."""
+        return read_effect(self.groups)
+
+    @property
     def share(self) -> Floats:
         """Return the posterior mean share of each class among the documents, (K,)."""
         return np.asarray(self.results.groups[CONSTANTS]["share"].values)
@@ -304,7 +310,8 @@ class FittedClasses(Fit[ClassParameters]):
         weight = np.ones(len(log_p)) if data.weight is None else data.weight[part]
         drawn = [np.swapaxes(p, 1, 2) for _, p in self.map.blocks(log_p)]
         classes = None if self.parameters.exchangeable else self.classes
-        return class_findings(np.concatenate(drawn, axis=1), given, weight, classes, level)
+        found = class_findings(np.concatenate(drawn, axis=1), given, weight, classes, level)
+        return found if self.design_effect is None else (*found, f"{self.design_effect}.")
 
     def updated(
         self,
@@ -316,6 +323,8 @@ class FittedClasses(Fit[ClassParameters]):
     ) -> FittedClasses:
         """Return the fit to these documents and to further ones."""
         validation.check_share(forgetting=forgetting)
+        if self.design_effect is not None:
+            raise ValueError("update has no clusters: fit all documents together.")
         old = self.documents()
         log_p = self.read(scores)
         label = class_scores.positions(
@@ -392,6 +401,7 @@ def fit_multiclass(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> FittedClasses:
     """Fit scores and labels of several classes; see `MulticlassCalibrator.fit`."""
     _check(parameters)
@@ -404,8 +414,17 @@ def fit_multiclass(
     label = class_scores.positions(labels, named)
     class_scores.check_possible(read.log_p, label)
     weight = weighting.effective_weights(sample_weight, inclusion, n)
-    data = ClassData(read, label, weight).used()
-    fitted = fit_documents(parameters, data, named)
+    fitted = fit_documents(parameters, ClassData(read, label, weight).used(), named)
+    if clusters is not None:
+        _, code = weighting.read_clusters(clusters, n, "scores", sampled=inclusion is not None)
+        # Fitted as if documents were independent: dependence does not bias P(class | scores).
+        p = fitted.map.mean(read.log_p)
+        effect = design_effect(label[:, None] == np.arange(columns), p, code, weight)
+        if effect.factor > 1.0:
+            counts = (np.ones(n) if weight is None else weight) / effect.factor
+            fitted = fit_documents(parameters, ClassData(read, label, counts).used(), named)
+        groups = {**fitted.groups, CLUSTERS: xr.Dataset(asdict(effect))}
+        fitted = FittedClasses.of_groups(parameters, groups, named)
     diagnostics.warn_of_problems(fitted.problems)
     return fitted
 

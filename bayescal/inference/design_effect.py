@@ -36,7 +36,7 @@ class DesignEffect:
     documents, clusters, positive_clusters : float, int, int
         Numbers of documents, of clusters, and of clusters with a positive.
     positives : float
-        Number of positives.
+        Number of positives; of several classes, of documents of the rarest.
     """
 
     factor: float
@@ -55,7 +55,8 @@ class DesignEffect:
         return (
             f"{self.documents:,.0f} documents of {self.clusters:,} clusters count as"
             f" {self.documents / self.factor:,.0f}: residuals correlate by"
-            f" {self.estimate:.2f} ± {self.error:.2f} within clusters"
+            f" {self.estimate:.2f} ± {self.error:.2f} within clusters (taken as equal for all pairs"
+            " of a cluster; clusters as independent)"
         )
 
     @property
@@ -87,33 +88,38 @@ def design_effect(
         rho = sum_g [(sum e)^2 - sum e^2] / sum_g [(sum sqrt v)^2 - sum v],
 
     and k the larger of J/H for x = 1 and x = logit p less its mean, where H = sum v x^2 and
-    J = (1 - rho) H + rho sum_g (sum sqrt(v) x)^2. This is the magnitude adjustment of composite
+    J = (1 - rho) H + rho sum_g (sum sqrt(v) x)^2. With several classes, `positive` and `p` have a
+    column for each, shape (n, K); sums for rho, and those for the slope, are over classes too, and
+    the intercept with the largest J/H counts. This is the magnitude adjustment of composite
     likelihoods (Ribatet, Cooley and Davison, Statistica Sinica 22, 2012), for a share Rao and
     Scott's correction. Weights w count a document as w documents of its cluster.
     """
+    positive, p = positive.reshape(cluster.size, -1), p.reshape(cluster.size, -1)
     p = np.clip(p, NEAREST, 1.0 - NEAREST)
-    count = np.ones(p.size) if weight is None else weight
+    count = np.ones(len(p)) if weight is None else weight
     e, v, root = positive - p, p * (1.0 - p), np.sqrt(p * (1.0 - p))
     size = int(cluster.max()) + 1
 
     def total(values: Floats) -> Floats:
-        return np.bincount(cluster, count * values, size).astype(np.float64)
+        columns = [np.bincount(cluster, count * each, size) for each in values.T]
+        return np.stack(columns, axis=1).astype(np.float64)
 
-    products = total(e) ** 2 - total(e**2)
-    scales = total(root) ** 2 - total(v)
+    products = (total(e) ** 2 - total(e**2)).sum(axis=1)
+    scales = (total(root) ** 2 - total(v)).sum(axis=1)
     rho = error = used = 0.0
-    if (pairs := scales.sum()) > LEAST_PAIRS * (count @ v):
+    if (pairs := scales.sum()) > LEAST_PAIRS * (count @ v).sum():
         rho = float(products.sum() / pairs)
         error = float(np.sqrt(((products - rho * scales) ** 2).sum()) / pairs)
         # One standard error pays for the skewness of rho and for residuals of a fitted curve.
         used = float(np.clip(rho + error, 0.0, 1.0))
     log_odds = special.logit(p)
-    directions = np.ones(p.size), log_odds - np.average(log_odds, weights=count * v)
+    centred = log_odds - np.average(log_odds, axis=0, weights=count[:, None] * v)
     factor = 1.0
-    for x in directions if used else ():
-        if (own := float(count @ (v * x**2))) > 0.0:
+    for x in (*np.eye(p.shape[1]), centred) if used else ():
+        if (own := float((count @ (v * x**2)).sum())) > 0.0:
             factor = max(factor, 1.0 - used + used * float((total(root * x) ** 2).sum()) / own)
-    counted = count > 0.0
+    counted, members = count > 0.0, count @ positive
+    rarest = positive[:, np.where(members > 0.0, members, np.inf).argmin()]
     return DesignEffect(
         factor,
         used,
@@ -121,6 +127,6 @@ def design_effect(
         error,
         float(count.sum()),
         np.unique(cluster[counted]).size,
-        float(count @ positive),
-        np.unique(cluster[counted & positive]).size,
+        float(count @ rarest),
+        np.unique(cluster[counted & rarest]).size,
     )

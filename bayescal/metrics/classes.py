@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
+from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.metrics.calibration_error import smooth_calibration_error
 from bayescal.metrics.evidence import Verdict
 from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
@@ -18,7 +19,12 @@ from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, share_above
 from bayescal.support.intervals import counted, p_words, readable, tails
 from bayescal.support.validation import Floats, as_reals, check_fraction, probabilities_of_shape
-from bayescal.support.weighting import effective_size, either_weights, ratio_of_weights
+from bayescal.support.weighting import (
+    effective_size,
+    either_weights,
+    ratio_of_weights,
+    read_clusters,
+)
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
 MOST_REPEATED = 10_000_000  # documents, if weights repeat them
@@ -62,6 +68,8 @@ class ClassVerdict(Verdict):
         0 that occurred.
     detectable : float
         Smallest error of all log-odds, as a factor, that the test finds with probability .8.
+    design_effect : bayescal.inference.design_effect.DesignEffect or None
+        How many documents of clusters count as one.
     """
 
     classes: NDArray[np.object_]
@@ -85,6 +93,7 @@ class ClassVerdict(Verdict):
     cause: str
     detectable: float
     with_bands: bool
+    design_effect: DesignEffect | None = None
     _if_impossible: ClassVar[str] = "Calibrate the probabilities, or keep them away from 0."
 
     @property
@@ -107,6 +116,7 @@ class ClassVerdict(Verdict):
             f" {p_words(self.pvalue)}, tested at {100.0 * (1.0 - self.level):.3g} %). The likeliest"
             f" class is right for {counted(float(right), 'document')} where {readable(hoped)} were"
             f" expected; log-loss {readable(self.log_loss)} nats."
+            f"{'' if self.design_effect is None else f' {self.design_effect}.'}"
         )
 
     @property
@@ -147,6 +157,7 @@ def class_verdict(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> ClassVerdict:
     r"""
     Test whether the probabilities of several exclusive classes are right.
@@ -177,6 +188,9 @@ def class_verdict(
         class. Counts, losses and errors have weights w_i = 1 / inclusion. The test has U = sum_i
         w_i (f_i(y_i) - sum_k p_ik f_i(k)) and labels of P(k | labelled) proportional to p_ik /
         w_ik, where w_ik / w_i is the ratio of the weights of the classes k and y_i.
+    clusters : array-like of shape (n,), optional
+        The cluster of each document, as in `calibration_verdict`: the variance of U, given the
+        posterior, is multiplied by one `design_effect` of all classes.
 
     References
     ----------
@@ -202,15 +216,25 @@ def class_verdict(
         drawn = as_reals(draws, "draws")
         drawn = probabilities_of_shape(drawn, "draws", "draws", *p.shape, tolerance=SUM_TOLERANCE)
     weight = either_weights(sample_weight, inclusion, label.size, as_evidence=True)
+    code = None
+    if clusters is not None:
+        by_chance = inclusion is not None
+        _, code = read_clusters(clusters, label.size, "y_true", sampled=by_chance)
     if weight is None:
         weight = np.ones(label.size)
     elif inclusion is None:
         repeated = _repetitions(weight)
         label, p, weight = label[repeated], p[repeated], np.ones(repeated.size)
         drawn = None if drawn is None else drawn[:, repeated]
+        code = None if code is None else code[repeated]
+    effect = None
+    if code is not None:
+        mended = _likeliest_change(label, p)
+        effect = design_effect(label[:, None] == np.arange(p.shape[1]), mended, code)
+    factor = 1.0 if effect is None else effect.factor
     by_class = weight[:, None] * _ratios(weight, label, p)
-    of_point = _ClassTest(label, p, p[None], by_class)
-    test = of_point if drawn is None else _ClassTest(label, p, drawn, by_class)
+    of_point = _ClassTest(label, p, p[None], by_class, factor)
+    test = of_point if drawn is None else _ClassTest(label, p, drawn, by_class, factor)
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
     own = p[np.arange(label.size), label]
     impossible = own == 0.0
@@ -252,10 +276,11 @@ def class_verdict(
         pvalue=pvalue,
         pvalue_of_point=pvalue_of_point,
         level=level,
-        slope=_slope(label, of_point.log_p, share * effective_size(weight)),
+        slope=_slope(label, of_point.log_p, share * (effective_size(weight) / factor)),
         cause=cause,
         detectable=test.detectable(level),
         with_bands=drawn is not None,
+        design_effect=effect,
     )
 
 
@@ -310,15 +335,35 @@ def _slope(label: NDArray[np.intp], log_p: Floats, weight: Floats) -> float:
     return math.exp(optimize.minimize_scalar(loss, bounds=ends, method="bounded").x)
 
 
+def _likeliest_change(label: NDArray[np.intp], p: Floats) -> Floats:
+    """Return P(k) proportional to exp(a_k) p_k^s, likeliest under normal priors."""
+    from scipy import optimize
+
+    with np.errstate(divide="ignore"):
+        log_p = np.maximum(np.log(p), LEAST_LOG)
+    one_hot = np.eye(p.shape[1])[label]
+
+    def loss(change: Floats) -> tuple[float, Floats]:
+        q = special.log_softmax((1.0 + change[-1]) * log_p + change[:-1], axis=1)
+        away = np.exp(q) - one_hot
+        gradient = np.append(away.sum(axis=0), (away * log_p).sum()) + change
+        return float(0.5 * change @ change - q[one_hot > 0.0].sum()), gradient
+
+    found = optimize.minimize(loss, np.zeros(p.shape[1] + 1), jac=True, method="L-BFGS-B").x
+    return np.asarray(special.softmax((1.0 + found[-1]) * log_p + found[:-1], axis=1))
+
+
 class _ClassTest:
     """
     Rao's test that probabilities are right, against other shares and another slope.
 
     `weight` has each document's weight in each class, (n, K). The scores are S = sum_i w_i(y_i)
-    (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,).
+    (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,); `factor` multiplies their variance given p.
     """
 
-    def __init__(self, label: NDArray[np.intp], p: Floats, drawn: Floats, weight: Floats) -> None:
+    def __init__(
+        self, label: NDArray[np.intp], p: Floats, drawn: Floats, weight: Floats, factor: float = 1.0
+    ) -> None:
         self.label, self.p, self.weight, self.top = label, p, weight, p.argmax(axis=1)
         with np.errstate(divide="ignore"):
             self.log_p = np.maximum(np.log(p), LEAST_LOG)
@@ -328,10 +373,16 @@ class _ClassTest:
         self.centre = of_draws.mean(axis=0)
         self.apart = of_draws - self.centre
         self.excess, self.samples, self.drawn_from = self._sampled(drawn)
+        if factor > 1.0:
+            # Labels of dependent documents scatter more around their mean by each draw.
+            confusions = np.stack([self._mean_excess(each) for each in drawn])[self.drawn_from]
+            means, wider = of_draws[self.drawn_from], math.sqrt(factor)
+            self.samples = means + wider * (self.samples - means)
+            self.excess = confusions + wider * (self.excess - confusions)
         inverse = self._inverse_rate(p)
         # Derivatives of the scores' means by shares and slope.
         self.gain = self._moments(inverse * p)
-        self.covariance = self._moments(inverse * p * weight)
+        self.covariance = factor * self._moments(inverse * p * weight)
         self.covariance += np.cov(of_draws.T) if len(drawn) > 1 else 0.0
         self.freedom = max(int(np.linalg.matrix_rank(self.covariance, hermitian=True)), 1)
         self.inverse = np.linalg.pinv(self.covariance, hermitian=True)
@@ -344,6 +395,11 @@ class _ClassTest:
         """Return the mean of the scores if labels are drawn from p, (K + 1,)."""
         inverse = self._inverse_rate(p)
         return np.append((inverse * (p - self.p)).sum(axis=0), (inverse * p * self.deep).sum())
+
+    def _mean_excess(self, p: Floats) -> Floats:
+        """Return the mean of `_excess` if labels are drawn from p, (K, K)."""
+        away = self._inverse_rate(p) * (p - self.p)
+        return np.asarray(np.eye(p.shape[1])[self.top].T @ away)
 
     def _moments(self, h: Floats) -> Floats:
         """Return sum_ik h_ik v v' with v = f_i(k) - sum_k p_ik f_i(k), (K + 1, K + 1)."""
