@@ -19,8 +19,6 @@ from bayescal.support.label_words import UNSURE, meanings_of, plain
 from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayescal.sampling import SamplePlan
 
 REVIEW = "Review"
@@ -119,12 +117,10 @@ def read_review(
             f" {counted(int(filled.sum()), 'labelled row')} of {path}, matched by the column"
             f" {column!r}.{_left_out(int((~filled).sum()), unsure)}"
         )
-        beside = plan_beside(path)
-        if is_plan:
-            plan_of[path] = _read_plan(path, documents, values, groups, frame)
-        elif beside.is_file() and beside not in plan_of:
-            plan_of[path] = _read_plan(beside, documents, values, groups)
-            screen.note(f"Plan of {path}: {beside}, round {plan_of[path].round}.")
+        file = path if is_plan else plan_beside(path)
+        if file.is_file() and file not in plan_of:
+            plan_of[path] = _read_plan(file, documents, values, groups)
+            screen.note(f"Plan of {path}: {file}, round {plan_of[path].round}.")
     positive = " or ".join(dict.fromkeys(words)) or "1"
     return ReviewFiles(documents, values, known, plan_of, groups, positive)
 
@@ -135,15 +131,11 @@ def plan_beside(labels: Path) -> Path:
 
 
 def _read_plan(
-    path: Path,
-    documents: DocumentNames,
-    scores: Floats,
-    groups: NDArray[Any] | None,
-    frame: pd.DataFrame | None = None,
+    path: Path, documents: DocumentNames, scores: Floats, groups: NDArray[Any] | None
 ) -> SamplePlan:
     from bayescal.sampling.plans import plan_of_rows
 
-    frame = read_frame(path, "a plan") if frame is None else frame
+    frame = read_frame(path, "a plan")
     position, _ = documents.positions(ColumnReader(path, frame))
     cells = frame.astype(object).where(frame.notna(), "").astype(str)
     lines = zip(frame.index.tolist(), cells.to_numpy().tolist(), strict=True)

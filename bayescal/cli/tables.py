@@ -366,13 +366,7 @@ def review_table(result: ReviewEstimate) -> Group:
         if limits is not None:
             numbers = (limits.value, limits.lower, limits.upper)
             table.add_row(words, *("-" if math.isnan(x) else f"{x:.1%}" for x in numbers))
-    counts = [
-        f"{words}: {limits:,.0f}"
-        for words, limits in (
-            (f"positive {result.unit}", result.positives),
-            ("missed", result.missed),
-        )
-    ]
+    counts = f"positive {result.unit}: {result.positives:,.0f}, missed: {result.missed:,.0f}"
     conflict = result.conflict
     deep = "P(so many positives deep in the ranking if none is hidden)"
     note = "" if math.isnan(conflict) else f"; {deep}: {conflict:.2g}"
@@ -380,7 +374,7 @@ def review_table(result: ReviewEstimate) -> Group:
         f"{result.of.capitalize()} of {result.unit}: {percent(result.level)} intervals, the first"
         " one to be stated",
         table,
-        f"{', '.join(counts)}, by the hull; labelled: {result.found:,}",
+        f"{counts}, by the hull; labelled: {result.found:,}",
         f"hidden positives: {result.hidden:.0%}{note}",
     )
 

@@ -129,19 +129,16 @@ def _round(plan: SamplePlan, labels: Floats, units: SamplingUnits | None) -> dic
         f"{kind} drawn": [count(each.sampled) for each in strata],
         "Probability to be drawn": [percent(each.sampled / each.documents) for each in strata],
     }
-    counts = {"Positive documents drawn": labels[own] == 1.0}
+    counted = {"Positive documents drawn": stratum[labels[own] == 1.0]}
     if units is not None:
-        _, first = np.unique(units.of_document[own], return_index=True)
-        once = np.isin(np.arange(own.size), first)
-        positive = once & (units.labels[units.of_document[own]] == 1.0)
-        counts = {"Documents drawn": own >= 0, **counts, "Positive groups drawn": positive}
-    for head, mask in counts.items():
-        columns[head] = [count(n) for n in np.bincount(stratum[mask], minlength=len(strata))]
-    rows = list(zip(*columns.values(), strict=True))
-    return {"number": plan.round, "seed": plan.seed, "sampled": own.size, "rows": rows} | {
-        "heads": list(columns),
-        "kind": kind.lower(),
-    }
+        group, first = np.unique(units.of_document[own], return_index=True)
+        counted["Positive groups drawn"] = stratum[first[units.labels[group] == 1.0]]
+        counted = {"Documents drawn": stratum} | counted
+    for head, of in counted.items():
+        columns[head] = [count(n) for n in np.bincount(of, minlength=len(strata))]
+    rows, own_kind = list(zip(*columns.values(), strict=True)), kind.lower()
+    data = {"number": plan.round, "seed": plan.seed, "sampled": own.size, "kind": own_kind}
+    return data | {"heads": list(columns), "rows": rows}
 
 
 def _strata(inclusion: Floats, labels: Floats) -> list[dict[str, Any]]:

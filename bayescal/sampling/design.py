@@ -223,16 +223,9 @@ def _count_limits(
         count_limits(whole, some, every, level, reviewer_error=error)
         for whole in (math.floor(k + ROUNDING), math.ceil(k - ROUNDING))
     )
-
-    def between(low: float, high: float) -> float:
-        return documents / every * (low + k % 1.0 * (high - low))
-
-    return Interval(
-        between(fewer.value, more.value),
-        between(fewer.lower, more.lower),
-        between(fewer.upper, more.upper),
-        level,
-    )
+    low, high = (np.array([each.value, each.lower, each.upper]) for each in (fewer, more))
+    value, lower, upper = (documents / every * (low + k % 1.0 * (high - low))).tolist()
+    return Interval(value, lower, upper, level)
 
 
 def _clopper_pearson(part: int, total: int, level: float) -> Interval:

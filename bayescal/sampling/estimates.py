@@ -264,18 +264,8 @@ def estimate_prevalence(
     reviewer_error, random_state
         As in `estimate_recall`.
     """
-    options = EstimateOptions(
-        design,
-        level,
-        hidden,
-        groups,
-        of,
-        out_of_sample,
-        missing,
-        False,
-        reviewer_error,
-        random_state,
-    )
+    measured = design, level, hidden, groups, of, out_of_sample, missing
+    options = EstimateOptions(*measured, False, reviewer_error, random_state)
     return _estimate("prevalence", scores, labels, None, options)
 
 
@@ -346,6 +336,7 @@ def _estimate_of_labels(
     usable = usable & options.out_of_sample
     fitted = np.where(usable, units.labels, np.nan)
     warn_of_direction(units.scores, fitted)
+    share = inclusion_of(plans, scores) if plans else inclusion
     curves = HiddenCurves.of(
         units.scores,
         units.labels,
@@ -355,7 +346,7 @@ def _estimate_of_labels(
         options.reviewer_error,
         validation.generator(options.random_state),
         bins=options.simultaneous,
-        drawn=_drawn_groups(drawn_units, plans, inclusion, scores) if by_document else None,
+        drawn=(share, drawn_units.of_document) if by_document else None,
     )
     without, with_hidden, robust = _of_curves(of, curves, above, level)
     notes = _notes(units, of_plans, plans, threshold, options)
@@ -409,15 +400,6 @@ def _estimate_of_labels(
         hidden_prior=as_beta(options.hidden),
         notes=tuple(notes),
     )
-
-
-def _drawn_groups(
-    units: SamplingUnits, plans: tuple[SamplePlan, ...], inclusion: Floats | None, scores: Floats
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the probability of each document to be drawn, 1 without a design, and its group."""
-    if plans:
-        inclusion = inclusion_of(plans, scores)
-    return np.ones_like(scores) if inclusion is None else inclusion, units.of_document
 
 
 def _of_curves(

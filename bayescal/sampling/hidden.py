@@ -355,11 +355,11 @@ class HiddenCurves:
         rng: np.random.Generator,
         *,
         bins: bool,
-        drawn: tuple[Floats, NDArray[np.intp]] | None = None,
+        drawn: tuple[Floats | None, NDArray[np.intp]] | None = None,
     ) -> HiddenCurves:
         """Return the draws of both posteriors, fitted to some of the labels.
 
-        `drawn` has the probability to be drawn, and the group, of documents of groups.
+        `drawn` has the probability to be drawn, if known, and the group of documents of groups.
         """
         collection = RankedCollection.of(scores)
         weight = None if drawn is None else group_weights(collection, fitted, rng, error, *drawn)
@@ -388,7 +388,7 @@ def group_weights(
     labels: Floats,
     rng: np.random.Generator,
     error: ReviewerError,
-    inclusion: Floats,
+    inclusion: Floats | None,
     group: NDArray[np.intp],
 ) -> Floats:
     """Return weights of labels of groups that were drawn whole, by their highest scores.
@@ -397,7 +397,7 @@ def group_weights(
     that labels count by its inverse. Their sum is the effective size, over the design effect.
     """
     known = ~np.isnan(labels)
-    weight = np.where(known, 1.0 / inclusion, 0.0)
+    weight = np.where(known, 1.0 / (1.0 if inclusion is None else inclusion), 0.0)
     if not known.any():
         return weight
     weight *= weight.sum() / (weight @ weight)
