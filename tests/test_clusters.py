@@ -10,7 +10,12 @@ from sklearn.model_selection import ShuffleSplit
 from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, load
 from bayescal.fitting import fitted_recalibration
 from bayescal.inference.design_effect import design_effect
-from bayescal.metrics import calibration_evidence, calibration_verdict, class_verdict
+from bayescal.metrics import (
+    bootstrap_interval,
+    calibration_evidence,
+    calibration_verdict,
+    class_verdict,
+)
 from bayescal.monitoring import Recalibrator, audit
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
@@ -319,6 +324,30 @@ def test_folds_of_a_recalibrator_keep_clusters_together(monkeypatch):
         Recalibrator(**options).fit(p, y, clusters=each)
     for part, same in zip(seen[:5], seen[5:], strict=True):
         np.testing.assert_array_equal(part, same)
+
+
+# Whole clusters drawn again.
+
+
+def test_bootstrap_intervals_draw_whole_clusters():
+    # The standard error of a mean of clusters of equal size is that of the clusters' means.
+    rng = np.random.default_rng(0)
+    p = np.repeat(rng.uniform(0.1, 0.9, 50), 6)
+    y, cluster = rng.random(300) < p, np.repeat(rng.permutation(50), 6)
+
+    def mean(y_true, y_prob, *, sample_weight=None):
+        return float(np.average(y_prob, weights=sample_weight))
+
+    found = bootstrap_interval(mean, y, p, clusters=cluster, rng=0)
+    assert np.std(found.draws) == pytest.approx(p[::6].std() / 50**0.5, rel=0.1)
+    same, plain = (
+        bootstrap_interval(mean, y, p, clusters=each, resamples=20, rng=0)
+        for each in (rng.permutation(300), None)
+    )
+    np.testing.assert_array_equal(same.draws, plain.draws)
+    weight = np.tile([0, 1, 2], 100)  # of clusters, only documents with a weight are drawn
+    found = bootstrap_interval(mean, y, p, clusters=cluster, sample_weight=weight, rng=0)
+    assert np.std(found.draws) == pytest.approx(p[::6].std() / 50**0.5, rel=0.1)
 
 
 # Several classes.

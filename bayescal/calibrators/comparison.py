@@ -323,8 +323,8 @@ def paired_bootstrap(
     resamples : int
         How often documents are drawn with replacement.
     groups : array-like of shape (n,), optional
-        The group of each loss, such as a document with many topics: losses within a group are
-        dependent, so that groups are drawn whole.
+        The group of each loss, such as a document with many topics, or the cluster of dependent
+        documents: losses within a group are dependent, so that groups are drawn whole.
     sample_weight : array-like of shape (n,), optional
         Number of documents that each counts for, as if repeated; a group stays one group.
     inclusion : array-like of shape (n,), optional

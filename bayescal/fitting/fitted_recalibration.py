@@ -252,11 +252,10 @@ def _compare_refit(
 def _cross_validated_gain(data: BinaryScores, cluster: Integers, rng: np.random.Generator) -> float:
     """Return the cross-validated log score of "fit again" minus the average's, in nats."""
     # Clusters in order of appearance: those of one document get the folds of documents.
-    _, first, code = np.unique(cluster, return_index=True, return_inverse=True)
-    code = np.argsort(np.argsort(first))[code]
+    code = weighting.by_appearance(cluster)
     rare = data.total(True) <= data.total(False)
     with_rare = np.bincount(code, data.positive == rare) > 0.0
-    fold = np.empty(first.size, dtype=np.intp)
+    fold = np.empty(with_rare.size, dtype=np.intp)
     for klass in (False, True):
         mine = np.flatnonzero(with_rare == (klass == rare))
         fold[rng.permutation(mine)] = np.arange(mine.size) % FOLDS

@@ -24,6 +24,7 @@ def bootstrap_interval(
     kind: str = "percentile",
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
     """
@@ -46,6 +47,9 @@ def bootstrap_interval(
         How many documents each counts for, in resamples too.
     inclusion : array-like of shape (n,), optional
         The probability that the document was labelled. Documents are drawn with their weights.
+    clusters : array-like of shape (n,), optional
+        Which documents depend on each other, such as pages of a patient: names as text or whole
+        numbers. Clusters are drawn whole, with the weights of their documents.
     rng : int, Generator, RandomState or None
         Chooses the documents.
 
@@ -64,15 +68,21 @@ def bootstrap_interval(
     validation.check_count("resamples", resamples)
     validation.check_choice("kind", kind, KINDS)
     read = read_rows if has_classes(y_prob) else read_outcomes
-    outcomes = read(y_true, y_prob, sample_weight, inclusion, as_evidence=True).counted()
+    given = read(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
+    outcomes = given.counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
     rng, counts = validation.generator(rng), outcomes.counts
+    unit = np.arange(len(given.truth))  # what is drawn: documents, or clusters
+    if clusters is not None:
+        unit = weighting.read_clusters(clusters, unit.size, "y_true", sampled=False)[1]
+    unit = weighting.by_appearance(unit if outcomes.position is None else unit[outcomes.position])
+    whole = outcomes.sampled or clusters is not None
     # At least one document is drawn even if all weights sum to less than 1/2.
-    size = counts.size if outcomes.sampled else max(round(counts.sum()), 1)
-    chance = np.ones(counts.size) if outcomes.sampled else counts
+    size = int(unit.max()) + 1 if whole else max(round(counts.sum()), 1)
+    chance, times = (np.ones(size), counts) if whole else (counts, np.ones(counts.size))
     draws = np.empty(resamples)
     for k in range(resamples):
-        own = rng.multinomial(size, chance / chance.sum()) * (counts if outcomes.sampled else 1.0)
+        own = rng.multinomial(size, chance / chance.sum())[unit] * times
         drawn = np.flatnonzero(own)
         draws[k] = metric(outcomes.truth[drawn], outcomes.p[drawn], sample_weight=own[drawn])
     found = Interval.of_draws(draws, level, value, method="bootstrap", draws=draws)

@@ -110,6 +110,12 @@ def read_clusters(
     return validation.read_groups(clusters, "clusters", "cluster", n, other)
 
 
+def by_appearance(code: Integers) -> Integers:
+    """Return codes of groups in the order of their first documents."""
+    _, first, code = np.unique(code, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[code]
+
+
 def effective_size(weight: Floats) -> float:
     """Return Kish's effective sample size, (sum w)^2 / sum w^2."""
     share = weight / weight.max()
