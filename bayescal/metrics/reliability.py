@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,10 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.metrics.evidence import effect_of
 from bayescal.metrics.inputs import Forecasts, given_included, read_outcomes
 from bayescal.metrics.scores import Metric, brier_score
 from bayescal.support.intervals import tails
-from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    check_choice,
+    check_count,
+    check_fraction,
+    generator,
+)
+from bayescal.support.weighting import read_clusters
 
 STRATEGIES = ("uniform", "quantile")
 
@@ -154,6 +164,7 @@ def reliability_curve(
     resamples: int = 500,
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     rng: Any = None,
 ) -> ReliabilityCurve:
     """
@@ -175,6 +186,9 @@ def reliability_curve(
         Pointwise probability of the band.
     resamples : int
         Data sets drawn for the consistency band.
+    clusters : array-like of shape (n,), optional
+        The cluster of each document, as in `calibration_verdict`. Labels of the consistency band
+        correlate within clusters; the confidence band counts documents by their design effect.
     rng : int, Generator, RandomState or None
         Seeds the consistency band.
 
@@ -203,9 +217,12 @@ def reliability_curve(
     """
     check_choice("method", method, ("corp", *STRATEGIES))
     check_fraction(level=level)
-    outcomes = read_outcomes(
-        y_true, y_prob, sample_weight, inclusion, as_evidence=band is not None
-    ).counted()
+    given = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=band is not None)
+    code = np.arange(given.p.size)
+    if clusters is not None:
+        _, code = read_clusters(clusters, given.p.size, "y_true", sampled=given.sampled)
+        given = given._replace(effect=effect_of(given, code))
+    outcomes = given.counted()
     fit = _corp if method == "corp" else _binned
     curve, refit = fit(outcomes, n_bins, method)
     limits: tuple[Floats | None, Floats | None] = (None, None)
@@ -213,7 +230,8 @@ def reliability_curve(
         check_choice("band", band, BANDS)
         check_count("resamples", resamples)
         if band == "consistency":
-            limits = _consistency_band(outcomes, refit, level, resamples, generator(rng))
+            code = code if outcomes.position is None else code[outcomes.position]
+            limits = _consistency_band(outcomes, code, refit, level, resamples, generator(rng))
         elif method == "corp":
             limits = _monotone_band(outcomes, curve, tails(level)[1])
         else:
@@ -250,16 +268,29 @@ def _binned(outcomes: Forecasts, n_bins: int, strategy: str) -> tuple[Bins, Refi
 
 
 def _consistency_band(
-    outcomes: Forecasts, refit: Refit, level: float, resamples: int, rng: np.random.Generator
+    outcomes: Forecasts,
+    cluster: Integers,
+    refit: Refit,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     counts, p, (one, other) = outcomes.counts, outcomes.p, outcomes.by_class
-    repeated = not outcomes.sampled and bool((counts == np.rint(counts)).all())
+    effect = outcomes.effect
+    dependent = effect is not None and effect.factor > 1.0
+    shared = math.sqrt(effect.correlation) if effect is not None else 0.0
+    repeated = not (outcomes.sampled or dependent) and bool((counts == np.rint(counts)).all())
     odds = given_included(p, one, other)
 
     def resampled() -> Floats:
         if repeated:
             return refit(rng.binomial(counts.astype(np.intp), p).astype(np.float64), counts)
-        positive = rng.random(p.size) < odds
+        uniform = rng.random(p.size)
+        if dependent:
+            # Two documents of a cluster share a number with probability rho.
+            of_cluster = rng.random(int(cluster.max()) + 1)[cluster]
+            uniform = np.where(rng.random(p.size) < shared, of_cluster, uniform)
+        positive = uniform < odds
         weight = np.where(positive, one, other)
         return refit(weight * positive, weight)
 
@@ -283,7 +314,7 @@ class _GroupSums(NamedTuple):
     ) -> _GroupSums:
         """Return the sums of the groups that an index names."""
         one, other = outcomes.by_class
-        square = other**2 if outcomes.sampled else other
+        square = other**2 if outcomes.sampled else other * outcomes.factor
         share = given_included(outcomes.p, one, other)
         values = (other, square, other * outcomes.truth, other * share)
         weight, squares, positives, expected = (_sums(index, each)[full] for each in values)
