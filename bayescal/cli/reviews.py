@@ -59,7 +59,7 @@ def option_advice(category: type[Warning]) -> str:
     """Name the option of reviews that addresses a warning about scores."""
     from bayescal.support.score_checks import ScoresWarning
 
-    return "Option for this: --lower-is-positive." * issubclass(category, ScoresWarning)
+    return "Option for this: --lower-is-positive." if issubclass(category, ScoresWarning) else ""
 
 
 @dataclass(frozen=True)
