@@ -47,8 +47,12 @@ def random_point(posterior, seed, spread=0.5):
 
 
 def draws_of(posterior, rng, chains, draws):
-    mode = find_mode(posterior, first_of(posterior))
-    return draw_chains(posterior, mode, chains, draws, rng, rounds=1)[0].points
+    return chains_of(posterior, rng, chains, draws, rounds=1)[0].points
+
+
+def chains_of(posterior, rng, chains, draws, **options):
+    mode = find_mode(posterior, first_of(posterior)).point(posterior)
+    return draw_chains(posterior, mode[None], np.ones(1), chains, draws, rng, **options)
 
 
 def reference_log_density(posterior, log_p, label, point):

@@ -27,7 +27,7 @@ from bayescal.fitting.engines.multiclass.mode import (
 )
 from bayescal.inference import chains as chain_module
 from bayescal.inference.chains import find_normal, in_two_threads, sample, updated_root
-from tests.multiclass_tools import first_of, log_scores, posterior_of, random_point
+from tests.multiclass_tools import chains_of, first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 
 pytestmark = pytest.mark.one_era
@@ -316,7 +316,7 @@ def test_a_root_follows_draws():
     np.testing.assert_allclose(few @ few.T, half)
 
 
-def test_the_mode_of_the_largest_evidence_starts_the_draws(monkeypatch):
+def test_modes_share_chains_by_their_evidence(monkeypatch):
     log_p = log_scores(60, 3, 3)
     posterior = posterior_of(log_p, log_p.argmax(axis=1))
     first = first_of(posterior)
@@ -328,22 +328,34 @@ def test_the_mode_of_the_largest_evidence_starts_the_draws(monkeypatch):
         return right if start.globals_[0, 1] == 1.5 else replace(right, maps=off)
 
     monkeypatch.setattr(engine, "find_mode", search)
-    assert engine.best_mode(posterior, first) is right
+    modes, share = engine.find_modes(posterior, first)
     assert warps == [first.globals_[0, 1], 0.0, 1.5]
+    assert share.sum() == pytest.approx(1.0)
+    assert share[2] > 0.9
+    np.testing.assert_array_equal(modes[2], right.point(posterior))
 
 
 def test_chains_that_remember_their_start_disagree(monkeypatch):
     log_p = log_scores(60, 3, 4)
     posterior = posterior_of(log_p, log_p.argmax(axis=1))
-    mode = find_mode(posterior, first_of(posterior))
-    drawn, rhat = engine.draw_chains(posterior, mode, 4, 100, np.random.default_rng(0))
+    drawn, rhat = chains_of(posterior, np.random.default_rng(0), 4, 100)
     assert drawn.points.shape == (4, 100, posterior.size)
     assert rhat < engine.AGREEMENT
     monkeypatch.setattr(chain_module, "LENGTH", 0.02)
     monkeypatch.setattr(engine, "WARMUP", 0)
     monkeypatch.setattr(engine, "KEPT", 1)
-    _, rhat = engine.draw_chains(posterior, mode, 4, 100, np.random.default_rng(0), rounds=1)
+    _, rhat = chains_of(posterior, np.random.default_rng(0), 4, 100, rounds=1)
     assert rhat > 1.5
+    # Of four chains, the two that start in each of two modes disagree.
+    mode = find_mode(posterior, first_of(posterior)).point(posterior)
+    modes, half = np.stack([mode, mode + 3.0]), np.full(2, 0.5)
+    drawn, _ = engine.draw_chains(posterior, modes, half, 4, 100, np.random.default_rng(0), 1)
+    assert (drawn.points[:, :, 1].mean(axis=1) > mode[1] + 1.5).tolist() == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_blocks_find_the_mode_of_chains():

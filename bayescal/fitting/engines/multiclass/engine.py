@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy import special
 
 from bayescal.fitting.engines.multiclass.density import (
     BLOCKS,
@@ -27,7 +28,6 @@ from bayescal.fitting.engines.multiclass.features import (
 )
 from bayescal.fitting.engines.multiclass.mode import (
     ChunkedDocuments,
-    MapMode,
     derivatives,
     find_mode,
     first_map,
@@ -88,8 +88,8 @@ def fit_map(
     if start_at.design.used.any() and (log_p.size > MOST_SCORES or log_p.shape[1] > MOST_CLASSES):
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
-    mode = best_mode(posterior, start_at.first)
-    drawn, rhat = draw_chains(posterior, mode, chains, draws, rng)
+    modes, share = find_modes(posterior, start_at.first)
+    drawn, rhat = draw_chains(posterior, modes, share, chains, draws, rng)
     points = drawn.points.reshape(chains * draws, -1)
     fitted_design = posterior.likelihood.design
     assert fitted_design is not None  # noqa: S101
@@ -104,62 +104,66 @@ def fit_map(
     )
 
 
-def best_mode(posterior: MapPosterior, first: Maps) -> MapMode:
-    """Return the mode with the largest Laplace evidence, from several warps of the first map."""
-
-    def evidence(mode: MapMode) -> float:
-        point = mode.point(posterior)
-        root = lower_root(precision(posterior, point))
-        return float(posterior(point[None])[0][0] - np.log(np.diag(root)).sum())
-
+def find_modes(posterior: MapPosterior, first: Maps) -> tuple[Floats, Floats]:
+    """Return modes found from several warps of the first map, and their Laplace shares."""
     starts = [first]
     for warp in STARTS:
         globals_ = first.globals_.copy()
         globals_[0, 1] = warp
         starts.append(replace(first, globals_=globals_))
-    return max((find_mode(posterior, start) for start in starts), key=evidence)
+    modes = np.stack([find_mode(posterior, start).point(posterior) for start in starts])
+    roots = [lower_root(precision(posterior, mode)) for mode in modes]
+    evidence = posterior(modes)[0] - [np.log(np.diag(root)).sum() for root in roots]
+    return modes, special.softmax(evidence)
 
 
 def draw_chains(
     posterior: MapPosterior,
-    mode: MapMode,
+    modes: Floats,
+    share: Floats,
     chains: int,
     draws: int,
     rng: np.random.Generator,
     rounds: int = ROUNDS,
 ) -> tuple[Chains, float]:
     """
-    Return draws of chains that start around a mode, and the largest R-hat of a coordinate.
+    Return draws of chains that start around modes, and the largest R-hat of a coordinate.
 
-    The walkers of a chain start at one point, so that chains agree only if their walkers have
-    forgotten it (Margossian et al., Nested R-hat, Bayesian Analysis 2024). R-hat compares the
-    halves of their time, too. While chains disagree, walkers go on, around the normal approximation
-    to their draws, in at most `rounds` rounds. A chain's draws are walker after walker.
+    Modes, (M, D), start chains in proportion to their shares of the posterior, (M,). The walkers of
+    a chain start at one point, so that chains agree only if their walkers have forgotten it
+    (Margossian et al., Nested R-hat, Bayesian Analysis 2024). R-hat compares the halves of their
+    time, too. While chains disagree, walkers go on, around the normal approximation to their draws,
+    in at most `rounds` rounds. A chain's draws are walker after walker.
     """
     from arviz_stats.base import array_stats
 
     single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
     many = posterior.likelihood.scored.depth.size >= MANY_SCORES
     density = in_two_threads(single) if many else single
-    at = mode.point(posterior)
-    centre, root = find_normal(density, partial(precision, posterior), at, rng)
+    best = int(np.argmax(share))
+    centre, root = find_normal(density, partial(precision, posterior), modes[best], rng)
+    centres = modes + (centre - modes[best])
+    # A mode with less than half a chain's share starts none.
+    total = np.cumsum(np.where(share < 0.5 / chains, 0.0, share))
+    place = np.searchsorted(total, total[-1] * (np.arange(chains) + rng.random()) / chains)
+    noise = rng.standard_normal((chains, posterior.size)) @ root.T
     walkers = math.ceil(draws / KEPT)
-    start = np.repeat(centre + rng.standard_normal((chains, at.size)) @ root.T, walkers, axis=0)
+    start = np.repeat(centres[place] + noise, walkers, axis=0)
     for times in 2 ** np.arange(rounds):
         drawn = sample(
             density, start, centre, root,
             warmup=WARMUP, draws=KEPT * int(times), rng=rng, redraw=posterior.redraw_scales,
         )  # fmt: skip
-        by_time = drawn.points.reshape(chains, walkers, -1, at.size).swapaxes(1, 2)
-        folded = posterior.folded(by_time).reshape(chains, -1, at.size)
+        by_time = drawn.points.reshape(chains, walkers, -1, posterior.size).swapaxes(1, 2)
+        folded = posterior.folded(by_time).reshape(chains, -1, posterior.size)
         with np.errstate(divide="ignore", invalid="ignore"):  # R-hat of a constant is inf or nan
             of_each = array_stats.rhat(folded, chain_axis=0, draw_axis=1, method="split")
         rhat = float(np.max(of_each))
         if rhat <= AGREEMENT:
             break
         start, centre = drawn.points[:, -1], folded.mean(axis=(0, 1))
-        root = updated_root(root, folded.reshape(-1, at.size))
-    points = drawn.points[:, times - 1 :: times].reshape(chains, -1, at.size)
+        root = updated_root(root, folded.reshape(-1, posterior.size))
+    points = drawn.points[:, times - 1 :: times].reshape(chains, -1, posterior.size)
     return Chains(points[:, :draws], drawn.accepted), rhat
 
 
