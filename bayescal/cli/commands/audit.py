@@ -164,7 +164,7 @@ def audit(
     recalibrating would save; --site-column compares hospitals, months or the
     like; --out writes a report to look at and to send.
 
-    [bold]bayescal audit --no-labels reference.csv new.csv[/bold]
+    [bold]bayescal audit --no-labels outcomes.csv later.csv[/bold]
 
     takes labelled probabilities in the first file and unlabelled ones in the
     second. It estimates accuracy and other measures under two readings side

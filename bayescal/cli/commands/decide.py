@@ -81,7 +81,7 @@ def decide(
     and missed. With --topic-column the table has a row for each topic; topics
     that miss most, or have most to read, come first.
 
-    [bold]bayescal decide calibrated logits.csv --abstain-cost 0.2 --out d.csv[/bold]
+    [bold]bayescal decide insects logits.csv --abstain-cost 0.2 --out d.csv[/bold]
 
     chooses, for a calibrator of several classes, the decision of the least
     expected cost for each row; --costs names a file of costs.

@@ -63,7 +63,7 @@ def fit(
     and log-odds) and summary.json. --parameters prints the parameters too,
     maximum likelihood beside the posterior.
 
-    [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
+    [bold]bayescal fit topics.csv --topic-column topic --inference mle --out topics[/bold]
 
     fits every topic by maximum likelihood, in milliseconds; with --pool
     topics with few positives borrow from the others. Fitted topics are kept
@@ -76,7 +76,7 @@ def fit(
 
     fits a program of your own that takes further columns, see bayescal models.
 
-    [bold]bayescal fit logits.csv --classes ant,bee,wasp --out calibrated[/bold]
+    [bold]bayescal fit logits.csv --classes ant,bee,wasp --out insects[/bold]
 
     calibrates several exclusive classes by one map; the columns ant, bee and
     wasp hold their scores, and the column label one of these names.

@@ -54,7 +54,7 @@ def lr(
 ) -> None:
     """Validate likelihood ratios: Cllr, misleading evidence, bounds, with intervals.
 
-    [bold]bayescal lr scores.csv --source-columns a,b --out validation.html[/bold]
+    [bold]bayescal lr pairs.csv --source-columns a,b --out validation.html[/bold]
 
     cross-validates by sources: each comparison gets its LR from a fit to
     nine tenths of the sources, without its own. The page has the measures,

@@ -56,7 +56,7 @@ def predict(
     copies the rows of new.csv and adds the columns probability, lower, upper
     and log_odds.
 
-    [bold]bayescal predict calibrated new.csv --topic-column topic > probabilities.csv[/bold]
+    [bold]bayescal predict topics new.csv --topic-column topic > probabilities.csv[/bold]
 
     uses each topic's calibrator, or the pooled one, from the folder that
     bayescal fit wrote. A pooled calibrator answers for a new topic by its

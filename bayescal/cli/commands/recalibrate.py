@@ -48,7 +48,7 @@ def recalibrate(
     with probabilities.csv (every row with its new probability and band). To
     recalibrate new rows:
 
-    [bold]bayescal predict recalibrated new.csv --score-column p --out new_p.csv[/bold]
+    [bold]bayescal predict recalibrated later.csv --score-column p --out later_p.csv[/bold]
 
     With --site-column each site has its own shift and slope; a new site has
     those of the population of sites.

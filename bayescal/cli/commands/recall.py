@@ -54,7 +54,7 @@ def recall(
 ) -> None:
     """State which share of the positives a threshold takes, with four intervals.
 
-    [bold]bayescal recall scores.csv --labels round1.csv --labels round2.csv --at-score 1.5[/bold]
+    [bold]bayescal recall new.csv --labels round1.csv --labels round2.csv --at-score -0.5[/bold]
 
     reads files that bayescal sample wrote and reviewers filled in, and the
     plans beside them. The first interval needs no model. The others use a

@@ -59,14 +59,14 @@ def sample(
 ) -> None:
     """Draw documents to label, and write them in random order, without scores.
 
-    [bold]bayescal sample scores.csv --n 100 --at-score 1.5 --out round1.csv[/bold]
+    [bold]bayescal sample new.csv --n 100 --at-score -0.5 --out round1.csv[/bold]
 
     draws documents at random within strata of the score. Fill in the column
     label of round1.csv, which names documents by the identifiers of
-    scores.csv, or else by rows as a spreadsheet counts. Scores, strata and
+    new.csv, or else by rows as a spreadsheet counts. Scores, strata and
     seed are in round1.plan.csv, which later commands read too. Then
 
-    [bold]bayescal sample scores.csv --labels round1.csv --n 400 --out round2.csv[/bold]
+    [bold]bayescal sample new.csv --labels round1.csv --n 400 --out round2.csv[/bold]
 
     with the same --at-score draws where labels inform recall most.
     """

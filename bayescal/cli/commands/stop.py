@@ -37,7 +37,7 @@ def stop(
 ) -> None:
     """Decide whether a review that reads the highest scores first may stop.
 
-    [bold]bayescal stop scores.csv --labels read.csv --recall 0.8 --assurance 0.9[/bold]
+    [bold]bayescal stop new.csv --labels read.csv --recall 0.8 --assurance 0.9[/bold]
 
     takes the labels of the documents read so far, and states down to which
     rank to read to find eight in ten positives with probability 0.9.
