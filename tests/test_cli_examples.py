@@ -16,7 +16,7 @@ pytestmark = pytest.mark.one_era
 # In an order in which each finds the folders that others write.
 ORDER = (
     "examples", "fit", "predict", "report", "compare", "audit", "recalibrate", "lr", "sample",
-    "recall", "stop", "decide", "export", "elusion",
+    "recall", "stop", "rate", "decide", "export", "elusion",
 )  # fmt: skip
 # They take files of other kinds: programs, texts, runs and judgements of rankings.
 OTHERS = {"models", "text", "ranking", "demo"}
@@ -26,7 +26,7 @@ def shown(command):
     """Return the examples of a command, as words."""
     module = import_module(f"bayescal.cli.commands.{command}")
     text = " ".join(each.callback.__doc__ for each in module.app.registered_commands)
-    lines = re.findall(r"\[bold\]bayescal (.*?)\[/bold\]", text)
+    lines = re.findall(r"\[bold\]bayescal (.*?)\[/bold\]", text, re.DOTALL)
     return [shlex.split(line) for line in lines if "mine.py" not in line]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CLASSIFIER, TOPIC, TOPICS = "linear_svm", "corn", ("corn", "ship", "wheat")
 EVERY, PANES, SITE = 6, 20, "va"
 CLASSES, ANIMALS = ("ant", "bee", "wasp"), 300
+ANSWERS, READ = 2000, 100
 
 Folder = Annotated[Path, options.argument("FOLDER", "The folder to write.")]
 
@@ -33,8 +34,10 @@ def examples(folder: Folder, quiet: options.Quiet = False) -> None:
     writes scores of a classifier of news (scores.csv, topics.csv, new.csv,
     held_out.csv, and read.csv with the labels of the 300 highest scores), a
     model's probabilities of heart disease (outcomes.csv, later.csv),
-    comparisons of glass (pairs.csv), and made-up scores of three classes
-    (logits.csv). Run the examples that --help shows in this folder.
+    comparisons of glass (pairs.csv), made-up scores of three classes
+    (logits.csv), and made-up scores of a judge of two systems (answers.csv,
+    old_answers.csv, and 100 labels of each in read_answers.csv and
+    read_old_answers.csv). Run the examples that --help shows in this folder.
     """
     check_folder(folder)
     written = tables()
@@ -78,6 +81,18 @@ def tables() -> dict[str, pd.DataFrame]:
         np.round(2.0 * np.eye(len(CLASSES))[klass] + rng.normal(0.0, 1.5, (ANIMALS, 3)), 3),
         columns=list(CLASSES),
     )
+    judged = {}
+    for name, rate in (("answers", 0.8), ("old_answers", 0.6)):
+        good = rng.random(ANSWERS) < rate
+        answers = pd.DataFrame(
+            {
+                "document": np.arange(ANSWERS) + 1,
+                "score": np.round(2.0 * good + rng.normal(size=ANSWERS), 3),
+            }
+        )
+        read = rng.choice(ANSWERS, READ, replace=False)
+        judged[f"{name}.csv"] = answers
+        judged[f"read_{name}.csv"] = answers[["document"]].assign(label=good).iloc[read]
     return {
         "scores.csv": topics[topics["topic"] == TOPIC].drop(columns="topic"),
         "topics.csv": topics,
@@ -88,4 +103,5 @@ def tables() -> dict[str, pd.DataFrame]:
         "later.csv": patients[patients["site"] == SITE].drop(columns="y"),
         "pairs.csv": pairs[(pairs[["a", "b"]] <= PANES).all(axis=1)],
         "logits.csv": logits.assign(label=np.array(CLASSES)[klass]),
+        **judged,
     }

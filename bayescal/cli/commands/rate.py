@@ -53,13 +53,13 @@ def rate(
 ) -> None:
     """State the share of positives among all documents, from scores of all and labels of some.
 
-    [bold]bayescal rate scores.csv --labels labels.csv --design random[/bold]
+    [bold]bayescal rate answers.csv --labels read_answers.csv --design random[/bold]
 
     gives the rate with its interval, the interval of the labels alone, and how
     many labels your labels are worth together with the scores.
 
-    [bold]bayescal rate new.csv --labels new_labels.csv --against old.csv
-    --against-labels old_labels.csv[/bold]
+    [bold]bayescal rate answers.csv --labels read_answers.csv --against old_answers.csv
+    --against-labels read_old_answers.csv[/bold]
 
     says whether the new system is better.
     """
