@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.cli.scores import read_scores
 from bayescal.likelihood_ratio import (
     cllr,
     cross_validated,
@@ -19,6 +20,8 @@ from bayescal.likelihood_ratio import (
     empirical_cross_entropy,
     likelihood_ratios,
     min_cllr,
+    source_bounds,
+    source_weights,
     validate,
 )
 from bayescal.plots import (
@@ -369,11 +372,15 @@ def test_predict_adds_likelihood_ratios(tmp_path):
     rng = np.random.default_rng(0)
     label = np.repeat([1, 0], [20, 40])
     frame = pd.DataFrame({"score": 2.0 * label + rng.normal(size=60), "label": label})
+    frame = frame.assign(a=np.arange(60) % 7, b=(np.arange(60) + (label == 0)) % 7)
     scores, out = tmp_path / "scores.csv", tmp_path / "out.csv"
     frame.to_csv(scores, index=False)
     folder = tmp_path / "fit"
-    run("fit", scores, "--draws", "50", "--out", folder)
-    run("predict", folder, scores, "--likelihood-ratio", "--level", "0.8", "--out", out)
+    noted = run("fit", scores, "--draws", "50", "--out", folder)
+    assert "a and b agree exactly in the positive rows" in noted.stdout.replace("\n", " ")
+    ratios = "predict", folder, scores, "--likelihood-ratio"
+    warned = run(*ratios, "--level", "0.8", "--out", out)
+    assert "Fit again with --source-columns a,b." in warned.stderr
     import bayescal
 
     fitted = bayescal.load(folder / "posterior.nc")
@@ -383,10 +390,42 @@ def test_predict_adds_likelihood_ratios(tmp_path):
     np.testing.assert_allclose(table["log10_lr_lower"], expected.lower)
     np.testing.assert_allclose(table["log10_lr_upper"], expected.upper)
     assert table["support"].tolist() == expected.support.tolist()
-    run("predict", folder, scores, "--likelihood-ratio", "--support", "none", "--out", out)
-    assert "support" not in pd.read_csv(out)
+    assert table["beyond"].fillna("").tolist() == expected.beyond.tolist()
+    assert table["sentence"].tolist() == expected.text.splitlines()
+    ends = ["log10_lr_least", "log10_lr_largest"]
+    np.testing.assert_allclose(table[ends], [expected.largest] * len(table))
+    run(*ratios, "--support", "none", "--bounds", "sources", "--out", out)
+    bounded = pd.read_csv(out)
+    assert "support" not in bounded
+    np.testing.assert_allclose(bounded[ends], [source_bounds(40, 20)] * len(table))
+    assert bounded["log10_lr"].between(*source_bounds(40, 20)).all()
     again = run("predict", folder, out, "--likelihood-ratio", code=2)
     assert "has a column 'log10_lr', which the output adds" in again.stderr
     run("fit", scores, "--inference", "mle", "--out", folder)
-    refused = run("predict", folder, scores, "--likelihood-ratio", code=2)
+    refused = run(*ratios, code=2)
     assert "--likelihood-ratio: likelihood ratios need a combination" in refused.stderr
+
+
+def test_fit_weighs_comparisons_by_their_sources(glass_like):
+    arguments = {"score_column": "score", "label_column": "label", "positive": "same"}
+    table = read_scores(glass_like, {**arguments, "source_columns": "a,b"})
+    names = table.frame["a"].to_numpy(), table.frame["b"].to_numpy()
+    found = table.weights(table.fit_rows)["sample_weight"]
+    np.testing.assert_array_equal(found, source_weights(table.positive, *names))
+    assert table.unnamed_sources is None
+    unnamed = read_scores(glass_like, {**arguments, "source_columns": None})
+    assert unnamed.unnamed_sources == ("a", "b")
+    assert unnamed.weights(unnamed.fit_rows)["sample_weight"] is None
+    both = run("fit", glass_like, "--source-columns", "a,b", "--cluster-column", "a", code=2)
+    assert "--source-columns weighs the rows by itself" in both.stderr.replace("\n", " ")
+
+
+def test_columns_that_are_no_sources_are_not_named(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"score": rng.normal(size=60), "a": rng.permutation(60), "b": 0})
+    frame["c"] = frame["a"].where(frame["score"] > 0.0, frame["a"] + 60)
+    frame["label"] = (frame["score"] > 0.0).astype(int)  # no name of a or c repeats
+    path = tmp_path / "scores.csv"
+    frame.to_csv(path, index=False)
+    arguments = {"score_column": "score", "label_column": "label", "positive": "1"}
+    assert read_scores(path, {**arguments, "source_columns": None}).unnamed_sources is None

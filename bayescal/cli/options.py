@@ -88,6 +88,11 @@ CLUSTERS = (
     " labels."
 )
 ClusterColumn = Annotated[str | None, option("--cluster-column", COLUMNS, CLUSTERS)]
+SOURCES = (
+    "The two columns of the sources of the compared items, such as a,b: comparisons that share a"
+    " source depend on each other."
+)
+SourceColumns = Annotated[str | None, option("--source-columns", COLUMNS, SOURCES, "A,B")]
 SPLITS = (
     "Rows to fit (calibration or train) and to test on (test). By default a column named split."
 )
@@ -194,10 +199,12 @@ Band = Annotated[
 ]
 PRIOR = "P(+) of the new documents, if only the shares of the classes changed (label shift)."
 Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR, fraction=True)]
-LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR with its band and a verbal equivalent."
+LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR, its band and limits, and a sentence to state."
 LikelihoodRatio = Annotated[bool, option("--likelihood-ratio", OUTPUT, LIKELIHOOD_RATIO)]
 SUPPORT = "Verbal scale of likelihood ratios: enfsi (the ENFSI guideline of 2015) or none."
 Support = Annotated[str, option("--support", OUTPUT, SUPPORT)]
+BOUNDS = "Bounds to clip likelihood ratios to: elub, invariance or sources. By default none."
+Bounds = Annotated[str | None, option("--bounds", OUTPUT, BOUNDS)]
 Shares = Annotated[str | None, option("--shares", OUTPUT, SHARES, "SHARE,SHARE,...")]
 RESUME = "Continue a killed run with the same scores and options from the topics kept in --out."
 Resume = Annotated[bool, option("--resume", OUTPUT, RESUME)]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bayescal.calibrators.topic_calibrator import TopicCalibrator
     from bayescal.fitting.fitted_scores import FittedScores
     from bayescal.fitting.problems.problem import Calibrator, FittedProblem, Problems
-    from bayescal.likelihood_ratio import LikelihoodRatios
     from bayescal.metrics import CalibrationVerdict, Losses
     from bayescal.report.held_out import HeldOut
 
@@ -80,10 +79,6 @@ def curve_at(
     return RowCurve(log_odds, calibration.interval(values, level, band))
 
 
-RATIO_COLUMNS = ("log10_lr", "log10_lr_lower", "log10_lr_upper", "support")
-SCALES = ("enfsi", "none")
-
-
 def merge_columns(
     parts: Sequence[Mapping[str, NDArray[Any]]], rows: Sequence[Rows], n: int
 ) -> dict[str, NDArray[Any]]:
@@ -96,21 +91,6 @@ def merge_columns(
                 columns[name] = np.full(n, np.nan) if numeric else np.full(n, "", dtype=object)
             columns[name][positions] = values
     return columns
-
-
-def ratio_columns(ratios: LikelihoodRatios) -> dict[str, NDArray[Any]]:
-    """Return likelihood ratios by their columns, without verbal equivalents that are all empty."""
-    values = (ratios.log10, ratios.lower, ratios.upper, np.asarray(ratios.support))
-    columns = dict(zip(RATIO_COLUMNS, values, strict=True))
-    return columns if any(ratios.support) else dict(zip(RATIO_COLUMNS[:3], values, strict=False))
-
-
-def ratios_at(fitted: FittedProblem, score: Floats, level: float, support: str) -> LikelihoodRatios:
-    """Return the likelihood ratios of a fitted problem at scores."""
-    from bayescal.likelihood_ratio.ratios import ratios_of, read_scale
-
-    scale = None if support == "none" else read_scale(support)
-    return ratios_of(fitted, score, level=level, scale=scale)
 
 
 def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:

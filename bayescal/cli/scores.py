@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.cli import comparisons
 from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import Screen, UsageError, counted
@@ -41,6 +42,7 @@ class ScoreTable:
     topics: NDArray[np.str_] | None = None  # (n,)
     weight: Floats | None = None  # (n,): in the fit
     clusters: NDArray[np.str_] | None = None  # (n,): which labelled rows belong together
+    unnamed_sources: tuple[str, str] | None = None  # columns of sources that no option names
     sampled: bool = False  # True if weights are inclusion probabilities, False for counts
     sign: int = 1  # -1 if scores are negated
     covariates: Columns | None = None  # (n,) each, for a program
@@ -160,6 +162,19 @@ def read_scores(
         score = reader.class_scores(classes)
         label, labelled = reader.class_positions(names["label"], classes)
     test = reader.test_rows(split_column(reader.frame, names["split"]), labelled)
+    weights = reader.weights(weight, labelled, sampled=sampled) if weight is not None else None
+    unnamed, pairs = None, arguments.get("source_columns")
+    if pairs is not None:
+        rows = np.flatnonzero(labelled & ~test)
+        weights = comparisons.weights_of_pairs(reader, pairs, rows, label == 1)
+    elif several is None and "source_columns" in arguments:
+        unnamed = comparisons.unnamed_sources(reader, labelled, label == 1, _used(arguments))
+    if unnamed is not None:
+        reader.screen.note(
+            f"{' and '.join(unnamed)} agree exactly in the positive rows: if they are the sources"
+            f" of compared items, name them with --source-columns {','.join(unnamed)}, or else"
+            " bands are too narrow."
+        )
     return ScoreTable(
         frame=reader.frame,
         score=score,
@@ -168,12 +183,13 @@ def read_scores(
         test=test,
         labelled=labelled,
         topics=reader.names(names["topic"]) if names["topic"] is not None else None,
-        weight=reader.weights(weight, labelled, sampled=sampled) if weight is not None else None,
+        weight=weights,
         clusters=reader.clusters(
             names["cluster"], labelled, test, _used(arguments), sampled=sampled
         )
         if "cluster_column" in arguments
         else None,
+        unnamed_sources=unnamed,
         sampled=sampled,
         sign=sign,
         covariates=_covariates(reader, arguments.get("covariate_columns"), names),
@@ -183,7 +199,8 @@ def read_scores(
 def _used(arguments: Mapping[str, Any]) -> list[Any]:
     """Return the columns that options of a call name."""
     columns = [value for name, value in arguments.items() if name.endswith("_column")]
-    return [*columns, *names_in(arguments.get("covariate_columns") or "")]
+    lists = ("covariate_columns", "source_columns")
+    return [*columns, *(one for name in lists for one in names_in(arguments.get(name) or ""))]
 
 
 def split_names(text: str) -> tuple[str, ...]:

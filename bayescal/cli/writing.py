@@ -58,6 +58,7 @@ def describe(
         "classes": dict(zip(("negative", "positive"), first.problem.classes, strict=True)),
         "topics": topics,
         "left_out": dict(left_out),
+        "unnamed_sources": first.problem.unnamed_sources,
         **(_health(first.calibrator) if len(files) == 1 else {}),
         "losses": asdict(predictions.total_losses(tested)) if tested else None,
         "verdict": _verdict_on([each.tested for each in tested]) if tested else None,

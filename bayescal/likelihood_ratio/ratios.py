@@ -86,8 +86,13 @@ class LikelihoodRatios:
 
     @property
     def text(self) -> str:
-        """Return a sentence for each LR, one a line."""
-        return "\n".join(self._sentence(k) for k in range(self.log10.size))
+        """Return the sentences, one a line."""
+        return "\n".join(self.sentences)
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return a sentence to state for each LR."""
+        return [self._sentence(k) for k in range(self.log10.size)]
 
     def posterior_odds(self, prior_odds: float) -> Floats:
         """

@@ -29,6 +29,7 @@ def fit(
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
     cluster_column: options.ClusterColumn = None,
+    source_columns: options.SourceColumns = None,
     split_column: options.SplitColumn = None,
     covariate_columns: options.CovariateColumns = None,
     positive: options.Positive = None,
@@ -76,6 +77,11 @@ def fit(
 
     fits a program of your own that takes further columns, see bayescal models.
 
+    [bold]bayescal fit pairs.csv --source-columns a,b --out glass[/bold]
+
+    fits comparisons of items of known sources: m sources count as m
+    comparisons of each class, however many pairs they form.
+
     [bold]bayescal fit logits.csv --classes ant,bee,wasp --out insects[/bold]
 
     calibrates several exclusive classes by one map; the columns ant, bee and
@@ -97,6 +103,12 @@ def fit(
         )
     if pool and cluster_column is not None:
         raise UsageError("--pool takes no --cluster-column: leave out one of them.")
+    others = topic_column, weight_column, inclusion_column, cluster_column
+    if source_columns is not None and any(each is not None for each in others):
+        raise UsageError(
+            "--source-columns weighs the rows by itself: leave out --topic-column,"
+            " --weight-column, --inclusion-column and --cluster-column."
+        )
     settings = fitting.read_parameters(arguments)
     check_folder(out)
     table = read_scores(scores, arguments, screen)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
-from bayescal.cli import options, predictions, writing
-from bayescal.cli.columns import ColumnReader, names_in
+from bayescal.cli import comparisons, options, predictions, writing
+from bayescal.cli.columns import ColumnReader
 from bayescal.cli.commands.report import PAGES
 from bayescal.cli.files import check_file, write_frame
-from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.cli.terminal import Screen, usage_errors
 from bayescal.support.files import whole_file
 from bayescal.support.validation import check_choice
 
-SOURCES = "The two columns of the items' sources, such as a,b; shared sources widen intervals."
-SourceColumns = Annotated[
-    str | None, options.option("--source-columns", options.COLUMNS, SOURCES, "A,B")
-]
 FOLDS = "Number of folds of sources, or of comparisons: each LR comes from a fit without its fold."
 Folds = Annotated[int, options.option("--folds", options.FIT, FOLDS, least=2)]
 PAGE = "The .html file to write."
@@ -38,7 +34,7 @@ def lr(
     scores: options.ScoresFile,
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
-    source_columns: SourceColumns = None,
+    source_columns: options.SourceColumns = None,
     positive: options.Positive = None,
     lower_is_positive: options.LowerIsPositive = False,
     scores_are: options.ScoresAre = "auto",
@@ -63,25 +59,22 @@ def lr(
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.fitting.results.tree import versions
     from bayescal.likelihood_ratio import cross_validated, validate
-    from bayescal.likelihood_ratio.sources import read_sources
     from bayescal.report import write_validation
 
     with usage_errors():
-        check_choice("--support", support, predictions.SCALES)
+        check_choice("--support", support, comparisons.SCALES)
     check_file(out, PAGES)
     check_file(ratios, read=scores, option="--ratios")
     screen = Screen(quiet=quiet)
     reader = ColumnReader(scores, screen=screen)
     if ratios is not None:
-        writing.check_columns_free(reader.frame, scores, *predictions.RATIO_COLUMNS)
+        writing.check_columns_free(reader.frame, scores, *comparisons.RATIO_COLUMNS)
     values = (-1.0 if lower_is_positive else 1.0) * reader.scores(score_column)
     classes, is_positive, labelled = reader.labels(label_column, positive)
     rows = np.flatnonzero(labelled)
-    truth = is_positive[rows]
-    sources = _sources(reader, source_columns, rows)
-    if sources is not None:
-        with usage_errors():
-            read_sources(sources, truth, lambda row: reader.row(int(rows[row])))
+    truth, sources = is_positive[rows], None
+    if source_columns is not None:
+        sources = comparisons.read_pairs(reader, source_columns, rows, is_positive)
     calibrator = ScoreCalibrator(
         scores_are=scores_are, positive=classes[1], draws=draws, random_state=seed
     )
@@ -110,24 +103,8 @@ def lr(
             )
         screen.say(f"Written to {out}: opens in any browser")
     if ratios is not None:
-        own = predictions.ratio_columns(found)
+        own = comparisons.ratio_columns(found)
         columns = predictions.merge_columns([own], [rows], len(reader.frame))
         with usage_errors("--ratios: ", (OSError,)), whole_file(ratios) as path:
             write_frame(reader.frame.assign(**columns), path)
         screen.say(f"Written to {ratios}")
-
-
-def _sources(
-    reader: ColumnReader, names: str | None, rows: np.ndarray[Any, Any]
-) -> tuple[Any, Any] | None:
-    """Return the sources of the labelled rows, as text."""
-    if names is None:
-        return None
-    parts = names_in(names)
-    if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
-        raise UsageError(
-            "--source-columns must name two columns, the sources of the two items of each"
-            f" comparison, such as a,b; got {names!r}."
-        )
-    first, second = reader.names_of(parts, "source", "--source-columns")
-    return first[rows], second[rows]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayescal.cli import classes as class_files
-from bayescal.cli import options, predictions, tables, writing
+from bayescal.cli import comparisons, options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
@@ -46,6 +46,7 @@ def predict(
     prior: options.Prior = None,
     likelihood_ratio: options.LikelihoodRatio = False,
     support: options.Support = "enfsi",
+    bounds: options.Bounds = None,
     shares: options.Shares = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -70,10 +71,12 @@ def predict(
 
     [bold]bayescal predict calibrated new.csv --likelihood-ratio --out ratios.csv[/bold]
 
-    adds log10_lr, log10_lr_lower, log10_lr_upper and support: the base-10
-    logarithm of the likelihood ratio, its band, and its verbal equivalent.
+    adds the base-10 logarithm of the likelihood ratio (log10_lr), its band
+    (log10_lr_lower, log10_lr_upper), the least and the largest that the fit
+    can give, or the --bounds (log10_lr_least, log10_lr_largest), extrapolation
+    (beyond), a verbal equivalent (support) and the sentence to state.
     """
-    _check_options(band, support)
+    _check_options(band, support, bounds)
     check_file(out, read=scores)
     screen = Screen(quiet=quiet)
     reader = ColumnReader(scores, screen=screen)
@@ -88,7 +91,7 @@ def predict(
         return
     if shares is not None:
         raise UsageError("--shares is for several classes: give --prior.")
-    ratio_names = predictions.RATIO_COLUMNS if likelihood_ratio else ()
+    ratio_names = comparisons.RATIO_COLUMNS if likelihood_ratio else ()
     writing.check_columns_free(reader.frame, scores, *ratio_names)
     values = reader.scores(score_column)
     saved = predictions.read_calibrator(
@@ -113,15 +116,15 @@ def predict(
                 )
             added.append(dict(curve.columns))
             if likelihood_ratio:
-                with usage_errors("--likelihood-ratio: "):
-                    found = predictions.ratios_at(fitted, values[rows], level, support)
-                added[-1] |= predictions.ratio_columns(found)
+                added[-1] |= comparisons.ratios_at(fitted, values[rows], level, support, bounds)
             update(advance=1)
     merged = predictions.merge_columns(added, [rows for _, rows in topics], values.size)
     writing.write_table(reader.frame.assign(**merged), out, screen)
     predictions.warn_of_topics(
         screen, reader.frame, scores, topic_column, f"{calibrator} is one calibrator for all rows."
     )
+    if likelihood_ratio:
+        comparisons.warn_of_unnamed(screen, predictions.read_record(calibrator))
     if saved.left_out_note:
         screen.warn(f"{saved.left_out_note} They get no probability.")
     if test:
@@ -155,9 +158,12 @@ def _verdicts(
     return [tables.verdicts_table(predictions.verdicts_by_topic(tested))] if tested else []
 
 
-def _check_options(band: str, support: str) -> None:
+def _check_options(band: str, support: str, bounds: str | None) -> None:
     from bayescal.fitting.results.calibration import KINDS
+    from bayescal.likelihood_ratio.ratios import BOUNDS
 
     with usage_errors():
         validation.check_choice("--band", band, KINDS)
-        validation.check_choice("--support", support, predictions.SCALES)
+        validation.check_choice("--support", support, comparisons.SCALES)
+        if bounds is not None:
+            validation.check_choice("--bounds", bounds, BOUNDS)
