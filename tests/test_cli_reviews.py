@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from bayescal.report.review import write_review_report
-from bayescal.sampling import compare_rates, estimate_rate, estimate_recall, read_plan
+from bayescal.sampling import compare_rates, estimate_rate, estimate_recall, rank_rates, read_plan
 from tests.cli_tools import run
 
 pytestmark = pytest.mark.one_era
@@ -518,6 +518,8 @@ def judged(tmp_path_factory):
         good = (ease + rng.logistic(size=1_000) + shift > 0.0).astype(int)
         scores = good + rng.normal(size=1_000)
         frame = pd.DataFrame({"id": np.arange(1_000), "score": scores, "good": good})
+        frame["language"] = np.array(["de", "en", "fr"])[frame["id"] % 3]
+        frame.loc[frame["id"] == asked[0], "language"] = "it"
         frame.loc[asked, ["id", "good"]].rename(columns={"good": "label"}).to_csv(
             path / f"{name}_labels.csv", index=False
         )
@@ -562,6 +564,21 @@ def test_a_difference_of_rates_pairs_items_by_identifiers(judged, tmp_path):
     assert "0 items are labelled for both" in run(*asked, "--unpaired").stdout
 
 
+def test_slices_of_a_rate_are_systems_of_their_own(judged, tmp_path):
+    report, path = tmp_path / "rate.html", judged / "new.csv"
+    labels = ("--labels", judged / "new_labels.csv", "--design", "random")
+    out = run("rate", path, *labels, "--by-column", "language", "--report", report)
+    frame = pd.read_csv(path).assign(label=arrays_of(judged, "new")[1])
+    parts = {
+        name: (each["score"], each["label"])
+        for name, each in frame[frame["language"] != "it"].groupby("language")
+    }
+    expected = rank_rates(parts, paired=False)
+    assert f"By language. {expected.text}" in out.stdout
+    assert "are left out: 'it'" in out.stderr
+    assert report.read_text().count('<th scope="row">slice ') == 3
+
+
 def test_wrong_options_of_rates(judged):
     path, labels = judged / "new.csv", ("--labels", judged / "new_labels.csv")
     assert "--labels must name" in run("rate", path, code=2).stderr
@@ -578,4 +595,4 @@ def test_a_plan_by_score_states_its_interval_first(judged, tmp_path):
     assert "needs no scores" in run(*planned).stdout
     assert "left out" in run(*planned, "--design", "random", code=2).stderr
     other = ("--against", judged / "old.csv", "--against-labels", judged / "old_labels.csv")
-    assert "needs simple random samples" in run(*planned, *other, code=2).stderr
+    assert "need simple random samples" in run(*planned, *other, code=2).stderr

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayescal.sampling import compare_rates, estimate_rate, labels_needed_for_rate, plan_sample
+from bayescal.sampling import (
+    compare_rates,
+    estimate_rate,
+    labels_needed_for_rate,
+    plan_sample,
+    rank_rates,
+)
 from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.plans import as_design, draw_of_plans
 from bayescal.sampling.rank_curve import BENDS, SCALES, SLOPES, columns_of, fit_rank_curve
-from bayescal.sampling.rates import _correlation, _dispersion, _newcombe, wilson_limits
+from bayescal.sampling.rate_comparisons import _correlation, _correlations, _coupled, _newcombe
+from bayescal.sampling.rates import _dispersion, wilson_limits
 
 pytestmark = pytest.mark.one_era
 
@@ -200,10 +207,58 @@ def test_pairs_couple_two_systems():
     assert other.paired == 0
     for part in (f"{pairs:+.1%}", f"{pairs.classical:+.1%}", "150 items", "random sample"):
         assert part in pairs.text
-    with pytest.raises(ValueError, match=r"4,000 items of A and 3,999 of B"):
+    with pytest.raises(ValueError, match=r"4,000 and 3,999 items"):
         compare_rates(scores[0], labels[0], scores[1][:-1], labels[1][:-1], paired=True)
     with pytest.raises(ValueError, match="labels_b must hold at least one"):
         compare_rates(scores[0], labels[0], scores[1], np.full(N, np.nan))
+
+
+def three_systems():
+    rng = np.random.default_rng(7)
+    ease, systems = 2.0 * rng.normal(size=N), {}
+    for name, shift in (("low", -1.0), ("high", 0.7), ("higher", 0.72)):
+        y = (rng.random(N) < special.expit(ease + shift)).astype(float)
+        systems[name] = y + rng.normal(size=N), sampled(y, 150)
+    return systems
+
+
+def test_a_ranking_holds_for_all_systems_at_once():
+    ranking = rank_rates(three_systems())
+    lower, upper = np.array([(each.lower, each.upper) for each in ranking.intervals.values()]).T
+    inside = (lower[:, None] <= ranking.draws) & (ranking.draws <= upper[:, None])
+    assert inside.all(axis=0).mean() == pytest.approx(0.9, abs=0.01)
+    assert all(ranking.intervals[k].width > rate.width for k, rate in ranking.rates.items())
+    np.testing.assert_allclose(ranking.rank_probability.sum(axis=0), 1.0)
+    np.testing.assert_allclose(ranking.rank_probability.sum(axis=1), 1.0)
+    table = ranking.table
+    best = np.mean(ranking.draws.argmax(axis=0) == 2)
+    assert table.loc["higher", "best"] == pytest.approx(best, abs=0.005)
+    assert table.index[-1] == "low"
+    assert table.loc["low", ["rank_from", "rank_to"]].tolist() == [3, 3]
+    assert table.loc["high", ["rank_from", "rank_to"]].tolist() == [1, 2]
+    assert f"low: {ranking.intervals['low']:.1%}, best with probability 0%" in ranking.text
+    with pytest.raises(ValueError, match="two or more systems, got 1"):
+        rank_rates({"low": three_systems()["low"]})
+    with pytest.raises(ValueError, match="labels of 'low' must hold at least one"):
+        rank_rates(three_systems() | {"low": (np.zeros(N), np.full(N, np.nan))})
+
+
+def test_draws_have_the_correlations_of_pairs_of_systems():
+    systems = three_systems()
+    paired, apart = (np.corrcoef(rank_rates(systems, paired=p).draws) for p in (None, False))
+    rows = np.triu_indices(3, 1)
+    assert paired[rows].min() > 0.1
+    # Five standard errors of 4,000 draws.
+    assert abs(apart[rows]).max() < 5.0 / np.sqrt(4_000)
+    labels = [each for _, each in systems.values()]
+    found = _correlations(labels, None)
+    own = [y[~np.isnan(y)] for y in labels]
+    np.testing.assert_allclose(found[rows], np.corrcoef(own)[rows] * 150 / 160)
+    rates = list(rank_rates(systems).rates.values())
+    given = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.5], [0.3, 0.5, 1.0]])
+    drawn = _coupled(rates, given, np.random.default_rng(0))
+    np.testing.assert_allclose(stats.spearmanr(drawn.T)[0], given, atol=0.05)
+    np.testing.assert_array_equal(np.sort(drawn[0]), np.sort(rates[0].draws))
 
 
 def test_newcombes_interval_is_his_own_example():

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.fitting.results.tree import versions
 from bayescal.report.rendering import Cell, Row, numbers, series_of, write_page
-from bayescal.sampling import Rate, RateDifference
+from bayescal.sampling import Rate, RateDifference, RateRanking
 from bayescal.sampling.plans import hash_of
 from bayescal.support.files import check_target
 from bayescal.support.intervals import Interval
@@ -22,6 +22,7 @@ def write_rate_report(
     path: str | Path,
     result: Rate | RateDifference,
     collections: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    slices: RateRanking | None = None,
     *,
     positive: str = "1",
     axis: str = "score",
@@ -38,6 +39,8 @@ def write_rate_report(
         The result of `bayescal.sampling.estimate_rate` or `compare_rates`.
     collections : mapping of str to (scores, labels)
         The arguments of these functions: one collection by its name, or A and B.
+    slices : RateRanking, optional
+        The result of `rank_rates` for slices of the first collection.
     positive : str
         The label of positives in words.
     axis : str
@@ -66,6 +69,8 @@ def write_rate_report(
     else:
         rates = {"": result}
     intervals += [(f"{of}rate", rate.model, rate.classical) for of, rate in rates.items()]
+    if slices is not None:
+        intervals += [(f"slice {of}", each, None) for of, each in slices.intervals.items()]
     rows = [
         Row(name, [source, Cell.of(each, "percent")])
         for name, joint, alone in intervals
@@ -93,6 +98,7 @@ def write_rate_report(
         known=all(rate.classical is not None for rate in rates.values()),
         positive=positive,
         rows=rows,
+        sliced=slices is not None,
     )
 
 

@@ -23,10 +23,12 @@ from bayescal.sampling.plans import SamplePlan as SamplePlan
 from bayescal.sampling.plans import Stratum as Stratum
 from bayescal.sampling.plans import inclusion_of as inclusion_of
 from bayescal.sampling.plans import read_plan as read_plan
+from bayescal.sampling.rate_comparisons import RateDifference as RateDifference
+from bayescal.sampling.rate_comparisons import RateRanking as RateRanking
+from bayescal.sampling.rate_comparisons import compare_rates as compare_rates
+from bayescal.sampling.rate_comparisons import rank_rates as rank_rates
 from bayescal.sampling.rates import Rate as Rate
 from bayescal.sampling.rates import RateCurve as RateCurve
-from bayescal.sampling.rates import RateDifference as RateDifference
-from bayescal.sampling.rates import compare_rates as compare_rates
 from bayescal.sampling.rates import estimate_rate as estimate_rate
 from bayescal.sampling.rates import labels_needed_for_rate as labels_needed_for_rate
 from bayescal.sampling.stopping import RULES as RULES

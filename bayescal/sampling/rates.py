@@ -1,4 +1,4 @@
-"""Rates of a collection from few human labels and many machine scores, and their differences.
+"""The rate of a collection from few human labels and many machine scores.
 
 A judge scores all documents, people label some. The rate is the mean label of all documents: the
 share of positives, or the mean of values in [0, 1].
@@ -17,7 +17,6 @@ from scipy import special
 from bayescal.sampling.design import SamplingUnits, as_partial_labels
 from bayescal.sampling.hidden import RankedCollection
 from bayescal.sampling.plans import (
-    RANDOM,
     Design,
     as_design,
     draw_of_plans,
@@ -32,7 +31,6 @@ from bayescal.support.validation import Floats
 MODEL, DESIGN = "model", "design"
 FEW = 10  # labels below which a note names the prior
 SAME = 1e-12  # rounding of equal inclusion probabilities
-SHRINKAGE = 10.0  # pairs by which correlations of labels are shrunk
 RANDOM_SAMPLE = "the labelled documents are a simple random sample of the collection"
 FEW_NOTE = f"There are fewer than {FEW} labels: the interval rests on the prior as well."
 UNKNOWN_NOTE = (
@@ -125,43 +123,6 @@ class Rate(Interval):
         return "\n".join([*lines, f"This assumes that {self.assumption}.", *self.notes])
 
 
-@dataclass(frozen=True, kw_only=True)
-class RateDifference(Interval):
-    """
-    The rate of system A less that of system B.
-
-    Attributes
-    ----------
-    value, lower, upper, level, draws
-        Posterior median, equal-tailed interval and draws of the difference.
-    first, second : Rate
-        The rates of A and B.
-    classical : Interval
-        Newcombe's interval, of the labels alone.
-    probability_above : float
-        Posterior probability that A has the higher rate.
-    paired : int
-        Items with labels of both systems; 0 for unpaired systems.
-    """
-
-    first: Rate
-    second: Rate
-    classical: Interval
-    probability_above: float
-    paired: int
-
-    @property
-    def text(self) -> str:
-        """Return rates and difference, that from labels alone, and the assumption."""
-        return (
-            f"The rate of A is {self.first:.1%}, that of B {self.second:.1%}; A less B is"
-            f" {self:+.1%}, with {100.0 * self.level:g} % intervals. {self.paired:,} items are"
-            f" labelled for both.\nA is higher with probability {self.probability_above:.0%}.\n"
-            f"From the labels alone the difference is {self.classical:+.1%}.\n"
-            f"This assumes of each system that {self.first.assumption}."
-        )
-
-
 def estimate_rate(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -202,10 +163,10 @@ def estimate_rate(
     >>> bool(rate.lower < good.mean() < rate.upper), rate.worth > 1.5 * rate.labels
     (True, True)
     """
-    return _estimate(scores, labels, design, level, validation.generator(random_state))[0]
+    return rate_and_errors(scores, labels, design, level, validation.generator(random_state))[0]
 
 
-def _estimate(
+def rate_and_errors(
     scores: ArrayLike,
     labels: ArrayLike,
     design: Design | None,
@@ -213,7 +174,10 @@ def _estimate(
     rng: np.random.Generator,
     suffix: str = "",
 ) -> tuple[Rate, Floats, Floats]:
-    """Return the rate, labels, and labels less their expectations; nan where there is none."""
+    """Return the rate, labels, and labels less their expectations; nan where there is none.
+
+    The suffix tells the arguments of one system from those of others in error messages.
+    """
     validation.check_fraction(level=level)
     values = validation.as_scores(scores, f"scores{suffix}")
     name = f"labels{suffix}"
@@ -325,105 +289,6 @@ def wilson_limits(values: Floats, level: float) -> Interval:
     centre = (mean + z**2 / (2.0 * n)) / (1.0 + z**2 / n)
     half = z / (1.0 + z**2 / n) * math.sqrt(mean * (1.0 - mean) / n + (z / (2.0 * n)) ** 2)
     return Interval(mean, max(centre - half, 0.0), min(centre + half, 1.0), level)
-
-
-def compare_rates(
-    scores_a: ArrayLike,
-    labels_a: ArrayLike,
-    scores_b: ArrayLike,
-    labels_b: ArrayLike,
-    *,
-    paired: bool | None = None,
-    level: float = 0.9,
-    random_state: Any = 0,
-) -> RateDifference:
-    """
-    Return the rate of system A less that of system B.
-
-    Each system has its own curve: one curve would be wrong where rates differ, even of one judge.
-    The labelled items of each system must be a simple random sample. Items with labels of both
-    systems couple the two posteriors, by a Gaussian copula with the correlation of labels less
-    expectations, shrunk by ten pairs.
-
-    Parameters
-    ----------
-    scores_a, scores_b : array-like of shape (items of A,) and (items of B,)
-        The judge's scores of all items of each system.
-    labels_a, labels_b : array-like of the same shapes
-        Labels as in `estimate_rate`.
-    paired : bool or None
-        Whether position i is one item in both systems, such as a question that both answer; None
-        means yes for equal numbers of items.
-    level : float
-        Probability of the intervals.
-    random_state : int, Generator, RandomState or None
-        Seeds the posterior draws.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> old, new = rng.random(5_000) < 0.5, rng.random(5_000) < 0.7
-    >>> asked = rng.random(5_000) < 0.04
-    >>> labels_old, labels_new = (np.where(asked, each, np.nan) for each in (old, new))
-    >>> scores_old, scores_new = (each + rng.normal(size=5_000) for each in (old, new))
-    >>> change = compare_rates(scores_new, labels_new, scores_old, labels_old)
-    >>> bool(change.lower < new.mean() - old.mean() < change.upper), change.paired
-    (True, 199)
-    """
-    rng = validation.generator(random_state)
-    (first, y_a, error_a), (second, y_b, error_b) = (
-        _estimate(scores, labels, RANDOM, level, rng, suffix)
-        for scores, labels, suffix in ((scores_a, labels_a, "_a"), (scores_b, labels_b, "_b"))
-    )
-    same = y_a.size == y_b.size
-    if paired and not same:
-        raise ValueError(
-            "paired systems must have the same items in the same order, got"
-            f" {y_a.size:,} items of A and {y_b.size:,} of B."
-        )
-    both = np.empty(0, np.intp)
-    if same and paired is not False:
-        both = np.flatnonzero(~np.isnan(y_a) & ~np.isnan(y_b))
-    of_labels, of_errors = (
-        both.size / math.sqrt(first.labels * second.labels) * _correlation(one[both], other[both])
-        for one, other in ((y_a, y_b), (error_a, error_b))
-    )
-    # Draws in the order of correlated normal numbers.
-    normal = rng.standard_normal((2, first.draws.size))
-    normal[1] = of_errors * normal[0] + math.sqrt(1.0 - of_errors**2) * normal[1]
-    ranks = normal.argsort(axis=1).argsort(axis=1)
-    difference = np.sort(first.draws)[ranks[0]] - np.sort(second.draws)[ranks[1]]
-    return RateDifference.of_draws(
-        difference,
-        level,
-        float(np.median(difference)),
-        method=MODEL,
-        draws=difference,
-        first=first,
-        second=second,
-        classical=_newcombe(y_a, y_b, of_labels, level),
-        probability_above=float(np.mean(0.5 + 0.5 * np.sign(difference))),
-        paired=both.size,
-    )
-
-
-def _correlation(one: Floats, other: Floats) -> float:
-    """Return the correlation of paired numbers, shrunk; 0 where it is not defined."""
-    if not one.size or np.ptp(one) == 0.0 or np.ptp(other) == 0.0:
-        return 0.0
-    return float(np.corrcoef(one, other)[0, 1]) * one.size / (one.size + SHRINKAGE)
-
-
-def _newcombe(y_a: Floats, y_b: Floats, correlation: float, level: float) -> Interval:
-    """Return Newcombe's interval of a difference (Statistics in Medicine 17, 1998, 2635-2650)."""
-    a, b = (wilson_limits(y[~np.isnan(y)], level) for y in (y_a, y_b))
-    sides = (a.value - a.lower, b.upper - b.value), (a.upper - a.value, b.value - b.lower)
-    below, above = (
-        math.sqrt(one**2 - 2.0 * correlation * one * other + other**2) for one, other in sides
-    )
-    value = a.value - b.value
-    return Interval(value, value - below, value + above, level)
 
 
 def labels_needed_for_rate(

@@ -7,10 +7,11 @@ import numpy as np
 import typer
 
 from bayescal.cli import options, reviews
-from bayescal.cli.columns import Rows
+from bayescal.cli.columns import ColumnReader, Rows
 from bayescal.cli.documents import DocumentNames
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.validation import Floats, first_of
 
 DESIGN = (
     "random: the labelled documents are a simple random sample. By default the plans beside the"
@@ -28,6 +29,10 @@ UNPAIRED = (
     " or else rows of files of equal length."
 )
 Unpaired = Annotated[bool, options.option("--unpaired", reviews.REVIEW, UNPAIRED)]
+SLICES = (
+    "Slices, such as languages: state the rate of each, with intervals that hold for all at once."
+)
+ByColumn = Annotated[str | None, options.option("--by-column", options.COLUMNS, SLICES)]
 REPORT = "A page to write: the answer, its intervals, P(positive | score), the assumptions."
 Report = Annotated[Path | None, options.option("--report", options.OUTPUT, REPORT, "FILE")]
 
@@ -43,6 +48,7 @@ def rate(
     against: Against = None,
     against_labels: AgainstLabels = None,
     unpaired: Unpaired = False,
+    by_column: ByColumn = None,
     report: Report = None,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
@@ -64,7 +70,7 @@ def rate(
     says whether the new system is better.
     """
     from bayescal.report.rates import write_rate_report
-    from bayescal.sampling import Rate, RateDifference, compare_rates, estimate_rate
+    from bayescal.sampling import Rate, RateDifference, compare_rates, estimate_rate, rank_rates
 
     if not labels:
         raise UsageError("--labels must name a file of labels, got none.")
@@ -81,6 +87,13 @@ def rate(
     drawn = [plan for read in reads for plan in read.plan_of.values()]
     if design and drawn:
         raise UsageError("--design random must be left out, since there is a plan of the labels.")
+    strata = max((len(plan.strata) for plan in drawn), default=1)
+    if strata > 1 and (against is not None or by_column is not None):
+        raise UsageError(
+            f"--against and --by-column need simple random samples, got a plan of {strata} strata:"
+            " draw documents by bayescal sample --for control."
+        )
+    slices = None
     arrays = {str(scores): (reads[0].scores, reads[0].labels)}
     with screen.warnings(reviews.option_advice), usage_errors():
         if against is None:
@@ -89,23 +102,44 @@ def rate(
                 *arrays[str(scores)], design=given, level=level, random_state=seed
             )
         else:
-            strata = max((len(plan.strata) for plan in drawn), default=1)
-            if strata > 1:
-                raise UsageError(
-                    f"--against needs simple random samples, got a plan of {strata} strata: draw"
-                    " documents by bayescal sample --for control."
-                )
             same, rows = _same_items(reads[0].documents, reads[1].documents)
             arrays[str(against)] = reads[1].scores[rows], reads[1].labels[rows]
             (first, second), paired = arrays.values(), False if unpaired else same
             result = compare_rates(*first, *second, paired=paired, level=level, random_state=seed)
             screen.say(f"A is {scores}, B is {against}.")
+        if by_column is not None:
+            parts = _slices(reads[0], by_column, screen)
+            slices = rank_rates(parts, paired=False, level=level, random_state=seed)
     screen.say(result.text)
+    if slices is not None:
+        screen.say(f"By {by_column}. {slices.text}")
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
             axis = "minus the score" if lower_is_positive else "score"
-            write_rate_report(report, result, arrays, positive=reads[0].positive, axis=axis)
+            positive = reads[0].positive
+            write_rate_report(report, result, arrays, slices, positive=positive, axis=axis)
         screen.say(f"Written to {report}")
+
+
+def _slices(
+    read: reviews.ReviewFiles, column: str, screen: Screen
+) -> dict[str, tuple[Floats, Floats]]:
+    """Return scores and labels of each slice; warn of slices without a rate to estimate."""
+    reader = ColumnReader(read.documents.path, read.documents.frame, screen)
+    names = reader.names_of([column], "slice", "--by-column")[0]
+    parts, left_out = {}, []
+    for name in np.unique(names).tolist():
+        own = names == name
+        if 0 < np.count_nonzero(~np.isnan(read.labels[own])) < np.count_nonzero(own):
+            parts[name] = read.scores[own], read.labels[own]
+        else:
+            left_out.append(name)
+    if left_out:
+        screen.warn(
+            "Slices whose documents all lack a label, or all have one, are left out:"
+            f" {first_of(left_out)}."
+        )
+    return parts
 
 
 def _same_items(first: DocumentNames, second: DocumentNames) -> tuple[bool | None, Rows]:
