@@ -205,6 +205,19 @@ def test_positives_of_few_clusters_are_named():
         ScoreCalibrator("monotone", draws=100).fit(score, y, clusters=cluster)
 
 
+def test_one_giant_cluster_is_named():
+    rng = np.random.default_rng(0)
+    score, cluster = rng.normal(size=300), np.maximum(np.arange(300) // 2 - 60, 0)
+    y = rng.random(300) < special.expit(score)
+    with pytest.warns(ScoresWarning, match="one cluster holds 99% of the pairs"):
+        fitted = ScoreCalibrator("monotone", draws=100).fit(score, y, clusters=cluster)
+    sizes = np.bincount(cluster)
+    pairs = sizes * (sizes - 1)
+    assert fitted.design_effect_.largest == pytest.approx(pairs.max() / pairs.sum(), abs=0.01)
+    assert "99% of the pairs" in calibration_verdict(y, special.expit(score), clusters=cluster).text
+    assert "of the pairs" not in str(design_effect(Y, P, CLUSTER))
+
+
 @pytest.mark.parametrize(
     ("match", "options"),
     [

@@ -17,6 +17,8 @@ LEAST_PAIRS = 1e-12
 # Design effects that leave fewer positives than this, or fewer clusters with positives, are
 # estimated from too little.
 FEWEST = 3
+# One cluster with more than this share of all pairs within clusters decides their correlation.
+GIANT = 0.5
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class DesignEffect:
         Numbers of documents, of clusters, and of clusters with a positive.
     positives : float
         Number of positives; of several classes, of documents of the rarest.
+    largest : float
+        Share of the pairs within clusters that one cluster holds, weighted as for the correlation.
     """
 
     factor: float
@@ -47,16 +51,24 @@ class DesignEffect:
     clusters: int
     positives: float
     positive_clusters: int
+    largest: float
 
     def __str__(self) -> str:
         """Return the effect in words."""
-        if self.correlation == 0.0:
+        if self.largest == 0.0:
             return f"no cluster of {self.clusters:,} holds two documents"
         return (
             f"{self.documents:,.0f} documents of {self.clusters:,} clusters count as"
             f" {self.documents / self.factor:,.0f}: residuals correlate by"
             f" {self.estimate:.2f} ± {self.error:.2f} within clusters (taken as equal for all pairs"
-            " of a cluster; clusters as independent)"
+            " of a cluster; clusters as independent)" + f"; {self._giant}" * (self.largest > GIANT)
+        )
+
+    @property
+    def _giant(self) -> str:
+        return (
+            f"one cluster holds {self.largest:.0%} of the pairs, so that the correlation is little"
+            " more than its own and its error is unknown"
         )
 
     @property
@@ -73,6 +85,8 @@ class DesignEffect:
                 " because documents of a cluster depend on each other, so bands rest on the prior:"
                 " label documents of more clusters"
             )
+        if self.largest > GIANT:
+            return f"{self._giant}: fit it by itself, or keep some of its documents"
         return ""
 
 
@@ -106,9 +120,9 @@ def design_effect(
 
     products = (total(e) ** 2 - total(e**2)).sum(axis=1)
     scales = (total(root) ** 2 - total(v)).sum(axis=1)
-    rho = error = used = 0.0
+    rho = error = used = largest = 0.0
     if (pairs := scales.sum()) > LEAST_PAIRS * (count @ v).sum():
-        rho = float(products.sum() / pairs)
+        rho, largest = float(products.sum() / pairs), float(scales.max() / pairs)
         error = float(np.sqrt(((products - rho * scales) ** 2).sum()) / pairs)
         # One standard error pays for the skewness of rho and for residuals of a fitted curve.
         used = float(np.clip(rho + error, 0.0, 1.0))
@@ -129,4 +143,5 @@ def design_effect(
         np.unique(cluster[counted]).size,
         float(count @ rarest),
         np.unique(cluster[counted & rarest]).size,
+        largest,
     )
