@@ -310,6 +310,7 @@ def test_operations_are_rewritten_for_numpy():
     x = pt.vector("x")
     at = np.array([-800.0, -30.0, -1.0, -1e-20, 0.0, 1e-9, 2.0, 40.0, 900.0, np.nan])
     answers = [pt.softplus(x), pt.log1mexp(-pt.abs(x)), pt.clip(x, -2, 3), x**5, x**8 + x + 1.0]
+    answers.append(pt.second(x[:, None], np.array([[-1.0, 2.0, 3.0]])))
     function = compiled([x], answers)
     expected = pytensor.function([x], answers, mode=pytensor.compile.mode.Mode("py", None))
     with np.errstate(all="ignore"):

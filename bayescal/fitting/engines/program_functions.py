@@ -255,6 +255,8 @@ def _for_numpy() -> Any:
             return reduce(node.op, inputs)
         if isinstance(op, ps.Clip):
             return pt.minimum(pt.maximum(inputs[0], inputs[1]), inputs[2])
+        if isinstance(op, ps.Second):
+            return pt.switch(np.array(True), inputs[1], inputs[0])
         if isinstance(op, Softplus):
             return pt.maximum(inputs[0], 0.0) + pt.log1p(pt.exp(-pt.abs(inputs[0])))
         if isinstance(op, Log1mexp):
