@@ -15,13 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import (
-    SamplingUnits,
-    StratifiedDraw,
-    as_partial_labels,
-    as_threshold,
-    warn_of_direction,
-)
+from bayescal.sampling import design
+from bayescal.sampling.design import SamplingUnits, StratifiedDraw
 from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.plans import LEAST, SamplePlan, Stratum, as_plans, stratum_of
 from bayescal.support import validation
@@ -93,11 +88,11 @@ def plan_sample(
     validation.check_count("n", n)
     validation.check_choice("purpose", purpose, PURPOSES)
     values = validation.as_scores(scores)
-    cut = as_threshold(threshold, needed=purpose == "precision")
-    known = as_partial_labels(labels, values.size)
+    cut = design.as_threshold(threshold, needed=purpose == "precision")
+    known = design.as_partial_labels(labels, values.size)
     plans = as_plans(inclusion, values)
     units = SamplingUnits.of(values, known, groups)
-    warn_of_direction(units.scores, units.labels)
+    design.warn_of_direction(units.scores, units.labels)
     unlabelled = np.flatnonzero(np.isnan(units.labels))
     if not unlabelled.size:
         raise ValueError("labels must leave documents to sample: all have a label.")

@@ -26,12 +26,7 @@ from bayescal.fitting.engines.pooled.population import (
     Hyperprior,
     hyperpriors_of_rates,
 )
-from bayescal.fitting.parts.combination import (
-    chosen,
-    compare_populations,
-    read_lapse,
-    with_those_followed,
-)
+from bayescal.fitting.parts import combination
 from bayescal.fitting.parts.log_odds import recalibration_block
 from bayescal.fitting.parts.part import (
     COMBINATION,
@@ -242,8 +237,8 @@ def describe_scores(
         families = (options.reference,)
         values = {"families": families, "warps": (IDENTITY,), "prior": None, "scale": scale}
         return [*blocks, Block("densities", values)]
-    options = compare_populations(LaplaceFits(data), options).options
-    for part in with_those_followed(chosen(data, options), options):
+    options = combination.compare_populations(LaplaceFits(data), options).options
+    for part in combination.with_those_followed(combination.chosen(data, options), options):
         blocks += part.describe(options, scale)
     if options.combined:
         blocks.append(Block("combination", {"lapse": options.lapse, "prior": LAPSE_PRIOR}))
@@ -306,7 +301,7 @@ def _moments(names: Sequence[str], prior: GaussianHyperprior) -> dict[str, tuple
 
 def _lapse_of(groups: Groups) -> float | None:
     """Return the fixed lapse rate; None if it was learned."""
-    drawn = read_lapse(groups)
+    drawn = combination.read_lapse(groups)
     if drawn is None:
         return 0.0
     return None if np.any(drawn != drawn[0]) else float(drawn[0])
