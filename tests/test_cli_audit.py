@@ -1,6 +1,8 @@
 """`bayescal audit` and `bayescal recalibrate` on files, with every mistake that a user may make."""
 
+import hashlib
 import json
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -105,7 +107,22 @@ def test_an_impossible_outcome_is_named_by_its_row_of_the_file(tmp_path):
     (tmp_path / "s.csv").write_text("\n".join(["p,y", *rows]) + "\n")
     told = run("audit", tmp_path / "s.csv", "--out", tmp_path / "a.html")
     assert "Row 24 of the file" in told.stderr
-    assert "counted from 0" not in (tmp_path / "a.html").read_text()
+    page = (tmp_path / "a.html").read_text()
+    assert "counted from 0" not in page
+    digest = hashlib.sha256((tmp_path / "s.csv").read_bytes()).hexdigest()
+    facts = {
+        f"SHA-256 of {tmp_path / 's.csv'}": digest,
+        "Rows": "22 read, 21 used, 1 left out without a label",
+        "Positive label": 1,
+        "Unit of counting": "documents",
+        "Date": date.today().isoformat(),
+        "command": "audit",
+        "label_column": "y",
+        "seed": 0,
+    }
+    for name, value in facts.items():
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in page
+    assert "Reviewed and signed" in page
 
 
 def test_documents_keep_their_numbers_where_others_do_not_count():

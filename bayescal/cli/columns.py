@@ -268,6 +268,12 @@ class ColumnReader:
                 )
                 return
 
+    @staticmethod
+    def rows_read(labelled: Mask) -> str:
+        """Return in words how many rows were read, and how many were left out."""
+        n, used = labelled.size, int(labelled.sum())
+        return f"{n:,} read, {used:,} used, {n - used:,} left out without a label"
+
     def texts(self, column: str) -> list[str]:
         """Return a column of documents."""
         return [str(cell) for cell in self._complete(column, "--text-column", "a document")]

@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.cli import predictions, scores
+from bayescal.cli import options, predictions, scores
 from bayescal.cli.files import existing_folder, write_frame
 from bayescal.cli.predictions import Calibrated
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
@@ -26,6 +27,7 @@ from bayescal.support import parallel
 
 if TYPE_CHECKING:
     import pandas as pd
+    import typer
 
     from bayescal.metrics import CalibrationVerdict, ClassVerdict
     from bayescal.report.held_out import HeldOut
@@ -38,6 +40,29 @@ def run_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
     from bayescal.fitting.results.tree import versions
 
     return {"versions": versions(), "seed": arguments["seed"], "arguments": dict(arguments)}
+
+
+def page_run(
+    context: typer.Context,
+    command: str,
+    files: Sequence[Path],
+    rows: str,
+    positive: object,
+    unit: str,
+) -> dict[str, dict[str, str]]:
+    """Return what a page to be signed states about its files and its call, by heading."""
+    arguments = options.arguments_of(context, command).items()
+    hashes = {f"SHA-256 of {path}": hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    counted = {"Rows": rows, "Positive label": str(positive), "Unit of counting": unit}
+    return {
+        "Files": hashes | counted | {"Date": date.today().isoformat()},
+        "Arguments": {name: _written(value) for name, value in arguments if value is not None},
+    }
+
+
+def _written(value: Any) -> str:
+    """Return an argument as text; those given several times are joined."""
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def describe(

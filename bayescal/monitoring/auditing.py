@@ -235,7 +235,13 @@ class Audit:
         ]
         return f"{have} For {self.noun}s like these, {' and '.join(parts)}."
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        run: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Path:
         """
         Write a report, one HTML file that opens without network: the advice comes first.
 
@@ -245,6 +251,8 @@ class Audit:
             The file; nothing is left if it cannot be written.
         title : str, optional
             Title of the page.
+        run : mapping of mappings of str, optional
+            Further provenance to print, by heading.
         """
         from bayescal.fitting.results.tree import versions
         from bayescal.monitoring import audit_page
@@ -288,7 +296,11 @@ class Audit:
             data,
             title=title,
             level=self.level,
-            run={"Versions": versions(), "Data": {"SHA-256 of p and y": digest.hexdigest()}},
+            run={
+                "Versions": versions(),
+                "Data": {"SHA-256 of p and y": digest.hexdigest()},
+                **(run or {}),
+            },
             answer=Answer(self._state, advice, ""),
             answer_lines=lines,
             more_labels=self.more_labels,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def write_review_report(
     positive: str = "1",
     groups: ArrayLike | None = None,
     title: str | None = None,
+    run: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
     """
     Write the report of a review: one HTML file that needs no network.
@@ -48,6 +50,8 @@ def write_review_report(
         As in `estimate_recall`.
     title : str, optional
         Title of the page.
+    run : mapping of mappings of str, optional
+        Further provenance to print, by heading.
 
     Returns
     -------
@@ -89,6 +93,7 @@ def write_review_report(
                 "Labels, first digits of their SHA-256": hash_of(known),
             },
             "Versions": versions(),
+            **(run or {}),
         },
     )
 

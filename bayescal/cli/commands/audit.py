@@ -14,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 from rich.table import Table
 
-from bayescal.cli import options, tables
+from bayescal.cli import options, tables, writing
 from bayescal.cli.columns import ColumnReader, spelled
 from bayescal.cli.commands.report import PAGES
 from bayescal.cli.files import check_file
@@ -218,7 +218,11 @@ def audit(
         )
         result = replace(result, positive=str(data.classes[1]), noun=noun)
         if out is not None:
-            result.report(out)
+            rows = data.reader.rows_read(data.labelled)
+            result.report(
+                out,
+                run=writing.page_run(context, "audit", files, rows, result.positive, f"{noun}s"),
+            )
     for line in result.text.splitlines():
         screen.say(line)
     screen.say(" ")

@@ -94,9 +94,8 @@ def lr(
         checked = validate(truth, found.log10, sources=sources, level=level, rng=seed)
     screen.show(checked.text)
     if out is not None:
-        arguments = options.arguments_of(context, "lr").items()
-        given = {name: str(value) for name, value in arguments if value is not None}
-        run = {"Versions": versions(), "Arguments": given}
+        counted = reader.rows_read(labelled), classes[1], "comparisons"
+        run = {"Versions": versions()} | writing.page_run(context, "lr", [scores], *counted)
         with usage_errors():
             write_validation(
                 out, truth, found, sources=sources, level=level, rng=seed, title=title, run=run

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from bayescal.cli import options, reviews, tables
+from bayescal.cli import options, reviews, tables, writing
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
@@ -33,6 +33,7 @@ app = typer.Typer()
 
 @app.command()
 def recall(
+    context: typer.Context,
     scores: options.ScoresFile,
     labels: reviews.LabelFiles = None,
     plans: reviews.PlanFiles = None,
@@ -104,7 +105,13 @@ def recall(
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
             data = review.scores, review.labels, design
+            rows = f"{review.scores.size:,} read of {scores}, all used"
+            beside = filter(Path.is_file, map(reviews.plan_beside, labels))
+            files = [scores, *labels, *(plans or ()), *beside]
+            run = writing.page_run(
+                context, "recall", list(dict.fromkeys(files)), rows, review.positive, result.unit
+            )
             write_review_report(
-                report, result, *data, positive=review.positive, groups=review.groups
+                report, result, *data, positive=review.positive, groups=review.groups, run=run
             )
         screen.say(f"Written to {report}")
