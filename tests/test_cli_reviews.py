@@ -1,5 +1,6 @@
 """`bayescal sample`, `recall`, `rate`, `elusion`, `stop`, and reports of reviews and rates."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -544,6 +545,10 @@ def test_a_rate_is_that_of_the_function(judged, tmp_path):
     report = tmp_path / "rate.html"
     asked = ("rate", judged / "new.csv", "--labels", judged / "new_labels.csv")
     out = run(*asked, "--design", "random", "--report", report).stdout
+    page = report.read_text()
+    for path in (judged / "new.csv", judged / "new_labels.csv"):
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in page
+    assert f" read of {judged / 'new.csv'}" in page
     expected = estimate_rate(*arrays_of(judged, "new"), design="random")
     assert expected.text in out
     page = report.read_text()

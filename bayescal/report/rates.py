@@ -27,6 +27,7 @@ def write_rate_report(
     positive: str = "1",
     axis: str = "score",
     title: str | None = None,
+    run: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
     """
     Write the report of a rate: one HTML file that needs no network.
@@ -47,6 +48,8 @@ def write_rate_report(
         What the scores are, for the axis of figures.
     title : str, optional
         Title of the page.
+    run : mapping of mappings of str, optional
+        Further provenance by heading, such as the files that were read.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def write_rate_report(
         {"level": result.level, "evidence": figures},
         title=title,
         level=result.level,
-        run={"Data": hashes, "Versions": versions()},
+        run={"Data": hashes, **(run or {}), "Versions": versions()},
         result=result,
         collections=list(collections),
         known=all(rate.classical is not None for rate in rates.values()),

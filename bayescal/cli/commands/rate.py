@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from bayescal.cli import options, reviews
+from bayescal.cli import options, reviews, writing
 from bayescal.cli.columns import ColumnReader, Rows
 from bayescal.cli.documents import DocumentNames
 from bayescal.cli.files import check_file
@@ -41,6 +41,7 @@ app = typer.Typer()
 
 @app.command()
 def rate(
+    context: typer.Context,
     scores: options.ScoresFile,
     labels: reviews.LabelFiles = None,
     plans: reviews.PlanFiles = None,
@@ -116,9 +117,23 @@ def rate(
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
             axis = "minus the score" if lower_is_positive else "score"
+            sizes = {str(path): values.size for path, (values, _) in arrays.items()}
+            files = [scores, against, *labels, *(against_labels or ()), *(plans or ())]
+            run = _provenance(context, files, sizes, reads[0].positive)
             positive = reads[0].positive
-            write_rate_report(report, result, arrays, slices, positive=positive, axis=axis)
+            write_rate_report(report, result, arrays, slices, positive=positive, axis=axis, run=run)
         screen.say(f"Written to {report}")
+
+
+def _provenance(
+    context: typer.Context, named: list[Path | None], sizes: dict[str, int], positive: str
+) -> dict[str, dict[str, str]]:
+    """Return the files, rows and call that the page states."""
+    files = [path for path in named if path is not None]
+    beside = [path for path in map(reviews.plan_beside, files) if path.is_file()]
+    rows = "; ".join(f"{size:,} read of {path}, all used" for path, size in sizes.items())
+    read = list(dict.fromkeys([*files, *beside]))
+    return writing.page_run(context, "rate", read, rows, positive, "document")
 
 
 def _slices(
