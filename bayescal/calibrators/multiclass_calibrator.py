@@ -114,7 +114,7 @@ class MulticlassCalibrator(
         asymmetry (c), lapse (eps), bias (b), slope (v), certainty (w), confusion (M; row klass
         gets s(l) of klass_to) and scale, the standard deviation of each block of coefficients.
     design_effect_ : bayescal.inference.design_effect.DesignEffect or None
-        How many dependent documents count as one; None for a fit without clusters.
+        The design effect of clusters; None for a fit without any.
     diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics
         R-hat and effective sample sizes, and what to do about them.
 
@@ -401,7 +401,7 @@ class MulticlassCalibrator(
 
     @property
     def design_effect_(self) -> DesignEffect | None:
-        """How many dependent documents count as one; None for a fit without clusters."""
+        """The design effect of clusters; None for a fit without any."""
         return self._fit.design_effect
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:

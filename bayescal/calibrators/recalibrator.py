@@ -72,7 +72,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
     sites_ : list or None
         Names of the sites fitted.
     design_effect_ : bayescal.inference.design_effect.DesignEffect or None
-        How many dependent documents count as one; None for a fit without clusters.
+        The design effect of clusters; None for a fit without any.
     posterior_ : xarray.DataTree
         Draws of shift, slope and bend, in ArviZ's schema.
 
@@ -217,7 +217,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
 
     @property
     def design_effect_(self) -> DesignEffect | None:
-        """How many dependent documents count as one; None for a fit without clusters."""
+        """The design effect of clusters; None for a fit without any."""
         return self._fit.design_effect
 
     @property

@@ -143,7 +143,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         of larger k are refitted without each, at most thirty. Around a population the log scores
         are over its history, and the weights of the problem's own labels are added.
     design_effect_ : bayescal.inference.design_effect.DesignEffect or None
-        Number of dependent documents that count as one; None for a fit without clusters.
+        The design effect of clusters; None for a fit without any.
     results_ : xarray.DataTree
         The tree of `posterior_`, for every inference; without posterior for "mle" and "map".
     units_ : dict of str to float

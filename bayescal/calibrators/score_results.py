@@ -188,7 +188,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
 
     @property
     def design_effect_(self) -> DesignEffect | None:
-        """Number of dependent documents that count as one; None for a fit without clusters."""
+        """The design effect of clusters; None for a fit without any."""
         return read_effect(self._fit.results.groups)
 
     @property

@@ -50,7 +50,7 @@ def page_run(
     positive: object,
     unit: str,
 ) -> dict[str, dict[str, str]]:
-    """Return what a page to be signed states about its files and its call, by heading."""
+    """Return the provenance that a page to sign states, its files and its call, by heading."""
     arguments = options.arguments_of(context, command).items()
     hashes = {f"SHA-256 of {path}": hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     counted = {"Rows": rows, "Positive label": str(positive), "Unit of counting": unit}

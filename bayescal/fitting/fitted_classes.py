@@ -218,7 +218,7 @@ class FittedClasses(Fit[ClassParameters]):
 
     @property
     def design_effect(self) -> DesignEffect | None:
-        """Return how many dependent documents count as one; None without clusters."""
+        """Return the design effect of clusters; None without any."""
         return read_effect(self.groups)
 
     @property

@@ -310,7 +310,7 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
 
     @property
     def design_effect(self) -> DesignEffect | None:
-        """Return how many dependent documents count as one; None without clusters."""
+        """Return the design effect of clusters; None without any."""
         return read_effect(self.groups)
 
     @property
@@ -429,7 +429,7 @@ class RecalibrationProblem(FittedProblem):
 
     @property
     def design_effect(self) -> DesignEffect | None:
-        """Return how many dependent documents count as one; None without clusters."""
+        """Return the design effect of clusters; None without any."""
         return self.fitted.design_effect
 
     @property

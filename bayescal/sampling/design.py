@@ -202,7 +202,7 @@ class StratifiedDraw:
         return found.correlation if found.positive_clusters >= FEWEST else 1.0
 
     def _effect(self, own: NDArray[np.bool_], correlation: float) -> float:
-        """Return how many of some drawn units count as one (Kish's design effect)."""
+        """Return the design effect of some drawn units (Kish's design effect)."""
         if self.group is None or not own.any():
             return 1.0
         size = np.bincount(self.group[own])

@@ -84,7 +84,7 @@ class FittedProblem(ABC):
 
     @property
     def design_effect(self) -> DesignEffect | None:
-        """Return how many dependent documents count as one; None without clusters."""
+        """Return the design effect of clusters; None without any."""
         return None
 
     @property

@@ -194,7 +194,7 @@ class ResultsProblem(FittedProblem):
 
     @property
     def design_effect(self) -> DesignEffect | None:
-        """Return how many dependent documents count as one; None without clusters."""
+        """Return the design effect of clusters; None without any."""
         return read_effect(self.groups)
 
     def describe(self, *, several: bool) -> list[Block]:
