@@ -93,7 +93,7 @@ def test_work_spread_over_one_process_is_done_in_this_one():
 @pytest.mark.parametrize(
     ("calibrator", "engine"),
     [
-        (ScoreCalibrator(draws=100, random_state=0), (densities, "fit_densities")),
+        (ScoreCalibrator(draws=100, random_state=0), (densities.engine, "fit_densities")),
         (TopicCalibrator("none", draws=50, random_state=0), (fitted_topics, "fit_topic_groups")),
     ],
     ids=["scores", "topics"],

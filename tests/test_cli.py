@@ -20,7 +20,17 @@ from tests.cli_tools import MLE, run, summary_of
 from tests.report_data import data_of
 
 COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "export", "models")
-COMMANDS += ("audit", "recalibrate", "lr", "sample", "elusion", "recall", "stop")
+COMMANDS += (
+    "audit",
+    "recalibrate",
+    "lr",
+    "sample",
+    "elusion",
+    "recall",
+    "stop",
+    "rate",
+    "examples",
+)
 GROUPS = ("ranking", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 

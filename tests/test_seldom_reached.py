@@ -216,7 +216,9 @@ def test_recalibrations_are_pickled(refit):
 
 @pytest.mark.parametrize(("gain", "weight"), [(-50.0, 0.0), (50.0, 1.0)])
 def test_a_refit_that_hardly_helps_is_left_out(gain, weight, monkeypatch):
-    monkeypatch.setattr(fitted_recalibration, "_cross_validated_gain", lambda data, rng: gain)
+    monkeypatch.setattr(
+        fitted_recalibration, "_cross_validated_gain", lambda data, cluster, rng: gain
+    )
     p = np.random.default_rng(0).uniform(size=200)
     fitted = Recalibrator(draws=12, random_state=0).fit(p, p > 0.5)
     assert fitted.refit_weight_ == pytest.approx(weight, abs=1e-9)
