@@ -124,8 +124,9 @@ def test_weights_equal_repetition():
     frozen = FrozenEstimator(LogisticRegression().fit(X[:200], Y[:200]))
     rows = np.r_[200:260, 200:230]
     weight = np.r_[np.full(30, 2.0), np.ones(30)]
-    one = CalibratedClassifier(frozen, JOINT, random_state=0).fit(X[200:260], Y[200:260], weight)
-    two = CalibratedClassifier(frozen, JOINT, random_state=0).fit(X[rows], Y[rows])
+    joint = MulticlassCalibrator(draws=50)
+    one = CalibratedClassifier(frozen, joint, random_state=0).fit(X[200:260], Y[200:260], weight)
+    two = CalibratedClassifier(frozen, joint, random_state=0).fit(X[rows], Y[rows])
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.05)
 
 
