@@ -230,7 +230,7 @@ def test_a_ranking_holds_for_all_systems_at_once():
     assert all(ranking.intervals[k].width > rate.width for k, rate in ranking.rates.items())
     np.testing.assert_allclose(ranking.rank_probability.sum(axis=0), 1.0)
     np.testing.assert_allclose(ranking.rank_probability.sum(axis=1), 1.0)
-    table = ranking.table
+    table = ranking.to_frame()
     best = np.mean(ranking.draws.argmax(axis=0) == 2)
     assert table.loc["higher", "best"] == pytest.approx(best, abs=0.005)
     assert table.index[-1] == "low"

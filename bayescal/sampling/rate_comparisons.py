@@ -92,8 +92,7 @@ class RateRanking:
     draws: Floats = field(repr=False)
     rank_probability: Floats = field(repr=False)
 
-    @property
-    def table(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return rate, simultaneous interval, P(best) and interval of the rank, best first."""
         table = interval_table(self.intervals).rename_axis("system")
         table["best"] = self.rank_probability[:, 0]
@@ -109,7 +108,7 @@ class RateRanking:
         lines = [
             f"{name}: {self.intervals[str(name)]:.1%}, best with probability {row['best']:.0%},"
             f" rank {row['rank_from']:.0f} to {row['rank_to']:.0f}"
-            for name, row in self.table.iterrows()
+            for name, row in self.to_frame().iterrows()
         ]
         first = f"Rates with {level} intervals that hold for all at once, ranks with {level} each:"
         assumption = next(iter(self.rates.values())).assumption
@@ -212,7 +211,8 @@ def rank_rates(
     ...     good = rng.random(5_000) < share
     ...     systems[name] = good + rng.normal(size=5_000), np.where(asked, good, np.nan)
     >>> ranking = rank_rates(systems)
-    >>> ranking.table.index[-1], bool(ranking.table["best"].max() < 0.99)
+    >>> table = ranking.to_frame()
+    >>> table.index[-1], bool(table["best"].max() < 0.99)
     ('small', True)
     """
     if len(systems) < 2:
