@@ -125,6 +125,14 @@ def read_review(
     return ReviewFiles(documents, values, known, plan_of, groups, positive)
 
 
+def files_read(
+    scores: Path, labels: Sequence[Path] | None, plans: Sequence[Path] | None
+) -> list[Path]:
+    """Return the files that `read_review` reads, once each, with the plans beside labels."""
+    beside = [path for path in map(plan_beside, labels or ()) if path.is_file()]
+    return list(dict.fromkeys([scores, *(labels or ()), *(plans or ()), *beside]))
+
+
 def plan_beside(labels: Path) -> Path:
     """Return the file of the plan of a file of labels, by default."""
     return labels.with_name(f"{labels.stem}.plan.csv")

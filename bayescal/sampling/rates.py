@@ -213,7 +213,7 @@ def rate_and_errors(
 def _labels_alone(
     scores: Floats, labels: Floats, design: Design | None, level: float
 ) -> tuple[NDArray[np.bool_], Interval | None, bool]:
-    """Return which labels to fit, the interval of labels alone, and if they are a random sample."""
+    """Return the labels to fit, the interval from labels alone, and whether they are a sample."""
     plans, inclusion = as_design(() if design is None else design, scores, labels)
     labelled = ~np.isnan(labels)
     if not plans and inclusion is None:

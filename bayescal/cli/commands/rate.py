@@ -118,7 +118,9 @@ def rate(
         with usage_errors(errors=(ValueError, OSError)):
             axis = "minus the score" if lower_is_positive else "score"
             sizes = {str(path): values.size for path, (values, _) in arrays.items()}
-            files = [scores, against, *labels, *(against_labels or ()), *(plans or ())]
+            files = reviews.files_read(scores, labels, plans)
+            if against is not None:
+                files += reviews.files_read(against, against_labels, None)
             run = _provenance(context, files, sizes, reads[0].positive)
             positive = reads[0].positive
             write_rate_report(report, result, arrays, slices, positive=positive, axis=axis, run=run)
@@ -126,14 +128,11 @@ def rate(
 
 
 def _provenance(
-    context: typer.Context, named: list[Path | None], sizes: dict[str, int], positive: str
+    context: typer.Context, files: list[Path], sizes: dict[str, int], positive: str
 ) -> dict[str, dict[str, str]]:
     """Return the files, rows and call that the page states."""
-    files = [path for path in named if path is not None]
-    beside = [path for path in map(reviews.plan_beside, files) if path.is_file()]
     rows = "; ".join(f"{size:,} read of {path}, all used" for path, size in sizes.items())
-    read = list(dict.fromkeys([*files, *beside]))
-    return writing.page_run(context, "rate", read, rows, positive, "document")
+    return writing.page_run(context, "rate", files, rows, positive, "document")
 
 
 def _slices(

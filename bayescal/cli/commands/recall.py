@@ -106,11 +106,8 @@ def recall(
         with usage_errors(errors=(ValueError, OSError)):
             data = review.scores, review.labels, design
             rows = f"{review.scores.size:,} read of {scores}, all used"
-            beside = filter(Path.is_file, map(reviews.plan_beside, labels))
-            files = [scores, *labels, *(plans or ()), *beside]
-            run = writing.page_run(
-                context, "recall", list(dict.fromkeys(files)), rows, review.positive, result.unit
-            )
+            files = reviews.files_read(scores, labels, plans)
+            run = writing.page_run(context, "recall", files, rows, review.positive, result.unit)
             write_review_report(
                 report, result, *data, positive=review.positive, groups=review.groups, run=run
             )
