@@ -257,7 +257,8 @@ class SitesDisplay(AuditDisplay):
     ['hungarian', 'switzerland', 'va', 'a new site']
     """
 
-    _legend = "best"
+    _legend = "lower left"
+    _corner = (0.0, 1.0)
 
     @staticmethod
     def compute(audit: Any) -> xr.Dataset:
@@ -268,7 +269,7 @@ class SitesDisplay(AuditDisplay):
         return shown
 
     def _size(self) -> tuple[float, float]:
-        return display.SIZE[0], max(1.6, SITE_HEIGHT * (self.data.sizes["site"] + 4))
+        return display.SIZE[0], max(2.2, SITE_HEIGHT * (self.data.sizes["site"] + 6))
 
     def _draw(self, ax: Axes, *, number: str = "shift") -> None:
         """
