@@ -190,6 +190,7 @@ def test_recalibrate_sites(folder, tmp_path):
         (("audit", "heart.csv", "--level", "90"), "--level must lie between"),
         (("audit", "heart.csv", "--positive", "2"), "--positive must be one of"),
         (("audit", "heart.csv", "--out", "audit.txt"), "audit.txt"),
+        (("audit", "heart.csv", "--noun", " "), "--noun must be a word such as patient, got ' '"),
         (("audit", "--no-labels", "heart.csv", "new.csv", "--site-column", "site"), "none of"),
         (("recalibrate", "heart.csv"), "--out"),
         (("recalibrate", "heart.csv", "--refit", "yes", "--out", "x"), "refit must be one of"),

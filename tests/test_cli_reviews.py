@@ -328,7 +328,7 @@ WRONG = {
     ),
     "an identifier twice": (
         "recall scores.csv --labels a.csv --at-score 1 --id-column thread",
-        "another value in each row, column 'thread' of scores.csv repeats 't0',",
+        "column 'thread' of scores.csv must hold another value in each row to identify",
     ),
     "no such label": (
         "recall scores.csv --labels odd.csv --at-score 1",
@@ -463,6 +463,74 @@ def test_labels_in_another_order_are_matched_by_identifier(column, folder, tmp_p
     assert f"matched by the column {column!r}" in found
     assert answer(found) == answer(by_row)
     assert "Positive label: '1'" in found
+
+
+def test_a_spreadsheet_may_drop_leading_zeros(folder, tmp_path):
+    frame, truth = named(folder, tmp_path / "scores.csv"), np.load(folder / "truth.npy")
+    labels = frame[["Control Number"]].assign(label=truth.astype(int))[:150]
+    labels.to_csv(tmp_path / "read.csv", index=False)
+    labels.astype(int).to_excel(tmp_path / "read.xlsx", index=False)
+    words = ("stop", tmp_path / "scores.csv", "--rule", "quant", "--labels")
+    whole, bare = (run(*words, tmp_path / f"read.{kind}").stdout for kind in ("csv", "xlsx"))
+    assert "is read without leading zeros" in bare
+    assert answer(whole) == [line for line in answer(bare) if "xlsx" not in line]
+    frame["Control Number"] = frame["Control Number"].where(frame.index > 0, "000")
+    frame["Control Number"] = frame["Control Number"].where(frame.index > 1, "00")
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    run(*words, tmp_path / "read.xlsx", code=2)  # 0 may be either of two
+
+
+@pytest.mark.parametrize("name", ["Control No.", "Doc. ID", "BEGBATES", "file_name"])
+def test_columns_named_like_identifiers_identify(name, folder, tmp_path):
+    frame = pd.read_csv(folder / "scores.csv").assign(**{name: "x"})
+    frame[name] = [f"x{k:05d}" for k in range(len(frame))]
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    words = ("sample", tmp_path / "scores.csv", "--n", 20, "--out", tmp_path / "plan.csv")
+    assert (
+        f"1,500 documents in {tmp_path / 'scores.csv'}, identified by '{name}'"
+        in run(*words).stdout
+    )
+    assert pd.read_csv(tmp_path / "plan.csv").columns.tolist() == [name, "label"]
+    frame.loc[1, name] = frame.loc[0, name]
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    result = run(*words)
+    assert "identified by 'row', as a spreadsheet counts." in result.stderr
+    assert "each row to identify documents, it repeats 'x00000'." in result.stderr
+    pd.DataFrame({name: ["x00000"], "label": [1]}).to_csv(tmp_path / "read.csv", index=False)
+    labels = ("--labels", tmp_path / "read.csv")
+    refused = run("stop", tmp_path / "scores.csv", *labels, code=2).stderr
+    assert "each row to identify documents, it repeats 'x00000'." in refused
+
+
+def test_a_fit_takes_the_labels_and_the_plan_of_a_review(folder, tmp_path):
+    frame, truth = named(folder, tmp_path / "scores.csv"), np.load(folder / "truth.npy")
+    at = ("--n", 60, "--at-score", 1.5)
+    run("sample", tmp_path / "scores.csv", *at, "--out", tmp_path / "one.csv")
+    plan = pd.read_csv(tmp_path / "one.plan.csv", dtype=str).set_index("Control Number")
+    blind = pd.read_csv(tmp_path / "one.csv", dtype=str)
+    blind["label"] = np.array(["no", "yes"])[
+        truth[plan["row"][blind.iloc[:, 0]].astype(int) - 2] * 1
+    ]
+    blind.sample(frac=1.0, random_state=1).to_csv(tmp_path / "one.csv", index=False)
+    fit = ("fit", tmp_path / "scores.csv", "--inference", "mle", "--out", tmp_path / "fitted")
+    run(*fit, "--labels", tmp_path / "one.csv")
+    wanted = frame.assign(label=np.where(truth, 1.0, 0.0), inclusion=np.nan)
+    wanted["label"] = wanted["label"].where(frame["Control Number"].isin(plan.index))
+    found = pd.read_csv(tmp_path / "fitted" / "probabilities.csv", dtype={"Control Number": str})
+    own = ["Control Number", "document", "score", "thread", "label"]
+    pd.testing.assert_frame_equal(found[own], wanted[own])
+    inclusion = found.set_index("Control Number")["inclusion"][plan.index]
+    np.testing.assert_allclose(inclusion, plan["inclusion"].astype(float))
+    assert found["inclusion"].nunique() == plan["inclusion"].nunique()  # those not drawn have one
+    again = tmp_path / "fitted" / "probabilities.csv"
+    found.drop(columns=["probability", "log_odds"]).to_csv(tmp_path / "joined.csv", index=False)
+    words = ("--inference", "mle", "--inclusion-column", "inclusion", "--out", tmp_path / "joined")
+    run("fit", tmp_path / "joined.csv", *words)
+    joined = pd.read_csv(tmp_path / "joined" / "probabilities.csv", dtype={"Control Number": str})
+    pd.testing.assert_frame_equal(pd.read_csv(again, dtype={"Control Number": str}), joined)
+    refused = run("fit", tmp_path / "joined.csv", "--labels", tmp_path / "one.csv", code=2).stderr
+    assert "must have no column 'label' beside --labels" in refused
+    assert "need --labels" in run("fit", tmp_path / "joined.csv", "--id-column", "x", code=2).stderr
 
 
 def test_a_plan_carries_identifiers_and_comes_back_shuffled_in_words(folder, tmp_path):

@@ -517,7 +517,7 @@ def test_texts_in_a_shell_have_clusters(tmp_path):
     assert "of 15 clusters count as" in run("text", "fit", path, *options).stdout
 
 
-@pytest.mark.parametrize("name", ["thread_id", "Patient ID", "speakerNumber", "family"])
+@pytest.mark.parametrize("name", ["thread_id", "Patient ID", "speakerNumber", "family", "Doc. ID"])
 def test_a_shell_warns_of_columns_that_name_clusters(name, tmp_path):
     path = copies_in(tmp_path / "a.csv", name)
     for words in (("fit", *MLE), ("audit", "--label-column", "label")):
@@ -530,6 +530,16 @@ def test_a_shell_warns_of_no_other_column(name, tmp_path):
     numbers = {} if name == "site" else {name: np.arange(copies(2)[1].size)}
     path = copies_in(tmp_path / "a.csv", name, **numbers)
     assert "values in" not in run("fit", path, *MLE).stderr
+
+
+def test_documents_that_topics_share_repeat_nothing(tmp_path):
+    score, y, _, _ = copies(2)
+    topics = {"topic": np.repeat(["corn", "oil"], score.size)}
+    twice = {"score": np.tile(score, 2), "label": np.tile(y, 2).astype(int)}
+    names = {"document": np.tile(np.arange(score.size), 2)}
+    path = write(pd.DataFrame({**twice, **topics, **names}), tmp_path / "a.csv")
+    assert "values in" not in run("fit", path, *MLE, "--topic-column", "topic").stderr
+    assert "leave out rows that repeat others" in run("fit", path, *MLE).stderr
 
 
 def test_a_shell_warns_of_clusters_that_are_fitted_and_tested_on(tmp_path):

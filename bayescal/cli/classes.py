@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Options for one score.
 OF_ONE_SCORE = (
-    "score_column", "topic_column", "source_columns", "positive",
+    "labels", "score_column", "topic_column", "source_columns", "positive",
     "lower_is_positive", "family", "parts", "prior_knowledge", "inference", "model",
     "covariate_columns", "pool", "jobs", "tune", "target_accept", "resume", "prior",
     "likelihood_ratio", "support", "bounds", "at", "at_score", "recall", "assurance", "collection",

@@ -24,10 +24,15 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
-# Columns of names that rows may share because they depend on each other.
+# Letters of columns that identify documents, if every row has another value.
+KEY = "(ids?|name|no|nr|number|key)"
+IDENTIFIERS = re.compile(
+    f"(document|doc|bates|begbates|begdoc|patient){KEY}?|(control|record|file){KEY}|id|mrn"
+)
+# Letters of columns whose rows depend on each other if they share a name.
 CLUSTER_NAMES = re.compile(
     "(thread|conversation|patient|participant|person|speaker|author|user|family|household|group"
-    "|cluster)(ids?|name|no|nr|number|key)?|subjectid"
+    f"|cluster){KEY}?|subjectid|{IDENTIFIERS.pattern}"
 )
 FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
 DEFAULT_SPLIT_COLUMN = "split"
@@ -108,7 +113,7 @@ class ColumnReader:
                 weighting.as_inclusion(weights, weights.size, self.name(column))
             else:
                 weighting.as_weights(weights, weights.size, self.name(column))
-        self.frame[column] = weights
+        self.frame[column] = np.where(labelled, weights, files.as_numbers(cells.tolist())[0])
         return weights
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
@@ -230,10 +235,11 @@ class ColumnReader:
         used: Iterable[Any] = (),
         *,
         sampled: bool = False,
+        topics: NDArray[np.str_] | None = None,
     ) -> NDArray[np.str_] | None:
         """Return the clusters of labelled rows, (n,); without a column, warn of a likely one."""
         if column is None:
-            self._warn_of_clusters(used)
+            self._warn_of_clusters(used, topics)
             return None
         if sampled:
             raise UsageError(
@@ -254,16 +260,17 @@ class ColumnReader:
                 )
         return clusters
 
-    def _warn_of_clusters(self, used: Iterable[Any]) -> None:
-        """Warn of the first unused column that names threads, patients or the like repeatedly."""
-        for name in self.frame.columns.difference([*filter(None, used)], sort=False):
-            cells = self.frame[name].dropna().astype(str)
-            letters = re.sub("[^a-z]", "", str(name).casefold())
-            if CLUSTER_NAMES.fullmatch(letters) and 2 < cells.nunique() < cells.size:
+    def _warn_of_clusters(self, used: Iterable[Any], topics: NDArray[np.str_] | None) -> None:
+        """Warn of an unused column that names threads, documents or the like twice in a topic."""
+        others = self.frame.columns.difference([*filter(None, used)], sort=False)
+        for name in filter(lambda name: CLUSTER_NAMES.fullmatch(letters_of(name)), others):
+            cells = self.frame[name].astype(str).where(self.frame[name].notna())
+            cells = (cells if topics is None else cells + topics.astype(object)).dropna()
+            if 2 < cells.nunique() < cells.size:
                 self.screen.note(
                     f"{self.name(str(name))} has {cells.nunique():,} values in {cells.size:,} rows:"
-                    " if rows of one value depend on each other, name it with --cluster-column;"
-                    " otherwise bands and tests are too sure.",
+                    " leave out rows that repeat others; if rows of one value depend on each other,"
+                    " name it with --cluster-column. Otherwise bands and tests are too sure.",
                     warning=True,
                 )
                 return
@@ -470,3 +477,8 @@ def _probabilities(frame: pd.DataFrame) -> tuple[str, str] | None:
 def plain_name(name: str) -> str:
     """Return the name of a column without capitals, blanks and underscores."""
     return name.casefold().strip().replace("_", "").replace(" ", "")
+
+
+def letters_of(name: Any) -> str:
+    """Return the letters of a column's name, in lower case."""
+    return re.sub("[^a-z]", "", str(name).casefold())

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.cli.columns import ColumnReader, Rows, plain_name
-from bayescal.cli.terminal import UsageError
+from bayescal.cli.columns import IDENTIFIERS, ColumnReader, Rows, letters_of, plain_name
+from bayescal.cli.terminal import UsageError, counted
 from bayescal.support.files import FIRST_ROW, ROW
 from bayescal.support.validation import first_of
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from bayescal.sampling import SamplePlan
 
 LABEL = "label"
-# Columns that identify documents if every row has a value of its own, without blanks and "_".
-IDENTIFIERS = (
-    "id", "document", "documentid", "docid", "docno", "doc", "controlnumber", "bates",
-    "batesnumber", "begbates", "patient", "patientid", "mrn", "filename",
-)  # fmt: skip
 
 
 class DocumentNames:
@@ -32,18 +27,25 @@ class DocumentNames:
     def __init__(self, reader: ColumnReader, column: str | None) -> None:
         self.path, self.frame = reader.path, reader.frame
         self.rows: Rows = reader.frame.index.to_numpy() + FIRST_ROW
-        named = [name for name in reader.frame.columns if plain_name(str(name)) in IDENTIFIERS]
+        named = [str(name) for name in reader.frame if IDENTIFIERS.fullmatch(letters_of(name))]
         self.identifiers: dict[str, pd.Index[Any]] = {}
+        self._unfit: dict[str, str] = {}  # why columns of such names identify no documents
         for name in named if column is None else [column]:
             filled, texts = reader.present(name, "--id-column"), _texts(reader.frame[name])
             if filled.all() and texts.is_unique:
-                self.identifiers[str(name)] = texts
-            elif column is not None:
-                repeated = texts[texts.duplicated()].unique().tolist()
-                raise UsageError(
-                    f"--id-column must hold another value in each row, {reader.name(name)} repeats"
-                    f" {first_of(repeated) or 'none, but has an empty cell'}."
-                )
+                self.identifiers[name] = texts
+                continue
+            repeated = texts[filled & texts.duplicated()].unique().tolist()
+            self._unfit[plain_name(name)] = why = (
+                f"{reader.name(name)} must hold another value in each row to identify documents,"
+                f" it {f'repeats {first_of(repeated)}' if repeated else 'has an empty cell'}."
+            )
+            if column is not None:
+                raise UsageError(f"--id-column: {why}")
+        by = first_of([*self.identifiers]) or f"{ROW!r}, as a spreadsheet counts"
+        unfit = [] if self.identifiers else self._unfit.values()
+        note = f"{counted(self.rows.size, 'document')} in {self.path}, identified by {by}."
+        reader.screen.note(" ".join([note, *unfit]), warning=bool(unfit))
 
     def name(self, position: int) -> str:
         """Return the name of a document for messages."""
@@ -77,8 +79,9 @@ class DocumentNames:
         own = {plain_name(str(name)): str(name) for name in reader.frame.columns}
         shared = [name for name in known if plain_name(name) in own]
         if not shared:
+            unfit = next((f"{self._unfit[name]} " for name in own if name in self._unfit), "")
             raise UsageError(
-                f"{reader.path} must name its documents in one of the columns"
+                f"{unfit}{reader.path} must name its documents in one of the columns"
                 f" {first_of(list(known))}; its columns are {first_of(list(own.values()))}. {ROW!r}"
                 f" is the row of {self.path} as a spreadsheet counts, whose first row is 1;"
                 " --id-column names a column that identifies documents."
@@ -86,6 +89,10 @@ class DocumentNames:
         column, texts = own[plain_name(shared[0])], known[shared[0]]
         given = _texts(reader.frame[column])
         position = texts.get_indexer(given)
+        bare = texts.str.lstrip("0")
+        if (position < 0).any() and bare.is_unique:
+            position = bare.get_indexer(given.str.lstrip("0"))
+            reader.screen.note(f"{reader.name(column)} is read without leading zeros.")
         if unknown := np.flatnonzero(position < 0).tolist():
             raise UsageError(
                 f"{reader.name(column)} must name documents of {self.path}, which has no"

@@ -352,7 +352,7 @@ def fitted_examples(path: Path, problems: Problems) -> Examples | None:
     written = [file for file in written if file.is_file()]
     if not arguments or not written or next(iter(problems.values())).documents.score.size:
         return None
-    table = scores.read_scores(written[0], arguments)
+    table = scores.read_scores(written[0], {**arguments, "labels": None})
     return table.examples(table.fit_rows)
 
 

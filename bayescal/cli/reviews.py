@@ -19,9 +19,11 @@ from bayescal.support.label_words import UNSURE, meanings_of, plain
 from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayescal.sampling import SamplePlan
 
-REVIEW = "Review"
+REVIEW, INCLUSION = "Review", "inclusion"
 LABELS = (
     "A file with a column label and the column that identifies documents, or else row: one that"
     " bayescal sample wrote, filled in, or any other. Several may be given."
@@ -53,6 +55,7 @@ HIDDEN = (
 )
 HiddenPrior = Literal["vague", "learned", "none"]
 Hidden = Annotated[HiddenPrior, options.option("--hidden", REVIEW, HIDDEN)]
+PRIORS: dict[str, Any] = {"vague": "vague", "learned": "learned", "none": 0}  # as functions take it
 
 
 def option_advice(category: type[Warning]) -> str:
@@ -72,6 +75,22 @@ class ReviewFiles:
     plan_of: dict[Path, SamplePlan]  # by the file of labels, or the plan's own
     groups: NDArray[Any] | None
     positive: str  # the words of positive labels
+
+    def joined(self, label: str) -> pd.DataFrame:
+        """Return the file with a column of labels, and one of inclusion if there is a plan."""
+        from bayescal.sampling.plans import inclusion_of
+
+        frame = self.documents.frame
+        labels = [None if np.isnan(each) else int(each) for each in self.labels]
+        added = {label: np.array(labels, dtype=object)}
+        if plans := tuple(self.plan_of.values()):
+            added[INCLUSION] = inclusion_of(plans, self.scores)
+        if taken := [name for name in added if name in frame]:
+            raise UsageError(
+                f"{self.documents.path} must have no column {taken[0]!r} beside --labels: leave"
+                " out one of them."
+            )
+        return frame.assign(**added)
 
 
 def read_review(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli import comparisons
+from bayescal.cli import comparisons, reviews
 from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import Screen, UsageError, counted
@@ -146,14 +146,20 @@ def read_scores(
             f" {names['score']!r} for both."
         )
     classes: tuple[Any, ...] = () if several is None else split_names(several)
+    sign, reader = sign_of(arguments), ColumnReader(path, screen=screen)
+    if arguments.get("labels"):
+        columns = names["score"], sign, reader.screen, arguments["id_column"], None
+        review = reviews.read_review(path, arguments["labels"], *columns, arguments["plans"])
+        reader = ColumnReader(path, review.joined(names["label"]), screen)
+        if review.plan_of and names["inclusion"] is None:
+            names["inclusion"] = reviews.INCLUSION
     sampled = names["inclusion"] is not None
     if sampled and names["weight"] is not None:
         raise UsageError(
             "--weight-column counts rows and --inclusion-column is their probability to be"
             " labelled: leave out one of them."
         )
-    sign, weight = sign_of(arguments), names["inclusion" if sampled else "weight"]
-    reader = ColumnReader(path, screen=screen)
+    weight = names["inclusion" if sampled else "weight"]
     if several is None:
         score = sign * reader.scores(names["score"])
         classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
@@ -175,6 +181,7 @@ def read_scores(
             f" of compared items, name them with --source-columns {','.join(unnamed)}, or else"
             " bands are too narrow."
         )
+    topics = None if names["topic"] is None else reader.names(names["topic"])
     return ScoreTable(
         frame=reader.frame,
         score=score,
@@ -182,10 +189,10 @@ def read_scores(
         classes=classes,
         test=test,
         labelled=labelled,
-        topics=reader.names(names["topic"]) if names["topic"] is not None else None,
+        topics=topics,
         weight=weights,
         clusters=reader.clusters(
-            names["cluster"], labelled, test, _used(arguments), sampled=sampled
+            names["cluster"], labelled, test, _used(arguments), sampled=sampled, topics=topics
         )
         if "cluster_column" in arguments
         else None,

@@ -178,6 +178,8 @@ def audit(
             check_positive(**{"--miss-cost": miss_cost})
     if threshold is not None and miss_cost is not None:
         raise UsageError("--threshold or --miss-cost, which implies one: give one, not both.")
+    if not noun.strip():
+        raise UsageError(f"--noun must be a word such as patient, got {noun!r}.")
     wanted = 1 + no_labels
     if len(files) != wanted:
         raise UsageError(

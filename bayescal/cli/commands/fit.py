@@ -6,7 +6,7 @@ import typer
 from rich.console import Group
 
 from bayescal.cli import classes as class_files
-from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli import fitting, options, predictions, reviews, tables, writing
 from bayescal.cli.files import check_folder
 from bayescal.cli.scores import NONE, read_scores, split_by_topic
 from bayescal.cli.terminal import Screen, UsageError
@@ -22,6 +22,9 @@ app = typer.Typer()
 def fit(
     context: typer.Context,
     scores: options.ScoresFile,
+    labels: reviews.LabelFiles = None,
+    plans: reviews.PlanFiles = None,
+    id_column: reviews.IdColumn = None,
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
     classes: options.Classes = None,
@@ -64,6 +67,11 @@ def fit(
     and log-odds) and summary.json. --parameters prints the parameters too,
     maximum likelihood beside the posterior.
 
+    [bold]bayescal fit new.csv --labels read.csv --out review[/bold]
+
+    takes the labels of a review from files of their own, and inclusion
+    probabilities from the plans of bayescal sample beside them.
+
     [bold]bayescal fit topics.csv --topic-column topic --inference mle --out topics[/bold]
 
     fits every topic by maximum likelihood, in milliseconds; with --pool
@@ -95,6 +103,8 @@ def fit(
         calibrator = class_files.fit(table, arguments, given, screen)
         class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
+    if not labels and (plans or id_column):
+        raise UsageError("--plan and --id-column need --labels, whose files they belong to.")
     arguments["inference"] = fitting.inference_of(arguments)
     if pool and prior_knowledge is not None:
         raise UsageError(

@@ -90,7 +90,7 @@ def recall(
             missing="bounds" if missing_bounds else "error",
             simultaneous=simultaneous,
             reviewer_error=reviewer_error,
-            hidden=0 if hidden == "none" else hidden,
+            hidden=reviews.PRIORS[hidden],
             out_of_sample=not in_sample,
             random_state=seed,
         )

@@ -99,7 +99,7 @@ def sample(
             labels=review.labels,
             inclusion=tuple(review.plan_of.values()),
             groups=review.groups,
-            hidden=0 if hidden == "none" else hidden,
+            hidden=reviews.PRIORS[hidden],
             random_state=seed,
         )
     tables = review.documents.label_table(plan, shown), review.documents.plan_table(plan)

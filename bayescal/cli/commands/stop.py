@@ -65,7 +65,7 @@ def stop(
             rule=rule,
             control=None if control is None else review.plan_of[control],
             looks=looks,
-            hidden=0 if hidden == "none" else hidden,
+            hidden=reviews.PRIORS[hidden],
             random_state=seed,
         )
     screen.say(decision.advice)
