@@ -520,18 +520,21 @@ def test_sites_of_one_class_and_of_one_document():
 
 
 def test_labels_needed_are_those_of_pmvalsampsize():
-    # Riley et al.: linear predictor Normal(-5, 2.5), prevalence .018; the package prints 905, 4544.
+    # Riley et al.: linear predictor Normal(-5, 2.5), prevalence .018, C-statistic .8; the package
+    # prints 905, 4544 and 4252.
     p = special.expit(stats.norm(-5, 2.5).ppf((np.arange(100_000) + 0.5) / 100_000))
-    needed = labels_needed(p, slope_width=0.2, ratio_width=1.0, prevalence=0.018)
+    widths = {"slope_width": 0.2, "ratio_width": 1.0, "auc_width": 0.1}
+    needed = labels_needed(p, **widths, prevalence=0.018, auc=0.8)
     assert needed["ratio"] == pytest.approx(905, rel=0.01)
     assert needed["slope"] == pytest.approx(4544, rel=0.01)
+    assert needed["auc"] == 4252
 
 
 def test_an_audit_of_so_many_labels_has_intervals_of_that_width():
     _, p = documents(3000, 13)
-    needed = labels_needed(p, slope_width=0.3, ratio_width=0.2, level=0.9)
-    rng = np.random.default_rng(0)
-    for name, key, width in (("slope", "slope", 0.3), ("observed / expected", "ratio", 0.2)):
+    needed = labels_needed(p, slope_width=0.3, ratio_width=0.2, auc_width=0.06, level=0.9)
+    rng, wanted = np.random.default_rng(0), (("AUC", "auc", 0.06), ("slope", "slope", 0.3))
+    for name, key, width in (*wanted, ("observed / expected", "ratio", 0.2)):
         q = rng.choice(p, needed[key])
         number = audit(rng.random(q.size) < q, q, random_state=0).numbers[name]
         assert number.upper - number.lower == pytest.approx(width, rel=0.2)
@@ -556,6 +559,7 @@ def test_simulated_numbers_need_the_more_labels_the_narrower_they_are():
         ({"saving_width": 0.1}, "saving_width and threshold must be given together"),
         ({"ratio_width": 0.1, "prevalence": 0.0}, "prevalence must lie between"),
         ({"ratio_width": 0.1, "level": 95}, "level must lie between"),
+        ({"auc_width": 0.1, "auc": 1.0}, "auc must lie between"),
         ({"p": [0.2, 0.2], "slope_width": 0.1}, "probabilities that differ"),
         ({"p": [20, 30], "slope_width": 0.1}, "p must lie between 0 and 1"),
     ],

@@ -30,6 +30,7 @@ COMMANDS += (
     "stop",
     "rate",
     "examples",
+    "plan-validation",
 )
 GROUPS = ("ranking", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
@@ -46,7 +47,7 @@ def test_help_teaches_with_an_example(command):
 
 
 def test_every_file_is_a_command_that_help_names_with_the_families():
-    files = {path.stem for path in Path(commands.__path__[0]).glob("[a-z]*.py")}
+    files = {path.stem.replace("_", "-") for path in Path(commands.__path__[0]).glob("[a-z]*.py")}
     assert set(get_command(app).commands) == files == {*COMMANDS, *GROUPS}
     assert all(f" {command} " in run("--help").stdout for command in COMMANDS)
     words = run("fit", "--help").stdout.replace("│", " ").replace(",", " ").split()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayescal
-from bayescal.monitoring import Recalibrator, audit, load_heart_disease
+from bayescal.monitoring import Recalibrator, audit, labels_needed, load_heart_disease
 from tests.cli_tools import run, write
 
 pytestmark = pytest.mark.one_era
@@ -174,9 +174,25 @@ def test_recalibrate_sites(folder, tmp_path):
     np.testing.assert_allclose(pd.read_csv(tmp_path / "p.csv")["probability"], expected, atol=1e-6)
 
 
+def test_a_plan_of_a_validation_states_each_number_of_outcomes(folder):
+    normal = ("--log-odds", -5, 2.5, "--prevalence", 0.018, "--auc", 0.8, "--ratio-width", 1)
+    found = run("plan-validation", *normal).stdout
+    for words in ("slope 0.2 4,554 82", "expected 1 906 16", "(C-statistic) 0.1 4,252 77"):
+        assert words in " ".join(found.split())
+    assert "Collect 4,554 outcomes, 82 of them positive, for all widths." in found
+    p = load_heart_disease()["p"]
+    needed = labels_needed(p, slope_width=0.2, ratio_width=0.2, auc_width=0.1)
+    found = run("plan-validation", folder / "heart.csv").stdout
+    assert all(f" {n:,} " in found for n in needed.values())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("plan-validation",), "give FILE or --log-odds MEAN SD, and not both"),
+        (("plan-validation", "heart.csv", "--auc-width", "0"), "--auc-width must be positive"),
+        (("plan-validation", "heart.csv", "--saving-width", ".1"), "must be given together"),
+        (("plan-validation", "--log-odds", "0", "-1"), "--log-odds must have a positive SD, got"),
         (("audit",), "Missing argument"),
         (("audit", "heart.csv", "new.csv"), "FILES must be one file, got 2"),
         (("audit", "--no-labels", "heart.csv"), "FILES must be the reference and the new file"),

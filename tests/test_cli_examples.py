@@ -17,6 +17,7 @@ pytestmark = pytest.mark.one_era
 ORDER = (
     "examples", "fit", "predict", "report", "compare", "audit", "recalibrate", "lr", "sample",
     "recall", "stop", "rate", "decide", "export", "elusion",
+    "plan-validation",
 )  # fmt: skip
 # They take files of other kinds: programs, texts, runs and judgements of rankings.
 OTHERS = {"models", "text", "ranking", "demo"}
@@ -24,14 +25,14 @@ OTHERS = {"models", "text", "ranking", "demo"}
 
 def shown(command):
     """Return the examples of a command, as words."""
-    module = import_module(f"bayescal.cli.commands.{command}")
+    module = import_module(f"bayescal.cli.commands.{command.replace('-', '_')}")
     text = " ".join(each.callback.__doc__ for each in module.app.registered_commands)
     lines = re.findall(r"\[bold\]bayescal (.*?)\[/bold\]", text, re.DOTALL)
     return [shlex.split(line) for line in lines if "mine.py" not in line]
 
 
 def test_each_command_is_tried_or_takes_other_files():
-    names = {each.name for each in iter_modules(commands.__path__)}
+    names = {each.name.replace("_", "-") for each in iter_modules(commands.__path__)}
     assert names == set(ORDER) | OTHERS
 
 

@@ -12,7 +12,14 @@ import pytest
 from scipy import stats
 
 from bayescal.report.review import write_review_report
-from bayescal.sampling import compare_rates, estimate_rate, estimate_recall, rank_rates, read_plan
+from bayescal.sampling import (
+    compare_rates,
+    estimate_precision,
+    estimate_rate,
+    estimate_recall,
+    rank_rates,
+    read_plan,
+)
 from tests.cli_tools import run
 
 pytestmark = pytest.mark.one_era
@@ -79,7 +86,12 @@ def test_recall_is_that_of_the_functions(folder, tmp_path):
     for limits in (expected.design_based, expected.robust):
         assert f"{limits.lower:.1%}" in out
         assert f"{limits.upper:.1%}" in out
+    beside = estimate_precision(scores, labels, 1.5, design=plans)
+    assert f"precision: {beside:.2%}, the share of positive documents of those taken" in out
+    assert vars(expected.precision) == vars(beside.design_based)
     page = report.read_text()
+    assert f"<dt>Precision</dt><dd>{beside.value:.0%}".replace("%", "") in page
+    assert "<dt>Elusion</dt>" in page
     assert str(plans[1].seed) in page
     assert plans[1].hash in page
     assert "From the random draw alone" in page

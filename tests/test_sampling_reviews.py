@@ -338,6 +338,9 @@ def test_four_intervals_side_by_side():
     assert found.notes == ()
     precision = estimate_precision(scores, labels, AT, design=plans)
     assert precision.lower < positive[scores >= AT].mean() < precision.upper
+    assert vars(found.precision) == vars(precision.design_based)
+    assert found.elusion.lower < positive[scores < AT].mean() < found.elusion.upper
+    assert precision.elusion is None
     prevalence = estimate_prevalence(scores, labels, design=plans)
     assert prevalence.lower < positive.mean() < prevalence.upper
     assert prevalence.threshold is None
@@ -366,6 +369,13 @@ def test_all_labels_leave_nothing_open():
     truth = np.mean(scores[positive] >= AT)
     for limits in (found.design_based, found.robust, found.with_hidden):
         assert (limits.value, limits.lower, limits.upper) == pytest.approx((truth,) * 3)
+    free = estimate_recall(scores, positive.astype(float), AT)  # by curves
+    for each in (found, free):
+        for limits, mine in ((each.precision, scores >= AT), (each.elusion, scores < AT)):
+            ends = (limits.value, limits.lower, limits.upper)
+            assert ends == pytest.approx((positive[mine].mean(),) * 3)
+    everything = estimate_recall(scores, positive.astype(float), scores.min(), design=plan)
+    assert everything.elusion is None
 
 
 @pytest.mark.slow

@@ -370,12 +370,21 @@ def review_table(result: ReviewEstimate) -> Group:
     conflict = result.conflict
     deep = "P(so many positives deep in the ranking if none is hidden)"
     note = "" if math.isnan(conflict) else f"; {deep}: {conflict:.2g}"
+    beside = [
+        f"{name}: {limits:.2%}, {share}"
+        for name, limits, share in (
+            ("precision", result.precision, f"the share of positive {result.unit} of those taken"),
+            ("elusion", result.elusion, f"the share of positive {result.unit} of those not taken"),
+        )
+        if limits is not None
+    ]
     return titled(
         f"{result.of.capitalize()} of {result.unit}: {percent(result.level)} intervals, the first"
         " one to be stated",
         table,
         f"{counts}, by the hull; labelled: {result.found:,}",
         f"hidden positives: {result.hidden:.0%}{note}",
+        *beside,
     )
 
 

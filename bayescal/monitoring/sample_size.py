@@ -26,10 +26,12 @@ def labels_needed(
     *,
     slope_width: float | None = None,
     ratio_width: float | None = None,
+    auc_width: float | None = None,
     error_width: float | None = None,
     saving_width: float | None = None,
     threshold: float | None = None,
     prevalence: float | None = None,
+    auc: float | None = None,
     level: float = 0.95,
     random_state: Any = None,
 ) -> dict[str, int]:
@@ -42,6 +44,7 @@ def labels_needed(
       v l^(j+k), l = logit(p) and v = p (1 - p);
     - ratio observed / expected: (1 - prevalence) / (prevalence s^2), with s from
       exp(z s) - exp(-z s) = w;
+    - AUC: the standard error of Newcombe (2006) of an AUC, at a prevalence;
     - mean error (ICI) and saving: simulated audits of 250 to 2,000 documents drawn from `p`, whose
       widths are extended by a power of the number of documents.
 
@@ -49,13 +52,15 @@ def labels_needed(
     ----------
     p : array-like of shape (n,)
         Probabilities of documents like those to be labelled.
-    slope_width, ratio_width, error_width : float, optional
-        Widths of the intervals of slope, observed / expected and mean error.
+    slope_width, ratio_width, auc_width, error_width : float, optional
+        Widths of the intervals of slope, observed / expected, AUC (C-statistic) and mean error.
     saving_width, threshold : float, optional
         Width of the interval of the saving by recalibrating, in true positives per document, at a
         threshold.
     prevalence : float, optional
-        The share of positives, for the ratio; by default the mean of `p`.
+        The share of positives, for the ratio and the AUC; by default the mean of `p`.
+    auc : float, optional
+        The AUC to expect; by default that of `p` if they are right.
     level : float
         Probability of the intervals.
     random_state : int, Generator, RandomState or None
@@ -64,26 +69,35 @@ def labels_needed(
     Returns
     -------
     dict of str to int
-        The number of labels for each width: keys "slope", "ratio", "error", "saving".
+        The number of labels for each width: keys "slope", "ratio", "auc", "error", "saving".
+
+    Raises
+    ------
+    ValueError
+        If no width is given, a width is not positive, or p are no probabilities.
 
     References
     ----------
     R. D. Riley et al., *Minimum sample size for external validation of a clinical prediction model
     with a binary outcome*, Statistics in Medicine 2021; their package is pmvalsampsize.
 
+    R. G. Newcombe, *Confidence intervals for an effect size measure based on the Mann-Whitney
+    statistic. Part 2*, Statistics in Medicine 2006.
+
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import special, stats
     >>> p = special.expit(stats.norm(-5, 2.5).ppf((np.arange(10_000) + 0.5) / 10_000))
-    >>> labels_needed(p, slope_width=0.2, ratio_width=1.0, prevalence=0.018)
-    {'slope': 4554, 'ratio': 906}
+    >>> labels_needed(p, slope_width=0.2, ratio_width=1.0, auc_width=0.1, prevalence=0.018, auc=0.8)
+    {'slope': 4554, 'ratio': 906, 'auc': 4252}
     """
     validation.check_fraction(level=level)
     values = as_probabilities(p, "p")
     widths = {
         "slope_width": slope_width,
         "ratio_width": ratio_width,
+        "auc_width": auc_width,
         "error_width": error_width,
         "saving_width": saving_width,
     }
@@ -94,15 +108,19 @@ def labels_needed(
     if (saving_width is None) != (threshold is None):
         raise ValueError("saving_width and threshold must be given together.")
     z = float(special.ndtri(0.5 + level / 2.0))
+    share = float(special.expit(clipped_log_odds(values.mean())))
+    if prevalence is not None:
+        validation.check_fraction(prevalence=prevalence)
+        share = prevalence
     needed = {}
     if slope_width is not None:
         needed["slope"] = _of_slope(values, slope_width, z)
     if ratio_width is not None:
-        share = float(special.expit(clipped_log_odds(values.mean())))
-        if prevalence is not None:
-            validation.check_fraction(prevalence=prevalence)
-            share = prevalence
         needed["ratio"] = (1.0 - share) / (share * (math.asinh(ratio_width / 2.0) / z) ** 2)
+    if auc_width is not None:
+        expected = _expected_auc(values) if auc is None else auc
+        validation.check_fraction(auc=expected)
+        needed["auc"] = _of_auc(expected, share, auc_width, z)
     rng = generator(random_state)
     if error_width is not None:
 
@@ -131,6 +149,22 @@ def _of_slope(p: Floats, width: float, z: float) -> float:
     if determinant <= 1e-12 * one * second:
         raise ValueError("p must hold probabilities that differ for a slope: it has none.")
     return one / (determinant * (width / (2.0 * z)) ** 2)
+
+
+def _expected_auc(p: Floats) -> float:
+    """Return the AUC of probabilities that are right."""
+    from sklearn.metrics import roc_auc_score
+
+    truth, weight = np.repeat([1, 0], p.size), np.concatenate([p, 1.0 - p])
+    return float(roc_auc_score(truth, np.tile(p, 2), sample_weight=weight))
+
+
+def _of_auc(auc: float, share: float, width: float, z: float) -> float:
+    """Return the number of documents at which Newcombe's standard error gives a width."""
+    half = 0.5 * ((1.0 - auc) / (2.0 - auc) + auc / (1.0 + auc))
+    # The standard error s has scale n^2 = 1 + (n - 2) half.
+    scale = (width / (2.0 * z)) ** 2 * share * (1.0 - share) / (auc * (1.0 - auc))
+    return (half + math.sqrt(half**2 + 4.0 * scale * (1.0 - 2.0 * half))) / (2.0 * scale)
 
 
 def _simulated(

@@ -135,8 +135,10 @@ class StratifiedDraw:
         sides = [self._positives(mine, level, error) for mine in (above, ~above)]
         if of == "recall":
             return share_limits(*sides)
-        total = sides[0] if of == "precision" else sum_limits(sides)
-        return total / (int(above.sum()) if of == "precision" else above.size)
+        if of == "prevalence":
+            return sum_limits(sides) / above.size
+        positives, mine = (sides[0], above) if of == "precision" else (sides[1], ~above)
+        return positives / int(mine.sum())
 
     def simultaneous_limits(
         self,

@@ -42,6 +42,7 @@ from bayescal.support.validation import Floats
 MISSING = ("error", "bounds")
 DOCUMENTS, GROUPS = "documents", "groups"  # what is counted
 DESIGN, HULL = "design", "hull"
+BESIDE = ("precision", "elusion")  # stated beside recall
 CONFLICT = 0.05  # smaller probabilities of the elusion positives have a note
 TIED = 0.01  # larger shares of tied documents have a note
 
@@ -88,6 +89,9 @@ class ReviewEstimate(Interval):
         The beta of the share of hidden positives in `with_hidden`; None if none is hidden.
     notes : tuple of str
         Remarks for the reader of the numbers.
+    precision, elusion : Interval or None
+        Beside recall at one threshold: the shares of positives among the units at or above it, and
+        below it, each by the same method; None if there are no such units.
     """
 
     of: str
@@ -106,6 +110,8 @@ class ReviewEstimate(Interval):
     reviewer_error: ReviewerError
     hidden_prior: tuple[float, float] | None
     notes: tuple[str, ...]
+    precision: Interval | None = None
+    elusion: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -350,7 +356,7 @@ def _estimate_of_labels(
     )
     without, with_hidden, robust = _of_curves(of, curves, above, level)
     notes = _notes(units, of_plans, plans, threshold, options)
-    exact, drawn = None, None
+    exact, drawn, error = None, None, options.reviewer_error
     if plans:
         drawn = draw_of_plans(drawn_units, plans)
         if drawn is None:
@@ -366,10 +372,15 @@ def _estimate_of_labels(
         drawn = drawn.by_document(units)
     if drawn is not None and threshold is not None and options.simultaneous:
         fixed = tuple(plan.threshold for plan in plans if plan.threshold is not None)
-        exact = drawn.simultaneous_limits(of, threshold, level, options.reviewer_error, fixed)
+        exact = drawn.simultaneous_limits(of, threshold, level, error, fixed)
     elif drawn is not None:
-        exact = drawn.limits(of, above, level, options.reviewer_error)
+        exact = drawn.limits(of, above, level, error)
     first = robust if exact is None else exact
+    beside: dict[str, Any] = {}
+    for name, own in zip(BESIDE, (above, ~above), strict=True):
+        if of == "recall" and own.any() and not options.simultaneous:
+            limits = None if drawn is None else drawn.limits(name, above, level, error)
+            beside[name] = limits or _of_curves(name, curves, above, level)[2]
     conflict = curves.conflict
     if conflict < CONFLICT:
         notes.append(
@@ -399,6 +410,7 @@ def _estimate_of_labels(
         reviewer_error=options.reviewer_error,
         hidden_prior=as_beta(options.hidden),
         notes=tuple(notes),
+        **beside,
     )
 
 
@@ -434,6 +446,7 @@ def _recall(above: Floats, below: Floats, *_: Any) -> Floats:
 MEASURES: dict[str, Callable[[Floats, Floats, Any, int], Floats]] = {
     "recall": _recall,
     "precision": lambda above, _, taken, __: np.asarray(above / taken),
+    "elusion": lambda _, below, taken, documents: np.asarray(below / (documents - taken)),
     "prevalence": lambda above, below, _, documents: (above + below) / documents,
 }
 
