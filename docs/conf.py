@@ -9,6 +9,7 @@ from typing import Any
 from docutils import nodes
 
 DOCS = Path(__file__).parent
+CLASS = re.compile(r"^(?:bayescal\.[\w.]+|[A-Z][a-z]+[A-Z]\w*)")
 NAMES = re.compile(r"^:(?:ivar|vartype) \w+(?:, \w+)*:")
 # Examples in the commands' help: in bold, or a line of their own.
 EXAMPLE = re.compile(r"\[bold\](.*?)\[/bold\]|^(bayescal .*)$", flags=re.MULTILINE)
@@ -93,6 +94,34 @@ def quote_defaults(_app: Any, doctree: Any) -> None:
             node += nodes.Text(text)
 
 
+def link_names(app: Any, doctree: Any, docname: str) -> None:
+    """Link names of classes and functions that are written as code to their reference."""
+    known = app.env.get_domain("py").objects
+    for node in list(doctree.findall(nodes.literal)):
+        found = CLASS.match(node.astext())
+        if found is None or isinstance(node.parent, nodes.reference):
+            continue
+        ends = [name for name in known if f".{name}".endswith(f".{found[0]}")]
+        if ends:
+            entry = known[min(ends, key=len)]
+            uri = f"{app.builder.get_relative_uri(docname, entry.docname)}#{entry.node_id}"
+            link = nodes.reference("", "", internal=True, refuri=uri)
+            node.replace_self(link)
+            link += node
+
+
+def write_text(app: Any, error: Exception | None) -> None:
+    """Write all pages into one file of plain text, for tools that read."""
+    if error is None and app.builder.name == "html":
+        pages = [
+            ROOT / "README.md",
+            *sorted(DOCS.glob("*.md")),
+            *sorted(DOCS.glob("validation/*.md")),
+        ]
+        text = "\n\n".join(page.read_text(encoding="utf-8") for page in pages)
+        (Path(app.outdir) / "llms.txt").write_text(text, encoding="utf-8")
+
+
 def command_line(_app: Any, docname: str, source: list[str]) -> None:
     """Insert the commands' help into the page on the command line."""
     if docname == "reference/command_line":
@@ -153,4 +182,6 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", keep_text)
     app.connect("autodoc-process-signature", write_defaults)
     app.connect("doctree-read", quote_defaults)
+    app.connect("doctree-resolved", link_names)
+    app.connect("build-finished", write_text)
     app.connect("source-read", command_line)

@@ -10,6 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.browser import browser
+
 pytestmark = pytest.mark.one_era
 ROOT = Path(__file__).parent.parent
 ROOMS = (
@@ -36,7 +38,7 @@ FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(?:http
 
 
 def build(source, folder, *options):
-    """Build a site with the configuration of this one; return its pages."""
+    """Build a site with the configuration of this one; return its folder."""
     options += ("--builder", "html", "--fail-on-warning", "--keep-going", "--quiet")
     options += ("--conf-dir", ROOT / "docs", "--doctree-dir", folder / "trees")
     done = subprocess.run(
@@ -46,17 +48,27 @@ def build(source, folder, *options):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+def pages_of(site):
+    """Return the pages of a site by their names."""
     return {
-        page.relative_to(folder / "html").as_posix(): page.read_text(encoding="utf-8")
-        for page in (folder / "html").rglob("*.html")
+        page.relative_to(site).as_posix(): page.read_text(encoding="utf-8")
+        for page in site.rglob("*.html")
     }
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site_folder(tmp_path_factory):
     # Notebooks run in tests of their own.
     folder = tmp_path_factory.mktemp("site")
     return build(ROOT / "docs", folder, "--define", "nb_execution_mode=off")
+
+
+@pytest.fixture(scope="module")
+def site(site_folder):
+    return pages_of(site_folder)
 
 
 def public_names(room):
@@ -85,6 +97,35 @@ def test_the_reference_has_every_public_name(site, room):
 
 
 @pytest.mark.docs
+def test_the_reference_has_no_private_name(site):
+    pages = [page for name, page in site.items() if name.startswith("reference/")]
+    names = set(re.findall(r'id="(bayescal(?:\.\w+)+)"', "".join(pages)))
+    assert len(names) > 200
+    assert {name for name in names if re.search(r"\._", name)} == set()
+
+
+@pytest.mark.docs
+def test_pages_fit_a_telephone(site, site_folder):
+    with browser() as new_page:
+        page = new_page(viewport={"width": 390, "height": 844})
+        wide = {}
+        for name in site:
+            if name.startswith(("reference/", "index", "validation/")):
+                page.goto((site_folder / name).as_uri())
+                width = page.evaluate("document.documentElement.scrollWidth")
+                if width > 390:
+                    wide[name] = width
+        assert wide == {}
+
+
+@pytest.mark.docs
+def test_the_text_for_tools_has_all_pages(site_folder):
+    text = (site_folder / "llms.txt").read_text(encoding="utf-8")
+    titles = ["# bayescal", "# When not to use this", "# Stability", "# Coverage of the bands"]
+    assert all(f"{title}\n" in text for title in titles)
+
+
+@pytest.mark.docs
 def test_every_command_notebook_and_study_is_there(site):
     from typer.main import get_command
 
@@ -106,7 +147,7 @@ def test_notebooks_show_their_outputs(tmp_path):
     cells = [nbformat.v4.new_markdown_cell("# Page"), nbformat.v4.new_code_cell("print(6 * 7)")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), source / "notebook.ipynb")
     cache = f"nb_execution_cache_path={tmp_path / 'cache'}"
-    page = build(source, tmp_path, "--define", cache)["notebook.html"]
+    page = pages_of(build(source, tmp_path, "--define", cache))["notebook.html"]
     assert re.search(r'class="cell_output.*?<pre>(<span></span>)?42\b', page, flags=re.DOTALL)
 
 
@@ -132,6 +173,7 @@ def test_the_first_page_is_that_of_the_readme(site):
     assert [words for words in wanted if words not in shown] == []
     leads_to = re.findall(r'href="([^"]+)"', site["index.html"])
     assert {"prior.html", "when_not_to_use.html"} <= set(leads_to)
+    assert "reference/score_calibrator.html#bayescal.ScoreCalibrator" in leads_to
     assert not [link for link in leads_to if "docs/" in link or link.endswith(".md")]
 
 
