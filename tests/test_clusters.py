@@ -7,7 +7,13 @@ from scipy import special
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
-from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, load
+from bayescal import (
+    CalibratedClassifier,
+    MulticlassCalibrator,
+    ScoreCalibrator,
+    TopicCalibrator,
+    load,
+)
 from bayescal.fitting import fitted_recalibration
 from bayescal.inference.design_effect import design_effect
 from bayescal.metrics import (
@@ -87,6 +93,80 @@ def test_counts_are_repetitions():
     counted = design_effect(Y, P, CLUSTER, COUNT)
     for name, each in vars(repeated).items():
         assert getattr(counted, name) == pytest.approx(each, rel=1e-10), name
+
+
+def test_inverse_inclusion_probabilities_multiply_residuals():
+    weight = RNG.uniform(1.0, 9.0, 40)
+    found = design_effect(Y, P, CLUSTER, weight, sampled=True)
+    e, v = weight * (Y - P), weight**2 * P * (1.0 - P)
+    pairs = list(pairs_of(CLUSTER))
+    rho = sum(e[i] * e[j] for i, j in pairs) / sum(np.sqrt(v[i] * v[j]) for i, j in pairs)
+    assert found.estimate == pytest.approx(rho, rel=1e-12)
+    ratio = sum(np.sqrt(v[i] * v[j]) for i, j in pairs) / v.sum()
+    assert found.factor >= 1.0 + found.correlation * ratio - 1e-12
+    assert (found.documents, found.positives) == (40.0, Y.sum())
+    # Only ratios of sampling weights matter.
+    plain, equal = design_effect(Y, P, CLUSTER), np.full(40, 3.0)
+    assert design_effect(Y, P, CLUSTER, equal, sampled=True).factor == pytest.approx(plain.factor)
+
+
+def sampled_copies(seed, clusters=150):
+    """Return `copies` of which some clusters were drawn whole, and inclusion probabilities."""
+    *arrays, cluster, p = copies(seed, clusters)
+    inclusion = np.where(np.arange(clusters) % 2, 0.9, 0.3)
+    drawn = (np.random.default_rng(seed).random(clusters) < inclusion)[cluster]
+    return [each[drawn] for each in (*arrays, cluster, p, inclusion[cluster])]
+
+
+def test_right_probabilities_of_sampled_copies_are_seldom_called_off():
+    # With a test of 5 %, 20 samples reject more than 4 of right ones with probability .003.
+    off = np.zeros(2, dtype=int)
+    for seed in range(20):
+        _, y, cluster, p, inclusion = sampled_copies(seed)
+        off += [
+            calibration_verdict(y, p, inclusion=inclusion, clusters=each).outcome == "off"
+            for each in (cluster, None)
+        ]
+    assert off[0] <= 4
+    assert off[1] >= 8
+
+
+def test_an_audit_of_sampled_copies_has_wider_intervals():
+    _, y, cluster, p, inclusion = sampled_copies(1)
+    plain, named = (
+        audit(y, p, inclusion=inclusion, clusters=each, random_state=0) for each in (None, cluster)
+    )
+    wider = named.outcomes.effect.factor**0.5
+    assert wider > 1.5
+    for name in ("observed / expected", "calibration in the large", "slope", "AUC"):
+        ratio = named.numbers[name].width / plain.numbers[name].width
+        assert 0.75 * wider < ratio < 1.35 * wider, name
+    verdict, other = named.verdict, plain.verdict
+    assert (verdict.documents, verdict.observed) == (other.documents, other.observed)
+    assert verdict.upper - verdict.lower > 1.3 * (other.upper - other.lower)
+
+
+@pytest.mark.parametrize("by_score", [True, False])
+def test_documents_sampled_in_clusters_are_fitted_as_fewer(by_score):
+    score, y, cluster, _, inclusion = sampled_copies(1)
+    if by_score:
+        inclusion = np.where(score > 1.0, 1.0, 0.4)
+    plain, named = (
+        ScoreCalibrator("monotone", draws=500, random_state=0).fit(
+            score, y, inclusion=inclusion, clusters=each
+        )
+        for each in (None, cluster)
+    )
+    grid = np.linspace(0.0, 2.0, 9)
+    factor = named.design_effect_.factor
+    width, other = (
+        np.ptp(special.logit(each.predict_interval(grid)), axis=1) for each in (named, plain)
+    )
+    assert np.median(width / other) > 1.0 + 0.4 * (factor**0.5 - 1.0)
+    counts = [
+        each.posterior_["constant_data"]["base_rate"].values.sum() - 2.0 for each in (named, plain)
+    ]
+    assert counts[0] == pytest.approx(counts[1] / factor)
 
 
 def test_two_equal_copies_count_as_one():
@@ -224,7 +304,6 @@ def test_one_giant_cluster_is_named():
         ("the same length", {"clusters": [1, 2]}),
         ("leave documents without a cluster out", {"clusters": [np.nan] * 60}),
         ("one cluster a document", {"clusters": np.ones((60, 2), int)}),
-        ("clusters or inclusion must be None", {"clusters": [1] * 60, "inclusion": [0.5] * 60}),
     ],
 )
 def test_what_is_no_cluster_is_refused(match, options):
@@ -396,6 +475,56 @@ def test_consistency_bands_hold_curves_of_copies():
     np.testing.assert_array_equal(plain.lower, same.lower)
 
 
+# Many topics.
+
+
+def copies_of_topics():
+    """Return scores, labels, topics and clusters; names of clusters repeat in the other topic."""
+    both = copies(2, 30), copies(3, 30)
+    score, y, cluster, _ = (np.concatenate(each) for each in zip(*both, strict=True))
+    return score, y, np.repeat(["a", "b"], [each[1].size for each in both]), cluster
+
+
+def test_topics_have_one_design_effect(tmp_path):
+    score, y, topic, cluster = copies_of_topics()
+    options = {"pooling": "none", "draws": 50, "random_state": 0}
+    plain, named, alone = (
+        TopicCalibrator(**options).fit(score, y, topic, clusters=each)
+        for each in (None, cluster, np.arange(y.size))
+    )
+    assert plain.design_effect_ is None
+    np.testing.assert_array_equal(
+        plain.predict_proba(score, topic), alone.predict_proba(score, topic)
+    )
+    effect = named.design_effect_
+    # The same name in another topic is another cluster.
+    assert effect.clusters == 60
+    own = design_effect(y, plain.predict_proba(score, topic)[:, 1], cluster + 30 * (topic == "b"))
+    assert effect.factor == pytest.approx(own.factor, rel=1e-6)
+    counted = named.posterior_["maximum_likelihood"]["total_weight"].sum()
+    assert counted == pytest.approx(y.size / effect.factor)
+    named.save(tmp_path / "topics.nc")
+    assert load(tmp_path / "topics.nc").design_effect_ == effect
+    assert str(effect) in str(next(iter(named.fitted_problems().values())).describe(several=True))
+    with pytest.raises(ValueError, match="add_topics must follow a fit without clusters"):
+        named.add_topics(score, y, np.full(y.size, "c"))
+
+
+def test_wide_scores_have_a_cluster_a_document():
+    score, y, _, cluster = copies_of_topics()
+    n = y.size // 2
+    wide, labels = score[: 2 * n].reshape(2, n).T, y[: 2 * n].astype(float).reshape(2, n).T
+    labels[0, 0] = np.nan
+    by_row = TopicCalibrator("none", draws=100, random_state=0)
+    by_row.fit(wide, labels, clusters=cluster[:n])
+    by_cell = TopicCalibrator("none", draws=100, random_state=0)
+    by_cell.fit(
+        wide.ravel(), labels.ravel(), np.tile([0, 1], n), clusters=np.repeat(cluster[:n], 2)
+    )
+    assert by_row.design_effect_ == by_cell.design_effect_
+    assert by_row.design_effect_.documents == 2 * n - 1
+
+
 # Several classes.
 
 
@@ -448,8 +577,9 @@ def test_verdicts_on_classes_say_what_documents_count():
         wider = (named.upper - named.lower) / (plain.upper - plain.lower)
         np.testing.assert_allclose(wider, effect.factor**0.5, rtol=0.15)
         assert named.detectable > plain.detectable
-    with pytest.raises(ValueError, match="clusters or inclusion must be None"):
-        class_verdict(y, p, clusters=cluster, inclusion=np.full(y.size, 0.5))
+    equal = class_verdict(y, p, clusters=cluster, inclusion=np.full(y.size, 0.5))
+    assert equal.design_effect.factor == pytest.approx(effect.factor, rel=1e-9)
+    assert equal.pvalue == pytest.approx(class_verdict(y, p, clusters=cluster).pvalue, abs=0.02)
 
 
 @pytest.mark.slow
@@ -552,12 +682,7 @@ def test_a_shell_warns_of_clusters_that_are_fitted_and_tested_on(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("match", "words"),
-    [
-        ("--cluster-column or --inclusion-column", ("--inclusion-column", "p")),
-        ("--pool takes no --cluster-column", ("--pool", "--topic-column", "label")),
-        ("has no column 'thread'", ("--cluster-column", "thread")),
-    ],
+    ("match", "words"), [("has no column 'thread'", ("--cluster-column", "thread"))]
 )
 def test_a_shell_refuses_what_is_no_cluster(match, words, tmp_path):
     path = copies_in(tmp_path / "a.csv")

@@ -197,8 +197,7 @@ class CalibratedClassifier(
         weight = either_weights(sample_weight, inclusion, len(target.y))
         named = None
         if clusters is not None:
-            sampled = inclusion is not None
-            names, code = read_clusters(clusters, len(target.y), "y", sampled=sampled)
+            names, code = read_clusters(clusters, len(target.y), "y")
             named = names[code]
         weights = None
         if weight is not None:

@@ -22,7 +22,9 @@ from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
 from bayescal.fitting.results.out_of_core import Last, is_lazy, predict_parquet, read_lazily
 from bayescal.fitting.results.topics import at_topic
+from bayescal.fitting.results.tree import read_effect
 from bayescal.fitting.scores import Cells, read_cells
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.parallel import workers
 from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction
 
@@ -99,6 +101,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         Problems of single topics, by name: topics without documents of a class, for which the
         population stands in (documents of a topic whose scores are all equal do not count), and
         topics whose positives lie below their negatives, unlike in other topics.
+    design_effect_ : bayescal.inference.design_effect.DesignEffect or None
+        The design effect of clusters on all topics; None for a fit without any.
     score_problems_ : tuple of str
         Problems of the scores of all topics, and what to do; `fit` and `add_topics` also warn
         (`bayescal.support.score_checks.ScoresWarning`).
@@ -145,6 +149,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         topics: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        *,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """
         Fit all topics.
@@ -165,8 +171,13 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         inclusion : array-like of the same shapes, a number, optional
             As in `ScoreCalibrator.fit`: all parts are weighted, and only ratios within a topic
             matter. `add_topics` and histories need fits without it.
+        clusters : array-like of shape (n,) or (documents,), optional
+            Which documents belong together, as in `ScoreCalibrator.fit`: one name for each long
+            score, or each wide document. Documents depend on each other within a topic; one design
+            effect is estimated for all topics, and all are fitted twice. `add_topics` needs fits
+            without it.
         """
-        data = scores, labels, topics, sample_weight, inclusion
+        data = scores, labels, topics, sample_weight, inclusion, clusters
         with workers(self.n_jobs, self.memory):
             fitted = fit_topic_scores(self._parameters(), *data)
         self._fitted = fitted
@@ -360,6 +371,11 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
     def score_problems_(self) -> tuple[str, ...]:
         """Problems of the scores of all topics, and what to do."""
         return self._fit.score_problems_
+
+    @property
+    def design_effect_(self) -> DesignEffect | None:
+        """The design effect of clusters on all topics; None for a fit without any."""
+        return read_effect(self._fit.results.groups)
 
     @property
     def flagged_(self) -> dict[Any, str]:

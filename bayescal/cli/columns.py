@@ -234,18 +234,12 @@ class ColumnReader:
         test: Mask | None = None,
         used: Iterable[Any] = (),
         *,
-        sampled: bool = False,
         topics: NDArray[np.str_] | None = None,
     ) -> NDArray[np.str_] | None:
         """Return the clusters of labelled rows, (n,); without a column, warn of a likely one."""
         if column is None:
             self._warn_of_clusters(used, topics)
             return None
-        if sampled:
-            raise UsageError(
-                "--cluster-column or --inclusion-column: give one, not both. How dependence and"
-                " unequal sampling act together is not known yet."
-            )
         names = np.full(labelled.size, "", dtype=object)
         names[labelled] = self._named(column, "--cluster-column", "a cluster", labelled)
         clusters = names.astype(np.str_)

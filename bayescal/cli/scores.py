@@ -191,9 +191,7 @@ def read_scores(
         labelled=labelled,
         topics=topics,
         weight=weights,
-        clusters=reader.clusters(
-            names["cluster"], labelled, test, _used(arguments), sampled=sampled, topics=topics
-        )
+        clusters=reader.clusters(names["cluster"], labelled, test, _used(arguments), topics=topics)
         if "cluster_column" in arguments
         else None,
         unnamed_sources=unnamed,

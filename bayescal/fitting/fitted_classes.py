@@ -416,10 +416,11 @@ def fit_multiclass(
     weight = weighting.effective_weights(sample_weight, inclusion, n)
     fitted = fit_documents(parameters, ClassData(read, label, weight).used(), named)
     if clusters is not None:
-        _, code = weighting.read_clusters(clusters, n, "scores", sampled=inclusion is not None)
+        _, code = weighting.read_clusters(clusters, n, "scores")
         # Fitted as if documents were independent: dependence does not bias P(class | scores).
         p = fitted.map.mean(read.log_p)
-        effect = design_effect(label[:, None] == np.arange(columns), p, code, weight)
+        own, by_chance = label[:, None] == np.arange(columns), inclusion is not None
+        effect = design_effect(own, p, code, weight, sampled=by_chance)
         if effect.factor > 1.0:
             counts = (np.ones(n) if weight is None else weight) / effect.factor
             fitted = fit_documents(parameters, ClassData(read, label, counts).used(), named)

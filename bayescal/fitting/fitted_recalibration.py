@@ -126,7 +126,7 @@ def fit_recalibration(
     groups, code = {}, np.arange(values.size)
     if clusters is not None:
         outcomes = Forecasts(positive, values, weight, sampled=inclusion is not None)
-        code = read_clusters(clusters, values.size, "p", sampled=outcomes.sampled)[1]
+        code = read_clusters(clusters, values.size, "p")[1]
         effect = effect_of(outcomes, code)
         groups[CLUSTERS], weight = xr.Dataset(asdict(effect)), weight / effect.factor
     kept = weight > 0.0

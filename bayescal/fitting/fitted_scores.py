@@ -237,10 +237,10 @@ def fit_scores(
         data = as_probabilities(data)
     groups = {}
     if clusters is not None:
-        effect = _effect_of(data, clusters, options, sampled=inclusion is not None)
+        effect = _effect_of(data, clusters, options)
         groups[tree.CLUSTERS] = xr.Dataset(asdict(effect))
         if effect.factor > 1.0 and options.inference != "mle":
-            data = replace(data, weight=data.weights / effect.factor)
+            data = data.divided_by(effect.factor)
     groups |= fit_groups(options, data, population)
     fitted = FittedScores.of_groups(parameters, groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
@@ -248,18 +248,17 @@ def fit_scores(
     return fitted
 
 
-def _effect_of(
-    data: BinaryScores, clusters: ArrayLike, options: Options, *, sampled: bool
-) -> DesignEffect:
+def _effect_of(data: BinaryScores, clusters: ArrayLike, options: Options) -> DesignEffect:
     """Return the design effect of clusters, with residuals of the mode of monotone log-odds."""
-    _, code = weighting.read_clusters(clusters, data.score.size, "scores", sampled=sampled)
+    _, code = weighting.read_clusters(clusters, data.score.size, "scores")
     if options.programs:
         raise ValueError(
             "clusters must be None for a Program, which states the dependence of documents itself."
         )
     # Fitted as if documents were independent: dependence does not bias P(+ | s).
+    data, sampled = data.given_scores, data.base_rate is not None
     p = probability(mode_log_odds(data))
-    return design_effect(data.positive, p, code, data.weight)
+    return design_effect(data.positive, p, code, data.weight, sampled=sampled)
 
 
 # From scores of one problem to its results.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -44,8 +44,10 @@ from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
 from bayescal.fitting.results.tree import Fit, Results, read_scores_are
-from bayescal.fitting.scores import BinaryScores, TopicScores, check_alike, read_topics
+from bayescal.fitting.scores import BinaryScores, Cells, TopicScores, check_alike, read_topics
+from bayescal.inference.design_effect import design_effect
 from bayescal.support import validation
+from bayescal.support.numerics import probability
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import Floats
@@ -106,6 +108,9 @@ class FittedTopics(Fit[TopicParameters]):
         self.score_problems_, reversed_topics = topic_groups.read_problems(
             results.groups, classes, stated=stated
         )
+        effect = tree.read_effect(results.groups)
+        if effect is not None and effect.problem:
+            self.score_problems_ = (effect.problem, *self.score_problems_)
         counts = results.groups[tree.LIKELIHOOD]["total_weight"].transpose("topic", "klass").values
         lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[own == 0].tolist()))}"
@@ -163,10 +168,14 @@ class FittedTopics(Fit[TopicParameters]):
         check_alike(data.names, self.names)
         if known := sorted(set(data.names.tolist()) & set(self.names.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
-        if "base_rate" in groups[CONSTANTS]:
-            raise ValueError(
-                "add_topics must follow a fit without inclusion: fit all topics together."
-            )
+        for name, given in (
+            ("inclusion", "base_rate" in groups[CONSTANTS]),
+            ("clusters", tree.CLUSTERS in groups),
+        ):
+            if given:
+                raise ValueError(
+                    f"add_topics must follow a fit without {name}: fit all topics together."
+                )
         rng = validation.generator(self.parameters.random_state)
         with one_blas_thread():
             results = extend_results(self.results, data, self.families, rng)
@@ -215,6 +224,7 @@ def fit_topic_scores(
     names: Any,
     sample_weight: Any = None,
     inclusion: Any = None,
+    clusters: Any = None,
 ) -> FittedTopics:
     """Fit scores and labels of many topics; see `TopicCalibrator.fit`."""
     options = read_topic_options(parameters)
@@ -224,6 +234,7 @@ def fit_topic_scores(
         names,
         sample_weight,
         inclusion,
+        clusters=clusters,
         positive=parameters.positive,
         scores_are=options.scores_are,
     )
@@ -231,7 +242,22 @@ def fit_topic_scores(
     # PyMC sets its own threads for NUTS.
     with one_blas_thread() if options.sampler is None else nullcontext():
         groups = fit_topic_groups(data, options)
+        if data.cluster is not None:
+            # Fitted as if documents were independent: dependence does not bias P(+ | s).
+            p = _fitted_p(data, TopicCurves(Results(groups, {})), options.scores_are)
+            sampled = data.rate_counts is not None
+            effect = design_effect(data.positive, p, data.cluster, data.weight, sampled=sampled)
+            if effect.factor > 1.0:
+                groups = fit_topic_groups(data.divided_by(effect.factor), options)
+            groups[tree.CLUSTERS] = xr.Dataset(asdict(effect))
     return FittedTopics.of_groups(parameters, groups, data.classes)
+
+
+def _fitted_p(data: TopicScores, curves: TopicCurves, scores_are: str) -> Floats:
+    """Return P(+ | s) of the documents fitted, by the curves of their topics."""
+    raw = probability(data.score) if scores_are == "probabilities" else data.score
+    p = curves.proba(Cells(raw, data.names, data.code, raw.shape), strict=False)[:, 1]
+    return np.asarray(p)
 
 
 def read_topic_options(parameters: TopicParameters) -> TopicOptions:

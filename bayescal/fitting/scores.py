@@ -17,7 +17,7 @@ from bayescal.fitting.covariates import Covariates
 from bayescal.support import validation, weighting
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction, warn_of_scores
-from bayescal.support.validation import PROBABILITY_ENDS, Floats
+from bayescal.support.validation import PROBABILITY_ENDS, Floats, Integers
 from bayescal.support.weighting import chosen_by_score, sampled
 
 # The dimension "klass" of every result, in this order.
@@ -42,6 +42,14 @@ class BinaryScores:
     base_rate: tuple[float, float] | None = None
     by_score: bool = False  # whether inclusion probabilities depend on the scores alone
     covariates: Covariates | None = None  # further columns, for programs that take them
+    factor: float = 1.0  # the design effect of clusters that weights were divided by
+
+    def divided_by(self, factor: float) -> BinaryScores:
+        """Return documents that count as 1 / factor each, in P(+) too."""
+        rate = self.base_rate
+        if rate is not None:
+            rate = 1.0 + (rate[0] - 1.0) / factor, 1.0 + (rate[1] - 1.0) / factor
+        return replace(self, weight=self.weights / factor, base_rate=rate, factor=factor)
 
     @property
     def given_scores(self) -> BinaryScores:
@@ -53,8 +61,8 @@ class BinaryScores:
         """
         if not self.by_score:
             return self
-        units = self.centre_and_spread
-        return replace(self, weight=None, units=units)
+        weight = None if self.factor == 1.0 else np.full(self.score.size, 1.0 / self.factor)
+        return replace(self, weight=weight, units=self.centre_and_spread)
 
     @property
     def weights(self) -> Floats:
@@ -238,6 +246,13 @@ class TopicScores:
     ends: tuple[float, float] = PROBABILITY_ENDS  # probabilities that replace 0 and 1
     # (topics, 2): effective positives and negatives that determine P(+), with inclusion
     rate_counts: Floats | None = None
+    cluster: Integers | None = None  # (n,): the cluster of each score, within its topic
+
+    def divided_by(self, factor: float) -> TopicScores:
+        """Return documents that count as 1 / factor each, in P(+) too."""
+        weight = np.ones(self.score.size) if self.weight is None else self.weight
+        counts = None if self.rate_counts is None else self.rate_counts / factor
+        return replace(self, weight=weight / factor, rate_counts=counts)
 
     def as_sampled(self) -> TopicScores:
         """Return the documents, with weights 1 / inclusion as `sampled` scales them."""
@@ -280,6 +295,7 @@ class TopicScores:
             score=self.score[documents],
             positive=self.positive[documents],
             weight=None if self.weight is None else self.weight[documents],
+            cluster=None if self.cluster is None else self.cluster[documents],
         )
 
     def units(self) -> tuple[float, float]:
@@ -371,6 +387,7 @@ def read_topics(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
     *,
+    clusters: ArrayLike | None = None,
     positive: Any = None,
     classes: NDArray[Any] | None = None,
     scores_are: str = "scores",
@@ -407,6 +424,8 @@ def read_topics(
     ends = validation.probability_ends(raw, scores_are) if ends is None else ends
     score = validation.as_scores_of(raw, scores_are, ends=ends)
     data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight, ends)
+    if clusters is not None:
+        data = replace(data, cluster=_clusters(clusters, cells)[known])
     if weight is not None:
         # Topics without documents of positive weight remain, and get the population's curve.
         data = data.take(weight > 0.0)
@@ -433,6 +452,13 @@ def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Flo
         return weighting.as_weights(given.ravel(), documents * topics, name)
     of_documents = weighting.as_weights(weight, documents, name)
     return None if of_documents is None else np.repeat(of_documents, topics)
+
+
+def _clusters(clusters: ArrayLike, cells: Cells) -> Integers:
+    """Return the cluster of each cell in long form, another one in each topic."""
+    _, code = weighting.read_clusters(clusters, cells.shape[0], "scores")
+    of_cells = np.repeat(code, cells.score.size // code.size)
+    return np.unique(cells.code * (code.max() + 1) + of_cells, return_inverse=True)[1]
 
 
 def _of_table(table: Any, topics: ArrayLike | None) -> Cells:

@@ -91,7 +91,12 @@ class DesignEffect:
 
 
 def design_effect(
-    positive: NDArray[np.bool_], p: Floats, cluster: NDArray[np.intp], weight: Floats | None = None
+    positive: NDArray[np.bool_],
+    p: Floats,
+    cluster: NDArray[np.intp],
+    weight: Floats | None = None,
+    *,
+    sampled: bool = False,
 ) -> DesignEffect:
     """
     Return the design effect of clusters on the intercept and slope of log-odds.
@@ -106,22 +111,25 @@ def design_effect(
     column for each, shape (n, K); sums for rho, and those for the slope, are over classes too, and
     the intercept with the largest J/H counts. This is the magnitude adjustment of composite
     likelihoods (Ribatet, Cooley and Davison, Statistica Sinica 22, 2012), for a share Rao and
-    Scott's correction. Weights w count a document as w documents of its cluster.
+    Scott's correction. Weights w count a document as w documents of its cluster. `sampled` weights
+    are inverse inclusion probabilities, which multiply residuals: sums of e^2 and v x^2 get w^2, so
+    that k compares with independent documents of these weights.
     """
     positive, p = positive.reshape(cluster.size, -1), p.reshape(cluster.size, -1)
     p = np.clip(p, NEAREST, 1.0 - NEAREST)
     count = np.ones(len(p)) if weight is None else weight
+    square = count**2 if sampled else count  # of a document's own terms, beside those of pairs
     e, v, root = positive - p, p * (1.0 - p), np.sqrt(p * (1.0 - p))
     size = int(cluster.max()) + 1
 
-    def total(values: Floats) -> Floats:
-        columns = [np.bincount(cluster, count * each, size) for each in values.T]
+    def total(values: Floats, times: Floats = count) -> Floats:
+        columns = [np.bincount(cluster, times * each, size) for each in values.T]
         return np.stack(columns, axis=1).astype(np.float64)
 
-    products = (total(e) ** 2 - total(e**2)).sum(axis=1)
-    scales = (total(root) ** 2 - total(v)).sum(axis=1)
+    products = (total(e) ** 2 - total(e**2, square)).sum(axis=1)
+    scales = (total(root) ** 2 - total(v, square)).sum(axis=1)
     rho = error = used = largest = 0.0
-    if (pairs := scales.sum()) > LEAST_PAIRS * (count @ v).sum():
+    if (pairs := scales.sum()) > LEAST_PAIRS * (square @ v).sum():
         rho, largest = float(products.sum() / pairs), float(scales.max() / pairs)
         error = float(np.sqrt(((products - rho * scales) ** 2).sum()) / pairs)
         # One standard error pays for the skewness of rho and for residuals of a fitted curve.
@@ -130,9 +138,11 @@ def design_effect(
     centred = log_odds - np.average(log_odds, axis=0, weights=count[:, None] * v)
     factor = 1.0
     for x in (*np.eye(p.shape[1]), centred) if used else ():
-        if (own := float((count @ (v * x**2)).sum())) > 0.0:
+        if (own := float((square @ (v * x**2)).sum())) > 0.0:
             factor = max(factor, 1.0 - used + used * float((total(root * x) ** 2).sum()) / own)
-    counted, members = count > 0.0, count @ positive
+    counted = count > 0.0
+    count = counted.astype(np.float64) if sampled else count
+    members = count @ positive
     rarest = positive[:, np.where(members > 0.0, members, np.inf).argmin()]
     return DesignEffect(
         factor,

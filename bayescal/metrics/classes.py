@@ -218,8 +218,7 @@ def class_verdict(
     weight = either_weights(sample_weight, inclusion, label.size, as_evidence=True)
     code = None
     if clusters is not None:
-        by_chance = inclusion is not None
-        _, code = read_clusters(clusters, label.size, "y_true", sampled=by_chance)
+        _, code = read_clusters(clusters, label.size, "y_true")
     if weight is None:
         weight = np.ones(label.size)
     elif inclusion is None:
@@ -230,7 +229,8 @@ def class_verdict(
     effect = None
     if code is not None:
         mended = _likeliest_change(label, p)
-        effect = design_effect(label[:, None] == np.arange(p.shape[1]), mended, code)
+        own, by_chance = label[:, None] == np.arange(p.shape[1]), inclusion is not None
+        effect = design_effect(own, mended, code, weight, sampled=by_chance)
     factor = 1.0 if effect is None else effect.factor
     by_class = weight[:, None] * _ratios(weight, label, p)
     of_point = _ClassTest(label, p, p[None], by_class, factor)

@@ -61,7 +61,7 @@ def with_clusters(outcomes: Forecasts, clusters: ArrayLike | None) -> Forecasts:
     """Return the outcomes with the design effect of clusters."""
     if clusters is None:
         return outcomes
-    _, code = read_clusters(clusters, outcomes.p.size, "outcomes", sampled=outcomes.sampled)
+    _, code = read_clusters(clusters, outcomes.p.size, "outcomes")
     return outcomes._replace(effect=effect_of(outcomes, code))
 
 
@@ -74,7 +74,7 @@ def effect_of(outcomes: Forecasts, code: Integers) -> DesignEffect:
     """
     line = LinearChange.of(outcomes)
     p = special.expit(line.columns @ line.maximise(line.unit_information()))
-    return design_effect(outcomes.truth, p, code, outcomes.weight)
+    return design_effect(outcomes.truth, p, code, outcomes.weight, sampled=outcomes.sampled)
 
 
 UNINFORMATIVE = 100.0  # factor of odds that uninformative documents could not detect

@@ -65,7 +65,7 @@ class Forecasts(NamedTuple):
         """Return the outcomes with as much weight as independent documents would need."""
         if self.factor == 1.0:
             return self
-        return self._replace(weight=self.counts / self.factor, effect=None)
+        return self._replace(weight=self.effective, sampled=False, effect=None)
 
     @property
     def effective(self) -> Floats:
@@ -74,7 +74,8 @@ class Forecasts(NamedTuple):
         variance = float(self.variance.sum())
         if not self.sampled or variance == 0.0:
             return self.counts / self.factor
-        return self.counts * float(self.counts @ (self.p * (1.0 - self.p))) / variance
+        size = float(self.counts @ (self.p * (1.0 - self.p)))
+        return self.counts * size / (variance * self.factor)
 
     @property
     def impossible(self) -> NDArray[np.intp]:

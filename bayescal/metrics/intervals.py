@@ -74,7 +74,7 @@ def bootstrap_interval(
     rng, counts = validation.generator(rng), outcomes.counts
     unit = np.arange(len(given.truth))  # what is drawn: documents, or clusters
     if clusters is not None:
-        unit = weighting.read_clusters(clusters, unit.size, "y_true", sampled=False)[1]
+        unit = weighting.read_clusters(clusters, unit.size, "y_true")[1]
     unit = weighting.by_appearance(unit if outcomes.position is None else unit[outcomes.position])
     whole = outcomes.sampled or clusters is not None
     # At least one document is drawn even if all weights sum to less than 1/2.

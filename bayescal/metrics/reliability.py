@@ -220,7 +220,7 @@ def reliability_curve(
     given = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=band is not None)
     code = np.arange(given.p.size)
     if clusters is not None:
-        _, code = read_clusters(clusters, given.p.size, "y_true", sampled=given.sampled)
+        _, code = read_clusters(clusters, given.p.size, "y_true")
         given = given._replace(effect=effect_of(given, code))
     outcomes = given.counted()
     fit = _corp if method == "corp" else _binned
@@ -314,7 +314,7 @@ class _GroupSums(NamedTuple):
     ) -> _GroupSums:
         """Return the sums of the groups that an index names."""
         one, other = outcomes.by_class
-        square = other**2 if outcomes.sampled else other * outcomes.factor
+        square = outcomes.factor * (other**2 if outcomes.sampled else other)
         share = given_included(outcomes.p, one, other)
         values = (other, square, other * outcomes.truth, other * share)
         weight, squares, positives, expected = (_sums(index, each)[full] for each in values)

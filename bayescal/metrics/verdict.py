@@ -232,7 +232,8 @@ def verdict_of(
     outcomes: inputs.Forecasts, drawn: Floats | None = None, level: float = 0.95
 ) -> CalibrationVerdict:
     """Return the verdict of checked outcomes; see `calibration_verdict`."""
-    tested, factor = outcomes.independent, outcomes.factor
+    tested = outcomes.independent
+    scale = float(outcomes.counts.sum() / tested.counts.sum())
     change = LinearChange.of(tested)
     intercept, slope = change.maximise(change.unit_information())
     documents = _GroupedDocuments(tested, change.columns[:, 1], drawn)
@@ -257,8 +258,8 @@ def verdict_of(
         documents=float(outcomes.counts.sum()),
         observed=float(outcomes.counts @ outcomes.truth),
         expected=expected,
-        lower=max(round(expected + factor * lower, 9), 0.0),
-        upper=round(expected + factor * upper, 9),
+        lower=max(round(expected + scale * lower, 9), 0.0),
+        upper=round(expected + scale * upper, 9),
         pvalue=pvalue,
         pvalue_of_point=pvalue_of_point,
         level=level,

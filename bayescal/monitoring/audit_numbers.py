@@ -209,9 +209,9 @@ def error_sizes(drawn: AuditCurves, level: float) -> dict[str, Interval]:
 def effective_counts(outcomes: inputs.Forecasts) -> Floats:
     """Return each document's count; sampling weights and clusters' to the effective size."""
     counts = outcomes.counts
-    if not outcomes.sampled:
-        return counts / outcomes.factor
-    return weighting.scaled_to_effective_size(counts)
+    if outcomes.sampled:
+        counts = weighting.scaled_to_effective_size(counts)
+    return counts / outcomes.factor
 
 
 def changes_of(

@@ -98,15 +98,8 @@ def check_one_kind(sample_weight: Any, inclusion: Any) -> None:
         )
 
 
-def read_clusters(
-    clusters: ArrayLike, n: int, other: str, *, sampled: bool
-) -> tuple[NDArray[Any], Integers]:
+def read_clusters(clusters: ArrayLike, n: int, other: str) -> tuple[NDArray[Any], Integers]:
     """Return the sorted names of clusters, and the position of each document's cluster."""
-    if sampled:
-        raise ValueError(
-            "either clusters or inclusion must be None, got both: how dependence and unequal"
-            " sampling act together is not known yet."
-        )
     return validation.read_groups(clusters, "clusters", "cluster", n, other)
 
 

@@ -77,9 +77,8 @@ class OutcomeTable:
 
     def clusters(self, column: str | None, used: Iterable[str | None]) -> NDArray[np.str_] | None:
         """Return the clusters of labelled rows; without a column, warn of a likely one."""
-        sampled, labelled = self.inclusion is not None, self.labelled
-        found = self.reader.clusters(column, labelled, used=used, sampled=sampled)
-        return None if found is None else found[labelled]
+        found = self.reader.clusters(column, self.labelled, used=used)
+        return None if found is None else found[self.labelled]
 
     def name_of(self, position: int) -> str:
         """Return the name of a labelled row for messages."""

@@ -111,8 +111,6 @@ def fit(
             "--pool learns a prior from the topics themselves, got --prior-knowledge"
             f" {prior_knowledge}: leave out one of them."
         )
-    if pool and cluster_column is not None:
-        raise UsageError("--pool takes no --cluster-column: leave out one of them.")
     others = topic_column, weight_column, inclusion_column, cluster_column
     if source_columns is not None and any(each is not None for each in others):
         raise UsageError(

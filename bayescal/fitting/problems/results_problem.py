@@ -257,7 +257,10 @@ def describe_topics(
     reading = Reading.of(at_topic(groups, None))
     scale = reading.centre, reading.spread
     hyperparameters = read_hyperparameters(prior_knowledge, pooling, families)
-    blocks = [Block("topics", {"pooling": pooling, "families": families})]
+    blocks = [
+        Block("topics", {"pooling": pooling, "families": families}),
+        *cluster_blocks(read_effect(groups)),
+    ]
     if pooling != "partial":
         prior = resolve(tuple(families), scale, hyperparameters.own)
         return [*blocks, Block("density_priors", {"families": families, "prior": prior})]

@@ -30,7 +30,7 @@ from bayescal.fitting.parts import part, pooled
 from bayescal.fitting.parts.combination import lapse_groups
 from bayescal.fitting.parts.part import Groups, PartPaths, Reading
 from bayescal.fitting.posterior import DRAWS, draw_coords, pack, unpack
-from bayescal.fitting.results.tree import LIKELIHOOD, Results
+from bayescal.fitting.results.tree import CLUSTERS, LIKELIHOOD, Results
 from bayescal.fitting.scores import KLASS, TopicScores
 from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import SAY_WHAT_THEY_ARE, Direction, topic_problems
@@ -63,7 +63,9 @@ def at_topics(groups: Groups, positions: NDArray[np.intp] | slice) -> dict[str, 
 
 def without_topics(results: Results) -> Results:
     """Return the results of the population alone."""
-    return Results(at_topics(results.groups, np.empty(0, dtype=np.intp)), results.attrs)
+    groups = at_topics(results.groups, np.empty(0, dtype=np.intp))
+    groups.pop(CLUSTERS, None)  # dependence of documents that are gone
+    return Results(groups, results.attrs)
 
 
 def names_of(groups: Groups) -> NDArray[Any]:

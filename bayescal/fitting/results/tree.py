@@ -151,6 +151,7 @@ def read_fits(groups: Groups) -> ClassFits:
 def read_documents(groups: Groups) -> BinaryScores:
     """Return the documents that `problem_groups` stored, with their weights and units."""
     observed, constants = groups["observed_data"], groups[CONSTANTS]
+    effect = read_effect(groups)
     return BinaryScores(
         observed["score"].values,
         observed["label"].values == 1,
@@ -162,6 +163,7 @@ def read_documents(groups: Groups) -> BinaryScores:
         read_base_rate(groups),
         bool(constants.attrs["by_score"]),
         Covariates.of(groups),
+        1.0 if effect is None else effect.factor,
     )
 
 
