@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy import special
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from bayescal import (
     CalibratedClassifier,
+    CombinedClassifier,
     MulticlassCalibrator,
     ScoreCalibrator,
     TopicCalibrator,
@@ -16,6 +17,7 @@ from bayescal import (
 )
 from bayescal.fitting import fitted_recalibration
 from bayescal.inference.design_effect import design_effect
+from bayescal.likelihood_ratio import validate
 from bayescal.metrics import (
     bootstrap_interval,
     calibration_evidence,
@@ -344,6 +346,44 @@ def test_folds_of_a_classifier_keep_clusters_together(ensemble):
         )
 
 
+def test_combined_classifiers_count_clusters():
+    score, y, cluster, _ = copies(4)
+    X = np.stack([score, RNG.normal(size=y.size)], axis=1)
+    pair = [("all", LogisticRegression()), ("one", LogisticRegression(C=0.01))]
+    plain, named = (
+        CombinedClassifier(pair, combiner="logistic", cv=4, random_state=0).fit(X, y, clusters=each)
+        for each in (None, cluster)
+    )
+    assert plain.design_effects_ is None
+    (effect,) = named.design_effects_
+    # Residuals are of the combination before its documents counted as fewer.
+    own = design_effect(y, special.expit(named.scores_), cluster)
+    assert effect.factor == pytest.approx(own.factor, rel=0.1)
+    assert effect.factor > 1.5
+    (combined,) = named._combined
+    np.testing.assert_allclose(combined.labelled.weight, 1.0 / effect.factor)
+    fold = combined.labelled.fold
+    assert len(set(zip(cluster.tolist(), fold.tolist(), strict=True))) == 60
+    splits = list(StratifiedKFold(3).split(X, y))
+    with pytest.raises(ValueError, match="of cluster 7 in both parts"):
+        CombinedClassifier(pair, cv=splits).fit(X, y, clusters=np.full(y.size, 7))
+
+
+@pytest.mark.slow
+def test_bands_of_combined_classifiers_count_clusters():
+    score, y, cluster, _ = copies(4, 150)
+    X = np.stack([score, RNG.normal(size=y.size)], axis=1)
+    pair = [("all", LogisticRegression()), ("one", LogisticRegression(C=0.01))]
+    width = [
+        np.ptp(
+            CombinedClassifier(pair, random_state=0).fit(X, y, clusters=each).predict_interval(X),
+            axis=1,
+        )
+        for each in (None, cluster)
+    ]
+    assert np.median(width[1] / width[0]) > 1.2
+
+
 def test_texts_of_a_thread_stay_together():
     _, y, cluster, _ = copies(6)
     texts = [
@@ -441,6 +481,26 @@ def test_bootstrap_intervals_draw_whole_clusters():
     weight = np.tile([0, 1, 2], 100)  # of clusters, only documents with a weight are drawn
     found = bootstrap_interval(mean, y, p, clusters=cluster, sample_weight=weight, rng=0)
     assert np.std(found.draws) == pytest.approx(p[::6].std() / 50**0.5, rel=0.1)
+
+
+def test_intervals_of_cllr_leave_out_whole_clusters():
+    _, y, cluster, p = copies(2, 200)
+    log10_lr = (special.logit(p) - special.logit(0.3)) / np.log(10.0)
+    plain, alone, named = (
+        validate(y, log10_lr, clusters=each, rng=0) for each in (None, np.arange(y.size), cluster)
+    )
+    assert (plain.cllr.lower, plain.cllr.upper) == (alone.cllr.lower, alone.cllr.upper)
+    # The standard error of a sum over clusters, beside that of a sum over comparisons.
+    share, loss = y.mean(), np.where(y, np.log2(1 + 10**-log10_lr), np.log2(1 + 10**log10_lr))
+    away = (loss - np.where(y, loss[y].mean(), loss[~y].mean())) / np.where(y, share, 1.0 - share)
+    of_clusters = np.bincount(cluster, away)
+    wider = np.sqrt((of_clusters**2).sum() / (away**2).sum())
+    assert wider > 1.8
+    ratio = (named.cllr.upper - named.cllr.lower) / (plain.cllr.upper - plain.cllr.lower)
+    assert ratio == pytest.approx(wider, rel=0.15)
+    assert "of 200 clusters" in named.text
+    with pytest.raises(ValueError, match="either sources or clusters must be None"):
+        validate(y, log10_lr, clusters=cluster, sources=(cluster, cluster))
 
 
 @pytest.mark.parametrize("method", ["uniform", "corp"])

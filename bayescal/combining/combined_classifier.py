@@ -125,6 +125,8 @@ class CombinedClassifier(
     thresholds_ : dict of str to array of shape (columns,)
         By measure, the best threshold on `scores_`, for costs of "bayes" Bayes' rule; nan where a
         base rate answers.
+    design_effects_ : list of bayescal.inference.design_effect.DesignEffect or None
+        The design effect of clusters in each binary problem; None without any.
     posterior_ : xarray.DataTree
         Draws of bias, weights and shifts, with a branch for each of several classes or labels.
     n_features_in_, feature_names_in_
@@ -167,6 +169,7 @@ class CombinedClassifier(
         y: Any,
         sample_weight: ArrayLike | None = None,
         inclusion: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
         """
@@ -179,6 +182,10 @@ class CombinedClassifier(
         inclusion : array-like of shape (n,), optional
             The probability that the document was labelled. A document of the smallest one counts as
             one, others as less, so that bands are no narrower than the weighted estimate varies.
+        clusters : array-like of shape (n,), optional
+            Which documents belong together, see `ScoreCalibrator.fit`. Folds keep clusters
+            together, and combiners with probabilities, such as "bayes", count documents by the
+            design effect of each binary problem, `design_effects_`.
 
         Raises
         ------
@@ -194,6 +201,10 @@ class CombinedClassifier(
         weight = weighting.either_weights(sample_weight, inclusion, len(target.y), as_evidence=True)
         if weight is not None and inclusion is not None:
             weight = weight / weight.max()
+        named = None
+        if clusters is not None:
+            names, code = weighting.read_clusters(clusters, len(target.y), "y")
+            named = names[code]
         combiner = read_combiner(
             self.combiner, normalise=self.normalise, weighted=weight is not None
         )
@@ -210,13 +221,25 @@ class CombinedClassifier(
         self._columns = target.columns[self._kept_columns()].tolist()
         kept = [each for each, known in zip(targets, self._kept_columns(), strict=True) if known]
         problems = [
-            BinaryProblem.of(problem, X, fit_params, self.cv, split_params) for problem in kept
+            BinaryProblem.of(problem, X, fit_params, self.cv, split_params, named)
+            for problem in kept
         ]
         nested = fit_nested(
             classifiers, self.indicators, problems, weight, self.n_jobs, self.allow_missing
         )
         labelled, rng = [each.labelled for each in nested], validation.generator(self.random_state)
         self._combined = combiner.fit(labelled, rng, self.n_jobs)
+        self.design_effects_ = None
+        if named is not None and combiner.gives_log_odds and combiner.takes_weights:
+            self.design_effects_ = [
+                own.effect(combined.held_out, named, sampled=inclusion is not None)
+                for own, combined in zip(nested, self._combined, strict=True)
+            ]
+            labelled = [
+                each.divided_by(effect.factor)
+                for each, effect in zip(labelled, self.design_effects_, strict=True)
+            ]
+            self._combined = combiner.fit(labelled, rng, self.n_jobs)
         self._members = [each.members for each in nested]
         self.classifiers_ = [members.classifiers for members in self._members]
         self._set_target(target, next(iter(self.classifiers_[0].values())))

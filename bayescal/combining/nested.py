@@ -22,12 +22,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from bayescal.calibrators.classifier.folds import (
     Split,
     TrainingDocuments,
+    check_apart,
     checked_splits,
     splitter_of,
 )
 from bayescal.calibrators.classifier.raw_scores import infinite_as
 from bayescal.calibrators.classifier.targets import BINARY, Target
+from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.support import validation
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats, first_of, warn_user
 
 
@@ -67,16 +70,26 @@ def rates_of_few(target: Target, weight: Floats | None) -> Floats:
     return rates
 
 
-def splits_of(problem: Target, cv: Any, features: Any, params: dict[str, Any]) -> list[Split]:
-    """Return the folds of a binary problem: training and held-out documents of each."""
+def splits_of(
+    problem: Target,
+    cv: Any,
+    features: Any,
+    params: dict[str, Any],
+    clusters: NDArray[Any] | None = None,
+) -> list[Split]:
+    """Return the folds of a binary problem, which keep clusters together: documents of each."""
+    grouped = clusters is not None
+    params = {**params, "groups": clusters} if grouped else params
     positive = problem.positive[:, 0]
     rarer = int(min(positive.sum(), positive.size - positive.sum()))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool) and cv >= 2:
-        splitter = StratifiedKFold(min(int(cv), rarer))
-    else:
-        splitter = splitter_of(cv, problem.y)
+        cv = StratifiedKFold(min(int(cv), rarer))
+    splitter = splitter_of(cv, problem.y, grouped=grouped)
     splits: Iterable[Split] = splitter.split(features, problem.y, **params)
-    return checked_splits(splits, problem, repeats=False)
+    checked = checked_splits(splits, problem, repeats=False)
+    if clusters is not None:
+        check_apart(checked, clusters)
+    return checked
 
 
 def seeded_clone(classifier: Any, seed: Callable[[], int]) -> Any:
@@ -211,6 +224,10 @@ class Labelled:
         """Return the documents' weights, (n,)."""
         return np.ones(self.positive.size) if self.weight is None else self.weight
 
+    def divided_by(self, factor: float) -> Labelled:
+        """Return documents that count as 1 / factor each."""
+        return replace(self, weight=self.counts / factor)
+
     def take(self, rows: NDArray[np.intp]) -> Labelled:
         """Return some of the documents."""
         weight = None if self.weight is None else self.weight[rows]
@@ -310,12 +327,13 @@ class BinaryProblem:
         fit_params: Mapping[str, dict[str, Any]],
         cv: Any,
         split_params: dict[str, Any],
+        clusters: NDArray[Any] | None = None,
     ) -> Self:
         """Return a binary problem split into folds."""
         documents = {
             each: TrainingDocuments(features, target, own) for each, own in fit_params.items()
         }
-        return cls(documents, splits_of(target, cv, features, split_params))
+        return cls(documents, splits_of(target, cv, features, split_params, clusters))
 
     @property
     def any_documents(self) -> TrainingDocuments:
@@ -350,6 +368,13 @@ class Nested:
         out = np.full((n, *values.shape[1:]), np.nan)
         out[self.rows] = values
         return out
+
+    def effect(self, log_odds: Floats, clusters: NDArray[Any], *, sampled: bool) -> DesignEffect:
+        """Return the design effect of all documents' clusters on held-out log-odds."""
+        own = self.labelled
+        p = probability(log_odds)
+        _, code = np.unique(clusters[self.rows], return_inverse=True)
+        return design_effect(own.positive, p, code, own.weight, sampled=sampled)
 
 
 def fit_nested(

@@ -28,7 +28,7 @@ from bayescal.likelihood_ratio.sources import (
     warn_of_repeats,
     weights_by_source,
 )
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval, interval_table
 from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import Floats
@@ -67,9 +67,11 @@ class LikelihoodRatioValidation:
     comparisons : tuple of int
         Number of negatives and of positives.
     sources : int or None
-        Number of sources.
+        Number of sources, or of clusters.
     level : float
         Probability of the intervals.
+    grouped_by : {"sources", "clusters"}
+        What `sources` counts.
     """
 
     cllr: Interval
@@ -83,6 +85,7 @@ class LikelihoodRatioValidation:
     comparisons: tuple[int, int]
     sources: int | None
     level: float
+    grouped_by: str = "sources"
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -98,7 +101,7 @@ class LikelihoodRatioValidation:
     def text(self) -> str:
         """Return the validation in sentences."""
         negatives, positives = self.comparisons
-        of = "" if self.sources is None else f" of {self.sources:,} sources"
+        of = "" if self.sources is None else f" of {self.sources:,} {self.grouped_by}"
         lines = [
             f"{positives:,} comparisons of the positive and {negatives:,} of the negative"
             f" proposition{of}; intervals of {100.0 * self.level:g} %."
@@ -113,7 +116,7 @@ class LikelihoodRatioValidation:
         if not np.isfinite(self.cllr.value):
             lines.append("Cllr is infinite: an LR of 0 or infinity contradicts the truth.")
         if any(np.isnan(each.lower) for _, each in self._intervals()):
-            few = "sources" if self.sources is not None else "comparisons"
+            few = self.grouped_by if self.sources is not None else "comparisons"
             lines.append(
                 f"A measure has no interval if a class has fewer than {FEWEST} {few}, if it is"
                 " infinite, or if no comparison changes it."
@@ -153,6 +156,7 @@ def validate(
     log10_lr: ArrayLike,
     *,
     sources: tuple[ArrayLike, ArrayLike] | None = None,
+    clusters: ArrayLike | None = None,
     level: float = 0.9,
     rng: Any = None,
 ) -> LikelihoodRatioValidation:
@@ -178,6 +182,9 @@ def validate(
         few of them.
     sources : tuple of two array-likes of shape (n,), optional
         The sources of the two items of each comparison. By default comparisons are independent.
+    clusters : array-like of shape (n,), optional
+        In place of sources, the one group that each comparison belongs to, such as its case: names
+        as text or whole numbers. Clusters take the part of sources.
     level : float
         Probability of the intervals.
     rng : int, Generator, RandomState or None
@@ -201,9 +208,17 @@ def validate(
     validation.check_fraction(level=level)
     compared = read_comparisons(y_true, log10_lr)
     warn_of_other_units(compared)
+    if sources is not None and clusters is not None:
+        raise ValueError(
+            "either sources or clusters must be None, got both: give sources if both items of a"
+            " comparison have a name, clusters if each comparison has one."
+        )
     pairs = None if sources is None else read_sources(sources, compared.positive)
     if pairs is not None:
         warn_of_repeats(pairs, compared.log10_lr)
+    if clusters is not None:
+        names, code = weighting.read_clusters(clusters, compared.positive.size, "y_true")
+        pairs = SourcePairs(code, code, names)
     groups = left_out_groups(pairs, compared.positive.size, validation.generator(rng))
     classes = {each: ClassShares.of(compared, each, pairs, groups) for each in (True, False)}
     measures = _measures(compared, groups, level)
@@ -223,6 +238,7 @@ def validate(
         comparisons=(compared.positive.size - positives, positives),
         sources=None if pairs is None else pairs.size,
         level=level,
+        grouped_by="sources" if clusters is None else "clusters",
     )
     if not result.caveat:
         return result
