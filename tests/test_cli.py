@@ -105,7 +105,9 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "topics_losses", recorded)
     text = run("demo", "--out", out).stdout
     names = {"naive_bayes.nc", "linear_svm.nc", "probabilities.csv", "summary.json", "scores.csv"}
-    assert {path.name for path in out.iterdir()} == names | {"demo.png", "report.html"}
+    assert {path.name for path in out.iterdir()} == names | {
+        *("demo.png", "report.html", "report.numbers.json")
+    }
     assert str(out / "demo.png") in text
     assert str(out / "report.html") in text
     assert f"the scores are in {out}. Try:" in " ".join(text.split())

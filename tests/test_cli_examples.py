@@ -1,14 +1,17 @@
 """The examples that `--help` shows, run on the files that `bayescal examples` writes."""
 
+import json
 import re
 import shlex
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 import pandas as pd
 import pytest
 
 from bayescal.cli import commands
+from bayescal.report.rendering import SHOWN
 from tests.cli_tools import run
 
 pytestmark = pytest.mark.one_era
@@ -61,3 +64,41 @@ def test_examples_replace_no_file(tmp_path):
     (tmp_path / "new.csv").write_text("mine")
     assert "must not have new.csv" in run("examples", tmp_path, code=2).stderr
     assert (tmp_path / "new.csv").read_text() == "mine"
+
+
+PAGES = (
+    ("recall", "new.csv", "--labels", "read.csv", "--at-score", "0", "--report"),
+    ("rate", "answers.csv", "--labels", "read_answers.csv", "--design", "random", "--report"),
+    ("audit", "outcomes.csv", "--site-column", "site", "--out"),
+    ("lr", "pairs.csv", "--source-columns", "a,b", "--folds", "5", "--draws", "50", "--out"),
+    ("report", "topics", "--topic-column", "topic", "--collection", "topics.csv", "--out"),
+    ("report", "insects", "--test", "logits.csv", "--out"),
+)
+
+
+def numbers_in(value):
+    """Yield the numbers of plain data that intervals and cells hold."""
+    for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(each, dict | list):
+            yield from numbers_in(each)
+        elif name in ("value", "lower", "upper") and each is not None:
+            yield each
+
+
+@pytest.mark.slow
+def test_each_number_beside_a_page_is_on_it(tmp_path, monkeypatch):
+    run("examples", tmp_path / "files")
+    monkeypatch.chdir(tmp_path / "files")
+    run("fit", "topics.csv", "--topic-column", "topic", "--parts", "logistic", "--out", "topics")
+    run("fit", "logits.csv", "--classes", "ant,bee,wasp", "--draws", "100", "--out", "insects")
+    for k, words in enumerate(PAGES):
+        run(*words, f"{k}.html")
+        page = Path(f"{k}.html").read_text()
+        # Between blanks a number is no part of a longer one.
+        markup = re.compile(r"<(script|style).*?</\1>|[<>=\"]", re.DOTALL)
+        text = " ".join(markup.sub(" ", page).split())
+        found = list(numbers_in(json.loads(Path(f"{k}.numbers.json").read_text())))
+        assert len(found) > 5, words
+        for number in found:
+            shown = [f"{number:.6g}", *(show(number) for show in SHOWN.values())]
+            assert any(f" {' '.join(each.split())} " in text for each in shown), (words, number)

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +23,7 @@ from markupsafe import Markup
 from bayescal.fitting.parts.part import Block
 from bayescal.fitting.results.tree import versions
 from bayescal.support.files import printable, whole_file
-from bayescal.support.intervals import readable
+from bayescal.support.intervals import Interval, readable
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from bayescal.support.validation import Floats
 
@@ -42,6 +42,8 @@ NUMBER = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
 FUNCTIONS = ("log", "logit", "exp", "asinh")
 SPACE = '<mspace width="0.17em"></mspace>'
 
+
+OF_SCRIPTS = ("first",)  # data of figures, which templates hold too
 
 # Titles and scripts of the pages.
 FIGURES = ("numbers", "svg", "tables", "figure_element", "appearance")
@@ -76,7 +78,8 @@ def write_page(
     Write one of `PAGES`, whole or not at all, and return its path.
 
     `data` are for its script, `run` is its provenance by heading, `context` holds other values of
-    its template. The page's security policy allows only its own script and style.
+    its template; NAME.numbers.json beside NAME.html has them too, with all digits. The page's
+    security policy allows only its own script and style.
     """
     usual_title, scripts = PAGES[page]
     environment = _environment()
@@ -95,9 +98,28 @@ def write_page(
         data=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
         **context,
     )
-    with whole_file(path) as temporary:
-        temporary.write_text(printable(text), encoding="utf-8", newline="\n")
+    facts = {name: each for name, each in context.items() if name not in OF_SCRIPTS}
+    numbers = plain({"title": title or usual_title, "level": level, **facts, "run": run})
+    copy = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    with whole_file(path) as page_file, whole_file(path.with_suffix(".numbers.json")) as copy_file:
+        page_file.write_text(printable(text), encoding="utf-8", newline="\n")
+        copy_file.write_text(copy, encoding="utf-8", newline="\n")
     return path
+
+
+def plain(it: Any) -> Any:
+    """Return numbers, intervals, rows and texts of a page as plain data, other objects as None."""
+    if isinstance(it, Cell | Interval):
+        return {name: plain(getattr(it, name)) for name in ("value", "lower", "upper")}
+    if is_dataclass(it):
+        return {each.name: plain(getattr(it, each.name)) for each in fields(it)}
+    if isinstance(it, Mapping):
+        return {str(name): plain(each) for name, each in it.items()}
+    if isinstance(it, list | tuple):
+        return [plain(each) for each in it]
+    if isinstance(it, float):
+        return float(it) if math.isfinite(it) else None
+    return it if isinstance(it, str | int) and not isinstance(it, Markup) else None
 
 
 def describe_run(tree: xr.DataTree) -> dict[str, dict[str, str]]:

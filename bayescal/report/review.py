@@ -20,6 +20,11 @@ from bayescal.support import validation
 from bayescal.support.files import check_target
 from bayescal.support.validation import Floats
 
+INTERVALS = (
+    *("design_based", "robust", "without_hidden", "with_hidden"),
+    *("precision", "elusion", "positives", "missed", "hidden"),
+)
+
 
 def write_review_report(
     path: str | Path,
@@ -78,6 +83,7 @@ def write_review_report(
         title=title,
         level=result.level,
         result=result,
+        intervals={name: getattr(result, name) for name in INTERVALS},
         documents=values.size,
         labelled=labelled,
         facts=_facts(result, values, labelled, units, positive),
