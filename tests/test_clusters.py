@@ -405,11 +405,24 @@ def test_classes_calibrated_one_by_one_have_clusters():
         CalibratedClassifier(LogisticRegression(), "temperature").fit(X, classes, clusters=cluster)
 
 
-def test_updates_are_refused():
+@pytest.mark.parametrize("inference", ["exact", "mle"])
+def test_an_update_continues_clusters(inference, tmp_path):
     score, y, cluster, _ = copies(3)
-    fitted = ScoreCalibrator("monotone", draws=100).fit(score, y, clusters=cluster)
-    with pytest.raises(ValueError, match="update has no clusters: fit all documents together"):
-        fitted.update(score, y)
+    first = np.arange(y.size) < 150  # within a cluster
+    assert cluster[first].max() == cluster[~first].min()
+    options = {"inference": inference, "random_state": 0}
+    options |= {"parts": "gaussian"} if inference == "mle" else {"parts": "monotone", "draws": 100}
+    fitted = ScoreCalibrator(**options).fit(score[first], y[first], clusters=cluster[first])
+    fitted.save(tmp_path / "today.nc")
+    fitted = load(tmp_path / "today.nc")
+    fitted.update(score[~first], y[~first], clusters=cluster[~first])
+    at_once = ScoreCalibrator(**options, units=fitted.units_).fit(score, y, clusters=cluster)
+    assert fitted.design_effect_.clusters == 60
+    assert fitted.design_effect_.factor == pytest.approx(at_once.design_effect_.factor, rel=1e-6)
+    np.testing.assert_allclose(fitted.predict_proba(score), at_once.predict_proba(score), atol=1e-6)
+    for clustered, given in ((fitted, None), (ScoreCalibrator(**options).fit(score, y), cluster)):
+        with pytest.raises(ValueError, match="clusters must be given in update if they were"):
+            clustered.update(score, y, clusters=given)
 
 
 def test_recalibrated_probabilities_have_clusters():

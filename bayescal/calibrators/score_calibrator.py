@@ -235,6 +235,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         sample_weight: ArrayLike | None = None,
         *,
         forgetting: float = 1.0,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """
         Learn from further labelled documents: yesterday's posterior is today's prior.
@@ -254,6 +255,9 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
             prior): every update multiplies their weights by it. With g below 1 and n documents an
             update, the total weight tends to n/(1 - g). Documents of weight below 1e-12 are
             dropped, except the last of a class.
+        clusters : array-like of shape (n,), optional
+            The clusters of the new documents, needed if the fit had clusters: names that occurred
+            before are the same cluster. The design effect is estimated again from all documents.
 
         Raises
         ------
@@ -296,7 +300,12 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         [100.0]
         """
         self._fitted = self._fit.updated(
-            self._parameters(), scores, labels, sample_weight, forgetting=forgetting
+            self._parameters(),
+            scores,
+            labels,
+            sample_weight,
+            forgetting=forgetting,
+            clusters=clusters,
         )
         return self
 

@@ -127,14 +127,19 @@ class FittedScores(Fit[ScoreParameters]):
         sample_weight: ArrayLike | None = None,
         *,
         forgetting: float = 1.0,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """Return the fit to these documents and to further ones; see `ScoreCalibrator.update`."""
         validation.check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
         if calibration.covariates is not None:
             raise ValueError("update has no covariates: fit all documents together.")
-        if tree.CLUSTERS in groups:
-            raise ValueError("update has no clusters: fit all documents together.")
+        old = read_documents(groups)
+        if (old.cluster is None) != (clusters is None):
+            raise ValueError(
+                "clusters must be given in update if they were in fit, and only then: fit all"
+                " documents together."
+            )
         if tree.read_base_rate(groups) is not None:
             raise ValueError(
                 "update must follow a fit without inclusion, whose documents are not kept as"
@@ -150,9 +155,12 @@ class FittedScores(Fit[ScoreParameters]):
         )
         before = calibration.log_odds(scores, parameters.point_estimate, READ_ONCE)
         record = with_row(groups, before, new, forgetting)
-        data = joined(read_documents(groups), new, forgetting)
-        refitted = fit_groups(settings.read_options(parameters), data, kept_population(groups))
-        fitted = self.of_groups(parameters, refitted | record, self.classes)
+        if clusters is not None:
+            new = replace(new, cluster=_names_of(clusters, new.score.size))
+        options = settings.read_options(parameters)
+        data, effect = _counted(joined(old.divided_by(1.0 / old.factor), new, forgetting), options)
+        refitted = fit_groups(options, data, kept_population(groups))
+        fitted = self.of_groups(parameters, effect | refitted | record, self.classes)
         diagnostics.warn_of_problems(fitted.draw_problems)
         return fitted
 
@@ -235,22 +243,34 @@ def fit_scores(
         data = replace(data, covariates=Covariates.read(covariates, data.score.size))
     if population is None and asked == AUTO and options.inference == "exact":
         data = as_probabilities(data)
-    groups = {}
     if clusters is not None:
-        effect = _effect_of(data, clusters, options)
-        groups[tree.CLUSTERS] = xr.Dataset(asdict(effect))
-        if effect.factor > 1.0 and options.inference != "mle":
-            data = data.divided_by(effect.factor)
-    groups |= fit_groups(options, data, population)
-    fitted = FittedScores.of_groups(parameters, groups, classes)
+        data = replace(data, cluster=_names_of(clusters, data.score.size))
+    data, effect = _counted(data, options)
+    groups = fit_groups(options, data, population)
+    fitted = FittedScores.of_groups(parameters, effect | groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
     warn_of_scores(fitted.score_problems_)
     return fitted
 
 
-def _effect_of(data: BinaryScores, clusters: ArrayLike, options: Options) -> DesignEffect:
+def _names_of(clusters: ArrayLike, n: int) -> NDArray[np.str_]:
+    names, code = weighting.read_clusters(clusters, n, "scores")
+    return names[code].astype(np.str_)
+
+
+def _counted(data: BinaryScores, options: Options) -> tuple[BinaryScores, dict[str, xr.Dataset]]:
+    """Return documents that count by the design effect of their clusters, and its group."""
+    if data.cluster is None:
+        return data, {}
+    effect = _effect_of(data, data.cluster, options)
+    if effect.factor > 1.0 and options.inference != "mle":
+        data = data.divided_by(effect.factor)
+    return data, {tree.CLUSTERS: xr.Dataset(asdict(effect))}
+
+
+def _effect_of(data: BinaryScores, clusters: NDArray[np.str_], options: Options) -> DesignEffect:
     """Return the design effect of clusters, with residuals of the mode of monotone log-odds."""
-    _, code = weighting.read_clusters(clusters, data.score.size, "scores")
+    _, code = np.unique(clusters, return_inverse=True)
     if options.programs:
         raise ValueError(
             "clusters must be None for a Program, which states the dependence of documents itself."
@@ -375,9 +395,11 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     assert both.weight is not None  # noqa: S101
     # Without weights, updates and one fit to all documents agree to the bit.
     own = None if np.all(both.weight == 1.0) else weighting.bounded_weights(both.weight)
+    clusters = [each.cluster for each in (kept, new) if each.cluster is not None]
     return replace(
         both,
         weight=own,
+        cluster=np.concatenate(clusters) if clusters else None,
         scores_are=old.scores_are,
         name=old.name,
         units=old.centre_and_spread,

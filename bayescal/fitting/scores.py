@@ -43,6 +43,7 @@ class BinaryScores:
     by_score: bool = False  # whether inclusion probabilities depend on the scores alone
     covariates: Covariates | None = None  # further columns, for programs that take them
     factor: float = 1.0  # the design effect of clusters that weights were divided by
+    cluster: NDArray[np.str_] | None = None  # (n,): names of clusters, for updates
 
     def divided_by(self, factor: float) -> BinaryScores:
         """Return documents that count as 1 / factor each, in P(+) too."""
@@ -85,6 +86,7 @@ class BinaryScores:
             weight=None if self.weight is None else self.weight[index],
             units=self.centre_and_spread,
             covariates=None if self.covariates is None else self.covariates.take(index),
+            cluster=None if self.cluster is None else self.cluster[index],
         )
 
     @property

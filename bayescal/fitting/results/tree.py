@@ -125,11 +125,13 @@ def problem_groups(
                 "lowest": low,
                 "highest": high,
             }
-            | ({} if data.base_rate is None else {"base_rate": ("beta", list(data.base_rate))}),
+            | ({} if data.base_rate is None else {"base_rate": ("beta", list(data.base_rate))})
+            | ({} if data.cluster is None else {"cluster": ("document", data.cluster)}),
             attrs={
                 "scores_are": data.scores_are,
                 "probability_ends": list(data.ends),
                 "by_score": int(data.by_score),
+                "factor": data.factor,
             },
         ),
         LIKELIHOOD: _fits_to_dataset(fits),
@@ -151,7 +153,7 @@ def read_fits(groups: Groups) -> ClassFits:
 def read_documents(groups: Groups) -> BinaryScores:
     """Return the documents that `problem_groups` stored, with their weights and units."""
     observed, constants = groups["observed_data"], groups[CONSTANTS]
-    effect = read_effect(groups)
+    clusters = constants.get("cluster")
     return BinaryScores(
         observed["score"].values,
         observed["label"].values == 1,
@@ -163,7 +165,8 @@ def read_documents(groups: Groups) -> BinaryScores:
         read_base_rate(groups),
         bool(constants.attrs["by_score"]),
         Covariates.of(groups),
-        1.0 if effect is None else effect.factor,
+        float(constants.attrs.get("factor", 1.0)),
+        None if clusters is None else clusters.values.astype(np.str_),
     )
 
 
