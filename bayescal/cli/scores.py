@@ -344,6 +344,14 @@ def hold_out(n: int, groups: Iterable[Rows], share: float, seed: int) -> Mask:
     return test
 
 
+def hold_out_clusters(clusters: NDArray[np.str_], labelled: Mask, share: float, seed: int) -> Mask:
+    """Return a mask of labelled rows to test on: all rows of a random share of clusters."""
+    names = np.unique(clusters[labelled])
+    size = min(round(share * names.size), names.size - 1)
+    drawn = np.random.default_rng(seed).choice(names, size, replace=False)
+    return labelled & np.isin(clusters, drawn)
+
+
 # Topics left out of the fit, with reasons.
 
 LeftOut = Mapping[str, str]

@@ -13,6 +13,7 @@ from bayescal.cli.scores import (
     HELD_OUT,
     ScoreTable,
     hold_out,
+    hold_out_clusters,
     read_scores,
     rows_by_class,
     split_by_topic,
@@ -43,6 +44,7 @@ def compare(
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
+    cluster_column: options.ClusterColumn = None,
     split_column: options.SplitColumn = None,
     covariate_columns: options.CovariateColumns = None,
     holdout: Holdout = None,
@@ -132,9 +134,12 @@ def _with_test_rows(
             )
         return table
     share = DEFAULT_HOLDOUT if holdout is None else holdout
-    test = hold_out(table.test.size, rows_by_class(table), share, seed)
+    if table.clusters is None:
+        of, test = "each class", hold_out(table.test.size, rows_by_class(table), share, seed)
+    else:
+        of, test = "clusters", hold_out_clusters(table.clusters, table.labelled, share, seed)
     screen.show(
         f"No test rows: {int(test.sum())} of {test.size} rows held out at random,"
-        f" {100 * share:g} % of each class (--holdout {share:g} --seed {seed})."
+        f" {100 * share:g} % of {of} (--holdout {share:g} --seed {seed})."
     )
     return replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))
