@@ -14,6 +14,7 @@ from scipy import stats
 from bayescal.report.review import write_review_report
 from bayescal.sampling import (
     compare_rates,
+    compare_reviewers,
     estimate_precision,
     estimate_rate,
     estimate_recall,
@@ -135,6 +136,39 @@ def test_recall_states_what_it_allows_for(folder, tmp_path):
         "Beta(1, 52)",
     ):
         assert words in re.sub(r"\s+", " ", page.replace("&nbsp;", " "))
+
+
+def test_two_reviewers_give_labels_and_their_error(folder, tmp_path):
+    frame = pd.read_csv(folder / "one.csv")
+    rng, truth = np.random.default_rng(2), (frame["label"] == "yes").to_numpy()
+    ann = np.where(rng.random(truth.size) < 0.2, ~truth, truth)
+    words = frame.assign(ann=np.where(ann, "responsive", "not responsive"), bob=truth * 1)
+    words = words.drop(columns="label").astype({"bob": object})
+    words.loc[[0, 1], ["ann", "bob"]] = [["unsure", 1], ["responsive", ""]]
+    words.sample(frac=1.0, random_state=0).to_csv(tmp_path / "both.csv", index=False)
+    shutil.copy(folder / "one.plan.csv", tmp_path / "both.plan.csv")
+    asked = ("recall", folder / "scores.csv", "--labels", tmp_path / "both.csv", "--at-score", 1.5)
+    names = ("--reviewer-columns", "ann,bob", "--hidden", "none")
+    conflicts = tmp_path / "conflicts.csv"
+    found = run(*asked, *names, "--conflicts", conflicts).stdout
+    differ = np.flatnonzero((ann != truth)[2:]) + 2
+    listed = pd.read_csv(conflicts)
+    assert sorted(listed["row"]) == sorted(frame["row"][differ])
+    one = listed.set_index("row")["ann"][frame["row"][differ]]
+    assert one.tolist() == ann[differ].astype(int).tolist()
+    assert f"The reviewers differ on {differ.size} of 58 documents" in found
+    scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
+    first, second = np.full((2, scores.size), np.nan)
+    first[frame["row"] - 2], second[frame["row"] - 2] = ann, truth
+    first[frame["row"][0] - 2] = 1.0
+    first[frame["row"][1] - 2], second[frame["row"][:2] - 2] = 1.0, np.nan
+    agreement = compare_reviewers(scores, first, second)
+    assert agreement.text in found
+    error = (agreement.missed.value, agreement.mistaken.value)
+    plan = read_plan(tmp_path / "both.plan.csv", scores)
+    wanted = estimate_recall(scores, first, 1.5, design=plan, hidden=0, reviewer_error=error)
+    assert f"{wanted.lower:.1%}" in found
+    assert f"{wanted.upper:.1%}" in found
 
 
 def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path):
@@ -349,6 +383,18 @@ WRONG = {
     "labels for two questions": (
         "recall scores.csv --labels mixed.csv --at-score 1",
         "got 'spam' in row 3 of the file (its first row is row 1), after 'responsive'",
+    ),
+    "one reviewer": (
+        "recall scores.csv --labels a.csv --at-score 1 --reviewer-columns ann",
+        "--reviewer-columns must name two columns, the labels of two reviewers, such as a,b",
+    ),
+    "conflicts of one reviewer": (
+        "recall scores.csv --labels a.csv --at-score 1 --conflicts c.csv",
+        "--conflicts needs --reviewer-columns",
+    ),
+    "few documents of two reviewers": (
+        "recall scores.csv --labels a.csv --at-score 1 --reviewer-columns row,label",
+        "column 'row' of a.csv must hold 1 or 0",
     ),
     "plan over its labels": (
         "sample scores.csv --labels one.csv --n 5 --out one.csv",

@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import special, stats
+from sklearn.metrics import cohen_kappa_score
 
 from bayescal.decisions.thresholds import recall_by_rank
 from bayescal.sampling import (
+    compare_reviewers,
     count_limits,
     estimate_precision,
     estimate_prevalence,
@@ -489,6 +491,52 @@ def test_simultaneous_limits_hold_at_all_thresholds_and_others_do_not():
     error = np.sqrt(0.25 / seeds)
     assert bands_held(True, seeds) >= 0.5 - 3 * error
     assert bands_held(False, seeds) < 0.5
+
+
+def two_reviewers(n, seed, missed=(0.2, 0.1), mistaken=(0.05, 0.02)):
+    """Return scores, and the labels of two reviewers who err independently."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.3
+    labels = [
+        np.where(positive, rng.random(n) >= a, rng.random(n) < b) * 1.0
+        for a, b in zip(missed, mistaken, strict=True)
+    ]
+    return 2.0 * positive + rng.normal(size=n), *labels
+
+
+def test_errors_of_reviewers_follow_from_their_conflicts():
+    scores, first, second = two_reviewers(20_000, 1)
+    found = compare_reviewers(scores, first, second)
+    # Four standard errors.
+    assert found.missed.value == pytest.approx(0.2, abs=0.03)
+    assert found.mistaken.value == pytest.approx(0.05, abs=0.01)
+    assert found.kappa == pytest.approx(cohen_kappa_score(first, second))
+    np.testing.assert_array_equal(found.conflicts, np.flatnonzero(first != second))
+    other = compare_reviewers(scores, second, first)
+    assert other.missed.value == pytest.approx(0.1, abs=0.03)
+    first[:10_000] = np.nan
+    assert compare_reviewers(scores, first, second).both == 10_000
+    same = compare_reviewers(scores, second, second)
+    assert (same.kappa, same.missed.value, same.conflicts.size) == (
+        1.0,
+        pytest.approx(0.0, abs=1e-3),
+        0,
+    )
+    with pytest.raises(ValueError, match="must share 20 labelled documents or more, got 19"):
+        compare_reviewers(scores[:19], second[:19], second[:19])
+
+
+@pytest.mark.slow
+def test_intervals_of_the_errors_of_reviewers_hold():
+    held = np.zeros(2)
+    for seed in range(60):
+        found = compare_reviewers(*two_reviewers(1_000, seed))
+        held += [
+            limits.lower <= truth <= limits.upper
+            for limits, truth in ((found.missed, 0.2), (found.mistaken, 0.05))
+        ]
+    # With a coverage of 0.87 fewer than 45 have a probability of 0.3 %.
+    assert (held >= 45).all(), held
 
 
 def test_simultaneous_precision_holds_between_its_neighbours():

@@ -364,6 +364,14 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
+def two_names(text: str, option: str, what: str) -> list[str]:
+    """Return the two names of an option, separated by a comma."""
+    names = names_in(text)
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise UsageError(f"{option} must name two columns, {what}, such as a,b; got {text!r}.")
+    return names
+
+
 def split_column(frame: pd.DataFrame, named: str | None) -> str | None:
     """Return the column of splits: the named one, or "split" if it exists."""
     if named is None and DEFAULT_SPLIT_COLUMN in frame.columns:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in
-from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.cli.columns import ColumnReader, Mask, Rows, two_names
+from bayescal.cli.terminal import Screen, usage_errors
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ def read_pairs(reader: ColumnReader, names: str, rows: Rows, positive: Mask) -> 
     """Return the sources of some rows, which are positive exactly where the two are the same."""
     from bayescal.likelihood_ratio.sources import read_sources
 
-    parts = names_in(names)
-    if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
-        raise UsageError(
-            "--source-columns must name two columns, the sources of the two items of each"
-            f" comparison, such as a,b; got {names!r}."
-        )
+    sources_of = "the sources of the two items of each comparison"
+    parts = two_names(names, "--source-columns", sources_of)
     first, second = reader.names_of(parts, "source", "--source-columns")
     sources = first[rows], second[rows]
     with usage_errors():

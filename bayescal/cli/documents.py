@@ -64,9 +64,12 @@ class DocumentNames:
         import pandas as pd
 
         own = plan.to_label
-        named = self._identified(own) or {ROW: self.rows[own]}
         more = {name: self.frame[name].to_numpy()[own] for name in shown}
-        return pd.DataFrame({**named, **more, LABEL: ""})
+        return pd.DataFrame({**self.named(own), **more, LABEL: ""})
+
+    def named(self, documents: Rows) -> dict[str, Any]:
+        """Return columns that identify documents, for a file of their labels."""
+        return self._identified(documents) or {ROW: self.rows[documents]}
 
     def _identified(self, documents: Rows) -> dict[str, Any]:
         return {name: texts[documents] for name, texts in self.identifiers.items()}

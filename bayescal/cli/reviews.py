@@ -72,6 +72,7 @@ class ReviewFiles:
     documents: DocumentNames
     scores: Floats
     labels: Floats  # 1, 0, or nan without a label
+    second: Floats  # labels of a second reviewer, of documents that the first one labelled
     plan_of: dict[Path, SamplePlan]  # by the file of labels, or the plan's own
     groups: NDArray[Any] | None
     positive: str  # the words of positive labels
@@ -102,6 +103,7 @@ def read_review(
     id_column: str | None = None,
     group_column: str | None = None,
     plans: Sequence[Path] | None = None,
+    reviewers: Sequence[str] = (LABEL,),
 ) -> ReviewFiles:
     """Read a collection, and labels and plans from files, which must not contradict each other."""
     from bayescal.sampling.plans import OF_PLAN_ALONE
@@ -110,7 +112,7 @@ def read_review(
     values = sign * reader.scores(score_column)
     documents = DocumentNames(reader, id_column)
     groups = None if group_column is None else reader.names(group_column, "group")
-    known = np.full(values.size, np.nan)
+    known, second = (np.full(values.size, np.nan) for _ in range(2))
     plan_of = {path: _read_plan(path, documents, values, groups) for path in plans or ()}
     source: dict[int, Path] = {}
     words: list[str] = []
@@ -120,7 +122,11 @@ def read_review(
         # A plan without some of its columns is an error; its labels would lose their design.
         is_plan = len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1
         document, column = documents.positions(own)
-        label, words_here, unsure = _labels_of(own)
+        label, words_here, unsure = _labels_of(own, reviewers[0])
+        if len(reviewers) > 1:
+            other, more, _ = _labels_of(own, reviewers[1])
+            second[document] = np.where(np.isnan(label), np.nan, other)
+            label, words_here = np.where(np.isnan(label), other, label), [*words_here, *more]
         words += words_here
         filled = ~np.isnan(label)
         for one, value in zip(document[filled].tolist(), label[filled].tolist(), strict=True):
@@ -130,7 +136,7 @@ def read_review(
                     f" {value:g} in {path}: two reviewers have to agree on one label a document."
                 )
             known[one], source[one] = value, path
-        positive = " or ".join(map(repr, words_here or ["1"]))
+        positive = " or ".join(map(repr, dict.fromkeys(words_here or ["1"])))
         screen.note(
             f"Positive label: {positive}, {int((label == 1.0).sum()):,d} of"
             f" {counted(int(filled.sum()), 'labelled row')} of {path}, matched by the column"
@@ -141,7 +147,7 @@ def read_review(
             plan_of[path] = _read_plan(file, documents, values, groups)
             screen.note(f"Plan of {path}: {file}, round {plan_of[path].round}.")
     positive = " or ".join(dict.fromkeys(words)) or "1"
-    return ReviewFiles(documents, values, known, plan_of, groups, positive)
+    return ReviewFiles(documents, values, known, second, plan_of, groups, positive)
 
 
 def files_read(
@@ -171,10 +177,10 @@ def _read_plan(
         return plan_of_rows(str(path), rows, scores, groups, position)
 
 
-def _labels_of(reader: ColumnReader) -> tuple[Floats, list[str], int]:
+def _labels_of(reader: ColumnReader, column: str) -> tuple[Floats, list[str], int]:
     """Return labels, nan if blank or unsure, the words of positives, and the number of unsure."""
-    filled = reader.present(LABEL, None)
-    cells = reader.frame[LABEL].tolist()
+    filled = reader.present(column, None)
+    cells = reader.frame[column].tolist()
     texts = {int(row): plain(cells[row]) for row in np.flatnonzero(filled)}
     sure = {row: text for row, text in texts.items() if text not in UNSURE}
     words: list[str] = []
@@ -182,7 +188,7 @@ def _labels_of(reader: ColumnReader) -> tuple[Floats, list[str], int]:
         if text not in words and meanings_of([*words, text]) is None:
             others = f", after {first_of(words)}" if meanings_of([text]) and words else ""
             raise UsageError(
-                f"column {LABEL!r} of {reader.path} must hold 1 or 0, yes or no, responsive or not"
+                f"{reader.name(column)} must hold 1 or 0, yes or no, responsive or not"
                 " responsive and the like for one question, unsure, or nothing, got"
                 f" {shown(cells[row])} in {reader.row(row)}{others}."
             )

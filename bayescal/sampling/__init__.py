@@ -31,6 +31,8 @@ from bayescal.sampling.rates import Rate as Rate
 from bayescal.sampling.rates import RateCurve as RateCurve
 from bayescal.sampling.rates import estimate_rate as estimate_rate
 from bayescal.sampling.rates import labels_needed_for_rate as labels_needed_for_rate
+from bayescal.sampling.reviewers import ReviewerAgreement as ReviewerAgreement
+from bayescal.sampling.reviewers import compare_reviewers as compare_reviewers
 from bayescal.sampling.stopping import RULES as RULES
 from bayescal.sampling.stopping import StopDecision as StopDecision
 from bayescal.sampling.stopping import stop_review as stop_review

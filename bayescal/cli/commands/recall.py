@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 import typer
 
 from bayescal.cli import options, reviews, tables, writing
+from bayescal.cli.columns import two_names
+from bayescal.cli.documents import LABEL
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
@@ -23,6 +25,15 @@ METAVAR = "MISSED MISTAKEN"
 ReviewerError = Annotated[
     tuple[float, float], options.option("--reviewer-error", reviews.REVIEW, ERROR, METAVAR)
 ]
+REVIEWERS = (
+    "Label columns of two reviewers in place of label, such as ann,bob: labels are the first one's,"
+    " or else the second one's, and --reviewer-error is estimated from both."
+)
+ReviewerColumns = Annotated[
+    str | None, options.option("--reviewer-columns", reviews.REVIEW, REVIEWERS, "A,B")
+]
+CONFLICTS = "A .csv or .parquet file for the documents on which the two reviewers differ."
+Conflicts = Annotated[Path | None, options.option("--conflicts", options.OUTPUT, CONFLICTS, "FILE")]
 COUNTED = "What to count: documents, or groups with a positive document."
 Of = Annotated[Literal["documents", "groups"], options.option("--of", reviews.REVIEW, COUNTED)]
 IN_SAMPLE = "The classifier was trained on labelled documents: fit no curve to their labels."
@@ -42,6 +53,8 @@ def recall(
     missing_bounds: Bounds = False,
     simultaneous: Simultaneous = False,
     reviewer_error: ReviewerError = (0.0, 0.0),
+    reviewer_columns: ReviewerColumns = None,
+    conflicts: Conflicts = None,
     in_sample: InSample = False,
     hidden: reviews.Hidden = "vague",
     score_column: options.ScoreColumn = "score",
@@ -62,8 +75,10 @@ def recall(
     curve of P(positive | score), with and without positives whose scores
     resemble those of negatives.
     """
+    import pandas as pd
+
     from bayescal.report.review import write_review_report
-    from bayescal.sampling import estimate_recall
+    from bayescal.sampling import compare_reviewers, estimate_recall
 
     if not labels:
         raise UsageError("--labels must name a file of labels, got none.")
@@ -71,12 +86,32 @@ def recall(
         raise UsageError(
             "--at-score must be the score from which on documents are taken, got none."
         )
+    names = [LABEL]
+    if reviewer_columns is not None:
+        names = two_names(reviewer_columns, "--reviewer-columns", "the labels of two reviewers")
+    elif conflicts is not None:
+        raise UsageError("--conflicts needs --reviewer-columns, the labels of two reviewers.")
     check_file(report, (".html",), read=scores, option="--report")
+    check_file(conflicts, read=scores, option="--conflicts")
     screen = Screen(quiet=quiet)
     sign = -1.0 if lower_is_positive else 1.0
     review = reviews.read_review(
-        scores, labels, score_column, sign, screen, id_column, group_column, plans
+        scores, labels, score_column, sign, screen, id_column, group_column, plans, names
     )
+    agreement = None
+    if reviewer_columns is not None:
+        with usage_errors():
+            found = review.scores, review.labels, review.second
+            agreement = compare_reviewers(*found, level=level, random_state=seed)
+        screen.note(agreement.text)
+        if not options.is_given(context, "reviewer_error"):
+            reviewer_error = agreement.missed.value, agreement.mistaken.value
+        if conflicts is not None:
+            rows = agreement.conflicts
+            first = review.labels[rows].astype(int)
+            pair = {names[0]: first, names[1]: 1 - first}
+            table = pd.DataFrame({**review.documents.named(rows), **pair})
+            writing.write_table(table, conflicts, screen)
     design = tuple(review.plan_of.values())
     with screen.warnings(reviews.option_advice), usage_errors():
         result = estimate_recall(
@@ -105,9 +140,11 @@ def recall(
     if report is not None:
         with usage_errors(errors=(ValueError, OSError)):
             data = review.scores, review.labels, design
-            rows = f"{review.scores.size:,} read of {scores}, all used"
+            read = f"{review.scores.size:,} read of {scores}, all used"
             files = reviews.files_read(scores, labels, plans)
-            run = writing.page_run(context, "recall", files, rows, review.positive, result.unit)
+            run = writing.page_run(context, "recall", files, read, review.positive, result.unit)
+            if agreement is not None:
+                run["Reviewers"] = {" and ".join(names): agreement.text}
             write_review_report(
                 report, result, *data, positive=review.positive, groups=review.groups, run=run
             )

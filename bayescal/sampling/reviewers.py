@@ -1,0 +1,138 @@
+"""Two reviewers of the same documents: their agreement, and how often the first one errs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.sampling.design import as_partial_labels
+from bayescal.support import validation
+from bayescal.support.intervals import Interval
+from bayescal.support.validation import Floats
+
+STRATA, STEPS, RESAMPLES = 4, 300, 200  # groups of scores, steps of EM, bootstrap resamples
+FEWEST = 20  # documents with two labels
+
+
+@dataclass(frozen=True)
+class ReviewerAgreement:
+    """
+    How far two reviewers agree.
+
+    Attributes
+    ----------
+    both : int
+        Documents with a label of each.
+    conflicts : array of int
+        Positions of the documents on which they differ.
+    kappa : float
+        Cohen's kappa.
+    missed, mistaken : Interval
+        The share of positives that the first reviewer labels negative, and of negatives that the
+        first one labels positive, for `reviewer_error` of `estimate_recall`.
+    """
+
+    both: int
+    conflicts: NDArray[np.intp]
+    kappa: float
+    missed: Interval
+    mistaken: Interval
+
+    @property
+    def text(self) -> str:
+        """Return the agreement and the errors in words."""
+        return (
+            f"The reviewers differ on {self.conflicts.size:,} of {self.both:,} documents, Cohen's"
+            f" kappa {self.kappa:.2f}. The first one misses {self.missed:.1%} of positives and"
+            f" mistakes {self.mistaken:.1%} of negatives."
+        )
+
+
+def compare_reviewers(
+    scores: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    level: float = 0.9,
+    random_state: Any = 0,
+) -> ReviewerAgreement:
+    """
+    Return the agreement of two reviewers, and the errors of the first, without a third opinion.
+
+    Reviewers err independently of each other, and equally often at all scores. In four groups of
+    scores, each with a share of positives of its own, their answers then determine the errors of
+    both (Hui and Walter 1980). Estimates are of maximum likelihood, intervals from a bootstrap.
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents,)
+        Raw scores.
+    first, second : array-like of shape (documents,)
+        Labels of either reviewer: 1, 0, or nan where there is none.
+    level : float
+        Level of the intervals.
+    random_state : int, Generator, RandomState or None
+        Seeds the bootstrap.
+
+    Raises
+    ------
+    ValueError
+        If fewer than 20 documents have two labels.
+
+    References
+    ----------
+    S. L. Hui and S. D. Walter, *Estimating the error rates of diagnostic tests*, Biometrics 1980.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(5_000) < 0.3
+    >>> first, second = (np.where(rng.random(5_000) < 0.1, ~positive, positive) for _ in range(2))
+    >>> found = compare_reviewers(positive + rng.normal(size=5_000), first, second)
+    >>> print(f"{found.missed:.2f}")
+    0.08 (0.05 to 0.11)
+    """
+    validation.check_fraction(level=level)
+    values = validation.as_scores(scores)
+    labels = [
+        as_partial_labels(each, values.size, name)
+        for each, name in ((first, "first"), (second, "second"))
+    ]
+    rows = np.flatnonzero(~np.isnan(labels[0] + labels[1]))
+    if rows.size < FEWEST:
+        raise ValueError(
+            f"first and second must share {FEWEST} labelled documents or more, got {rows.size}."
+        )
+    from sklearn.metrics import cohen_kappa_score
+
+    one, two = (each[rows].astype(np.intp) for each in labels)
+    stratum = STRATA * np.argsort(np.argsort(values[rows], kind="stable")) // rows.size
+    cells = np.bincount(4 * stratum + 2 * one + two, minlength=4 * STRATA)
+    rng = validation.generator(random_state)
+    draws = _errors(rng.multinomial(rows.size, cells / rows.size, RESAMPLES))
+    missed, mistaken = (
+        Interval.of_draws(drawn, level, value)
+        for drawn, value in zip(draws, _errors(cells).tolist(), strict=True)
+    )
+    kappa = 1.0 if (one == two).all() else float(cohen_kappa_score(one, two))
+    return ReviewerAgreement(rows.size, rows[one != two], kappa, missed, mistaken)
+
+
+def _errors(cells: NDArray[np.integer[Any]]) -> Floats:
+    """Return the shares missed and mistaken by the first, (2, ...), of counts by EM."""
+    counts = cells.reshape(*cells.shape[:-1], STRATA, 2, 2) + 1e-9
+    truth = np.array([[0.01, 0.5], [0.5, 0.99]])  # P(positive | answers)
+    for _ in range(STEPS):
+        each = np.stack([counts * (1.0 - truth), counts * truth], axis=-1)
+        total = each.sum((-4, -3, -2))
+        one, two = (each.sum(axes)[..., 1, :] / total for axes in ((-4, -2), (-4, -3)))
+        answers = [np.stack([1.0 - says, says], axis=-2)[..., None, :, :] for says in (one, two)]
+        joint = each.sum((-3, -2), keepdims=True) * (
+            answers[0][..., :, None, :] * answers[1][..., None, :, :]
+        )
+        truth = joint[..., 1] / joint.sum(-1)
+    return np.stack([1.0 - one[..., 1], one[..., 0]])
