@@ -218,3 +218,7 @@ def test_wrong_questions(options, message):
     stratified = plan_sample(scores, 100, threshold=1.0, random_state=0)
     with pytest.raises(ValueError, match="control must be a simple random sample"):
         stop_review(scores, labels, rule="control", control=stratified)
+    groups = np.arange(scores.size) // 4
+    grouped = plan_sample(scores, 100, purpose="control", groups=groups, random_state=0)
+    with pytest.raises(ValueError, match="got a plan of 100 groups, whose 400 documents are not"):
+        stop_review(scores, labels, rule="control", control=grouped)

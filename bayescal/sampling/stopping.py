@@ -310,8 +310,8 @@ def stop_review(
         random sample of the unread documents. "hypergeometric" tests the last stretch that was
         read, and "quant" the expected recall less two standard errors.
     control : SamplePlan or array-like of int, optional
-        The labelled control sample of "control" and "target": `plan_sample(purpose="control")`, or
-        positions of documents.
+        The labelled control sample of "control" and "target": `plan_sample(purpose="control")`
+        without groups, or positions of documents.
     looks : int
         Largest number of decisions. Each has a share (1 - assurance)/looks of the risk
         (Bonferroni). "elusion" needs only 1 while its sample grows.
@@ -386,7 +386,12 @@ def _as_control(
                 f" {len(plan.strata)} strata: draw it with purpose='control' (in a shell: --for"
                 " control)."
             )
-        positions = plan.documents
+        positions, groups = plan.documents, sum(each.sampled for each in plan.strata)
+        if positions.size > groups:
+            raise ValueError(
+                f"control must be a sample of documents, got a plan of {groups:,} groups, whose"
+                f" {positions.size:,} documents are not independent: draw it without groups."
+            )
     else:
         positions = np.asarray(control)
         whole = positions.ndim == 1 and positions.size > 0 and positions.dtype.kind in "iu"
