@@ -148,8 +148,19 @@ def test_lazy_answers_are_those_of_arrays(fitted):
     expected = fitted.predict_interval(scores, topics)
     for arguments in ((long, names), (long, topics), (coordinate,)):
         np.testing.assert_allclose(fitted.predict_interval(*arguments), expected, rtol=1e-12)
-    assert fitted.predict_interval(coordinate)["bound"].values.tolist() == ["lower", "upper"]
-    assert fitted.predict_proba(coordinate)["class"].values.tolist() == [0, 1]
+    assert fitted.predict_interval(coordinate)["band"].values.tolist() == ["lower", "upper"]
+    assert fitted.predict_proba(coordinate)["klass"].values.tolist() == [0, 1]
+
+
+def test_draws_of_topics_are_lazy_too(fitted):
+    scores, _, topics = made(8, seed=1)
+    few = {"draws": 5, "random_state": 1}
+    expected = fitted.sample_proba(scores, topics, **few)
+    coordinate = xr.DataArray(scores, dims="cell", coords={"topic": ("cell", topics)})
+    for lazy in (coordinate, coordinate.chunk(50)):
+        found = fitted.sample_proba(lazy, **few)
+        assert found.dims == ("draw", "cell")
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_lazy_tables(fitted):

@@ -28,6 +28,7 @@ from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support import validation as checks
+from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.validation import Floats, generator
 from bayescal.support.weighting import effective_weights, either_weights, read_clusters
 
@@ -247,6 +248,7 @@ class CalibratedClassifier(
         self.scores_ = self._of_columns(folds.place_scores(parts, target))
         return self
 
+    @rowwise(ROW, KLASS)
     def predict_proba(self, X: Any, prior: Any = None) -> Floats:
         """
         Return probabilities of all classes, in the order of `classes_`, or of each label.
@@ -268,10 +270,12 @@ class CalibratedClassifier(
         """
         return np.asarray(np.exp(self.predict_log_proba(X, prior)))
 
+    @rowwise(ROW, KLASS)
     def predict_log_proba(self, X: Any, prior: Any = None) -> Floats:
         """Return logarithms of `predict_proba`, which stay finite where that rounds to 0 or 1."""
         return self._log_proba(X, prior)
 
+    @rowwise(ROW, KLASS)
     def decision_function(self, X: Any, prior: Any = None) -> Floats:
         """
         Return calibrated natural log-odds: of `classes_[1]`, or of each class or label.
@@ -289,6 +293,7 @@ class CalibratedClassifier(
         # In scikit-learn larger values mean the second class in sorted order.
         return self._of_columns(negative - positive if self._turned else positive - negative)
 
+    @rowwise(ROW, KLASS)
     def predict(self, X: Any, prior: Any = None) -> NDArray[Any]:
         """
         Return the likeliest class of each document; with several labels 1 where P > 1/2, else 0.
@@ -300,6 +305,7 @@ class CalibratedClassifier(
             return np.asarray(log_p > -np.log(2.0), dtype=np.int64)
         return np.asarray(np.asarray(self.classes_)[log_p.argmax(axis=1)])
 
+    @rowwise(ROW, KLASS, BAND)
     def predict_interval(
         self, X: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
@@ -339,6 +345,7 @@ class CalibratedClassifier(
         parts = [ends(block) for block in blocks((some or size) * columns, n)]
         return self._of_columns(np.concatenate(parts), 1)
 
+    @rowwise(DRAW, ROW, KLASS)
     def sample_proba(
         self, X: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
     ) -> Floats:

@@ -18,6 +18,7 @@ from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_
 from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
 from bayescal.fitting.results.notebook import FittedHTML, picture_html
 from bayescal.inference.design_effect import DesignEffect
+from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -227,6 +228,7 @@ class MulticlassCalibrator(
         warn_of_problems(self._fitted.problems)
         return self
 
+    @rowwise(ROW, KLASS)
     def predict_proba(self, scores: Any, prior: Any = None) -> Floats:
         """
         Return the posterior mean probability of each class, shape (n, K).
@@ -251,17 +253,20 @@ class MulticlassCalibrator(
         fitted = self._fit
         return fitted.map.mean(fitted.read(scores), fitted.tilt(prior))
 
+    @rowwise(ROW)
     def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each document; parameters as `predict_proba`."""
         p = self.predict_proba(scores, prior)
         likeliest: NDArray[Any] = self._fit.labels(p.shape[1])[p.argmax(axis=1)]
         return likeliest
 
+    @rowwise(ROW, KLASS)
     def predict_log_proba(self, scores: Any, prior: Any = None) -> Floats:
         """Return natural logarithms of `predict_proba`; -inf for excluded options."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(scores, prior))
 
+    @rowwise(ROW, KLASS, BAND)
     def predict_interval(
         self, scores: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
@@ -280,6 +285,7 @@ class MulticlassCalibrator(
             out[part] = np.swapaxes(interval_of_draws(p, level, kind), 0, 1)
         return out
 
+    @rowwise(DRAW, ROW, KLASS)
     def sample_proba(
         self, scores: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
     ) -> Floats:
@@ -320,6 +326,7 @@ class MulticlassCalibrator(
             likeliest[part] = (own >= p.max(axis=1)).mean(axis=0)
         return TopClasses(fitted.labels(log_p.shape[1])[best], probability, interval, likeliest)
 
+    @rowwise(ROW, KLASS)
     def predict_set(
         self, scores: Any, coverage: float = 0.9, kind: str = MARGINAL
     ) -> NDArray[np.bool_]:

@@ -21,6 +21,7 @@ from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.inference.design_effect import DesignEffect
 from bayescal.metrics.inputs import as_probabilities
+from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
@@ -133,6 +134,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         self._fitted = fit_recalibration(self._parameters(), *data)
         return self
 
+    @rowwise(ROW)
     def decision_function(
         self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
     ) -> Floats:
@@ -154,12 +156,14 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         )
         return -log_odds if self._fit.turned else log_odds
 
+    @rowwise(ROW, KLASS)
     def predict_proba(
         self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
     ) -> Floats:
         """Return recalibrated probabilities of both classes, (n, 2); see `decision_function`."""
         return probabilities(self.decision_function(p, sites, prior))
 
+    @rowwise(ROW)
     def predict(
         self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
     ) -> NDArray[Any]:
@@ -168,6 +172,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
         return likelier
 
+    @rowwise(ROW, BAND)
     def predict_interval(
         self,
         p: ArrayLike,
@@ -187,6 +192,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         check_choice("kind", kind, KINDS)
         return self._by_site(lambda own, part: own.interval(part, level, kind), p, sites, prior)
 
+    @rowwise(DRAW, ROW)
     def sample_proba(
         self,
         p: ArrayLike,

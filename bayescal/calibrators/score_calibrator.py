@@ -18,6 +18,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
 from bayescal.fitting.settings import VAGUE
+from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
@@ -309,6 +310,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         )
         return self
 
+    @rowwise(ROW)
     def decision_function(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> Floats:
@@ -343,18 +345,21 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         log_odds = self._log_odds(scores, prior, covariates)
         return -log_odds if self._fit.turned else log_odds
 
+    @rowwise(ROW, KLASS)
     def predict_proba(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> Floats:
         """Return probabilities, shape (n, 2), ordered as `classes_`; see `decision_function`."""
         return probabilities(self.decision_function(scores, prior, covariates=covariates))
 
+    @rowwise(ROW, KLASS)
     def predict_log_proba(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> Floats:
         """Return natural logarithms of `predict_proba`, finite also where it rounds to 0."""
         return log_probabilities(self.decision_function(scores, prior, covariates=covariates))
 
+    @rowwise(ROW)
     def predict(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> NDArray[Any]:
@@ -364,6 +369,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
         return likelier
 
+    @rowwise(ROW, BAND)
     def predict_interval(
         self,
         scores: ArrayLike,
@@ -401,6 +407,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         self._posterior_draws("predict_interval")
         return self._calibration(scores, prior, covariates).interval(scores, level, kind)
 
+    @rowwise(DRAW, ROW)
     def sample_proba(
         self,
         scores: ArrayLike,

@@ -20,13 +20,14 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
-from bayescal.fitting.results.out_of_core import Last, is_lazy, predict_parquet, read_lazily
+from bayescal.fitting.results.out_of_core import Last, as_given, predict_parquet, read_lazily
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import read_effect
 from bayescal.fitting.scores import Cells, read_cells
 from bayescal.inference.design_effect import DesignEffect
+from bayescal.support.lazy import BAND, DRAW, ENDS, KLASS
 from bayescal.support.parallel import workers
-from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction, is_lazy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -245,7 +246,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
         read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._fit.checked(prior))
-        return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
+        return self._read(read, scores, topics, (BAND, ENDS))
 
     def predict_parquet(
         self,
@@ -311,11 +312,14 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         Scores, topics and `prior` are as in `decision_function`, other arguments as in
         `ScoreCalibrator.sample_proba`.
         """
-        curves = self._fit.curves
-        index = chosen_draws(draws, curves.draws, random_state)
-        return curves.sample(
-            read_cells(scores, topics), index, strict=self._strict, prior=self._fit.checked(prior)
-        )
+        size = self._fit.curves.draws
+        index = chosen_draws(draws, size, random_state)
+        read = partial(_draws_last, index=index, prior=self._fit.checked(prior))
+        last = DRAW, list(range(size if index is None else index.size))
+        answer: Any = self._read(read, scores, topics, last)
+        named = hasattr(answer, "coords")
+        first: Floats = answer.transpose(DRAW, ...) if named else np.moveaxis(answer, -1, 0)
+        return first
 
     def add_topics(
         self,
@@ -456,24 +460,29 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         read = partial(read, prior=self._fit.checked(prior))
         read = partial(_in_sorted_order, read) if self._fit.turned else read
         wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
-        last = None if wide else ("class", self.classes_.tolist())
+        last = None if wide else (KLASS, self.classes_.tolist())
         return self._read(read, scores, topics, last)
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None
     ) -> Floats:
-        """Return values of the topics' curves, lazily if the scores are dask arrays."""
-        fitted = self._fit
-        read = partial(read, strict=self._strict)
+        """Return values of the topics' curves, in the form of the scores."""
+        curves, read = self._fit.curves, partial(read, strict=self._strict)
         if is_lazy(scores, topics):
-            lazy: Floats = read_lazily(fitted.curves, read, scores, topics, last)
-            return lazy
-        return read(fitted.curves, read_cells(scores, topics))
+            values = read_lazily(curves, read, scores, topics, last)
+        else:
+            values = read(curves, read_cells(scores, topics))
+        return as_given(scores, values, last)  # type: ignore[no-any-return]
 
 
 def _negated(read: Callable[..., Floats], *arguments: Any, **options: Any) -> Floats:
     """Return log-odds of the other class."""
     return -read(*arguments, **options)
+
+
+def _draws_last(curves: TopicCurves, cells: Cells, **options: Any) -> Floats:
+    """Return probabilities of draws, on the last axis."""
+    return np.moveaxis(curves.sample(cells, **options), 0, -1)
 
 
 def _in_sorted_order(

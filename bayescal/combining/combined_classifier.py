@@ -36,6 +36,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.fitting.results.tree import describe
 from bayescal.support import validation, weighting
+from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -256,6 +257,7 @@ class CombinedClassifier(
         }
         return self
 
+    @rowwise(ROW, KLASS)
     def decision_function(self, X: Any) -> Floats:
         """
         Return combined scores, shape (n,) of `classes_[1]` or (n, columns) of each class or label.
@@ -269,6 +271,7 @@ class CombinedClassifier(
             return ensemble.log_odds_of_classes(self._log_proba(scores))
         return scores
 
+    @rowwise(ROW, KLASS)
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each document, or 0 and 1 for each label; X as in `fit`."""
         inputs, classes = self._inputs(X), self._names
@@ -295,16 +298,19 @@ class CombinedClassifier(
         return self._of_columns(self._decide(self._inputs(X), measure))
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @rowwise(ROW, KLASS)
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities of all classes, or of each label; X as in `fit`."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @rowwise(ROW, KLASS)
     def predict_log_proba(self, X: Any) -> Floats:
         """Return natural logarithms of `predict_proba`; X as in `fit`."""
         log_p = self._log_proba(self._scores(self._inputs(X)))
         return log_p[:, ::-1] if self._turned else log_p
 
+    @rowwise(ROW, KLASS, BAND)
     def predict_interval(self, X: Any, level: float = 0.9, kind: str = "pointwise") -> Floats:
         """
         Return posterior intervals of probabilities, as `CalibratedClassifier.predict_interval`.
@@ -323,6 +329,7 @@ class CombinedClassifier(
         ]
         return self._of_columns(np.concatenate(parts), 1)
 
+    @rowwise(DRAW, ROW, KLASS)
     def sample_proba(self, X: Any, draws: int | None = None, random_state: Any = None) -> Floats:
         """
         Return probabilities of posterior draws, as `CalibratedClassifier.sample_proba`.

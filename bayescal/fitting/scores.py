@@ -360,11 +360,18 @@ def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
         names, rank = np.unique(names, return_inverse=True)
         code = np.tile(rank, values.shape[0])
         return Cells(validation.as_scores(values.ravel(), "scores"), names, code, values.shape)
-    if topics is None:
-        raise ValueError("topics must hold the topic of each score, got None.")
-    long, names = validation.as_scores(values, "scores"), _names(topics)
+    long, names = validation.as_scores(values, "scores"), _names(topics_of_long(scores, topics))
     validation.check_same_length("scores", long.size, "topics", names.size)
     return Cells(long, *np.unique(names, return_inverse=True), long.shape)
+
+
+def topics_of_long(scores: Any, topics: Any = None) -> Any:
+    """Return the topics of long scores, or the coordinate "topic" of a DataArray."""
+    if topics is None and "topic" in getattr(scores, "coords", ()):
+        return scores.coords["topic"]
+    if topics is None:
+        raise ValueError("topics must hold the topic of each score, got None.")
+    return topics
 
 
 def names_of_columns(scores: Any, topics: ArrayLike | None = None) -> NDArray[Any]:

@@ -209,6 +209,13 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
     return floats
 
 
+def is_lazy(*values: Any) -> bool:
+    """Return whether one of the values is a dask collection, or contains one."""
+    # Numpy-backed xarray has the method too, and returns None.
+    graphs = (getattr(value, "__dask_graph__", None) for value in values)
+    return any(graph is not None and graph() is not None for graph in graphs)
+
+
 def as_array(values: Any, name: str) -> NDArray[Any]:
     """Return values as an array of at least one dimension, none of them masked."""
     values = unmasked(values, name)
@@ -226,7 +233,12 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def unmasked(values: Any, name: str) -> Any:
-    """Return values; raise ValueError if some are masked, which `numpy.asarray` would not see."""
+    """Return values; raise ValueError if `numpy.asarray` would load them, or lose a mask."""
+    if is_lazy(values):
+        raise ValueError(
+            f"{name} must be in memory, got a Dask collection: call .compute() if it fits, or draw"
+            " some of its rows and pass inclusion=."
+        )
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         masked = values.size - values.count()
         raise ValueError(

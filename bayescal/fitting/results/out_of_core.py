@@ -15,11 +15,11 @@ import numpy as np
 from bayescal.fitting.results import storage
 from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.results.tree import Results
-from bayescal.fitting.scores import Cells, names_of_columns, read_cells
+from bayescal.fitting.scores import Cells, names_of_columns, read_cells, topics_of_long
 from bayescal.support import files as run_files
 from bayescal.support.numerics import probability
 from bayescal.support.parallel import in_parallel
-from bayescal.support.validation import Floats, as_array
+from bayescal.support.validation import Floats, as_array, is_lazy
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -31,26 +31,16 @@ Reader = Callable[[TopicCurves, Cells], Floats]
 Last = tuple[str, list[Any]]
 
 
-def is_lazy(*values: Any) -> bool:
-    """Return whether one of the values is a dask collection, or contains one."""
-    # Numpy-backed xarray has the method too, and returns None.
-    graphs = (getattr(value, "__dask_graph__", None) for value in values)
-    return any(graph is not None and graph() is not None for graph in graphs)
-
-
 def read_lazily(
     curves: TopicCurves, read: Reader, scores: Any, topics: Any, last: Last | None = None
-) -> Any:
-    """Return values of the topics' curves, as lazy as the scores."""
+) -> da.Array:
+    """Return values of the topics' curves as a dask array."""
     if hasattr(scores, "columns"):
         scores, topics = scores["score"].values, scores["topic"].values
     values = _as_dask(scores)
     if values.ndim == 2:
-        names = names_of_columns(scores, topics)
-        answer = _wide(curves, read, values, names, last)
-    else:
-        answer = _long(curves, read, values, _topics_of(scores, topics), last)
-    return _as_given(scores, answer, last)
+        return _wide(curves, read, values, names_of_columns(scores, topics), last)
+    return _long(curves, read, values, topics_of_long(scores, topics), last)
 
 
 def map_blocks(
@@ -112,8 +102,6 @@ def _long(
 ) -> da.Array:
     import dask.array as da
 
-    if topics is None:
-        raise ValueError("topics must hold the topic of each score, got None.")
     if not is_lazy(topics):
         topics = da.from_array(as_array(topics, "topics"), chunks=scores.chunks)
     topics = _as_dask(topics)
@@ -132,12 +120,6 @@ def _read_long(read: Reader, curves: TopicCurves, scores: Any, topics: Any) -> F
     return read(curves, read_cells(np.asarray(scores, dtype=np.float64), np.asarray(topics)))
 
 
-def _topics_of(scores: Any, topics: Any) -> Any:
-    if topics is None and "topic" in getattr(scores, "coords", ()):
-        return scores.coords["topic"]
-    return topics
-
-
 def _as_dask(values: Any) -> da.Array:
     import dask.array as da
 
@@ -145,7 +127,8 @@ def _as_dask(values: Any) -> da.Array:
     return values if isinstance(values, da.Array) else da.from_array(as_array(values, "scores"))
 
 
-def _as_given(scores: Any, answer: da.Array, last: Last | None) -> Any:
+def as_given(scores: Any, answer: Any, last: Last | None) -> Any:
+    """Return an answer about a DataArray as one, with its coordinates; others as they are."""
     if not hasattr(scores, "coords"):
         return answer
     import xarray as xr
