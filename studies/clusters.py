@@ -1,10 +1,11 @@
 """Bands, shares and verdicts of documents that come in clusters, with and without `clusters=`.
 
-python -m studies.clusters [--quick]
+python -m studies.clusters --data FOLDER [--quick]
 """
 
 from __future__ import annotations
 
+import lzma
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import special, stats
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import LogisticRegression
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import calibration_verdict
@@ -26,8 +29,11 @@ LARGEST = 20
 KINDS = ("shared", "copies")  # a common effect on labels and scores, or near copies
 APART = 2.0  # distance of the classes' means in standard deviations
 RUNS, QUICK_RUNS = 25, 1  # of each size and correlation
+REAL_RUNS = 25  # of each set of real data
 METHODS = ("default", "clusters=")
 LEVEL = 0.9
+Labelled = tuple[Floats, np.ndarray, np.ndarray]  # scores, labels, clusters
+
 MEASURES = ("bands", "share", "recall", "precision")
 
 
@@ -129,8 +135,70 @@ def measure(size: int, rho: float, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def speakers(data: Path) -> Labelled:
+    """Return scores, labels and speakers of trials of speaker recognition."""
+    table = pd.read_csv(data / "likelihood_ratios" / "speakers_nfi_ru.csv.gz")
+    _, code = np.unique(table["source_a"].astype(str), return_inverse=True)
+    return table["score"].to_numpy(), table["label"].to_numpy() == 1, code
+
+
+def queries(data: Path) -> Labelled:
+    """Return scores of pages by a logistic regression on other queries, relevance, and queries."""
+    first, second, third = (_pages(data / "ranking" / "clueweb09" / name) for name in PARTS)
+    model = LogisticRegression(max_iter=1000).fit(first[0], first[1] > 0)
+    score = [model.decision_function(part[0]) for part in (second, third)]
+    grade, query = (np.concatenate([second[k], third[k]]) for k in (1, 2))
+    return np.concatenate(score), grade > 0, np.unique(query, return_inverse=True)[1]
+
+
+PARTS = ("part1.txt.xz", "part2.txt.xz", "part3.txt.xz")
+
+
+def _pages(path: Path) -> Any:
+    """Return features, grades and queries of a file."""
+    with lzma.open(path) as file:
+        return load_svmlight_file(file, query_id=True)
+
+
+REAL = {"speakers": (speakers, 10), "queries": (queries, 8)}  # and clusters drawn
+
+
+def measure_real(data: Path, name: str, seed: int) -> list[dict[str, Any]]:
+    """Return a row for each method: intervals of shares in clusters that were not drawn."""
+    read, drawn = REAL[name]
+    score, positive, of = read(data)
+    rng = np.random.default_rng([seed, 13])
+    order = rng.permutation(score.size)
+    rank = pd.Series(of[order]).groupby(of[order]).cumcount().to_numpy()
+    fitted = np.isin(of, rng.choice(of.max() + 1, drawn, replace=False))
+    rows = order[fitted[order] & (rank < LARGEST)]
+    high = score > np.median(score)
+    out = []
+    for method in METHODS:
+        given = {"clusters": of[rows]} if method != METHODS[0] else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            calibrator = ScoreCalibrator(random_state=0).fit(score[rows], positive[rows], **given)
+        effect, row = calibrator.design_effect_, {"data": name, "seed": seed, "method": method}
+        for part, members in (("all", ~fitted), ("high", ~fitted & high)):
+            share = calibrator.sample_proba(score[members]).mean(axis=1)
+            lower, upper = np.quantile(share, [0.05, 0.95])
+            row[part] = float(lower <= positive[members].mean() <= upper)
+            row[f"width_{part}"] = upper - lower
+        out.append(row | {"factor": 1.0 if effect is None else effect.factor})
+    return out
+
+
 def run(options: Options) -> None:
     """Measure, and write the page."""
+    if options.data is None:
+        raise ValueError(
+            "clusters are measured on public data, too: give their folder, --data FOLDER."
+        )
+    seeds = range(options.size(REAL_RUNS, QUICK_RUNS))
+    cases = [(options.data, name, seed) for name in REAL for seed in seeds]
+    real = [row for each in spread_over(options.jobs, measure_real, cases) for row in each]
+    write_table(pd.DataFrame(real), options.out, "clusters_real")
     runs = options.size(RUNS, QUICK_RUNS)
     sizes = range(len(SIZES)) if not options.quick else (0,)
     tasks = [(size, rho, seed) for rho in CORRELATIONS for size in sizes for seed in range(runs)]
@@ -199,7 +267,21 @@ def page(folder: Path) -> str:
         shown.append([f"{rho:g}", method, len(here), *cells, factor])
     titles = ["rho", "method", "samples", *MEASURES, "off, right", "off, odds x 2", "k"]
     text = markdown(pd.DataFrame(shown, columns=titles))
-    return fill("clusters", folder, table=text, largest=LARGEST)
+    return fill("clusters", folder, table=text, real=_real(folder), largest=LARGEST)
+
+
+def _real(folder: Path) -> str:
+    """Return the table of real data: how often intervals of shares hold, and their width."""
+    table, columns = pd.read_csv(folder / "clusters_real.csv"), ["all", "high"]
+    shown = []
+    for (name, method), here in table.groupby(["data", "method"], sort=False):
+        error = here[columns].std(ddof=1) / len(here) ** 0.5
+        cells = [with_error(here[each].mean(), error[each], 2) for each in columns]
+        widths = [f"{here[f'width_{each}'].median():.2f}" for each in columns]
+        factor = f"{here['factor'].median():.2f}"
+        shown.append([name, method, len(here), cells[0], widths[0], cells[1], widths[1], factor])
+    titles = ["data", "method", "samples", "share", "width", "share, high scores", "width", "k"]
+    return markdown(pd.DataFrame(shown, columns=titles))
 
 
 if __name__ == "__main__":

@@ -733,7 +733,9 @@ def test_texts_in_a_shell_have_clusters(tmp_path):
     assert "of 15 clusters count as" in run("text", "fit", path, *options).stdout
 
 
-@pytest.mark.parametrize("name", ["thread_id", "Patient ID", "speakerNumber", "family", "Doc. ID"])
+@pytest.mark.parametrize(
+    "name", ["thread_id", "Patient ID", "prompt", "e-mail", "speakerNumber", "family", "Doc. ID"]
+)
 def test_a_shell_warns_of_columns_that_name_clusters(name, tmp_path):
     path = copies_in(tmp_path / "a.csv", name)
     for words in (("fit", *MLE), ("audit", "--label-column", "label")):

@@ -31,8 +31,8 @@ IDENTIFIERS = re.compile(
 )
 # Letters of columns whose rows depend on each other if they share a name.
 CLUSTER_NAMES = re.compile(
-    "(thread|conversation|patient|participant|person|speaker|author|user|family|household|group"
-    f"|cluster){KEY}?|subjectid|{IDENTIFIERS.pattern}"
+    "(thread|conversation|e?mail|session|prompt|patient|participant|person|speaker|author|user"
+    f"|family|household|source|group|cluster){KEY}?|subjectid|{IDENTIFIERS.pattern}"
 )
 FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
 DEFAULT_SPLIT_COLUMN = "split"
