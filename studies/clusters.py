@@ -26,6 +26,7 @@ from studies.reporting import Bar, fill, markdown, with_error, write_bars, write
 SIZES = ((100, 20), (300, 30), (300, 100), (1000, 200))
 CORRELATIONS = (0.0, 0.1, 0.3, 0.6)
 LARGEST = 20
+GIANT = 500
 KINDS = ("shared", "copies")  # a common effect on labels and scores, or near copies
 APART = 2.0  # distance of the classes' means in standard deviations
 RUNS, QUICK_RUNS = 25, 1  # of each size and correlation
@@ -189,6 +190,42 @@ def measure_real(data: Path, name: str, seed: int) -> list[dict[str, Any]]:
     return out
 
 
+def measure_giant(seed: int) -> list[dict[str, Any]]:
+    """Return a row for each method, with a cluster of 500 beside 300 of one to three documents."""
+    rng, rho, share = np.random.default_rng([seed, 99]), 0.3, 0.2
+    sizes = np.r_[GIANT, rng.choice(np.arange(1, 4), 300)]
+    of = np.repeat(np.arange(sizes.size), sizes)
+    shape = share * (1.0 - rho) / rho, (1.0 - share) * (1.0 - rho) / rho
+    positive = rng.random(of.size) < rng.beta(*shape, sizes.size)[of]
+    latent = APART * positive + np.sqrt(rho) * rng.normal(size=sizes.size)[of]
+    latent += np.sqrt(1.0 - rho) * rng.normal(size=of.size)
+    whole = np.linspace(-4.0, APART + 4.0, 81)
+    density = (1.0 - share) * stats.norm.pdf(whole) + share * stats.norm.pdf(whole - APART)
+    density /= density.sum()
+    truth, out = special.expit(log_odds(whole, share)), []
+    for method, kept, named in (
+        (METHODS[0], of >= 0, False),
+        (METHODS[1], of >= 0, True),
+        ("clusters=, without the giant", of > 0, True),
+    ):
+        given = {"clusters": of[kept]} if named else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = ScoreCalibrator(random_state=0).fit(latent[kept], positive[kept], **given)
+        lower, upper = fitted.predict_interval(whole[20:61], LEVEL).T
+        held, drawn = truth[20:61], (fitted.sample_proba(whole) * density).sum(axis=1)
+        low, high = np.quantile(drawn, [0.05, 0.95])
+        out.append(
+            {
+                "seed": seed,
+                "method": method,
+                "bands": float(np.mean((lower <= held) & (held <= upper))),
+                "share": float(low <= share <= high),
+            }
+        )
+    return out
+
+
 def run(options: Options) -> None:
     """Measure, and write the page."""
     if options.data is None:
@@ -199,6 +236,12 @@ def run(options: Options) -> None:
     cases = [(options.data, name, seed) for name in REAL for seed in seeds]
     real = [row for each in spread_over(options.jobs, measure_real, cases) for row in each]
     write_table(pd.DataFrame(real), options.out, "clusters_real")
+    giants = [
+        row
+        for each in spread_over(options.jobs, measure_giant, [(k,) for k in seeds])
+        for row in each
+    ]
+    write_table(pd.DataFrame(giants), options.out, "clusters_giant")
     runs = options.size(RUNS, QUICK_RUNS)
     sizes = range(len(SIZES)) if not options.quick else (0,)
     tasks = [(size, rho, seed) for rho in CORRELATIONS for size in sizes for seed in range(runs)]
@@ -267,7 +310,19 @@ def page(folder: Path) -> str:
         shown.append([f"{rho:g}", method, len(here), *cells, factor])
     titles = ["rho", "method", "samples", *MEASURES, "off, right", "off, odds x 2", "k"]
     text = markdown(pd.DataFrame(shown, columns=titles))
-    return fill("clusters", folder, table=text, real=_real(folder), largest=LARGEST)
+    return fill(
+        "clusters", folder, table=text, real=_real(folder), giant=_giant(folder), largest=LARGEST
+    )
+
+
+def _giant(folder: Path) -> str:
+    """Return the table of samples with one giant cluster."""
+    table, shown = pd.read_csv(folder / "clusters_giant.csv"), []
+    for method, here in table.groupby("method", sort=False):
+        error = here[["bands", "share"]].std(ddof=1) / len(here) ** 0.5
+        cells = [with_error(here[each].mean(), error[each], 2) for each in ("bands", "share")]
+        shown.append([method, len(here), *cells])
+    return markdown(pd.DataFrame(shown, columns=["method", "samples", "bands", "share"]))
 
 
 def _real(folder: Path) -> str:
