@@ -33,8 +33,17 @@ $(STAMP): $(PINS) pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(STAMP)
-	$(BIN)/bayescal demo --out demo_output
+# The demo needs a third of the packages, so without VENV it makes a smaller environment.
+DEMO = $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
+
+.venv-demo/.installed: requirements/demo-$(ERA).txt
+	@$(PYTHON) tools/machine.py
+	$(PYTHON) -m venv .venv-demo
+	.venv-demo/bin/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+demo: $(DEMO)/.installed
+	PYTHONPATH=. $(DEMO)/bin/python -m bayescal demo --out demo_output
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -107,7 +116,10 @@ lock:
 	for era in 3.11 3.12; do \
 	  uv pip compile pyproject.toml --group dev --python-version $$era --upgrade \
 	    --generate-hashes --no-strip-extras --no-annotate --no-header --no-emit-index-url \
-	    --output-file requirements/python-$$era.txt; done
+	    --output-file requirements/python-$$era.txt; \
+	  uv pip compile pyproject.toml --extra plots --constraint requirements/python-$$era.txt \
+	    --python-version $$era --generate-hashes --no-strip-extras --no-annotate --no-header \
+	    --no-emit-index-url --output-file requirements/demo-$$era.txt; done
 
 clean:
 	rm -rf .venv* demo_output build dist .pytest_cache .mypy_cache .ruff_cache
