@@ -102,3 +102,60 @@ def test_each_number_beside_a_page_is_on_it(tmp_path, monkeypatch):
         for number in found:
             shown = [f"{number:.6g}", *(show(number) for show in SHOWN.values())]
             assert any(f" {' '.join(each.split())} " in text for each in shown), (words, number)
+
+
+# Every command that reads rows, with quick settings; sample draws rows, and its plan names them.
+ANY_ORDER = (
+    "fit scores.csv --parts logistic --out calibrated",
+    "predict calibrated held_out.csv --test --out p.csv",
+    "decide calibrated new.csv --at 0.5",
+    "decide calibrated new.csv --recall 0.9 --out t.csv",
+    "fit topics.csv --topic-column topic --inference mle --out topics",
+    "fit logits.csv --classes ant,bee,wasp --out insects",
+    "predict insects logits.csv --out pi.csv",
+    "compare scores.csv --draws 100",
+    "audit outcomes.csv --site-column site --threshold 0.2",
+    "audit --no-labels outcomes.csv later.csv",
+    "recalibrate outcomes.csv --out recalibrated",
+    "recalibrate outcomes.csv --site-column site --out sites",
+    "lr pairs.csv --source-columns a,b --folds 5 --draws 50 --ratios lr.csv",
+    "stop new.csv --labels read.csv",
+    "recall new.csv --labels read.csv --at-score 0",
+    "rate answers.csv --labels read_answers.csv --against old_answers.csv"
+    " --against-labels read_old_answers.csv",
+    "rate answers.csv --labels read_answers.csv --design random",
+    "fit new.csv --labels read.csv --parts logistic --out review",
+    "plan-validation later.csv",
+)
+
+
+def reordered(source, target):
+    """Write the files of a folder with rows and columns in another order, each row with a name."""
+    target.mkdir()
+    for k, path in enumerate(sorted(source.glob("*.csv"))):
+        frame = pd.read_csv(path, dtype=str)
+        if "document" not in frame:
+            frame.insert(0, "document", [f"d{row}" for row in range(len(frame))])
+            frame.to_csv(path, index=False)
+        mixed = frame.sample(frac=1.0, random_state=k).iloc[:, ::-1]
+        mixed.to_csv(target / path.name, index=False)
+
+
+@pytest.mark.slow
+def test_the_order_of_rows_and_columns_changes_no_number(tmp_path, monkeypatch):
+    folders = tmp_path / "files", tmp_path / "mixed"
+    run("examples", folders[0])
+    reordered(*folders)
+    for line in ANY_ORDER:
+        said, written = [], []
+        for folder in folders:
+            monkeypatch.chdir(folder)
+            before = set(folder.rglob("*.csv"))
+            said.append(run(*line.split()).stdout)
+            new = sorted(set(folder.rglob("*.csv")) - before)
+            written.append([pd.read_csv(path) for path in new])
+        assert said[0] == said[1], line
+        for one, other in zip(*written, strict=True):
+            keys = [name for name in ("document", "topic") if name in one] or [one.columns[0]]
+            first, second = (each.sort_values(keys, ignore_index=True) for each in (one, other))
+            pd.testing.assert_frame_equal(first, second[first.columns], rtol=1e-4, atol=1e-5)

@@ -221,7 +221,7 @@ class ColumnReader:
         given = [self._named(column, option, f"a {kind}").astype(np.str_) for column in columns]
         spelling = one_spelling(np.concatenate(given).tolist(), known)
         names = list(dict.fromkeys(spelling.values()))
-        note = f"{counted(len(names), kind)} in {' and '.join(columns)}: {first_of(names)}."
+        note = f"{counted(len(names), kind)} in {' and '.join(columns)}: {first_of(sorted(names))}."
         if others := [f"{old} as {new}" for old, new in spelling.items() if old != new]:
             note += f" Capitals and blanks apart, these are one {kind}: {first_of(others)}."
         self.screen.note(note)

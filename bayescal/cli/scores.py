@@ -327,9 +327,11 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
 
 
 def rows_by_class(table: ScoreTable) -> list[Rows]:
-    """Return the labelled rows of each class in each topic."""
+    """Return the labelled rows of each class in each topic, by score."""
     members = [table.labelled & (table.label == k) for k in range(len(table.classes))]
-    by_topic = [rows for _, rows in rows_by_topic(table.topics, table.label.size)]
+    rising = np.lexsort(np.atleast_2d(table.score.T))
+    topics = None if table.topics is None else table.topics[rising]
+    by_topic = [rising[rows] for _, rows in rows_by_topic(topics, rising.size)]
     return [rows[each[rows]] for rows in by_topic for each in members]
 
 

@@ -53,12 +53,11 @@ class Collection:
 
     def cuts(self, values: Floats, rng: Any) -> Cuts:
         """Return the thresholds to try on values of the documents."""
-        order, ends = ranked(values)
-        tried = _tried(ends)
+        tried = _tried(ranked(values)[1])
+        # Documents with equal values are ordered by score: the order of rows changes no draw.
+        order = np.lexsort((-self.score, -values))
         if values.size <= COUNTED_ALONE:
             return cuts_at(values, order, tried, self.sample, self.draws, "documents", rng)
-        # Documents with equal values are ordered by score.
-        order = np.lexsort((-self.score, -values))
         cells = np.union1d(tried, _tried(np.arange(1, values.size + 1)))
         counts = self._positives(order, cells, rng)
         ends_at = np.searchsorted(cells, tried)

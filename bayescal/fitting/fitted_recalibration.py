@@ -251,6 +251,8 @@ def _compare_refit(
 
 def _cross_validated_gain(data: BinaryScores, cluster: Integers, rng: np.random.Generator) -> float:
     """Return the cross-validated log score of "fit again" minus the average's, in nats."""
+    order = np.lexsort((data.positive, data.score))  # of whatever order the documents have
+    data, cluster = data.take(order), cluster[order]
     # Clusters in order of appearance: those of one document get the folds of documents.
     code = weighting.by_appearance(cluster)
     rare = data.total(True) <= data.total(False)

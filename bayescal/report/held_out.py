@@ -123,17 +123,17 @@ def cells_of(
     positive: NDArray[np.bool_],
     draws_of: Callable[[NDArray[np.intp]], Floats] | None,
 ) -> HeldOutCells:
-    """Return cells of similar documents, with posterior draws of each cell's first document."""
-    group = np.arange(point.size)
+    """Return rising cells of similar documents, with draws of each cell's lowest document."""
+    order = np.lexsort((positive, order_by))
+    point, positive, group = point[order], positive[order], np.arange(point.size)
     if point.size > MOST_CELLS:
-        order = np.argsort(order_by, kind="stable")
-        step = np.rint(point[order] / CELL_WIDTH)
-        group[order] = np.cumsum(np.diff(step, prepend=step[:1]) != 0.0)
+        step = np.rint(point / CELL_WIDTH)
+        group = np.cumsum(np.diff(step, prepend=step[:1]) != 0.0)
     _, first, cell, count = np.unique(
         2 * group + positive, return_index=True, return_inverse=True, return_counts=True
     )
     p = np.bincount(cell, special.expit(point)) / count
-    draws = None if draws_of is None else draws_of(first).astype(np.float32)
+    draws = None if draws_of is None else draws_of(order[first]).astype(np.float32)
     return HeldOutCells(p, positive[first], count.astype(np.float64), draws)
 
 
