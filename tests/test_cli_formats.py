@@ -250,6 +250,14 @@ def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
     assert "scores.xlsx cannot be read: it is no .xlsx file, or damaged" in message
 
 
+def test_a_spreadsheet_that_unpacks_to_far_more_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "scores.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", bytes(110_000_000))
+    assert (tmp_path / "scores.xlsx").stat().st_size < 1_000_000
+    message = run("fit", tmp_path / "scores.xlsx", code=2).stderr
+    assert "scores.xlsx cannot be read: it unpacks to 110 MB, more than 100 times its" in message
+
+
 # Text that spreadsheets or terminals would run
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "\uff1dx", "'=quoted"]

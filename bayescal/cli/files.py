@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 # Suffixes of input files and of output files.
 TEXT_SUFFIXES, WRITTEN = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".csv", ".parquet")
 READ = (*TEXT_SUFFIXES, ".xlsx", ".parquet")
+MOST_UNPACKED, PACKED = 100_000_000, 100  # bytes, and how far archives shrink spreadsheets
 UNNAMED = "Unnamed: "  # pandas' name of a column without one, followed by its position
 EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
@@ -215,6 +216,7 @@ def _xlsx(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
+        _check_unpacked(path)
         raw: Any = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
         sheets: Any = pd.read_excel(path, sheet_name=None, engine="openpyxl", **raw)
     except ImportError as err:
@@ -240,6 +242,17 @@ def _xlsx(path: Path) -> pd.DataFrame:
     names = [f"{UNNAMED}{k}" if pd.isna(name) else name for k, name in enumerate(names)]
     table = cells.iloc[1:].set_axis(names, axis=1)
     return table.set_axis(table.index - 1)
+
+
+def _check_unpacked(path: Path) -> None:
+    """Raise ValueError for an archive that unpacks to a size no spreadsheet of its size has."""
+    with ZipFile(path) as archive:
+        unpacked = sum(each.file_size for each in archive.infolist())
+    if unpacked > max(MOST_UNPACKED, PACKED * path.stat().st_size):
+        raise ValueError(
+            f"it unpacks to {unpacked / 1e6:,.0f} MB, more than {PACKED} times its size: save the"
+            " sheet as CSV if you trust it."
+        )
 
 
 def _parquet(path: Path) -> pd.DataFrame:
