@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from bayescal.sampling import SamplePlan, compare_rates, estimate_rate, plan_sample
+from bayescal.sampling import SamplePlan, compare_rates, estimate_rate, plan_sample, rates_by_slice
 from bayescal.sampling.design import SamplingUnits
+from bayescal.sampling.hidden import RankedCollection
 from bayescal.sampling.plans import draw_of_plans
-from bayescal.sampling.rates import Rate, wilson_limits
+from bayescal.sampling.rank_curve import fit_rank_curve
+from bayescal.sampling.rates import Rate, draw_rate, wilson_limits
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
@@ -31,7 +33,17 @@ WILSON, PPI, PPI_TUNED, MODEL = "Wilson", "PPI", "PPI++", "estimate_rate"
 VALUES = "win, tie, loss"
 BY_SCORE, ROUND, POOLED = "by score: first interval", "second round: planned", "all but values"
 PAIRED_T = "paired: t"
-TABLES = ("rates", "rates_differences", "rates_plans")
+SLICES, SLICE_SIZES, SLICE_RUNS = 12, (10, 30), 40
+SLICED = ("alike", "rates differ", "judges differ")
+ALONE, SHARED, PARTIAL, TOTAL = (
+    "alone: estimate_rate",
+    "one curve for all",
+    "rates_by_slice",
+    "rates_by_slice: total",
+)
+PROMPTS, CLUSTER_SIZES, CLUSTER_RUNS = 2_000, (10, 20, 60), 60
+CLUSTERED = ("independent", "dependent", "dependent, useless judge")
+TABLES = ("rates", "rates_differences", "rates_plans", "rates_slices", "rates_clusters")
 # Judges of collections whose plans are measured.
 PLANNED = ("informative", "useless", "rare", "hidden", "bimodal")
 SCENARIOS = ("same judge", "favours A", "useless", "rare", VALUES)
@@ -192,6 +204,59 @@ def differences(scenario: str, n: int, seed: int) -> dict[str, tuple[float, floa
     )
 
 
+def slices(scenario: str, n: int, seed: int) -> dict[str, tuple[float, float, float]]:
+    """Return the same of slices with n labels each, averaged over slices; widths by ALONE's."""
+    rng = np.random.default_rng([seed, n, SLICED.index(scenario)])
+    code = np.repeat(np.arange(SLICES), np.geomspace(200, 2_000, SLICES).astype(int))
+    spread = 0.0 if scenario == "alike" else 0.7
+    rate = special.expit(0.5 + spread * rng.normal(size=SLICES))
+    y = (rng.random(code.size) < rate[code]).astype(float)
+    apart, shift = np.full(SLICES, 2.0), np.zeros(SLICES)
+    if scenario == "judges differ":
+        apart[rng.permutation(SLICES)[: SLICES // 3]] = 0.0
+        shift = 0.7 * rng.normal(size=SLICES)
+    scores = shift[code] + apart[code] * (y - 0.5) + rng.normal(size=code.size)
+    labels = np.full(code.size, np.nan)
+    for k in range(SLICES):
+        own = np.flatnonzero(code == k)
+        labels[own] = _drawn(y[own], n, rng)
+    found = rates_by_slice(scores, labels, code, random_state=rng)
+    collection, known = RankedCollection.even(scores), ~np.isnan(labels)
+    counts = collection.count(known), collection.count(known, labels)
+    p, _ = fit_rank_curve(collection.z, *counts, 1.0, rng)
+    answers = []
+    for k in range(SLICES):
+        own = code == k
+        shared = draw_rate(labels[own], collection.count(own & ~known), p, 1.0, rng)
+        each = {
+            ALONE: estimate_rate(scores[own], labels[own], random_state=rng),
+            SHARED: Interval.of_draws(shared, LEVEL),
+            PARTIAL: found.rates[str(k)],
+        }
+        answers.append(_judged(each, float(y[own].mean()), ALONE))
+    means = {name: np.mean([each[name] for each in answers], axis=0) for name in answers[0]}
+    wilson = wilson_limits(labels[known], LEVEL)
+    whole = _judged({WILSON: wilson, TOTAL: found.total or wilson}, float(y.mean()), WILSON)
+    return means | {TOTAL: whole[TOTAL]}
+
+
+def clusters(scenario: str, n: int, seed: int) -> dict[str, tuple[float, float, float]]:
+    """Return the same of n prompts whose answers, 1 to 9, are all labelled."""
+    rng = np.random.default_rng([seed, n, CLUSTERED.index(scenario)])
+    size = rng.integers(1, 10, PROMPTS)
+    code = np.repeat(np.arange(PROMPTS), size)
+    ease = 0.0 if scenario == "independent" else 2.5
+    y = rng.random(code.size) < special.expit(0.5 + ease * rng.normal(size=PROMPTS)[code])
+    scores = (0.0 if "useless" in scenario else 2.0) * y + rng.normal(size=code.size)
+    drawn = np.isin(code, rng.choice(PROMPTS, n, replace=False))
+    labels = np.where(drawn, y, np.nan)
+    found: dict[str, Interval] = {WILSON: wilson_limits(labels[drawn], LEVEL)}
+    for name, cluster in ((MODEL, None), (f"{MODEL}, clusters=", code)):
+        options = {"design": "random", "random_state": rng}
+        found[name] = estimate_rate(scores, labels, clusters=cluster, **options)
+    return _judged(found, float(y.mean()), WILSON)
+
+
 def plans(judge: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """Return the same of plans: one by score, and two rounds for prevalence."""
     rng = np.random.default_rng([seed, 7, list(JUDGES).index(judge)])
@@ -233,10 +298,12 @@ def run(options: Options) -> None:
         _table(options, rates, JUDGES, SIZES, RUNS, "judge"),
         _table(options, differences, SCENARIOS, DIFFERENCE_SIZES, DIFFERENCE_RUNS, "systems"),
         _table(options, _plans, PLANNED, (PLAN_SIZE,), PLAN_RUNS, "judge"),
+        _table(options, slices, SLICED, SLICE_SIZES, SLICE_RUNS, "slices"),
+        _table(options, clusters, CLUSTERED, CLUSTER_SIZES, CLUSTER_RUNS, "answers to one prompt"),
     ]
     for name, table in zip(TABLES, measured, strict=True):
         write_table(table, options.out, name)
-    write_bars(_bars(*measured), options.out, "rates")
+    write_bars(_bars(*measured[:3]), options.out, "rates")
     write_page("rates", options.out, page(options.out))
 
 
@@ -273,10 +340,19 @@ def _table(
 
 def page(folder: Path) -> str:
     """Return the page: coverage and relative width of each method."""
-    rated, compared, _ = (pd.read_csv(folder / f"{name}.csv") for name in TABLES)
+    rated, compared, _, sliced, clustered = (pd.read_csv(folder / f"{name}.csv") for name in TABLES)
     few = rated[(rated["n"] == SIZES[0]) | (rated["judge"] == POOLED)]
     pooled = compared[compared["systems"].isin((POOLED, VALUES))]
-    return fill("rates", folder, rates=markdown(_wide(few)), differences=markdown(_wide(pooled)))
+    return fill(
+        "rates",
+        folder,
+        rates=markdown(_wide(few)),
+        differences=markdown(_wide(pooled)),
+        **{
+            name: markdown(_wide(table[table.iloc[:, 0] != POOLED]))
+            for name, table in (("slices", sliced), ("clusters", clustered))
+        },
+    )
 
 
 def _wide(table: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from bayescal.sampling import (
     estimate_precision,
     estimate_rate,
     estimate_recall,
-    rank_rates,
+    rates_by_slice,
     read_plan,
 )
 from tests.cli_tools import run
@@ -650,6 +650,7 @@ def judged(tmp_path_factory):
         frame = pd.DataFrame({"id": np.arange(1_000), "score": scores, "good": good})
         frame["language"] = np.array(["de", "en", "fr"])[frame["id"] % 3]
         frame.loc[frame["id"] == asked[0], "language"] = "it"
+        frame["prompt"] = frame["id"] // 50
         frame.loc[asked, ["id", "good"]].rename(columns={"good": "label"}).to_csv(
             path / f"{name}_labels.csv", index=False
         )
@@ -698,19 +699,32 @@ def test_a_difference_of_rates_pairs_items_by_identifiers(judged, tmp_path):
     assert "0 items are labelled for both" in run(*asked, "--unpaired").stdout
 
 
-def test_slices_of_a_rate_are_systems_of_their_own(judged, tmp_path):
+def test_slices_of_a_rate_borrow_from_each_other(judged, tmp_path):
     report, path = tmp_path / "rate.html", judged / "new.csv"
     labels = ("--labels", judged / "new_labels.csv", "--design", "random")
     out = run("rate", path, *labels, "--by-column", "language", "--report", report)
-    frame = pd.read_csv(path).assign(label=arrays_of(judged, "new")[1])
-    parts = {
-        name: (each["score"], each["label"])
-        for name, each in frame[frame["language"] != "it"].groupby("language")
-    }
-    expected = rank_rates(parts, paired=False)
+    language = pd.read_csv(path)["language"]
+    expected = rates_by_slice(*arrays_of(judged, "new"), language)
     assert f"By language. {expected.text}" in out.stdout
-    assert "are left out: 'it'" in out.stderr
-    assert report.read_text().count('<th scope="row">slice ') == 3
+    page = report.read_text()
+    assert page.count('<th scope="row">slice ') == 8
+    assert page.count('<th scope="row">all slices') == 1
+
+
+def test_answers_to_one_prompt_are_clusters_of_a_rate(judged):
+    """Documents of a cluster are read for both systems; labels of single documents suffice."""
+    path, given = judged / "new.csv", ("--labels", judged / "new_labels.csv")
+    asked = "rate", path, *given, "--cluster-column", "prompt"
+    new, old = (arrays_of(judged, name) for name in ("new", "old"))
+    prompt = np.arange(1_000) // 50
+    expected = estimate_rate(*new, design="random", clusters=prompt)
+    out = run(*asked, "--design", "random", "--by-column", "language").stdout
+    assert expected.text in out
+    assert f"{expected.design_effect}." in out
+    other = ("--against", judged / "old.csv", "--against-labels", judged / "old_labels.csv")
+    change = compare_rates(*new, *old, clusters_a=prompt, clusters_b=prompt)
+    assert change.text in run(*asked, *other).stdout
+    assert "column 'prompt'" in run("rate", path, *given).stderr
 
 
 def test_wrong_options_of_rates(judged):

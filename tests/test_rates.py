@@ -6,18 +6,21 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from bayescal.inference.design_effect import design_effect
 from bayescal.sampling import (
     compare_rates,
     estimate_rate,
     labels_needed_for_rate,
     plan_sample,
     rank_rates,
+    rates_by_slice,
 )
 from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.plans import as_design, draw_of_plans
 from bayescal.sampling.rank_curve import BENDS, SCALES, SLOPES, columns_of, fit_rank_curve
 from bayescal.sampling.rate_comparisons import _correlation, _correlations, _coupled, _newcombe
 from bayescal.sampling.rates import _dispersion, wilson_limits
+from bayescal.sampling.slice_rates import DEVIATIONS
 
 pytestmark = pytest.mark.one_era
 
@@ -263,7 +266,7 @@ def test_draws_have_the_correlations_of_pairs_of_systems():
 
 def test_newcombes_interval_is_his_own_example():
     # 56 of 70 against 48 of 80: 0.0524 to 0.3339 (Statistics in Medicine 17, 1998, 873-890).
-    ones = [np.repeat([1.0, 0.0], [k, n - k]) for k, n in ((56, 70), (48, 80))]
+    ones = [wilson_limits(np.repeat([1.0, 0.0], [k, n - k]), 0.95) for k, n in ((56, 70), (48, 80))]
     found = _newcombe(*ones, 0.0, 0.95)
     assert (found.lower, found.upper) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     assert _newcombe(*ones, 0.5, 0.95).width < found.width
@@ -342,3 +345,164 @@ def test_few_equal_or_tied_inputs_have_an_answer():
     ties_of_two = estimate_rate(scores, 0.5 + 0.0 * sampled(y, 30), design="random")
     assert ties_of_two.lower < 0.5 < ties_of_two.upper
     assert 0.02 < ties_of_two.width < 0.15
+
+
+@functools.cache
+def sliced(spread, apart=2.0, seed=3):
+    """Return scores, labels of 12 documents of each of five slices, slices and all labels."""
+    rng = np.random.default_rng(seed)
+    code = np.repeat(np.arange(5), N // 5)
+    share = special.expit(0.5 + spread * np.linspace(-2.0, 2.0, 5))
+    y = (rng.random(N) < share[code]).astype(float)
+    labels = np.concatenate([sampled(y[code == k], 12, seed + k) for k in range(5)])
+    return rng.normal(size=N) + apart * y, labels, code, y
+
+
+def test_slices_borrow_as_much_as_they_are_alike():
+    scores, labels, code, _ = sliced(0.0)
+    alike = rates_by_slice(scores, labels, code)
+    rates = alike.rates.values()
+    widths = [(rate.width, rate.classical.width) for rate in rates]
+    assert np.divide(*np.mean(widths, axis=0)) < 0.6
+    assert min(rate.worth for rate in rates) > 20.0
+    scores, labels, code, _ = sliced(1.5, apart=0.0)
+    found = rates_by_slice(scores, labels, code)
+    rates = np.array([rate.value for rate in found.rates.values()])
+    seen = np.array([np.nanmean(labels[code == k]) for k in range(5)])
+    assert rates[-1] - rates[0] > 0.7 * (seen[-1] - seen[0]) > 0.5
+    assert found.rates["0"].classical == wilson_limits(labels[(code == 0) & ~np.isnan(labels)], 0.9)
+
+
+def test_the_total_of_slices_counts_documents_not_labels():
+    scores, labels, code, y = sliced(1.0)
+    # All but two labels of the two slices with low rates are taken away.
+    for k in range(2):
+        labels = labels.copy()
+        labels[np.flatnonzero((code == k) & ~np.isnan(labels))[2:]] = np.nan
+    found = rates_by_slice(scores, labels, code)
+    draws = np.stack([rate.draws for rate in found.rates.values()])
+    np.testing.assert_allclose(found.total.value, np.median(draws.mean(axis=0)))
+    assert found.total.lower < y.mean() < found.total.upper < np.nanmean(labels)
+    assert f"All together: {found.total:.1%}" in found.text
+    assert "All together" not in rank_rates(three_systems()).text
+
+
+def test_a_slice_without_labels_or_with_all_has_a_rate():
+    scores, labels, code, y = sliced(0.0)
+    labels = np.where(code == 0, np.nan, np.where(code == 1, y, labels))
+    found = rates_by_slice(scores, labels, code).rates
+    assert found["0"].classical is None
+    assert found["0"].width > found["2"].width
+    assert found["1"].lower == found["1"].upper == pytest.approx(y[code == 1].mean())
+    ties = np.where(np.isnan(labels), np.nan, 0.5 + 0.1 * (labels - 0.5))
+    values = rates_by_slice(scores, ties, code).rates
+    assert values["2"].width < 0.5 * found["2"].width
+    with pytest.raises(ValueError, match="2 to 100 slices, got 1:"):
+        rates_by_slice(scores, labels, np.zeros(N))
+    with pytest.raises(ValueError, match="got 4,000: join"):
+        rates_by_slice(scores, labels, np.arange(N))
+    with pytest.raises(ValueError, match="labels must hold at least one label"):
+        rates_by_slice(scores, y, code)
+
+
+def test_slices_have_the_posterior_of_a_common_curve_and_deviations():
+    """With equal scores the log-odds of two slices are normal, with a known covariance."""
+    counts, sums = np.array([20, 10]), np.array([15, 2])
+    code = np.repeat([0, 1], 1_000)
+    labels = np.full(2_000, np.nan)
+    for k in (0, 1):
+        labels[1_000 * k : 1_000 * k + counts[k]] = np.arange(counts[k]) < sums[k]
+    found = rates_by_slice(np.zeros(2_000), labels, code)
+    x = np.linspace(-9.0, 9.0, 181)
+    log = [
+        k * special.log_expit(x) + (n - k) * special.log_expit(-x)
+        for n, k in zip(counts, sums, strict=True)
+    ]
+    points, square = (
+        np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1),
+        columns_of(np.zeros(1)) ** 2,
+    )
+    posterior = np.zeros((x.size, x.size))
+    for scale in SCALES:
+        for sigma in DEVIATIONS:
+            covariance = (scale**2 @ square[0]) + sigma**2 * np.eye(2)
+            posterior += stats.multivariate_normal.pdf(points, np.zeros(2), covariance)
+    posterior *= np.exp(log[0][:, None] + log[1])
+    posterior /= posterior.sum()
+    for k, marginal in enumerate((posterior.sum(axis=1), posterior.sum(axis=0))):
+        expected = (sums[k] + (1_000 - counts[k]) * special.expit(x) @ marginal) / 1_000
+        sd = np.sqrt(marginal @ special.expit(x) ** 2 - (special.expit(x) @ marginal) ** 2)
+        # The effective number of draws is above 1,000: four standard errors.
+        assert found.rates[str(k)].draws.mean() == pytest.approx(
+            expected, abs=4.0 * sd / 1_000**0.5
+        )
+
+
+def prompts(size=5, drawn=40, shift=0.0, seed=4):
+    """Return scores, labels of whole clusters, clusters and all labels; a cluster shares its ease.
+
+    The labels hold a simple random sample of the clusters.
+    """
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(N // size), size)
+    ease = 2.5 * np.random.default_rng(1).normal(size=N // size)
+    y = (rng.random(N) < special.expit(0.5 + shift + ease[cluster])).astype(float)
+    asked = np.isin(cluster, np.random.default_rng(2).choice(N // size, drawn, replace=False))
+    return y + rng.normal(size=N), np.where(asked, y, np.nan), cluster, y
+
+
+def test_labels_of_clusters_count_by_their_design_effect():
+    scores, labels, cluster, _ = prompts()
+    alone = estimate_rate(scores, labels, design="random")
+    found = estimate_rate(scores, labels, design="random", clusters=cluster)
+    k = found.design_effect.factor
+    assert k > 1.5
+    assert found.width == pytest.approx(alone.width * np.sqrt(k), rel=0.1)
+    own = ~np.isnan(labels)
+    share = np.full(own.sum(), labels[own].mean())
+    whole = design_effect(labels[own] == 1.0, share, cluster[own]).factor
+    mean = stats.binomtest(int(labels[own].sum()), own.sum()).statistic
+    fewer = wilson_limits(labels[own], 0.9)
+    assert found.classical.value == mean
+    assert found.classical.width == pytest.approx(fewer.width * np.sqrt(whole), rel=0.03)
+    assert f"{found.design_effect}." in found.text
+    assert "the clusters with labels are a simple random sample" in found.text
+    sliced = rates_by_slice(scores, labels, cluster % 2, clusters=cluster)
+    assert sliced.rates["0"].design_effect.factor == pytest.approx(k, rel=0.3)
+    # Without pairs of a cluster nothing changes.
+    single = estimate_rate(scores, labels, design="random", clusters=np.arange(N))
+    np.testing.assert_array_equal(single.draws, alone.draws)
+
+
+def test_clusters_couple_systems_by_their_totals():
+    (scores, labels, cluster, y), other = prompts(seed=4), prompts(shift=-1.0, seed=5)
+    both = {"clusters_a": cluster, "clusters_b": other[2]}
+    found = compare_rates(scores, labels, *other[:2], **both)
+    apart = compare_rates(scores, labels, *other[:2], **both, paired=False)
+    assert (found.paired, apart.paired) == (40, 0)
+    assert found.width < 0.95 * apart.width
+    assert found.classical.width < 0.9 * apart.classical.width
+    assert found.lower < y.mean() - other[3].mean() < found.upper
+    assert "40 clusters are labelled for both" in found.text
+    assert f"{found.second.design_effect}." in found.text
+    # The order of a system's items, or names in place of numbers, says nothing.
+    order = np.random.default_rng(0).permutation(N)
+    again = compare_rates(
+        *(scores, labels, other[0][order], other[1][order]),
+        clusters_a=cluster.astype(str),
+        clusters_b=other[2][order].astype(str),
+    )
+    assert again.paired == 40
+    assert again.width == pytest.approx(found.width, rel=0.03)
+    with pytest.raises(ValueError, match="clusters_a and clusters_b must be given together"):
+        compare_rates(scores, labels, *other[:2], clusters_a=cluster)
+
+
+def test_clusters_need_binary_labels_of_a_simple_random_sample():
+    scores, labels, cluster, _ = prompts()
+    with pytest.raises(ValueError, match="labels must be 0 or 1 with clusters"):
+        estimate_rate(scores, 0.5 * labels, clusters=cluster)
+    with pytest.raises(ValueError, match="clusters must be None for several inclusion"):
+        estimate_rate(scores, labels, design=np.linspace(0.1, 0.5, N), clusters=cluster)
+    with pytest.raises(ValueError, match="clusters and scores must have the same length"):
+        estimate_rate(scores, labels, clusters=cluster[1:])

@@ -41,7 +41,7 @@ def write_rate_report(
     collections : mapping of str to (scores, labels)
         The arguments of these functions: one collection by its name, or A and B.
     slices : RateRanking, optional
-        The result of `rank_rates` for slices of the first collection.
+        The result of `rates_by_slice` for the first collection.
     positive : str
         The label of positives in words.
     axis : str
@@ -73,7 +73,11 @@ def write_rate_report(
         rates = {"": result}
     intervals += [(f"{of}rate", rate.model, rate.classical) for of, rate in rates.items()]
     if slices is not None:
-        intervals += [(f"slice {of}", each, None) for of, each in slices.intervals.items()]
+        intervals += [
+            (f"slice {of}", each, slices.rates[of].classical)
+            for of, each in slices.intervals.items()
+        ]
+        intervals += [("all slices", slices.total, None)] if slices.total else []
     rows = [
         Row(name, [source, Cell.of(each, "percent")])
         for name, joint, alone in intervals

@@ -38,10 +38,24 @@ def fit_rank_curve(
 
     The likelihood of the labels, of which bins have a number and a sum, has an exponent, `power`.
     """
-    columns, own = columns_of(z), labelled > 0.0
+    columns = columns_of(z)
+    drawn, share = sample_coefficients(columns, SCALES, labelled, total, power, rng)
+    return special.expit(drawn @ columns.T), float(share[0])
+
+
+def sample_coefficients(
+    columns: Floats,
+    scales: Floats,
+    labelled: Floats,
+    total: Floats,
+    power: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Return draws of coefficients of log-odds and the probability of each row of prior scales."""
+    own = labelled > 0.0
     n = labelled[own]
     likelihood = LogisticLikelihood(columns[own], 0.0, total[own] / n, power * n)
-    precision, origin = SCALES**-2.0, np.zeros(2 + FEATURES)
+    precision, origin = scales**-2.0, np.zeros(columns.shape[1])
     each = [likelihood.laplace(origin, np.diag(p), tolerance=TOLERANCE) for p in precision]
     share = special.softmax([normal.log_evidence for normal in each])
     parts = tuple(StudentT(normal.mode, normal.root) for normal in each)
@@ -54,8 +68,7 @@ def fit_rank_curve(
 
     weighted = sample(log_density, proposal, DRAWS, rng, efficiency=1.0)
     warn_if_uneven(weighted)
-    drawn = weighted.resample(DRAWS, rng)
-    return special.expit(drawn @ columns.T), float(share[0])
+    return weighted.resample(DRAWS, rng), share
 
 
 def columns_of(z: Floats) -> Floats:

@@ -17,7 +17,7 @@ from scipy import stats
 
 from bayescal.sampling.hidden import simultaneous_level
 from bayescal.sampling.plans import RANDOM
-from bayescal.sampling.rates import MODEL, Rate, rate_and_errors, wilson_limits
+from bayescal.sampling.rates import MODEL, Rate, rate_and_errors
 from bayescal.support import validation
 from bayescal.support.intervals import Interval, interval_table, tails
 from bayescal.support.validation import Floats
@@ -45,7 +45,7 @@ class RateDifference(Interval):
     probability_above : float
         Posterior probability that A has the higher rate.
     paired : int
-        Items with labels of both systems; 0 for unpaired systems.
+        Items with labels of both systems, or clusters if there are any; 0 for unpaired systems.
     """
 
     first: Rate
@@ -57,13 +57,15 @@ class RateDifference(Interval):
     @property
     def text(self) -> str:
         """Return rates and difference, that from labels alone, and the assumption."""
-        return (
+        units = "clusters" if self.first.design_effect else "items"
+        text = (
             f"The rate of A is {self.first:.1%}, that of B {self.second:.1%}; A less B is"
-            f" {self:+.1%}, with {100.0 * self.level:g} % intervals. {self.paired:,} items are"
+            f" {self:+.1%}, with {100.0 * self.level:g} % intervals. {self.paired:,} {units} are"
             f" labelled for both.\nA is higher with probability {self.probability_above:.0%}.\n"
             f"From the labels alone the difference is {self.classical:+.1%}.\n"
             f"This assumes of each system that {self.first.assumption}."
         )
+        return "\n".join([text, *dict.fromkeys([*self.first.notes, *self.second.notes])])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,8 @@ class RateRanking:
     rank_probability : array of shape (systems, systems)
         Posterior probability of each system to have rank 1, 2 and so on; rank 1 is the highest
         rate.
+    total : Interval or None
+        The rate of all slices together; None for systems.
     """
 
     rates: dict[str, Rate]
@@ -91,6 +95,7 @@ class RateRanking:
     level: float
     draws: Floats = field(repr=False)
     rank_probability: Floats = field(repr=False)
+    total: Interval | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return rate, simultaneous interval, P(best) and interval of the rank, best first."""
@@ -111,6 +116,8 @@ class RateRanking:
             for name, row in self.to_frame().iterrows()
         ]
         first = f"Rates with {level} intervals that hold for all at once, ranks with {level} each:"
+        if self.total is not None:
+            lines.append(f"All together: {self.total:.1%}.")
         assumption = next(iter(self.rates.values())).assumption
         return "\n".join([first, *lines, f"This assumes of each that {assumption}."])
 
@@ -122,6 +129,8 @@ def compare_rates(
     labels_b: ArrayLike,
     *,
     paired: bool | None = None,
+    clusters_a: ArrayLike | None = None,
+    clusters_b: ArrayLike | None = None,
     level: float = 0.9,
     random_state: Any = 0,
 ) -> RateDifference:
@@ -141,6 +150,10 @@ def compare_rates(
     paired : bool or None
         Whether position i is one item in both systems, such as a question that both answer; None
         means yes for equal numbers of items.
+    clusters_a, clusters_b : array-like of shapes (items of A,) and (items of B,), optional
+        Items that were drawn together, such as all answers to one prompt, as in `estimate_rate`.
+        Both or neither. Clusters with labels of both systems couple the posteriors instead of
+        items, by the totals of each.
     level : float
         Probability of the intervals.
     random_state : int, Generator, RandomState or None
@@ -159,8 +172,13 @@ def compare_rates(
     (True, 199)
     """
     rng = validation.generator(random_state)
-    systems = {"_a": (scores_a, labels_a), "_b": (scores_b, labels_b)}
-    (first, second), (y_a, y_b), errors = _rates_of(systems, paired, level, rng)
+    systems = {"_a": (scores_a, labels_a, clusters_a), "_b": (scores_b, labels_b, clusters_b)}
+    if (clusters_a is None) != (clusters_b is None):
+        raise ValueError("clusters_a and clusters_b must be given together, got one of them.")
+    (first, second), labels, errors = _rates_of(systems, paired, level, rng)
+    if clusters_a is not None:
+        labels, errors = (_totals(each, clusters_a, clusters_b) for each in (labels, errors))
+    alone = [rate.classical for rate in (first, second) if rate.classical is not None]
     draws = _coupled((first, second), _correlations(errors, paired), rng)
     difference = draws[0] - draws[1]
     return RateDifference.of_draws(
@@ -171,9 +189,9 @@ def compare_rates(
         draws=difference,
         first=first,
         second=second,
-        classical=_newcombe(y_a, y_b, _correlations((y_a, y_b), paired)[0, 1], level),
+        classical=_newcombe(alone[0], alone[1], _correlations(labels, paired)[0, 1], level),
         probability_above=float(np.mean(0.5 + 0.5 * np.sign(difference))),
-        paired=_pairs(y_a, y_b, paired).size,
+        paired=_pairs(labels[0], labels[1], paired).size,
     )
 
 
@@ -221,27 +239,41 @@ def rank_rates(
     named = {f" of {name!r}": arrays for name, arrays in systems.items()}
     rates, _, errors = _rates_of(named, paired, level, rng)
     draws = _coupled(rates, _correlations(errors, paired), rng)
+    return ranking_of(dict(zip(systems, rates, strict=True)), draws, level, rng)
+
+
+def ranking_of(
+    rates: dict[str, Rate],
+    draws: Floats,
+    level: float,
+    rng: np.random.Generator,
+    total: Interval | None = None,
+) -> RateRanking:
+    """Return the ranking of rates with joint draws, (systems, draws)."""
     ranks = stats.rankdata(-draws - JITTER * rng.random(draws.shape), axis=0)
     own = simultaneous_level(draws.T, level)
     intervals = [Interval.of_draws(each, own, float(np.median(each))) for each in draws]
+    chances = (ranks[:, :, None] == np.arange(1, len(rates) + 1)).mean(axis=1)
     return RateRanking(
-        rates=dict(zip(systems, rates, strict=True)),
-        intervals=dict(zip(systems, intervals, strict=True)),
+        rates=rates,
+        intervals=dict(zip(rates, intervals, strict=True)),
         level=level,
         draws=draws,
-        rank_probability=(ranks[:, :, None] == np.arange(1, len(rates) + 1)).mean(axis=1),
+        rank_probability=chances,
+        total=total,
     )
 
 
 def _rates_of(
-    systems: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    systems: Mapping[str, tuple[Any, ...]],
     paired: bool | None,
     level: float,
     rng: np.random.Generator,
 ) -> tuple[list[Rate], list[Floats], list[Floats]]:
     """Return rates of systems by suffix of their arguments, labels, labels less expectations."""
     found = [
-        rate_and_errors(*arrays, RANDOM, level, rng, suffix) for suffix, arrays in systems.items()
+        rate_and_errors(scores, labels, RANDOM, level, rng, suffix, *clusters)
+        for suffix, (scores, labels, *clusters) in systems.items()
     ]
     sizes = [f"{labels.size:,}" for _, labels, _ in found]
     if paired and len(set(sizes)) > 1:
@@ -251,6 +283,19 @@ def _rates_of(
         )
     rates, labels, errors = zip(*found, strict=True)
     return list(rates), list(labels), list(errors)
+
+
+def _totals(values: Sequence[Floats], *clusters: ArrayLike | None) -> list[Floats]:
+    """Return totals of each system's centred values in all clusters, nan where there is none."""
+    names = [np.asarray(each) for each in clusters]
+    every, code = np.unique(np.concatenate(names), return_inverse=True)
+    totals = []
+    for each, cluster in zip(values, np.split(code, [names[0].size]), strict=True):
+        known = ~np.isnan(each)
+        centred, own = each[known] - each[known].mean(), cluster[known]
+        number = np.bincount(own, minlength=every.size)
+        totals.append(np.where(number, np.bincount(own, centred, every.size), np.nan))
+    return totals
 
 
 def _pairs(one: Floats, other: Floats, paired: bool | None) -> NDArray[np.intp]:
@@ -287,9 +332,8 @@ def _correlation(one: Floats, other: Floats) -> float:
     return float(np.corrcoef(one, other)[0, 1]) * one.size / (one.size + SHRINKAGE)
 
 
-def _newcombe(y_a: Floats, y_b: Floats, correlation: float, level: float) -> Interval:
+def _newcombe(a: Interval, b: Interval, correlation: float, level: float) -> Interval:
     """Return Newcombe's interval of a difference (Statistics in Medicine 17, 1998, 2635-2650)."""
-    a, b = (wilson_limits(y[~np.isnan(y)], level) for y in (y_a, y_b))
     sides = (a.value - a.lower, b.upper - b.value), (a.upper - a.value, b.value - b.lower)
     below, above = (
         math.sqrt(one**2 - 2.0 * correlation * one * other + other**2) for one, other in sides

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.sampling.design import SamplingUnits, as_partial_labels
 from bayescal.sampling.hidden import RankedCollection
 from bayescal.sampling.plans import (
@@ -32,6 +33,7 @@ MODEL, DESIGN = "model", "design"
 FEW = 10  # labels below which a note names the prior
 SAME = 1e-12  # rounding of equal inclusion probabilities
 RANDOM_SAMPLE = "the labelled documents are a simple random sample of the collection"
+CLUSTER_SAMPLE = "the clusters with labels are a simple random sample of all clusters"
 FEW_NOTE = f"There are fewer than {FEW} labels: the interval rests on the prior as well."
 UNKNOWN_NOTE = (
     "Nothing says how the labelled documents were chosen: state the design, 'random' or a plan, for"
@@ -83,13 +85,15 @@ class Rate(Interval):
         Numbers of labels and of documents.
     worth : float
         Number of labels whose Wilson interval is as wide as the model's interval; nan unless the
-        labels are a simple random sample.
+        labels are a simple random sample of some of the documents.
     useless : float
         Posterior probability that the scores carry no information about the labels.
     curve : RateCurve
         P(positive | score) with its band.
     assumption : str
         What the answer assumes.
+    design_effect : bayescal.inference.design_effect.DesignEffect or None
+        How labels of clusters depend on each other; None without pairs of a cluster.
     notes : tuple of str
         Remarks for the reader of the numbers.
     """
@@ -104,6 +108,7 @@ class Rate(Interval):
     curve: RateCurve = field(repr=False, compare=False)
     assumption: str
     notes: tuple[str, ...]
+    design_effect: DesignEffect | None = None
 
     @property
     def text(self) -> str:
@@ -128,6 +133,7 @@ def estimate_rate(
     labels: ArrayLike,
     *,
     design: Design | None = None,
+    clusters: ArrayLike | None = None,
     level: float = 0.9,
     random_state: Any = 0,
 ) -> Rate:
@@ -147,6 +153,11 @@ def estimate_rate(
         As in `estimate_recall`. With several inclusion probabilities the design's interval is
         stated first, since a wrong curve biases the model's; values between 0 and 1 then raise
         ValueError. With None the answer is the model's, for a random sample.
+    clusters : array-like of shape (documents,), optional
+        Documents that were drawn together, such as all answers to one prompt: the cluster of each,
+        as text or whole numbers. The clusters that have labels must be a simple random sample, and
+        labels 0 or 1. k labels count as one, with the `design_effect`. It is not needed if single
+        documents were drawn.
     level : float
         Probability of the intervals.
     random_state : int, Generator, RandomState or None
@@ -163,7 +174,8 @@ def estimate_rate(
     >>> bool(rate.lower < good.mean() < rate.upper), rate.worth > 1.5 * rate.labels
     (True, True)
     """
-    return rate_and_errors(scores, labels, design, level, validation.generator(random_state))[0]
+    rng = validation.generator(random_state)
+    return rate_and_errors(scores, labels, design, level, rng, clusters=clusters)[0]
 
 
 def rate_and_errors(
@@ -173,45 +185,104 @@ def rate_and_errors(
     level: float,
     rng: np.random.Generator,
     suffix: str = "",
+    clusters: ArrayLike | None = None,
 ) -> tuple[Rate, Floats, Floats]:
     """Return the rate, labels, and labels less their expectations; nan where there is none.
 
     The suffix tells the arguments of one system from those of others in error messages.
     """
     validation.check_fraction(level=level)
-    values = validation.as_scores(scores, f"scores{suffix}")
-    name = f"labels{suffix}"
-    known = as_partial_labels(labels, values.size, name, values_between=True)
-    y = known[~np.isnan(known)]
-    if not 0 < y.size < known.size:
-        raise ValueError(
-            f"{name} must hold at least one label, and nan for documents without one, got"
-            f" {counted(y.size, 'label')} of {known.size:,} documents: give the scores of the whole"
-            " collection."
-        )
-    fitted, alone, simple = _labels_alone(values, known, design, level)
-    draws, curve, expected, useless = _posterior(values, known, fitted, level, rng)
+    values, known, cluster = read_labels(scores, labels, clusters, suffix)
+    fitted, alone, simple = _labels_alone(values, known, design, cluster, level)
+    collection = RankedCollection.even(values)
+    code, numbers = collection.code[fitted], collection.count(fitted)
+    sums = collection.count(fitted, known)
+    p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0, rng)
+    spread, effect = spread_of_labels(known[fitted], p[:, code], cluster[fitted])
+    if spread != 1.0:
+        p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0 / spread, rng)
+    draws = draw_rate(known, collection.count(np.isnan(known)), p, spread, rng)
+    curve = curve_of(collection, values, p, level)
+    few = int(np.count_nonzero(~np.isnan(known))) < FEW
+    notes = (FEW_NOTE,) * few + (UNKNOWN_NOTE,) * (alone is None)
+    rate = rate_of(known, draws, curve, useless, alone, effect, level, notes, simple=simple)
+    return rate, known, known - p.mean(axis=0)[collection.code]
+
+
+def curve_of(collection: RankedCollection, scores: Floats, p: Floats, level: float) -> RateCurve:
+    """Return the curve of draws of P(+) in the bins of a collection, (draws, bins)."""
+    score = np.bincount(collection.code, scores) / collection.size
+    band = np.quantile(p, tails(level), axis=0)
+    # Bins have the highest scores first.
+    return RateCurve(*np.stack([score, p.mean(axis=0), *band])[:, ::-1])
+
+
+def rate_of(
+    labels: Floats,
+    draws: Floats,
+    curve: RateCurve,
+    useless: float,
+    alone: Interval | None,
+    effect: DesignEffect | None,
+    level: float,
+    notes: tuple[str, ...] = (),
+    *,
+    simple: bool = True,
+) -> Rate:
+    """Return the rate of partial labels, a simple random sample or else of another design."""
     model = Interval.of_draws(draws, level, float(np.median(draws)))
     first = model if simple or alone is None else alone
-    rate = Rate(
+    n = int(np.count_nonzero(~np.isnan(labels)))
+    words = () if effect is None else (effect, effect.problem)
+    sample = CLUSTER_SAMPLE if effect else RANDOM_SAMPLE
+    return Rate(
         *(first.value, first.lower, first.upper, level),
         MODEL if first is model else DESIGN,
         draws=draws,
         model=model,
         classical=alone,
-        labels=y.size,
-        documents=known.size,
-        worth=y.size * (alone.width / model.width) ** 2 if simple and alone else math.nan,
+        labels=n,
+        documents=labels.size,
+        worth=n * (alone.width / model.width) ** 2
+        if simple and alone and model.width
+        else math.nan,
         useless=useless,
         curve=curve,
-        assumption=f"{RANDOM_SAMPLE if simple else 'the plan was followed'}, and labels are right",
-        notes=(FEW_NOTE,) * (y.size < FEW) + (UNKNOWN_NOTE,) * (alone is None),
+        assumption=f"{sample if simple else 'the plan was followed'}, and labels are right",
+        notes=(*notes, *(f"{each}." for each in words if each)),
+        design_effect=effect,
     )
-    return rate, known, known - expected
+
+
+def read_labels(
+    scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None, suffix: str = ""
+) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return scores and clusters of a whole collection and labels of some documents, or else nan.
+
+    By default each document is a cluster of its own.
+    """
+    values = validation.as_scores(scores, f"scores{suffix}")
+    name = f"labels{suffix}"
+    known = as_partial_labels(labels, values.size, name, values_between=True)
+    if not 0 < (n := int(np.count_nonzero(~np.isnan(known)))) < known.size:
+        raise ValueError(
+            f"{name} must hold at least one label, and nan for documents without one, got"
+            f" {counted(n, 'label')} of {known.size:,} documents: give the scores of the whole"
+            " collection."
+        )
+    if clusters is None:
+        return values, known, np.arange(known.size)
+    if not _binary(known[~np.isnan(known)]):
+        raise ValueError(
+            f"{name} must be 0 or 1 with clusters, got values between: label one document of each"
+            " cluster, without clusters."
+        )
+    of_clusters = f"clusters{suffix}", "cluster", known.size, f"scores{suffix}"
+    return values, known, validation.read_groups(clusters, *of_clusters)[1]
 
 
 def _labels_alone(
-    scores: Floats, labels: Floats, design: Design | None, level: float
+    scores: Floats, labels: Floats, design: Design | None, cluster: NDArray[np.intp], level: float
 ) -> tuple[NDArray[np.bool_], Interval | None, bool]:
     """Return the labels to fit, the interval from labels alone, and whether they are a sample."""
     plans, inclusion = as_design(() if design is None else design, scores, labels)
@@ -225,7 +296,12 @@ def _labels_alone(
     if (planned & ~labelled).any():
         raise ValueError("labels must hold a label of each planned document: label the others.")
     if np.ptp(inclusion) < SAME and (planned == labelled).all():
-        return planned, wilson_limits(labels[labelled], level), True
+        return planned, wilson_limits(labels[labelled], level, cluster[labelled]), True
+    if cluster.max() + 1 < cluster.size:
+        raise ValueError(
+            "clusters must be None for several inclusion probabilities, got both: use"
+            " estimate_prevalence with groups, which a plan draws whole."
+        )
     drawn = draw_of_plans(units, plans) if plans else draw_of_probabilities(units, inclusion)
     if drawn is None or not _binary(labels[labelled]):
         raise ValueError(
@@ -240,34 +316,29 @@ def _binary(values: Floats) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _posterior(
-    scores: Floats,
-    labels: Floats,
-    fitted: NDArray[np.bool_],
-    level: float,
-    rng: np.random.Generator,
-) -> tuple[Floats, RateCurve, Floats, float]:
-    """Return draws of the rate, the curve, each document's expected label, P(useless scores)."""
-    collection, y = RankedCollection.even(scores), labels[fitted]
-    code, bins = collection.code[fitted], collection.size.size
-    numbers, sums = (
-        np.bincount(code, each, bins).astype(np.float64) for each in (np.ones_like(y), y)
-    )
-    unlabelled = collection.count(np.isnan(labels))
-    p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0, rng)
-    if _binary(y):
-        rest = rng.binomial(unlabelled, p).sum(axis=1)
+def spread_of_labels(
+    values: Floats, expected: Floats, cluster: NDArray[np.intp]
+) -> tuple[float, DesignEffect | None]:
+    """Return the variance of sums of labels, relative to binary ones, and the design effect.
+
+    Expected labels are draws, (draws, labels). There is no effect without pairs within clusters.
+    """
+    if not _binary(values):
+        return _dispersion(values, expected), None
+    effect = design_effect(values == 1.0, expected.mean(axis=0), cluster)
+    return effect.factor, effect if effect.largest else None
+
+
+def draw_rate(
+    labels: Floats, unlabelled: NDArray[Any], p: Floats, spread: float, rng: np.random.Generator
+) -> Floats:
+    """Return draws of the mean label from draws of P(+) in bins of unlabelled documents."""
+    if spread == 1.0:
+        rest = rng.binomial(unlabelled, p).sum(axis=1).astype(np.float64)
     else:
-        spread = _dispersion(y, p[:, code])
-        p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0 / spread, rng)
         rest = p @ unlabelled
         rest += np.sqrt(spread * (p * (1.0 - p)) @ unlabelled) * rng.standard_normal(rest.size)
-    draws = np.clip((np.nansum(labels) + rest) / scores.size, 0.0, 1.0)
-    score, mean = np.bincount(collection.code, scores) / collection.size, p.mean(axis=0)
-    band = np.quantile(p, tails(level), axis=0)
-    # Bins have the highest scores first.
-    curve = RateCurve(*np.stack([score, mean, *band])[:, ::-1])
-    return draws, curve, mean[collection.code], useless
+    return np.asarray(np.clip((np.nansum(labels) + rest) / labels.size, 0.0, 1.0))
 
 
 def _dispersion(values: Floats, expected: Floats) -> float:
@@ -281,10 +352,13 @@ def _dispersion(values: Floats, expected: Floats) -> float:
     return min(1.0, float((square.sum() + binary.mean()) / (binary.sum() + binary.mean())))
 
 
-def wilson_limits(values: Floats, level: float) -> Interval:
+def wilson_limits(
+    values: Floats, level: float, cluster: NDArray[np.intp] | None = None
+) -> Interval:
     """Return the mean of values in [0, 1] with Wilson's interval, scaled to their variance."""
     mean = float(values.mean())
-    n = values.size / _dispersion(values, np.full((1, values.size), mean))
+    cluster = np.arange(values.size) if cluster is None else cluster
+    n = values.size / spread_of_labels(values, np.full((1, values.size), mean), cluster)[0]
     z = float(special.ndtri(0.5 + level / 2.0))
     centre = (mean + z**2 / (2.0 * n)) / (1.0 + z**2 / n)
     half = z / (1.0 + z**2 / n) * math.sqrt(mean * (1.0 - mean) / n + (z / (2.0 * n)) ** 2)

@@ -1,7 +1,7 @@
 """`bayescal rate`: the rate of a collection from few labels and many scores."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -11,7 +11,9 @@ from bayescal.cli.columns import ColumnReader, Rows
 from bayescal.cli.documents import DocumentNames
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.validation import Floats, first_of
+
+if TYPE_CHECKING:
+    from bayescal.sampling import Rate, RateDifference
 
 DESIGN = (
     "random: the labelled documents are a simple random sample. By default the plans beside the"
@@ -30,8 +32,14 @@ UNPAIRED = (
 )
 Unpaired = Annotated[bool, options.option("--unpaired", reviews.REVIEW, UNPAIRED)]
 SLICES = (
-    "Slices, such as languages: state the rate of each, with intervals that hold for all at once."
+    "Slices, such as languages: state the rate of each, with intervals that hold for all at once;"
+    " slices borrow from each other."
 )
+CLUSTERS = (
+    "Which documents were drawn together, as all answers to one prompt: they count by the"
+    " dependence of their labels."
+)
+ClusterColumn = Annotated[str | None, options.option("--cluster-column", options.COLUMNS, CLUSTERS)]
 ByColumn = Annotated[str | None, options.option("--by-column", options.COLUMNS, SLICES)]
 REPORT = "A page to write: the answer, its intervals, P(positive | score), the assumptions."
 Report = Annotated[Path | None, options.option("--report", options.OUTPUT, REPORT, "FILE")]
@@ -50,6 +58,7 @@ def rate(
     against_labels: AgainstLabels = None,
     unpaired: Unpaired = False,
     by_column: ByColumn = None,
+    cluster_column: ClusterColumn = None,
     report: Report = None,
     score_column: options.ScoreColumn = "score",
     lower_is_positive: options.LowerIsPositive = False,
@@ -71,7 +80,7 @@ def rate(
     says whether the new system is better.
     """
     from bayescal.report.rates import write_rate_report
-    from bayescal.sampling import Rate, RateDifference, compare_rates, estimate_rate, rank_rates
+    from bayescal.sampling import rates_by_slice
 
     if not labels:
         raise UsageError("--labels must name a file of labels, got none.")
@@ -94,66 +103,64 @@ def rate(
             f"--against and --by-column need simple random samples, got a plan of {strata} strata:"
             " draw documents by bayescal sample --for control."
         )
-    slices = None
-    arrays = {str(scores): (reads[0].scores, reads[0].labels)}
+    used = score_column, id_column, by_column
+    readers = [ColumnReader(read.documents.path, read.documents.frame, screen) for read in reads]
+    systems: list[tuple[Any, ...]] = [
+        (one.scores, one.labels, by.clusters(cluster_column, ~np.isnan(one.labels), used=used))
+        for by, one in zip(readers, reads, strict=True)
+    ]
+    paired, slices, more = None, None, {"level": level, "random_state": seed}
+    if against is not None:
+        paired, rows = _same_items(reads[0].documents, reads[1].documents)
+        systems[1] = tuple(None if each is None else each[rows] for each in systems[1])
+        screen.say(f"A is {scores}, B is {against}.")
     with screen.warnings(reviews.option_advice), usage_errors():
-        if against is None:
-            given = design or drawn or None
-            result: Rate | RateDifference = estimate_rate(
-                *arrays[str(scores)], design=given, level=level, random_state=seed
-            )
-        else:
-            same, rows = _same_items(reads[0].documents, reads[1].documents)
-            arrays[str(against)] = reads[1].scores[rows], reads[1].labels[rows]
-            (first, second), paired = arrays.values(), False if unpaired else same
-            result = compare_rates(*first, *second, paired=paired, level=level, random_state=seed)
-            screen.say(f"A is {scores}, B is {against}.")
+        result = _answer(systems, design or drawn or None, False if unpaired else paired, more)
         if by_column is not None:
-            parts = _slices(reads[0], by_column, screen)
-            slices = rank_rates(parts, paired=False, level=level, random_state=seed)
+            names = readers[0].names_of([by_column], "slice", "--by-column")[0]
+            given: dict[str, Any] = {"clusters": systems[0][2], **more}
+            slices = rates_by_slice(systems[0][0], systems[0][1], names, **given)
     screen.say(result.text)
     if slices is not None:
         screen.say(f"By {by_column}. {slices.text}")
     if report is not None:
+        arrays = {
+            str(read.documents.path): system[:2]
+            for read, system in zip(reads, systems, strict=True)
+        }
+        files = reviews.files_read(scores, labels, plans)
+        if against is not None:
+            files += reviews.files_read(against, against_labels, None)
+        words = {
+            "positive": reads[0].positive,
+            "axis": "minus the score" if lower_is_positive else "score",
+        }
         with usage_errors(errors=(ValueError, OSError)):
-            axis = "minus the score" if lower_is_positive else "score"
-            sizes = {str(path): values.size for path, (values, _) in arrays.items()}
-            files = reviews.files_read(scores, labels, plans)
-            if against is not None:
-                files += reviews.files_read(against, against_labels, None)
-            run = _provenance(context, files, sizes, reads[0].positive)
-            positive = reads[0].positive
-            write_rate_report(report, result, arrays, slices, positive=positive, axis=axis, run=run)
+            run = _provenance(context, files, arrays, reads[0].positive)
+            write_rate_report(report, result, arrays, slices, run=run, **words)
         screen.say(f"Written to {report}")
 
 
+def _answer(
+    systems: list[tuple[Any, ...]], design: Any, paired: bool | None, more: dict[str, Any]
+) -> "Rate | RateDifference":
+    """Return the rate of one system, or the first one's less the second's."""
+    from bayescal.sampling import compare_rates, estimate_rate
+
+    (scores, labels, clusters), *others = systems
+    if not others:
+        return estimate_rate(scores, labels, design=design, clusters=clusters, **more)
+    scores_b, labels_b, clusters_b = others[0]
+    both = {"clusters_a": clusters, "clusters_b": clusters_b}
+    return compare_rates(scores, labels, scores_b, labels_b, paired=paired, **both, **more)
+
+
 def _provenance(
-    context: typer.Context, files: list[Path], sizes: dict[str, int], positive: str
+    context: typer.Context, files: list[Path], arrays: dict[str, Any], positive: str
 ) -> dict[str, dict[str, str]]:
     """Return the files, rows and call that the page states."""
-    rows = "; ".join(f"{size:,} read of {path}, all used" for path, size in sizes.items())
-    return writing.page_run(context, "rate", files, rows, positive, "document")
-
-
-def _slices(
-    read: reviews.ReviewFiles, column: str, screen: Screen
-) -> dict[str, tuple[Floats, Floats]]:
-    """Return scores and labels of each slice; warn of slices without a rate to estimate."""
-    reader = ColumnReader(read.documents.path, read.documents.frame, screen)
-    names = reader.names_of([column], "slice", "--by-column")[0]
-    parts, left_out = {}, []
-    for name in np.unique(names).tolist():
-        own = names == name
-        if 0 < np.count_nonzero(~np.isnan(read.labels[own])) < np.count_nonzero(own):
-            parts[name] = read.scores[own], read.labels[own]
-        else:
-            left_out.append(name)
-    if left_out:
-        screen.warn(
-            "Slices whose documents all lack a label, or all have one, are left out:"
-            f" {first_of(left_out)}."
-        )
-    return parts
+    rows = [f"{each[0].size:,} read of {path}, all used" for path, each in arrays.items()]
+    return writing.page_run(context, "rate", files, "; ".join(rows), positive, "document")
 
 
 def _same_items(first: DocumentNames, second: DocumentNames) -> tuple[bool | None, Rows]:
