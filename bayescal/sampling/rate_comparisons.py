@@ -205,8 +205,8 @@ def rank_rates(
     """
     Return the rates of several systems with simultaneous intervals, and a ranking.
 
-    It serves slices of a collection, such as languages, too. The labelled items of each system
-    must be a simple random sample. Systems are coupled as in `compare_rates`.
+    The labelled items of each system must be a simple random sample. Systems are coupled as in
+    `compare_rates`. For slices of one system use `rates_by_slice`.
 
     Parameters
     ----------
