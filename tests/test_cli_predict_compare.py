@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import bayescal
+from bayescal.cli import predictions
 from bayescal.metrics import losses
 from tests.cli_tools import MLE, NUTS, fitted, make_frame, read, run, summary_of, write
 
@@ -54,6 +55,64 @@ def test_predict_without_out_is_a_table_on_stdout_quiet_or_not(scores, tmp_path)
         result = run("predict", tmp_path / "out", scores, *quiet)
         assert result.stdout == (tmp_path / "out/probabilities.csv").read_text()
         assert result.stderr == "" if quiet else "Positive label, as fitted: '1'" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_predict_answers_by_blocks_as_at_once(suffix, scores, frame, tmp_path, monkeypatch):
+    run("fit", scores, *MLE, "--out", tmp_path / "out")
+    new = write(frame, tmp_path / f"new{suffix}")
+    run("predict", tmp_path / "out", new, "--out", tmp_path / f"whole{suffix}")
+    monkeypatch.setattr("bayescal.cli.commands.predict.ROWS", 7)
+    seen = []
+    real = predictions.curve_at
+    monkeypatch.setattr(
+        predictions, "curve_at", lambda *a, **k: seen.append(a[1].size) or real(*a, **k)
+    )
+    run("predict", tmp_path / "out", new, "--out", tmp_path / f"blocks{suffix}")
+    assert max(seen) == 7
+    assert sum(seen) == len(frame)
+    tables = [
+        (pd.read_csv if suffix == ".csv" else pd.read_parquet)(tmp_path / f"{name}{suffix}")
+        for name in ("whole", "blocks")
+    ]
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_predict_reads_the_files_of_a_folder_or_a_pattern(scores, frame, tmp_path):
+    run("fit", scores, *MLE, "--out", tmp_path / "out")
+    (tmp_path / "new").mkdir()
+    for k, rows in enumerate((slice(0, 15), slice(15, None))):
+        write(frame.iloc[rows], tmp_path / f"new/{k}.parquet")
+    run("predict", tmp_path / "out", scores, "--out", tmp_path / "whole.csv")
+    for source in (tmp_path / "new", tmp_path / "new/*.parquet"):
+        run("predict", tmp_path / "out", source, "--out", tmp_path / "all.csv")
+        found, expected = read(tmp_path / "all.csv"), read(tmp_path / "whole.csv")
+        pd.testing.assert_frame_equal(found, expected)
+    result = run("predict", tmp_path / "out", tmp_path / "new/*.csv", code=2)
+    assert "there is no file" in " ".join(result.stderr.split())
+    write(frame.drop(columns="document"), tmp_path / "new/2.parquet")
+    result = run("predict", tmp_path / "out", tmp_path / "new", "--out", tmp_path / "p.csv", code=2)
+    expected = "2.parquet must have the columns of"
+    assert expected in " ".join(result.stderr.split())
+    result = run("predict", tmp_path / "out", tmp_path / "new", "--test", code=2)
+    assert "need all rows in one" in " ".join(result.stderr.split())
+
+
+def test_predict_names_file_and_row_of_a_bad_score_in_a_later_block(
+    scores, frame, tmp_path, monkeypatch
+):
+    run("fit", scores, *MLE, "--out", tmp_path / "out")
+    monkeypatch.setattr("bayescal.cli.commands.predict.ROWS", 7)
+    (tmp_path / "new").mkdir()
+    write(frame, tmp_path / "new/a.csv")
+    write(
+        frame.assign(score=frame["score"].astype(str).where(frame.index != 30, "x")),
+        tmp_path / "new/b.csv",
+    )
+    result = run("predict", tmp_path / "out", tmp_path / "new", "--out", tmp_path / "p.csv", code=2)
+    message = " ".join(result.stderr.split())
+    assert "new/b.csv must hold a finite number in every row, got 'x' in row 32" in message
+    assert not (tmp_path / "p.csv").exists()
 
 
 # compare

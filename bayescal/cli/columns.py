@@ -63,7 +63,10 @@ class ColumnReader:
     def scores(self, column: str, option: str | None = "--score-column") -> validation.Floats:
         """Return a column of finite numbers, and store them in the frame."""
         cells = self._cells(column, option)
-        values, advice = files.as_numbers(cells.tolist())
+        typed = cells.dtype.kind in "iuf"
+        values, advice = (
+            (cells.to_numpy(dtype=np.float64), "") if typed else files.as_numbers(cells.tolist())
+        )
         self._refuse(column, ~np.isfinite(values), "a finite number", advice)
         with usage_errors():
             values = validation.as_scores(values, self.name(column))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
+import itertools
 import re
+import sys
 import tempfile
 import warnings
 import zlib
@@ -38,6 +41,7 @@ MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",
 }
 BLOCK = 1 << 20
+ROWS = 1 << 19  # rows of a table in memory, where rows are answered by blocks
 # First bytes of files that are no text, and what to do.
 BINARY = {
     b"PK\x03\x04": "a spreadsheet or another zip archive, not text: name a spreadsheet .xlsx, or"
@@ -126,6 +130,58 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
 
     Blank rows are left out; `file_row` turns the index into rows of a spreadsheet.
     """
+    return next(_blocks_of(path, None, what))
+
+
+def read_blocks(paths: Sequence[Path], rows: int | None) -> Iterator[tuple[Path, pd.DataFrame]]:
+    """Yield the rows of files by blocks of at most so many, or whole, as `read_frame` does."""
+    columns: list[str] = []
+    for path in paths:
+        for frame in _blocks_of(path, rows, "scores"):
+            columns = columns or list(frame.columns)
+            if list(frame.columns) != columns:
+                raise UsageError(
+                    f"{path} must have the columns of {paths[0]}, {', '.join(columns)}, in this"
+                    f" order, got {', '.join(map(str, frame.columns))}."
+                )
+            yield path, frame
+
+
+def _blocks_of(path: Path, rows: int | None, what: str) -> Iterator[pd.DataFrame]:
+    _check_readable(path, what)
+    readers: dict[str, Any] = {".parquet": _parquet, ".xlsx": _xlsx}
+    # Damaged archives raise the last four.
+    errors = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
+    blocks = readers.get(path.suffix.lower(), _csv)(path, rows)
+    empty = True
+    while True:
+        with usage_errors(f"{path} cannot be read: ", errors):
+            block: pd.DataFrame | None = next(blocks, None)
+            if block is None:
+                break
+            block = block[~_blank_rows(block)]
+            check_names(list(block.columns), "the names of its columns")
+        if not block.empty:
+            empty = False
+            yield block
+    if empty:
+        raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that a path names: itself, those of a folder, or those of a pattern."""
+    files = [path]
+    if path.is_dir():
+        files = sorted(each for each in path.iterdir() if each.name.lower().endswith(READ))
+    elif not path.exists():
+        files = sorted(path.parent.glob(path.name))
+    for each in files or [path]:
+        _check_readable(each, "scores")
+    return files
+
+
+def _check_readable(path: Path, what: str) -> None:
+    """Raise UsageError unless a path is a file that can be read as a table."""
     if not path.name.lower().endswith(READ):
         calibrator = path.suffix == ".nc" or path.is_dir()
         advice = " Where a calibrator is named too, it comes before them." * calibrator
@@ -134,20 +190,19 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
         raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
     if not path.is_file():
         raise UsageError(f"there is no file {path}; expected a {EXPECTED} file of {what}.")
-    readers: dict[str, Callable[[Path], Any]] = {".parquet": _parquet, ".xlsx": _xlsx}
-    read = readers.get(path.suffix.lower(), _csv)
-    # Damaged archives raise the last four.
-    errors = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
-    with usage_errors(f"{path} cannot be read: ", errors):
-        frame: pd.DataFrame = read(path)
-        frame = frame[~_blank_rows(frame)]
-        check_names(list(frame.columns), "the names of its columns")
-    if frame.empty:
-        raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
-    return frame
 
 
-def _csv(path: Path) -> pd.DataFrame:
+def count_rows(paths: Sequence[Path]) -> int | None:
+    """Return the number of rows of Parquet files; None if a file does not state it."""
+    if not all(path.suffix.lower() == ".parquet" and path.is_file() for path in paths):
+        return None
+    from pyarrow import parquet
+
+    with usage_errors(f"{paths[0].parent}: ", (OSError, ValueError)):
+        return sum(int(parquet.read_metadata(path).num_rows) for path in paths)
+
+
+def _csv(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
     dialect = dialect_of(path)
@@ -162,15 +217,19 @@ def _csv(path: Path) -> pd.DataFrame:
         "skip_blank_lines": False,
     }
     _check_header(pd.read_csv(path, header=None, nrows=1, **options).iloc[0].tolist())
-    with warnings.catch_warnings():
-        # Rows longer than the header; index_col=False keeps pandas from shifting them.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            frame: pd.DataFrame = pd.read_csv(path, index_col=False, **options)
-        except (pd.errors.ParserWarning, pd.errors.ParserError) as err:
-            raise ValueError(_unparsed(err, dialect.separator)) from err
-    frame.index += dialect.blank
-    return _map_text(frame, "'", QUOTED, lambda cell: cell[1:])
+    with pd.read_csv(path, index_col=False, chunksize=rows or sys.maxsize, **options) as blocks:
+        while True:
+            with warnings.catch_warnings():
+                # Rows longer than the header; index_col=False keeps pandas from shifting them.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                try:
+                    frame: pd.DataFrame | None = next(blocks, None)
+                except (pd.errors.ParserWarning, pd.errors.ParserError) as err:
+                    raise ValueError(_unparsed(err, dialect.separator)) from err
+            if frame is None:
+                return
+            frame.index += dialect.blank
+            yield _map_text(frame, "'", QUOTED, lambda cell: cell[1:])
 
 
 def _blank_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
@@ -182,8 +241,9 @@ def _blank_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
             break
         # Few rows remain after the first column.
         cells = column.iloc[rows]
-        texts = [isinstance(cell, str) and not cell.strip() for cell in cells]
-        blank[rows] = cells.isna().to_numpy(dtype=bool) | np.array(texts, dtype=bool)
+        blank[rows] = cells.isna().to_numpy(dtype=bool)
+        if column.dtype.kind not in NUMERIC:
+            blank[rows] |= [isinstance(cell, str) and not cell.strip() for cell in cells]
     return blank
 
 
@@ -212,7 +272,7 @@ def _check_header(names: list[Any]) -> None:
         raise ValueError(f"its header names the column {twice[0]!r} twice: rename one of them.")
 
 
-def _xlsx(path: Path) -> pd.DataFrame:
+def _xlsx(path: Path, _rows: int | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
     try:
@@ -234,14 +294,14 @@ def _xlsx(path: Path) -> pd.DataFrame:
             " the scores as CSV."
         )
     if not filled:
-        return pd.DataFrame()
+        return
     (cells,) = filled.values()
     cells = cells.dropna(axis=1, how="all").dropna(how="all")
     names = [name if pd.isna(name) else str(name) for name in cells.iloc[0]]
     _check_header(names)
     names = [f"{UNNAMED}{k}" if pd.isna(name) else name for k, name in enumerate(names)]
     table = cells.iloc[1:].set_axis(names, axis=1)
-    return table.set_axis(table.index - 1)
+    yield table.set_axis(table.index - 1)
 
 
 def _check_unpacked(path: Path) -> None:
@@ -255,33 +315,73 @@ def _check_unpacked(path: Path) -> None:
         )
 
 
-def _parquet(path: Path) -> pd.DataFrame:
+def _parquet(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    frame: pd.DataFrame = pd.read_parquet(path).reset_index(drop=True)
-    # Writers that do not mark text leave bytes.
-    kinds = {name: pd.api.types.infer_dtype(column) for name, column in frame.items()}
-    texts = {str(name): frame[name].str.decode("utf-8") for name in kinds if kinds[name] == "bytes"}
-    return frame.assign(**texts)
+    with parquet.ParquetFile(path) as file:
+        blocks = [file.read()] if rows is None else file.iter_batches(rows)
+        start = 0
+        for block in blocks:
+            table = pa.Table.from_batches([block]) if rows else block
+            frame: pd.DataFrame = table.to_pandas()
+            frame.index = pd.RangeIndex(start, start + len(frame))
+            start += len(frame)
+            # Writers that do not mark text leave bytes.
+            texts = {
+                str(name): column.str.decode("utf-8")
+                for name, column in frame.items()
+                if column.dtype == object and pd.api.types.infer_dtype(column) == "bytes"
+            }
+            yield frame.assign(**texts)
+
+
+Write = Callable[["pd.DataFrame"], None]
+
+
+@contextmanager
+def block_writer(path: Path | IO[str]) -> Iterator[Write]:
+    """Yield a function that appends blocks of a table to a Parquet file, or as CSV."""
+    if not isinstance(path, Path) or path.suffix.lower() != ".parquet":
+        with _writable(path) as stream:
+            heads = itertools.chain([True], itertools.repeat(False))
+            yield lambda frame: _write_csv(frame, stream, header=next(heads))
+        return
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with contextlib.ExitStack() as opened:
+        writers: list[Any] = []
+
+        def write(frame: pd.DataFrame) -> None:
+            schema = writers[0].schema if writers else None
+            with usage_errors("a block's columns differ from those before: ", (ValueError,)):
+                table = pa.Table.from_pandas(frame, schema, preserve_index=False)
+            if not writers:
+                writers.append(opened.enter_context(parquet.ParquetWriter(path, table.schema)))
+            writers[0].write_table(table)
+
+        yield write
 
 
 def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
     """Write a table in the format of the path's suffix, or as CSV to a stream."""
-    if isinstance(path, Path) and path.suffix.lower() == ".parquet":
-        frame.to_parquet(path, index=False)
-    else:
-        text = _map_text(frame, SIGNS, FORMULA, lambda cell: f"'{cell}")
-        # Python's writer does not quote carriage returns, where readers end the row.
-        returns = any(
-            column.astype(str).str.contains("\r", regex=False, na=False).any()
-            for _, column in text.items()
-            if column.dtype.kind not in NUMERIC
-        )
-        with _writable(path) as stream:
-            safe: Any = PrintableStream(stream)
-            text.to_csv(
-                safe, index=False, quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-            )
+    with block_writer(path) as write:
+        write(frame)
+
+
+def _write_csv(frame: pd.DataFrame, stream: IO[str], *, header: bool) -> None:
+    text = _map_text(frame, SIGNS, FORMULA, lambda cell: f"'{cell}")
+    # Python's writer does not quote carriage returns, where readers end the row.
+    returns = any(
+        column.astype(str).str.contains("\r", regex=False, na=False).any()
+        for _, column in text.items()
+        if column.dtype.kind not in NUMERIC
+    )
+    safe: Any = PrintableStream(stream)
+    quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    text.to_csv(safe, index=False, header=header, quoting=quoting)
 
 
 @contextmanager

@@ -118,14 +118,15 @@ class Screen:
             self._err.print(message, soft_wrap=True)
 
     @contextmanager
-    def progress(self, what: str, total: int) -> Iterator[Update]:
-        """Show a progress bar on a terminal; yield the function that updates it."""
+    def progress(self, what: str, total: int | None) -> Iterator[Update]:
+        """Show a progress bar on a terminal, with the time left; yield what updates it."""
         bar = progress.Progress(
             progress.SpinnerColumn(),
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
             progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
             console=self._err,
             transient=True,
             disable=self.quiet or not self._err.is_terminal,

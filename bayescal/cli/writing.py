@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal.cli import options, predictions, scores
-from bayescal.cli.files import existing_folder, write_frame
+from bayescal.cli.files import Write, block_writer, existing_folder, write_frame
 from bayescal.cli.predictions import Calibrated
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import files as run_files
@@ -246,13 +246,33 @@ def write_files(
 
 def write_table(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
     """Write a table to a file and print its name, or print the table as CSV."""
+    with table_writer(out, screen) as write:
+        write(frame)
+
+
+@contextmanager
+def table_writer(out: Path | None, screen: Screen) -> Iterator[Write]:
+    """Yield a function that adds rows to a table: a file, written whole or not at all, or CSV."""
     if out is None:
-        write_frame(frame, sys.stdout)
+        with block_writer(sys.stdout) as write:
+            yield write
         screen.tell_notes(stderr=True)
         return
-    with usage_errors("--out: ", (OSError,)), run_files.whole_file(out) as path:
-        write_frame(frame, path)
-    screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+    rows = 0
+
+    def counting(frame: pd.DataFrame) -> None:
+        nonlocal rows
+        with usage_errors("--out: ", (OSError,)):
+            write(frame)
+        rows += len(frame)
+
+    with (
+        usage_errors("--out: ", (OSError,)),
+        run_files.whole_file(out) as path,
+        block_writer(path) as write,
+    ):
+        yield counting
+    screen.say(f"Written to {out}: {counted(rows, 'row')}")
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path, *names: str) -> None:

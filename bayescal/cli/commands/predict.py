@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,14 +10,13 @@ import typer
 from bayescal.cli import classes as class_files
 from bayescal.cli import comparisons, options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.files import check_file
+from bayescal.cli.files import ROWS, check_file, count_rows, files_of, read_blocks
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support import validation
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from bayescal.cli.columns import Mask
+    from bayescal.report.held_out import HeldOut
     from bayescal.support.validation import Floats
 
 Test = Annotated[
@@ -63,6 +63,11 @@ def predict(
     bayescal fit wrote. A pooled calibrator answers for a new topic by its
     population. Rows of a topic that the fit left out get empty cells.
 
+    [bold]bayescal predict calibrated 'scores/*.parquet' --out p.parquet[/bold]
+
+    reads the files of a folder or a pattern one after the other, by blocks of
+    rows, so that memory does not limit them.
+
     [bold]bayescal predict calibrated held_out.csv --test --out probabilities.csv[/bold]
 
     also tests the probabilities by the labels of held_out.csv, and advises
@@ -79,7 +84,7 @@ def predict(
     _check_options(band, support, bounds)
     check_file(out, read=scores)
     screen = Screen(quiet=quiet)
-    reader = ColumnReader(scores, screen=screen)
+    paths = files_of(scores)
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
@@ -87,42 +92,53 @@ def predict(
             raise UsageError("--prior is for two classes: give the shares of all with --shares.")
         class_files.refuse_options_of_one_score(options.given(context), "band")
         labels = label_column if test else None
+        reader = ColumnReader(scores, screen=screen)
         class_files.predict(source, reader, screen, out, level, shares, labels)
         return
     if shares is not None:
         raise UsageError("--shares is for several classes: give --prior.")
+
     ratio_names = comparisons.RATIO_COLUMNS if likelihood_ratio else ()
-    writing.check_columns_free(reader.frame, scores, *ratio_names)
-    values = reader.scores(score_column)
-    saved = predictions.read_calibrator(
-        calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
-    )
-    if test:
-        classes = next(iter(saved.problems.values())).labels
-        is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
-    predictions.state_positive(screen, source)
-    values, columns = saved.sign * values, predictions.read_covariates(calibrator, reader, saved)
-    topics = saved.rows()
-    added: list[dict[str, Any]] = []
-    with screen.warnings(), screen.progress("predict", len(topics)) as update:
-        for topic, rows in topics:
-            update(description=f"predict {topic}")
-            with usage_errors():
-                fitted = saved.problems.answering(topic)
-            own = validation.take_columns(columns, rows)
-            with usage_errors(f"{reader.name(score_column)}: "):
-                curve = predictions.curve_at(
-                    fitted, values[rows], level, band=band, prior=prior, covariates=own
+
+    def answered(fitted: Any, values: Floats, own: validation.Columns | None) -> dict[str, Any]:
+        curve = predictions.curve_at(fitted, values, level, band=band, prior=prior, covariates=own)
+        added: dict[str, Any] = dict(curve.columns)
+        if likelihood_ratio:
+            added |= comparisons.ratios_at(fitted, values, level, support, bounds)
+        return added
+
+    # Names of topics, and tests, need all rows at once.
+    whole = test or topic_column is not None
+    if whole and len(paths) > 1:
+        raise UsageError(
+            f"{scores} names {len(paths)} files: --test and --topic-column need all rows in one."
+        )
+    with (
+        screen.warnings(),
+        screen.progress("rows", count_rows(paths)) as update,
+        writing.table_writer(out, screen) as write,
+    ):
+        for k, (path, frame) in enumerate(read_blocks(paths, None if whole else ROWS)):
+            reader = ColumnReader(path, frame, screen)
+            writing.check_columns_free(frame, path, *ratio_names)
+            values = reader.scores(score_column)
+            saved = predictions.read_calibrator(
+                calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
+            )
+            if test:
+                classes = next(iter(saved.problems.values())).labels
+                is_positive, labelled, renamed = reader.known_labels(
+                    label_column, classes, positive
                 )
-            added.append(dict(curve.columns))
-            if likelihood_ratio:
-                added[-1] |= comparisons.ratios_at(fitted, values[rows], level, support, bounds)
-            update(advance=1)
-    merged = predictions.merge_columns(added, [rows for _, rows in topics], values.size)
-    writing.write_table(reader.frame.assign(**merged), out, screen)
-    predictions.warn_of_topics(
-        screen, reader.frame, scores, topic_column, f"{calibrator} is one calibrator for all rows."
-    )
+            if k == 0:
+                predictions.state_positive(screen, source)
+                why = f"{calibrator} is one calibrator for all rows."
+                predictions.warn_of_topics(screen, frame, scores, topic_column, why)
+            values = saved.sign * values
+            columns = predictions.read_covariates(calibrator, reader, saved)
+            with usage_errors(f"{reader.name(score_column)}: "):
+                merged = _merged(saved, values, columns, answered, update)
+            write(frame.assign(**merged))
     if likelihood_ratio:
         comparisons.warn_of_unnamed(screen, predictions.read_record(calibrator))
     if saved.left_out_note:
@@ -130,21 +146,35 @@ def predict(
     if test:
         screen.say(renamed, stderr=True)
         # On stderr if the table is on stdout, which may be piped.
-        shown = _verdicts(saved, labelled, values, is_positive, prior, columns)
-        screen.show(*shown, stderr=out is None)
-        if not shown:
-            screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
+        tested = _tested(saved, labelled, values, is_positive, prior, columns)
+        _show_verdicts(screen, tested, stderr=out is None)
 
 
-def _verdicts(
+def _merged(
+    saved: predictions.SavedCalibrator,
+    values: Floats,
+    columns: validation.Columns | None,
+    answered: Callable[..., dict[str, Any]],
+    update: Callable[..., None],
+) -> dict[str, Any]:
+    """Return the columns of answers for the rows of all topics."""
+    topics, added = saved.rows(), []
+    for topic, rows in topics:
+        fitted = saved.problems.answering(topic)
+        added.append(answered(fitted, values[rows], validation.take_columns(columns, rows)))
+        update(advance=rows.size)
+    return predictions.merge_columns(added, [rows for _, rows in topics], values.size)
+
+
+def _tested(
     saved: predictions.SavedCalibrator,
     labelled: Mask,
     values: Floats,
     is_positive: Mask,
     prior: float | None,
     columns: validation.Columns | None,
-) -> list[Group]:
-    """Return a table of verdicts on topics with labelled rows, if any."""
+) -> list[tuple[str, HeldOut]]:
+    """Return the predictions for the labelled rows of each topic with any."""
     tested = []
     for topic, rows in saved.rows():
         known = rows[labelled[rows]]
@@ -155,7 +185,15 @@ def _verdicts(
                 fitted, values[known], is_positive[known], prior, covariates=own
             )
             tested.append((topic, one))
-    return [tables.verdicts_table(predictions.verdicts_by_topic(tested))] if tested else []
+    return tested
+
+
+def _show_verdicts(screen: Screen, tested: list[tuple[str, HeldOut]], *, stderr: bool) -> None:
+    """Print a table of verdicts on topics, the worst first."""
+    if not tested:
+        screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
+        return
+    screen.show(tables.verdicts_table(predictions.verdicts_by_topic(tested)), stderr=stderr)
 
 
 def _check_options(band: str, support: str, bounds: str | None) -> None:
