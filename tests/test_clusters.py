@@ -113,7 +113,7 @@ def test_inverse_inclusion_probabilities_multiply_residuals():
 
 
 def sampled_copies(seed, clusters=150):
-    """Return `copies` of which some clusters were drawn whole, and inclusion probabilities."""
+    """Draw clusters of `copies` whole, and return them with their inclusion probabilities."""
     *arrays, cluster, p = copies(seed, clusters)
     inclusion = np.where(np.arange(clusters) % 2, 0.9, 0.3)
     drawn = (np.random.default_rng(seed).random(clusters) < inclusion)[cluster]
