@@ -6,6 +6,7 @@ import pytest
 
 import bayescal
 from bayescal.cli import predictions
+from bayescal.fitting.curves import curves
 from bayescal.metrics import losses
 from tests.cli_tools import MLE, NUTS, fitted, make_frame, read, run, summary_of, write
 
@@ -76,6 +77,20 @@ def test_predict_answers_by_blocks_as_at_once(suffix, scores, frame, tmp_path, m
         for name in ("whole", "blocks")
     ]
     pd.testing.assert_frame_equal(*tables)
+
+
+def test_blocks_share_the_tables_of_curves(scores, tmp_path, monkeypatch):
+    run("fit", scores, "--draws", 300, "--out", tmp_path / "out")
+    table = pd.DataFrame({"score": np.linspace(-1.0, 1.0, 1200)})
+    new = write(table, tmp_path / "new.parquet")
+    made = []
+    real = curves.refine
+    monkeypatch.setattr(curves, "refine", lambda *a, **k: made.append(1) or real(*a, **k))
+    for rows in (1200, 400):
+        made.clear()
+        monkeypatch.setattr("bayescal.cli.commands.predict.ROWS", rows)
+        run("predict", tmp_path / "out", new, "--out", tmp_path / "p.parquet")
+        assert len(made) == 2  # of the point and of the band
 
 
 def test_predict_reads_the_files_of_a_folder_or_a_pattern(scores, frame, tmp_path):

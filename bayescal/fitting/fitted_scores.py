@@ -181,6 +181,10 @@ class FittedScores(Fit[ScoreParameters]):
 
     def fitted_problems(self) -> Problems:
         """Return the one problem, under the empty name, for plots and reports."""
+        return self._problems
+
+    @cached_property
+    def _problems(self) -> Problems:
         return ResultsProblems(
             results=self.results,
             labels=self.classes,

@@ -75,7 +75,7 @@ class ResultsProblems:
     def problems(self, *, with_new: bool = False) -> Problems:
         """Return the problems by name; `with_new` includes new topics, by the population."""
         if not self.by_topic:
-            return Problems([""], lambda _: self.read(None), by_topic=False)
+            return Problems([""], lambda _: self._only, by_topic=False)
         read_new = partial(self.read, None) if with_new else None
         return Problems(self.names, self.read, by_topic=True, read_new=read_new)
 
@@ -106,6 +106,11 @@ class ResultsProblems:
             together=self,
             topic=topic,
         )
+
+    @cached_property
+    def _only(self) -> ResultsProblem:
+        # Kept, since a problem keeps the tables of its curves.
+        return self.read(None)
 
     @property
     def by_topic(self) -> bool:
