@@ -29,6 +29,7 @@ FEWER = {
     "11_ranking_and_when_to_stop": {"= 140, 100": "= 70, 100"},
     "12_mail_that_keeps_coming": {"= 40, 40, 20": "= 40, 14, 12"},
     "14_audit_a_published_model": {"repetitions=6": "repetitions=1"},
+    "17_a_judge_and_a_hundred_labels": {"range(100)": "range(3)"},
 }
 
 
