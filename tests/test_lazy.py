@@ -150,6 +150,15 @@ def test_what_needs_memory_says_so(ask):
         ask(da.from_array(P, chunks=10))
 
 
+def test_rows_may_be_named():
+    fitted = ScoreCalibrator("gaussian", **FAST).fit(X[:, 0], Y == 0)
+    expected = fitted.predict_proba(P)
+    for form in (P, xr.DataArray(P), da.from_array(P, chunks=10)):
+        same(np.asarray(fitted.predict_proba(scores=form)), expected)
+    with pytest.raises(TypeError, match="scores"):
+        fitted.predict_proba()
+
+
 def test_only_the_rows_may_be_lazy():
     fitted = ScoreCalibrator("gaussian", **FAST).fit(X[:, 0], Y == 0)
     lazy = da.from_array(P, chunks=10)

@@ -28,17 +28,22 @@ def rowwise(*dims: str) -> Callable[[Method], Method]:
     """
 
     def in_their_form(method: Method) -> Method:
+        signature = inspect.signature(method)
+        name = list(signature.parameters)[1]
+
         @wraps(method)
-        def answered(estimator: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
+        def answered(estimator: Any, *arguments: Any, **options: Any) -> Any:
+            rows: Any = arguments[0] if arguments else options.get(name)
+            if not (is_lazy(rows) or hasattr(rows, "dims")):
+                return method(estimator, *arguments, **options)
+            bound = signature.bind(estimator, *arguments, **options)
+            bound.apply_defaults()
+            _, _, *others = bound.arguments
+            given = {each: bound.arguments[each] for each in others}
             if is_lazy(rows):
-                bound = inspect.signature(method).bind(estimator, rows, *arguments, **options)
-                bound.apply_defaults()
-                _, _, *given = bound.arguments
-                fixed = _fixed({name: bound.arguments[name] for name in given})
-                answer = _lazily(_Call(method.__name__, estimator, fixed), rows, dims)
+                answer = _lazily(_Call(method.__name__, estimator, _fixed(given)), rows, dims)
             else:
-                values = rows.values if hasattr(rows, "dims") else rows
-                answer = method(estimator, values, *arguments, **options)
+                answer = method(estimator, rows.values, **given)
             ends = {KLASS: getattr(estimator, "classes_", None), BAND: ENDS}
             return _as_given(rows, answer, _named(dims, answer.ndim), ends)
 
