@@ -24,6 +24,7 @@ from bayescal.fitting.engines.program import build_model, log_likelihood, record
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord, compiled
 from bayescal.fitting.parts.program import _elements
 from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.settings import ScoreParameters, inference_name
 from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay, ReliabilityDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
@@ -556,6 +557,7 @@ def test_chains_that_disagree_are_called_improper(write, draws_of_prior, monkeyp
         ({"inference": "exact"}, "inference='exact' has no engine for Program"),
         ({"inference": "mle"}, "inference='mle' would ignore Program"),
         ({"parts": ["monotone", Program("logistic")], "inference": "map"}, "would ignore Program"),
+        ({"parts": [Program("laplace"), Program("logistic")], "inference": "map"}, "would ignore"),
         ({"parts": ["monotone", Program("logistic"), Program("logistic")]}, "different names"),
         ({"parts": Program("topics")}, "is a model of many topics"),
     ],
@@ -563,6 +565,12 @@ def test_chains_that_disagree_are_called_improper(write, draws_of_prior, monkeyp
 def test_inferences_that_would_ignore_a_program(settings, message):
     with pytest.raises(ValueError, match=message):
         ScoreCalibrator(**{"parts": Program("logistic")} | settings).fit(SCORE, LABEL)
+
+
+def test_several_programs_are_a_combination():
+    two = [Program("laplace"), Program("logistic")]
+    assert inference_name(ScoreParameters(two)) == "exact"
+    assert inference_name(ScoreParameters(two[:1])) == "nuts"
 
 
 def test_elements_of_a_variable_are_named_by_their_places():

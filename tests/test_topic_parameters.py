@@ -51,3 +51,11 @@ def test_probabilities_are_calibrated_by_their_log_odds(tmp_path):
         told.predict_proba([1.5], TOPICS[:1])
     with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
         TopicCalibrator(**settings).fit(p, LABELS, TOPICS)
+
+
+def test_topics_beyond_one_hold_no_probabilities():
+    p = np.linspace(0.0, 1.2, len(LABELS))
+    fast = TopicCalibrator("none", parts="gaussian", draws=20, random_state=0)
+    fast.fit(p, LABELS, TOPICS)  # a warning would be an error
+    with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
+        fast.fit(p / 1.2, LABELS, TOPICS)
