@@ -63,7 +63,7 @@ def predict(
     bayescal fit wrote. A pooled calibrator answers for a new topic by its
     population. Rows of a topic that the fit left out get empty cells.
 
-    [bold]bayescal predict calibrated 'scores/*.parquet' --out p.parquet[/bold]
+    [bold]bayescal predict calibrated 'new*.csv' --out p.parquet[/bold]
 
     reads the files of a folder or a pattern one after the other, by blocks of
     rows, so that memory does not limit them.
