@@ -19,6 +19,7 @@ from bayescal.combining.combiners.stacking import (
     STACKING,
     LocalKernelSVM,
     linear_svc,
+    mean_square_length,
     product_features,
 )
 from bayescal.combining.combiners.voting import MEASURES, Best, best_threshold, loss_of
@@ -336,3 +337,9 @@ class TestNoLeak:
 
 def test_column_scores_are_what_they_say():
     assert Column(1).fit(np.zeros((2, 2)), [0, 1]).decision_function([[1.0, 2.0]]).tolist() == [2.0]
+
+
+def test_the_length_of_documents_is_weighted():
+    columns = np.array([[1.0, 0.0], [0.0, 2.0]])
+    assert mean_square_length(columns) == 2.5
+    assert mean_square_length(columns, np.array([3.0, 1.0])) == 1.75
