@@ -78,6 +78,9 @@ def test_decide_abstains_at_a_cost(folder, tmp_path):
     prices = np.array([row[1:] for row in rows])
     found = calibrator.decide(frame[CLASSES], prices)
     assert frame["decision"].tolist() == [rows[k][0] for k in found.decision]
+    costs.write_text(costs.read_text().replace("look,0.1", "look,dear"))
+    message = "costs.csv must hold a number for every cost"
+    assert message in run(*arguments, "--costs", costs, code=2).stderr
     run(*arguments, "--abstain-cost", 0.05)
     assert (pd.read_csv(out)["decision"] == "abstain").mean() > 0.5
 

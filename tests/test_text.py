@@ -306,6 +306,11 @@ class TestClassifiers:
         found = model[:-1].transform(documents[:1])
         assert np.asarray(found.todense())[0] == pytest.approx(expected)
 
+    @pytest.mark.parametrize("name", CLASSIFIERS)
+    def test_words_are_as_many_as_asked_for(self, name):
+        times = 3 if name == "nearest_neighbours" else 1
+        assert make_classifier(name, words=7).get_params()["words__k"] == 7 * times
+
     def test_unknown_names(self):
         with pytest.raises(ValueError, match="classifier must be one of 'naive_bayes'"):
             make_classifier("svm")
