@@ -342,17 +342,22 @@ def page(folder: Path) -> str:
     """Return the page: coverage and relative width of each method."""
     rated, compared, _, sliced, clustered = (pd.read_csv(folder / f"{name}.csv") for name in TABLES)
     few = rated[(rated["n"] == SIZES[0]) | (rated["judge"] == POOLED)]
-    pooled = compared[compared["systems"].isin((POOLED, VALUES))]
+    pooled = _fewest(compared[compared["systems"].isin((POOLED, VALUES))])
     return fill(
         "rates",
         folder,
         rates=markdown(_wide(few)),
         differences=markdown(_wide(pooled)),
         **{
-            name: markdown(_wide(table[table.iloc[:, 0] != POOLED]))
+            name: markdown(_wide(_fewest(table[table.iloc[:, 0] != POOLED])))
             for name, table in (("slices", sliced), ("clusters", clustered))
         },
     )
+
+
+def _fewest(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the fewest labels."""
+    return table[table["n"] == table["n"].min()]
 
 
 def _wide(table: pd.DataFrame) -> pd.DataFrame:
