@@ -135,6 +135,8 @@ def test_all_blocks_have_the_same_draws():
     found = fitted.sample_proba(da.zeros(30, chunks=10), draws=5).compute()
     np.testing.assert_array_equal(found, np.repeat(found[:, :1], 30, axis=1))
     assert len(np.unique(found[:, 0])) > 1
+    lazy, seed = da.from_array(P, chunks=10), {"draws": 5, "random_state": np.int64(3)}
+    same(fitted.sample_proba(lazy, **seed).compute(), fitted.sample_proba(P, **seed))
 
 
 @pytest.mark.parametrize(

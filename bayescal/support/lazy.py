@@ -70,7 +70,7 @@ def _fixed(options: dict[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         if is_lazy(value):
             raise ValueError(f"{name} must be in memory where the rows are a Dask collection.")
-    if "random_state" not in options or isinstance(options["random_state"], int):
+    if "random_state" not in options or isinstance(options["random_state"], int | np.integer):
         return options
     return options | {"random_state": int(generator(options["random_state"]).integers(2**32))}
 
@@ -96,8 +96,6 @@ def _lazily(call: _Call, rows: Any, dims: Sequence[str]) -> Any:
     import dask
     import dask.array as da
 
-    # A task of its own, since values in the graph are copied into the task of every block.
-    sent = dask.delayed(_same, pure=False)
     if hasattr(rows, "to_delayed") and not hasattr(rows, "chunks"):
         # Dask's own example of a row of these types; head would compute the first partition.
         sample = call.of(rows._meta_nonempty.iloc[:1])
@@ -107,7 +105,7 @@ def _lazily(call: _Call, rows: Any, dims: Sequence[str]) -> Any:
         parts = [dask.delayed(_of_block)(part, state) for part in rows.to_delayed()]
         arrays = [da.from_delayed(part, shape, sample.dtype) for part in parts]
         return da.concatenate(arrays, axis, allow_unknown_chunksizes=True)
-    values = getattr(rows, "data", rows) if hasattr(rows, "dims") else rows
+    values = rows.data if hasattr(rows, "dims") else rows
     if values.ndim == 2:
         values = values.rechunk({1: -1})
     sample = call.of(np.zeros((1, *values.shape[1:]), dtype=values.dtype))
@@ -125,6 +123,13 @@ def _lazily(call: _Call, rows: Any, dims: Sequence[str]) -> Any:
         dtype=sample.dtype,
         meta=sample[(slice(0),) * sample.ndim],
     )
+
+
+def sent(state: Any) -> Any:
+    """Return a value as a task of its own, for in the graph it is copied into every block's."""
+    import dask
+
+    return dask.delayed(_same, pure=False)(state)
 
 
 def _same(state: State) -> State:

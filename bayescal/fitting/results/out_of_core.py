@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import Cells, names_of_columns, read_cells, topics_of_long
 from bayescal.support import files as run_files
+from bayescal.support.lazy import sent
 from bayescal.support.numerics import probability
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats, as_array, is_lazy
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-State = TypeVar("State")
 Reader = Callable[[TopicCurves, Cells], Floats]
 Last = tuple[str, list[Any]]
 
@@ -47,28 +47,22 @@ def map_blocks(
     function: Callable[..., Floats], state: Any, arrays: list[da.Array], last: Last | None
 ) -> da.Array:
     """Return function(state, *blocks) for the blocks of arrays of the same shape."""
-    import dask
     import dask.array as da
 
     own = tuple(range(arrays[0].ndim))
     out = own if last is None else (*own, len(own))
     pairs = [each for array in arrays for each in (array, own[len(own) - array.ndim :])]
     unknown = any(np.isnan(size) for array in arrays for sizes in array.chunks for size in sizes)
-    # A separate task, since values in the graph are copied into every block's task.
     return da.blockwise(
         partial(_call, function),
         out,
         *pairs,
-        state=dask.delayed(_same, pure=False)(state),
+        state=sent(state),
         new_axes={} if last is None else {out[-1]: len(last[1])},
         align_arrays=not unknown,
         dtype=np.float64,
         meta=np.empty((0,) * len(out)),
     )
-
-
-def _same(state: State) -> State:
-    return state
 
 
 def _call(function: Callable[..., Floats], *blocks: Any, state: Any) -> Floats:
