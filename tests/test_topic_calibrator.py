@@ -61,7 +61,8 @@ def test_forms_of_input_are_the_same():
         found = again.predict_proba(form, names)
         assert found.shape == wide.shape
         # Tables of other batches of scores have other nodes.
-        np.testing.assert_allclose(found.T.ravel()[:50], expected[:, 1], atol=1e-4)
+        found = np.asarray(found).T.ravel()
+        np.testing.assert_allclose(found[:50], expected[:, 1], atol=1e-4)
         assert again.predict_interval(form, names).shape == (*wide.shape, 2)
 
 
