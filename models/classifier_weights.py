@@ -86,8 +86,7 @@ def simulate(
     draws: int | None = None,
     **hyperparameters: Any,
 ) -> dict[str, Any]:
-    """
-    Return evidence, labels, topics 0, 1, ..., and the parameters drawn from the prior behind them.
+    """Return evidence, labels, topics 0, 1, ..., and the parameters drawn from the prior.
 
     Evidence is standard normal times 2. With `draws`, so many data sets along a leading axis.
     """

@@ -51,8 +51,7 @@ def log_density(score: Any, klass: Any, mu: Any, sigma: Any) -> Any:
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
 ) -> dict[str, Any]:
-    """
-    Return n scores and labels, and the parameters drawn from the prior that made them.
+    """Return n scores and labels, and the parameters drawn from the prior that made them.
 
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     """

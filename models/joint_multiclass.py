@@ -103,8 +103,7 @@ def _softmax(values: NDArray[Any]) -> NDArray[Any]:
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: Any
 ) -> dict[str, Any]:
-    """
-    Return labels of n documents, their log-probabilities, and the parameters that made them.
+    """Return labels of n documents, their log-probabilities, and the parameters that made them.
 
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     Three classes; the features keep centres of 0 and sizes of 1 unless given.

@@ -84,8 +84,7 @@ def walk_steps(knots: int, origin: int) -> NDArray[Any]:
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: Any
 ) -> dict[str, Any]:
-    """
-    Return n scores and labels, and the parameters drawn from the prior that made them.
+    """Return n scores and labels, and the parameters drawn from the prior that made them.
 
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     Knots, unless given, are equally spaced over four spreads about the centre.

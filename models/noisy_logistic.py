@@ -57,8 +57,7 @@ def log_odds(score: Any, intercept: Any, slope: Any, centre: float, spread: floa
 def simulate(
     n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: Any
 ) -> dict[str, Any]:
-    """
-    Return n scores and labels, and the parameters drawn from the prior that made them.
+    """Return n scores and labels, and the parameters drawn from the prior that made them.
 
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     Unless given, one in twenty documents of either class is mislabelled.

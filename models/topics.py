@@ -120,8 +120,7 @@ def simulate(
     spread: float = 1.0,
     **hyperparameters: Any,
 ) -> dict[str, Any]:
-    """
-    Return scores, labels, topics 0, 1, ..., and the parameters drawn from the prior behind them.
+    """Return scores, labels, topics 0, 1, ..., and the parameters drawn from the prior behind them.
 
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     """

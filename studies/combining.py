@@ -48,8 +48,7 @@ SHARE, ERRORS = 0.02, 2.0
 
 
 def write_report(results: pd.DataFrame, out: Path) -> None:
-    """
-    Write combining.md and its tables in CSV.
+    """Write combining.md and its tables in CSV.
 
     Parameters
     ----------
@@ -91,8 +90,7 @@ def page(folder: Path) -> str:
 
 
 def compare(rows: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return each method's mean losses by size, and its log-loss as a share of the best classifier's.
+    """Return each method's mean losses by size, and its log-loss over the best classifier's.
 
     The ratio is the geometric mean over data sets, with the standard error of its logarithm.
     """
@@ -111,8 +109,7 @@ def compare(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_logistic(rows: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return ours against logistic stacking on the same samples, by classifiers and size.
+    """Return ours against logistic stacking on the same samples, by classifiers and size.
 
     The ratio of log-losses is the geometric mean over data sets, with the standard error of the
     mean of paired log ratios; seconds are means of processor time.
@@ -193,8 +190,7 @@ class ScoreColumn(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Task:
-    """
-    A class against the rest, scored by several classifiers.
+    """A class against the rest, scored by several classifiers.
 
     Attributes
     ----------
@@ -259,8 +255,7 @@ def _log_odds(problem: Problem) -> Floats:
 
 
 def measure(task: Task, sizes: Sequence[int]) -> list[Row]:
-    """
-    Return one row a size and method: bits and squared error a decision, and coverage of the bands.
+    """Return one row a size and method: bits and squared error a decision, and bands' coverage.
 
     Parameters
     ----------

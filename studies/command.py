@@ -21,8 +21,7 @@ PROBLEMS = Path("build/problems")
 
 @dataclass(frozen=True)
 class Options:
-    """
-    Options of a study.
+    """Options of a study.
 
     Attributes
     ----------

@@ -79,8 +79,7 @@ LEAST_COVERAGE = 0.90
 
 
 def write_report(own: pd.DataFrame, fixed: pd.DataFrame, options: Options) -> None:
-    """
-    Write coverage.md, two tables in CSV and two figures.
+    """Write coverage.md, two tables in CSV and two figures.
 
     Parameters
     ----------
@@ -183,8 +182,7 @@ def run(options: Options) -> None:
 
 
 def under_prior(sets: list[DataSet], seed: int) -> Floats:
-    """
-    Return coverage at every level and in every case, set by set; shape (sets, levels, CASES).
+    """Return coverage at every level and in every case, set by set; shape (sets, levels, CASES).
 
     The scores are drawn from the posterior predictive, given which the truth is one more posterior
     draw: there coverage is nominal exactly. A new document of the same parameters tells something

@@ -49,8 +49,7 @@ def groups_of(data_sets: Sequence[str]) -> list[list[str]]:
 def populations_of(
     folder: Path, data_sets: Collection[str] | None = None, kinds: Kinds = KINDS
 ) -> list[LogOddsPopulation]:
-    """
-    Return the populations of all kinds that have enough problems.
+    """Return the populations of all kinds that have enough problems.
 
     Parameters
     ----------

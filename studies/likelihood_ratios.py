@@ -270,8 +270,7 @@ class KnownScores:
 
 @dataclass(frozen=True)
 class Population(KnownScores):
-    """
-    Sources with standard normal means in some dimensions, and items about them.
+    """Sources with standard normal means in some dimensions, and items about them.
 
     The score is minus the logarithm of the distance of two items, whose square is a multiple of a
     chi-squared variable. Sources scatter by one of two widths.
@@ -317,8 +316,7 @@ class Population(KnownScores):
 
 @dataclass(frozen=True)
 class Recordings(KnownScores):
-    """
-    Speakers whose scores are sums of effects of both speakers and both recordings.
+    """Speakers whose scores are sums of effects of both speakers and both recordings.
 
     Same-speaker scores are around 2, others around -2. Effects are normal, and those of some
     recordings have a large variance, which a system that takes scores as normal does not know.

@@ -28,8 +28,7 @@ GRID = np.linspace(-6.0, 6.0, 25)
 
 
 def platt_coefficients(scores: Floats, labels: NDArray[Any], weight: Floats) -> Floats:
-    """
-    Return intercept and slope of Platt's fit for every row of weights.
+    """Return intercept and slope of Platt's fit for every row of weights.
 
     Targets are (n_+ + 1)/(n_+ + 2) and 1/(n_- + 2), with n_+ and n_- sums of weights.
 
@@ -57,8 +56,7 @@ def platt_coefficients(scores: Floats, labels: NDArray[Any], weight: Floats) -> 
 
 
 def posterior_mean_log_odds(scores: Floats, labels: NDArray[Any], new: Floats) -> Floats:
-    """
-    Return the log-odds of E[P(+|s) | data] under logistic regression with Normal priors.
+    """Return the log-odds of E[P(+|s) | data] under logistic regression with Normal priors.
 
     Intercept ~ N(0, 10), slope ~ N(0, 2.5) on standardised scores (standard deviations); by
     quadrature on a grid of both, laid along the axes of the curvature at the mode.

@@ -86,8 +86,7 @@ def page(folder: Path) -> str:
 def measure(
     folder: Path, judged: Sequence[Problem], data_sets: Sequence[str], sizes: Sequence[int]
 ) -> list[Row]:
-    """
-    Return the log score of each grouping for samples of one data set's problems.
+    """Return the log score of each grouping for samples of one data set's problems.
 
     Parameters
     ----------
@@ -118,8 +117,7 @@ def measure(
 
 
 def log_score(populations: Sequence[LogOddsPopulation], problem: Problem, n: int) -> float:
-    """
-    Return the natural log of p(labels | scores) of a sample, populations being equally likely.
+    """Return the natural log of p(labels | scores) of a sample, populations being equally likely.
 
     Populations of another sort of scores are excluded; without any population the priors are
     vague.

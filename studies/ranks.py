@@ -29,8 +29,7 @@ STANDARD = {"centre": 0.0, "spread": 1.0}
 
 @dataclass(frozen=True)
 class Parameters:
-    """
-    Draws of a family's parameters in both classes, and of the class prior.
+    """Draws of a family's parameters in both classes, and of the class prior.
 
     Attributes
     ----------
@@ -155,8 +154,7 @@ THIN = 8
 
 
 class CompiledNuts:
-    """
-    NUTS of a program, for many data sets.
+    """NUTS of a program, for many data sets.
 
     pm.sample would compile the gradient again for every data set: here the data are shared
     variables and PyMC's step method is driven by hand, tuned anew for each data set.

@@ -112,8 +112,7 @@ JUDGES: dict[str, Callable[[np.random.Generator], tuple[Floats, Floats]]] = {
 
 
 def ppi(y: Floats, judged: Floats, others: Floats, power: float | None = 1.0) -> Interval:
-    """
-    Return the interval of prediction-powered inference; with power None it is tuned (PPI++).
+    """Return the interval of prediction-powered inference; with power None it is tuned (PPI++).
 
     `judged` are the judge's scores of labelled documents, `others` those of unlabelled ones.
     """

@@ -23,8 +23,7 @@ WIDTH = 130
 
 @dataclass(frozen=True)
 class Bar:
-    """
-    One measured figure beside its limit.
+    """One measured figure beside its limit.
 
     Attributes
     ----------
@@ -43,8 +42,7 @@ class Bar:
 
 
 def fill(name: str, folder: Path, **pieces: object) -> str:
-    """
-    Return a page: its template in studies/prose, with pieces and the state of its bars filled in.
+    """Return a page: its template in studies/prose, with pieces and the state of its bars.
 
     Parameters
     ----------
@@ -108,8 +106,7 @@ def write_figure(figure: Figure, out: Path, name: str) -> None:
 
 
 def with_error(mean: float, error: float, digits: int) -> str:
-    """
-    Return a mean and its standard error.
+    """Return a mean and its standard error.
 
     Examples
     --------
@@ -120,8 +117,7 @@ def with_error(mean: float, error: float, digits: int) -> str:
 
 
 def in_percent(share: float, error: float) -> str:
-    """
-    Return a share and its standard error in percent, with its sign.
+    """Return a share and its standard error in percent, with its sign.
 
     Examples
     --------
@@ -137,8 +133,7 @@ def with_errors(means: Iterable[float], errors: Iterable[float], digits: int) ->
 
 
 def by_column(rows: pd.DataFrame, value: str, index: list[str], columns: str) -> str:
-    """
-    Return a table in Markdown with one column for each value of `columns`; sizes as n+ = ....
+    """Return a table in Markdown with one column for each value of `columns`; sizes as n+ = ....
 
     Examples
     --------

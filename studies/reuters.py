@@ -33,8 +33,7 @@ from studies.reporting import (
 
 
 def random_half(label: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """
-    Return a mask of half of either class.
+    """Return a mask of half of either class.
 
     Examples
     --------

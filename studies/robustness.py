@@ -47,8 +47,7 @@ PROBABILITIES, DECLARED_NAME = "probabilities", "default, told"
 
 
 def write_report(results: pd.DataFrame, out: Path) -> None:
-    """
-    Write robustness.md, a table in CSV and a figure.
+    """Write robustness.md, a table in CSV and a figure.
 
     Parameters
     ----------
@@ -103,8 +102,7 @@ def _of_shape(shape: str, default: pd.DataFrame) -> dict[str, str]:
 
 
 def summarise(results: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return one row a shape, number of positives and method.
+    """Return one row a shape, number of positives and method.
 
     Divergence and its standard error; `versus` Platt; coverage and its error; width; median
     seconds; sets.
@@ -117,8 +115,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def versus(results: pd.DataFrame, peer: str) -> pd.DataFrame:
-    """
-    Return by shape, n and method: the difference of divergence to a peer's, and its error.
+    """Return by shape, n and method: the difference of divergence to a peer's, and its error.
 
     Taken data set by data set; the column `peer` is the peer's mean over the same data sets.
     """
@@ -132,8 +129,7 @@ def versus(results: pd.DataFrame, peer: str) -> pd.DataFrame:
 
 
 def against_vague(results: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return the excess of the default's divergence over that with vague priors, in per cent by n.
+    """Return the excess of the default's divergence over that with vague priors, in per cent by n.
 
     The mean over shapes of log(mean divergence / mean divergence with vague priors), and its
     standard error by the delta method, data set by data set.
@@ -289,8 +285,7 @@ def stratified(distribution: Any, rng: np.random.Generator) -> Floats:
 
 
 def measure(shape: str, n_positive: int, repeat: int, settings: dict[str, Settings]) -> list[Row]:
-    """
-    Return one row a method: mean divergence, coverage and width of the band, CPU seconds.
+    """Return one row a method: mean divergence, coverage and width of the band, CPU seconds.
 
     The divergence is in thousandths of a nat; coverage and width are ours only.
 

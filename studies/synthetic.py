@@ -53,8 +53,7 @@ PUBLISHED = {
 
 
 def divergence(true: Floats, estimate: Floats) -> float:
-    """
-    Return the mean Kullback-Leibler divergence of Bernoulli distributions, in nats.
+    """Return the mean Kullback-Leibler divergence of Bernoulli distributions, in nats.
 
     Parameters
     ----------

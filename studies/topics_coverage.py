@@ -84,8 +84,7 @@ def page(folder: Path) -> str:
 
 
 def cover(seed: int) -> pd.DataFrame:
-    """
-    Return coverage of one simulated population: rows (topic, band, level).
+    """Return coverage of one simulated population: rows (topic, band, level).
 
     Hyperparameters from the hyperprior, topics from the population, documents from the topics; at
     scores chosen without the truth a band's coverage is nominal exactly if the engine is right.
@@ -148,8 +147,7 @@ def _covered(drawn: DensitySides, true: Floats, rate: float) -> Floats:
 
 
 def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
-    """
-    Return held-out log-loss in bits per document, by columns of PAIRS, and the population's tau.
+    """Return held-out log-loss in bits per document, by columns of PAIRS, and the population's tau.
 
     Modes of topics are that much times WIDE apart and their widths that many log units; positives
     lie one to three widths above negatives.

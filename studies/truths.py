@@ -16,8 +16,7 @@ from bayescal.support.validation import Floats
 
 @dataclass(frozen=True)
 class Truth:
-    """
-    A distribution of scores and labels.
+    """A distribution of scores and labels.
 
     Attributes
     ----------
@@ -64,8 +63,7 @@ MOST_DOCUMENTS = 20_000
 
 @dataclass(frozen=True)
 class Mixture:
-    """
-    A mixture of distributions.
+    """A mixture of distributions.
 
     Attributes
     ----------
@@ -95,8 +93,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Rounded:
-    """
-    A symmetric distribution rounded to multiples of a step: scores with ties.
+    """A symmetric distribution rounded to multiples of a step: scores with ties.
 
     Attributes
     ----------
@@ -124,8 +121,7 @@ class Rounded:
 
 
 def of_lengths(mean: float, sd: float, spread: float, count: int = 40) -> Mixture:
-    """
-    Return scores that are sums over words: N(L mean, L sd^2) for a document of length L.
+    """Return scores that are sums over words: N(L mean, L sd^2) for a document of length L.
 
     Parameters
     ----------
@@ -143,8 +139,7 @@ def of_lengths(mean: float, sd: float, spread: float, count: int = 40) -> Mixtur
 
 
 def with_positives(truth: Truth, positives: int) -> tuple[Truth, int]:
-    """
-    Return the truth to draw from and the number of documents for a number of positives.
+    """Return the truth to draw from and the number of documents for a number of positives.
 
     The prior is the shape's, or the positives' share of MOST_DOCUMENTS if the shape's prior needs
     more documents. Scores and truth always have the same prior.

@@ -91,8 +91,7 @@ def sample_of(options: Options) -> tuple[dict[str, list[Problem]], Sequence[int]
 
 
 def chosen(folder: Path, classes: int, seed: int) -> Iterator[Problem]:
-    """
-    Yield a number of classes of each data set and classifier, or all of them.
+    """Yield a number of classes of each data set and classifier, or all of them.
 
     The first is the class with most documents, which large samples need; the others are random.
     """
@@ -103,8 +102,7 @@ def chosen(folder: Path, classes: int, seed: int) -> Iterator[Problem]:
 
 
 def measure(problem: Problem, sizes: Sequence[int], ours: dict[str, Settings]) -> list[Row]:
-    """
-    Return one row a size, time and method: bits and squared error a decision, and coverage.
+    """Return one row a size, time and method: bits and squared error a decision, and coverage.
 
     Coverage is that of our bands, on the same time, where the problem has at least `BIG` times the
     documents of the sample: of the curve of all documents at deciles of their scores and of

@@ -54,8 +54,7 @@ def by_data_set(results: pd.DataFrame) -> pd.DataFrame:
 def compare(
     rows: pd.DataFrame, by: list[str], unit: list[str], loss: str, ours: Sequence[str]
 ) -> pd.DataFrame:
-    """
-    Return all methods against the best peer of each cell, a row for each cell and method.
+    """Return all methods against the best peer of each cell, a row for each cell and method.
 
     Parameters
     ----------
@@ -78,8 +77,7 @@ def compare(
 
 
 def against_best(losses: pd.DataFrame, ours: Sequence[str]) -> pd.DataFrame:
-    """
-    Return each method's difference from the peer with the lowest mean loss.
+    """Return each method's difference from the peer with the lowest mean loss.
 
     Parameters
     ----------
@@ -117,8 +115,7 @@ def coverage(each: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def largest_excess(results: pd.DataFrame, ours: Sequence[str]) -> pd.DataFrame:
-    """
-    Return by data set the cells with the largest excess of our first method over its best peer.
+    """Return by data set the cells with the largest excess of our first method over its best peer.
 
     One row a data set: `excess` and its `error` as shares of the peer's loss, and the largest
     excess `beyond` two errors, with the time, the size and the peer of each (`at`, `beyond at`).
@@ -152,8 +149,7 @@ def write_comparison(
     peer: str,
     shown: Sequence[str],
 ) -> None:
-    """
-    Write the tables and bars that all these studies have, and their figure.
+    """Write the tables and bars that all these studies have, and their figure.
 
     Parameters
     ----------
@@ -184,8 +180,7 @@ def write_comparison(
 
 
 def changes(table: pd.DataFrame, method: str, by: str, measure: str = "bits") -> pd.DataFrame:
-    """
-    Return a method's change against the only other method, in percent, as <name>_gains.csv has it.
+    """Return a method's change against the only other method, in percent, as in <name>_gains.csv.
 
     Parameters
     ----------
@@ -223,8 +218,7 @@ def changes_of(both: pd.DataFrame, ours: str) -> list[pd.DataFrame]:
 def bars(
     bits: pd.DataFrame, worst: pd.DataFrame, bands: pd.DataFrame, method: str, peer: str
 ) -> list[Bar]:
-    """
-    Return bars: no cell worse than its best peer, no data set much worse, coverage of each cell.
+    """Return bars: no cell worse than its best peer, no data set much worse, coverage of each cell.
 
     Parameters
     ----------
@@ -323,8 +317,7 @@ SHOWN = ("Platt", "isotonic", "beta", "Venn-Abers", "Bayes logistic")
 
 
 def write_report(name: str, results: pd.DataFrame, out: Path) -> None:
-    """
-    Write the page, tables, bars and figure of a study of single problems.
+    """Write the page, tables, bars and figure of a study of single problems.
 
     Parameters
     ----------
@@ -370,8 +363,7 @@ COMMON = {-1: "much rarer than the others", 0: "as common", 1: "much commoner th
 
 
 def write_topics_report(name: str, results: pd.DataFrame, out: Path) -> None:
-    """
-    Write the page, tables, bars and figure of a study of pooled topics.
+    """Write the page, tables, bars and figure of a study of pooled topics.
 
     Parameters
     ----------
@@ -454,8 +446,7 @@ def by_share(alone: pd.DataFrame) -> pd.DataFrame:
 
 
 def how_common(rows: pd.DataFrame) -> pd.Series:
-    """
-    Return whether the topic of each row is much rarer (-1) or commoner (1) than the others.
+    """Return whether the topic of each row is much rarer (-1) or commoner (1) than the others.
 
     That is -1 or 1, where the odds of its share of positives are less than a quarter of the other
     topics' median, or more than four times as large; 0 in between.
@@ -469,8 +460,7 @@ def how_common(rows: pd.DataFrame) -> pd.Series:
 
 
 def median_of_others(values: pd.Series) -> pd.Series:
-    """
-    Return for each value the median of all others.
+    """Return for each value the median of all others.
 
     Examples
     --------

@@ -19,8 +19,7 @@ Documents = tuple[Floats, Bools]
 
 @dataclass(frozen=True)
 class Sample:
-    """
-    A random sample of a problem, and its other documents.
+    """A random sample of a problem, and its other documents.
 
     Attributes
     ----------
@@ -83,8 +82,7 @@ def plain_random(positive: Bools, n: int, rng: np.random.Generator) -> Bools:
 
 
 def new_documents(problem: Problem, left: Bools, rng: np.random.Generator) -> dict[str, Documents]:
-    """
-    Return the scores and classes of documents to judge by, at most `MOST_NEW` of a time.
+    """Return the scores and classes of documents to judge by, at most `MOST_NEW` of a time.
 
     Those of the same time come first: the documents left, and test documents of kind "same".
     """

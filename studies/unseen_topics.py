@@ -88,8 +88,7 @@ def collections(folder: Path, topics: int, seed: int) -> Iterator[Collection]:
 
 
 def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
-    """
-    Return the rows of `studies.unseen.measure` for all topics, and theirs where they are pooled.
+    """Return the rows of `studies.unseen.measure` for all topics, and theirs where they are pooled.
 
     Each has the topic's share of positives besides.
 

@@ -49,8 +49,7 @@ SHARE, ERRORS = 0.02, 2.0
 
 
 def write_report(results: pd.DataFrame, out: Path) -> None:
-    """
-    Write weight_shifts.md and a table in CSV.
+    """Write weight_shifts.md and a table in CSV.
 
     Parameters
     ----------
@@ -85,8 +84,7 @@ def page(folder: Path) -> str:
 
 
 def compare(results: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """
-    Return each method's log-loss as a share of another's, by size.
+    """Return each method's log-loss as a share of another's, by size.
 
     The ratio is the geometric mean over data sets, with the standard error of its logarithm.
     """
@@ -141,8 +139,7 @@ def run(options: Options) -> None:
 
 
 def measure(data: Path, name: str, sizes: Sequence[int]) -> list[Row]:
-    """
-    Return one row a size and combination: bits a decision on test documents.
+    """Return one row a size and combination: bits a decision on test documents.
 
     Parameters
     ----------

@@ -53,8 +53,7 @@ class CalibratedClassifier(
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """
-    Calibrate a classifier on scores of documents that it was not trained on.
+    """Calibrate a classifier on scores of documents that it was not trained on.
 
     This is the counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior. The
     classifier's raw scores (decision_function; else log-odds of predict_proba, never rounded to 0
@@ -149,8 +148,7 @@ class CalibratedClassifier(
         clusters: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
-        """
-        Fit the classifier and calibrate it.
+        """Fit the classifier and calibrate it.
 
         Parameters
         ----------
@@ -250,8 +248,7 @@ class CalibratedClassifier(
 
     @rowwise(ROW, KLASS)
     def predict_proba(self, X: Any, prior: Any = None) -> Floats:
-        """
-        Return probabilities of all classes, in the order of `classes_`, or of each label.
+        """Return probabilities of all classes, in the order of `classes_`, or of each label.
 
         Parameters
         ----------
@@ -277,8 +274,7 @@ class CalibratedClassifier(
 
     @rowwise(ROW, KLASS)
     def decision_function(self, X: Any, prior: Any = None) -> Floats:
-        """
-        Return calibrated natural log-odds: of `classes_[1]`, or of each class or label.
+        """Return calibrated natural log-odds: of `classes_[1]`, or of each class or label.
 
         If `positive` is the first of two classes, these are minus the log-odds of the positive
         class, as in `ScoreCalibrator.decision_function`. Arguments as in `predict_proba`; the shape
@@ -295,8 +291,7 @@ class CalibratedClassifier(
 
     @rowwise(ROW, KLASS)
     def predict(self, X: Any, prior: Any = None) -> NDArray[Any]:
-        """
-        Return the likeliest class of each document; with several labels 1 where P > 1/2, else 0.
+        """Return the likeliest class of each document; with several labels 1 where P > 1/2, else 0.
 
         Arguments as in `predict_proba`.
         """
@@ -309,8 +304,7 @@ class CalibratedClassifier(
     def predict_interval(
         self, X: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
-        """
-        Return posterior intervals of probabilities; lower and upper last.
+        """Return posterior intervals of probabilities; lower and upper last.
 
         Intervals of P(+) of two classes have the shape (n, 2), else those of every class or label
         (n, columns, 2). For more than two classes, and for ensembles, they are quantiles of at most
@@ -349,8 +343,7 @@ class CalibratedClassifier(
     def sample_proba(
         self, X: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
     ) -> Floats:
-        """
-        Return probabilities of posterior draws; with several classes each draw sums to 1.
+        """Return probabilities of posterior draws; with several classes each draw sums to 1.
 
         Draws of P(+) for two classes have the shape (draws, n), else draws of every class or label
         (draws, n, columns). X and `prior` are as in `predict_proba`, `draws` and `random_state` as
@@ -393,8 +386,7 @@ class CalibratedClassifier(
         )
 
     def fitted_problems(self) -> Problems:
-        """
-        Return the calibrators' fitted problems, for plots, reports and `bayescal.decisions`.
+        """Return the calibrators' fitted problems, for plots, reports and `bayescal.decisions`.
 
         For two classes one problem with an empty name; else one for each class or label, with the
         fold in its name if there are several. Raises AttributeError if a calibrator has no

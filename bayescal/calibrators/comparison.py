@@ -46,8 +46,7 @@ class _Part(NamedTuple):
 
 
 def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
-    """
-    Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
+    """Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
 
     Draws predict each label from its score with the inverse of the document's likelihood as
     weight: p(s_i, y_i) for class densities, P(y_i|s_i) for log-odds fits. Only labels are scored,
@@ -117,8 +116,7 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
 def compare_calibrators(
     calibrators: Mapping[str, AnyCalibrator], *, draws: int = 1000
 ) -> pd.DataFrame:
-    """
-    Compare calibrators fitted to the same documents by their leave-one-out log scores.
+    """Compare calibrators fitted to the same documents by their leave-one-out log scores.
 
     Parameters
     ----------
@@ -249,8 +247,7 @@ class PairedSigns(NamedTuple):
 def paired_sign_test(
     loss_a: ArrayLike, loss_b: ArrayLike, *, tolerance: float = 0.0
 ) -> PairedSigns:
-    """
-    Test whether two methods win equally often, by the documents on which they differ.
+    """Test whether two methods win equally often, by the documents on which they differ.
 
     Parameters
     ----------
@@ -275,8 +272,7 @@ def paired_sign_test(
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """
-    The difference of two mean losses.
+    """The difference of two mean losses.
 
     Attributes
     ----------
@@ -311,8 +307,7 @@ def paired_bootstrap(
     inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> PairedDifference:
-    """
-    Return the difference of the mean losses of two methods, with its bootstrap interval.
+    """Return the difference of the mean losses of two methods, with its bootstrap interval.
 
     Parameters
     ----------

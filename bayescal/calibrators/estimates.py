@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 def compare_estimates(
     calibrators: Mapping[str, ScoreCalibrator], *, level: float = 0.9
 ) -> pd.DataFrame:
-    """
-    Return the parameters of several fits side by side: MLE, MAP, NUTS, exact, or others.
+    """Return the parameters of several fits side by side: MLE, MAP, NUTS, exact, or others.
 
     Parameters
     ----------
@@ -84,8 +83,7 @@ def compare_with_closed_form(
     *,
     random_state: Any = 0,
 ) -> pd.DataFrame:
-    """
-    Return the posterior mode of a program under flat priors beside a closed form, by class.
+    """Return the posterior mode of a program under flat priors beside a closed form, by class.
 
     Under flat priors, over the support of the program's own priors, the mode is maximum likelihood.
     PyMC searches for it without the closed form: differences beyond the search's accuracy, about

@@ -43,8 +43,7 @@ class Exported:
         prior: Any = None,
         column: str | None = None,
     ) -> Path:
-        """
-        Write the map from scores to probabilities and bands; the file needs no bayescal.
+        """Write the map from scores to probabilities and bands; the file needs no bayescal.
 
         Parameters and errors are those of `bayescal.report.export`. ValueError is also raised for a
         classifier whose probabilities no single map gives: an ensemble, or several classes each
@@ -79,8 +78,7 @@ def curves_html(estimator: Any, documents: int, notes: Sequence[str] = ()) -> st
 
 
 class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
-    """
-    A scikit-learn estimator around one `Fit`.
+    """A scikit-learn estimator around one `Fit`.
 
     A subclass also inherits from the record of its parameters, whose fields are the arguments of
     its constructor, and sets the attribute `_fitted` in `fit`.
@@ -104,8 +102,7 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
         return self._fit.tree
 
     def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
+        """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
 
         Raises
         ------
@@ -118,8 +115,7 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """
-        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
+        """Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
 
         Raises FileNotFoundError if there is no such file, and ValueError if another estimator wrote
         it, or a later version of bayescal.
@@ -146,8 +142,7 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
         likelihood_ratio: bool = False,
         title: str | None = None,
     ) -> Path:
-        """
-        Write a report: one HTML file with the curves, bands, decisions, model and provenance.
+        """Write a report: one HTML file with the curves, bands, decisions, model and provenance.
 
         Parameters
         ----------

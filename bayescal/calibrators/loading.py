@@ -84,8 +84,7 @@ def load(
     | Recalibrator
     | CalibratorsOfTopics[ScoreCalibrator]
 ):
-    """
-    Read fitted calibrators.
+    """Read fitted calibrators.
 
     Parameters
     ----------

@@ -32,8 +32,7 @@ MARGINAL, DOCUMENT = SETS = ("marginal", "document")
 
 @dataclass(frozen=True)
 class TopClasses:
-    """
-    The class of the largest probability of each document.
+    """The class of the largest probability of each document.
 
     Attributes
     ----------
@@ -59,8 +58,7 @@ class MulticlassCalibrator(
     FittedEstimator[FittedClasses],
     ClassParameters,
 ):
-    r"""
-    Calibrate the scores of several exclusive classes by one Bayesian map.
+    r"""Calibrate the scores of several exclusive classes by one Bayesian map.
 
     Scores are logits, margins, log-probabilities or probabilities, one for each class. Logits and
     margins have no unit: they are multiplied by a factor, so that the typical gap between the two
@@ -157,8 +155,7 @@ class MulticlassCalibrator(
         inclusion: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """
-        Fit the map to scores and labels.
+        """Fit the map to scores and labels.
 
         Parameters
         ----------
@@ -205,8 +202,7 @@ class MulticlassCalibrator(
         *,
         forgetting: float = 1.0,
     ) -> Self:
-        """
-        Learn from further labelled documents.
+        """Learn from further labelled documents.
 
         The map is fitted to all documents so far, with priors in the unit r of the first fit.
 
@@ -230,8 +226,7 @@ class MulticlassCalibrator(
 
     @rowwise(ROW, KLASS)
     def predict_proba(self, scores: Any, prior: Any = None) -> Floats:
-        """
-        Return the posterior mean probability of each class, shape (n, K).
+        """Return the posterior mean probability of each class, shape (n, K).
 
         Parameters
         ----------
@@ -270,8 +265,7 @@ class MulticlassCalibrator(
     def predict_interval(
         self, scores: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
-        """
-        Return the posterior interval of each probability, shape (n, K, 2): lower and upper.
+        """Return the posterior interval of each probability, shape (n, K, 2): lower and upper.
 
         Scores and `prior` are as in `predict_proba`, `level` and `kind` ("pointwise" or "hdi") as
         in `ScoreCalibrator.predict_interval`.
@@ -289,8 +283,7 @@ class MulticlassCalibrator(
     def sample_proba(
         self, scores: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
     ) -> Floats:
-        """
-        Return the probabilities of posterior draws, shape (draws, n, K), for `bayescal.decisions`.
+        """Return probabilities of posterior draws, shape (draws, n, K), for `bayescal.decisions`.
 
         Scores and `prior` are as in `predict_proba`, other arguments as in
         `ScoreCalibrator.sample_proba`.
@@ -305,8 +298,7 @@ class MulticlassCalibrator(
         return out
 
     def predict_top(self, scores: Any, level: float = 0.9, prior: Any = None) -> TopClasses:
-        """
-        Return the likeliest class of each document, its probability and band.
+        """Return the likeliest class of each document, its probability and band.
 
         Scores and `prior` are as in `predict_proba`; `level` is the probability of the band.
         """
@@ -330,8 +322,7 @@ class MulticlassCalibrator(
     def predict_set(
         self, scores: Any, coverage: float = 0.9, kind: str = MARGINAL
     ) -> NDArray[np.bool_]:
-        """
-        Return sets of classes that hold the true one with a given probability, shape (n, K).
+        """Return sets of classes that hold the true one with a given probability, shape (n, K).
 
         Parameters
         ----------
@@ -363,8 +354,7 @@ class MulticlassCalibrator(
     def decide(
         self, scores: Any, costs: ArrayLike, *, level: float = 0.9, prior: Any = None
     ) -> Decisions:
-        """
-        Return the decision of the least expected cost for each document.
+        """Return the decision of the least expected cost for each document.
 
         Parameters
         ----------
@@ -396,8 +386,7 @@ class MulticlassCalibrator(
         )
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return posterior medians and intervals of the shared parameters and of each class.
+        """Return posterior medians and intervals of the shared parameters and of each class.
 
         Rows are (parameter, class, other class); columns are median, and lower and upper ends of
         equal-tailed intervals of probability `level`.
@@ -412,8 +401,7 @@ class MulticlassCalibrator(
         return self._fit.design_effect
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
-        """
-        Return sentences on over-confidence and on the classes that the fitted scores confuse most.
+        """Return sentences on over-confidence and the classes that the fitted scores confuse most.
 
         With `exchangeable` there are no classes to confuse. Intervals have probability `level`.
         """

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 
 class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], RecalibrationParameters):
-    r"""
-    Recalibrate another model's probabilities, with shrinkage towards no change.
+    r"""Recalibrate another model's probabilities, with shrinkage towards no change.
 
     With l = logit(p) of a given probability, natural, the recalibrated log-odds are
 
@@ -109,8 +108,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         inclusion: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """
-        Fit to labelled documents.
+        """Fit to labelled documents.
 
         Parameters
         ----------
@@ -138,8 +136,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
     def decision_function(
         self, p: ArrayLike, sites: ArrayLike | None = None, prior: Prior | None = None
     ) -> Floats:
-        """
-        Return recalibrated natural log-odds of `classes_[1]`, shape (n,).
+        """Return recalibrated natural log-odds of `classes_[1]`, shape (n,).
 
         Parameters
         ----------
@@ -181,8 +178,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         sites: ArrayLike | None = None,
         prior: Prior | None = None,
     ) -> Floats:
-        """
-        Return the posterior interval of the recalibrated P(+); shape (n, 2), lower and upper.
+        """Return the posterior interval of the recalibrated P(+); shape (n, 2), lower and upper.
 
         This is the band of the average, which shrinks to the old probabilities; `audit` draws the
         band of the labels alone. `level` and `kind` are as in `ScoreCalibrator.predict_interval`,
@@ -201,8 +197,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         prior: Prior | None = None,
         sites: ArrayLike | None = None,
     ) -> Floats:
-        """
-        Return posterior draws of the recalibrated P(+); shape (draws, n).
+        """Return posterior draws of the recalibrated P(+); shape (draws, n).
 
         `draws` and `random_state` are as in `ScoreCalibrator.sample_proba`, other arguments as in
         `decision_function`.

@@ -24,8 +24,7 @@ from bayescal.support.validation import Floats, check_choice, check_fraction
 
 
 class ScoreCalibrator(FittedHTML, ScoreResults):
-    """
-    Calibrate the raw scores of a binary classifier.
+    """Calibrate the raw scores of a binary classifier.
 
     A density p(s|class) is fitted to the scores s of each class, and Bayes' rule turns the two and
     the share of positives P(+) into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). Curves of
@@ -177,8 +176,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         *,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """
-        Fit the calibrator to scores and labels.
+        """Fit the calibrator to scores and labels.
 
         Parameters
         ----------
@@ -238,8 +236,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         forgetting: float = 1.0,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """
-        Learn from further labelled documents: yesterday's posterior is today's prior.
+        """Learn from further labelled documents: yesterday's posterior is today's prior.
 
         Documents are independent given the parameters, so that posterior(all) is proportional to
         likelihood(new) posterior(old): after any number of updates, in any order, the posterior is
@@ -314,8 +311,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
     def decision_function(
         self, scores: ArrayLike, prior: Prior | None = None, *, covariates: Any = None
     ) -> Floats:
-        """
-        Return calibrated natural log-odds of `classes_[1]`, shape (n,).
+        """Return calibrated natural log-odds of `classes_[1]`, shape (n,).
 
         That is the positive class, unless `positive` is the first in sorted order: scikit-learn's
         scorers take larger values for the second class. `sample_proba`, `predict_interval` and
@@ -379,8 +375,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         *,
         covariates: Any = None,
     ) -> Floats:
-        """
-        Return the posterior interval of P(+|s); shape (n, 2), lower and upper.
+        """Return the posterior interval of P(+|s); shape (n, 2), lower and upper.
 
         For more than 256 scores the ends are interpolated in a table, within a tenth of the Monte
         Carlo error: 1e-3 in probability for 4,000 draws ("hdi": all scores are evaluated).
@@ -417,8 +412,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         *,
         covariates: Any = None,
     ) -> Floats:
-        """
-        Return P_k(+|s) of posterior draws k; shape (draws, n).
+        """Return P_k(+|s) of posterior draws k; shape (draws, n).
 
         More than 2,048 scores and 5 a draw are interpolated, within 1e-4 in probability.
 

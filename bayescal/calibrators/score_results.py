@@ -33,8 +33,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
     _fit_type = FittedScores
 
     def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
-        """
-        Return the densities of both classes at scores, for plots and checks.
+        """Return the densities of both classes at scores, for plots and checks.
 
         Parameters
         ----------
@@ -54,8 +53,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         return calibration.densities(scores, level)
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return every parameter by class: maximum likelihood beside the posterior.
+        """Return every parameter by class: maximum likelihood beside the posterior.
 
         Both are in raw score units (for probabilities, in units of their log-odds). Warped
         densities, and several families, share no parameters: their rows are the mode of each
@@ -121,8 +119,7 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
     def to_arviz(
         self, groups: Sequence[str] = GROUPS, *, draws: int = 1000, random_state: Any = None
     ) -> Any:
-        """
-        Return `posterior_` with groups for ArviZ's loo, compare and predictive checks.
+        """Return `posterior_` with groups for ArviZ's loo, compare and predictive checks.
 
         Parameters
         ----------

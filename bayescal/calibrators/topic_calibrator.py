@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters):
-    """
-    Calibrate the scores of many topics at once, so that topics with few positives borrow.
+    """Calibrate the scores of many topics at once, so that topics with few positives borrow.
 
     P(+ | s, topic t) follows by Bayes' rule from class densities p(s | +, t) and p(s | -, t). Their
     modes, shares and widths are draws from a population for each class, which is estimated from
@@ -153,8 +152,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         *,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """
-        Fit all topics.
+        """Fit all topics.
 
         Parameters
         ----------
@@ -188,8 +186,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
     def decision_function(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
     ) -> Floats:
-        """
-        Return calibrated natural log-odds of `classes_[1]`, of the shape of the scores.
+        """Return calibrated natural log-odds of `classes_[1]`, of the shape of the scores.
 
         As in `ScoreCalibrator.decision_function`, `classes_[1]` is the negative class if `positive`
         is the first in sorted order; `sample_proba`, `predict_interval` and the P(+) of wide scores
@@ -236,8 +233,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         kind: str = "pointwise",
         prior: Priors | None = None,
     ) -> Floats:
-        """
-        Return the posterior interval of P(+|s); lower and upper last.
+        """Return the posterior interval of P(+|s); lower and upper last.
 
         Scores, topics and `prior` are as in `decision_function`, `level` and `kind` as in
         `ScoreCalibrator.predict_interval`. A simultaneous band covers the range of a topic's
@@ -258,8 +254,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         level: float = 0.9,
         resume: bool = False,
     ) -> Path:
-        """
-        Write the rows of Parquet files with columns probability, lower, upper and log_odds.
+        """Write the rows of Parquet files with columns probability, lower, upper and log_odds.
 
         `n_jobs` workers, which must see both paths, read and write row groups in parallel, a
         hundred thousand rows at a time. Other columns are copied.
@@ -306,8 +301,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         random_state: Any = None,
         prior: Priors | None = None,
     ) -> Floats:
-        """
-        Return P_k(+|s) of posterior draws k; of the shape of the scores, draws first.
+        """Return P_k(+|s) of posterior draws k; of the shape of the scores, draws first.
 
         Scores, topics and `prior` are as in `decision_function`, other arguments as in
         `ScoreCalibrator.sample_proba`.
@@ -328,8 +322,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         topics: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """
-        Add topics around the fitted population, each as if it were the only new one.
+        """Add topics around the fitted population, each as if it were the only new one.
 
         A new topic's posterior equals that of a fit to this topic and to all topics behind the
         population. Its documents update its own parameters and the weights of the population's
@@ -347,8 +340,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         return self
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return mode and sides of each topic: unpooled, pooled, and of the population.
+        """Return mode and sides of each topic: unpooled, pooled, and of the population.
 
         Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic
         by itself), pooled (posterior mean), lower and upper (its interval) and population (the
@@ -407,8 +399,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
 
     @property
     def population_(self) -> TopicCalibrator:
-        """
-        The calibrator without its topics: the prior of further topics.
+        """The calibrator without its topics: the prior of further topics.
 
         It holds the population, the weights of the parts and the lapse rate, but no name, document
         or draw of any topic. Raises AttributeError unless pooling is "partial".

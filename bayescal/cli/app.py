@@ -53,8 +53,7 @@ class CommandGroup(TyperGroup):
 
 
 def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -> str:
-    """
-    Return a function's message with options of a command instead of arguments.
+    """Return a function's message with options of a command instead of arguments.
 
     An argument counts at the start of a message, as in "level must lie between", if its option is
     on the command line; and anywhere with a value, as in "level=0.9".

@@ -39,8 +39,7 @@ DEFAULT_SPLIT_COLUMN = "split"
 
 
 class ColumnReader:
-    """
-    Columns of a file, or of some of its rows; errors name the file, column and row.
+    """Columns of a file, or of some of its rows; errors name the file, column and row.
 
     With a screen it states the positive label and the groups that it reads.
     """
@@ -120,8 +119,7 @@ class ColumnReader:
         return weights
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
-        """
-        Return the negative and the positive label, and masks of positive and labelled rows.
+        """Return the negative and the positive label, and masks of positive and labelled rows.
 
         State the positive label, and warn if words do not say which it is.
         """
@@ -422,8 +420,7 @@ def _labels(cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def spelled(values: NDArray[Any], classes: NDArray[Any]) -> dict[Any, bool] | None:
-    """
-    Return True for each label of the positive class, False for the negative; None if unclear.
+    """Return True for each label of the positive class, False for the negative; None if unclear.
 
     Labels match a class regardless of capitals and blanks. If the classes are words for no and yes,
     or for the answers to another question, synonyms match too.

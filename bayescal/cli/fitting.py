@@ -149,8 +149,7 @@ def calibrate(
     advice: terminal.Advice = terminal.option_advice,
     folder: Path | None = None,
 ) -> tuple[list[Calibrated], dict[str, str]]:
-    """
-    Fit every topic with both classes; return results, and reasons for topics without one.
+    """Fit every topic with both classes; return results, and reasons for topics without one.
 
     All topics have the same seed: results do not depend on other topics in the file.
     """

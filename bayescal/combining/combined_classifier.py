@@ -67,8 +67,7 @@ class CombinedClassifier(
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """
-    Combine classifiers by their scores of documents that they were not trained on.
+    """Combine classifiers by their scores of documents that they were not trained on.
 
     In each fold the base classifiers, and indicators of their reliability, are fitted to the
     training part and applied to the held-out part. A combiner is fitted to all held-out scores,
@@ -173,8 +172,7 @@ class CombinedClassifier(
         clusters: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
-        """
-        Fit the base classifiers, in folds and to all documents, and the combiner.
+        """Fit the base classifiers, in folds and to all documents, and the combiner.
 
         Parameters
         ----------
@@ -259,8 +257,7 @@ class CombinedClassifier(
 
     @rowwise(ROW, KLASS)
     def decision_function(self, X: Any) -> Floats:
-        """
-        Return combined scores, shape (n,) of `classes_[1]` or (n, columns) of each class or label.
+        """Return combined scores: (n,) of `classes_[1]`, or (n, columns) of each class or label.
 
         They are natural log-odds if the combiner has probabilities. X as in `fit`.
         """
@@ -284,8 +281,7 @@ class CombinedClassifier(
         return np.asarray(classes[taken[:, 0].astype(np.intp)])
 
     def decide(self, X: Any, measure: str) -> NDArray[np.bool_]:
-        """
-        Return decisions by the thresholds that are best by a measure, shape (n,) or (n, columns).
+        """Return decisions by the thresholds that are best by a measure, (n,) or (n, columns).
 
         Parameters
         ----------
@@ -312,8 +308,7 @@ class CombinedClassifier(
 
     @rowwise(ROW, KLASS, BAND)
     def predict_interval(self, X: Any, level: float = 0.9, kind: str = "pointwise") -> Floats:
-        """
-        Return posterior intervals of probabilities, as `CalibratedClassifier.predict_interval`.
+        """Return posterior intervals of probabilities, as `CalibratedClassifier.predict_interval`.
 
         They account for the uncertainty of the calibration curves and of the weights; `kind` is
         "pointwise" for equal tails, or "hdi" for the shortest interval. Raises ValueError if the
@@ -331,8 +326,7 @@ class CombinedClassifier(
 
     @rowwise(DRAW, ROW, KLASS)
     def sample_proba(self, X: Any, draws: int | None = None, random_state: Any = None) -> Floats:
-        """
-        Return probabilities of posterior draws, as `CalibratedClassifier.sample_proba`.
+        """Return probabilities of posterior draws, as `CalibratedClassifier.sample_proba`.
 
         Raises ValueError if the combiner has no posterior, or not so many draws.
         """
@@ -341,8 +335,7 @@ class CombinedClassifier(
         return self._of_columns(out if chosen is None else out[chosen])
 
     def weights(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return the posterior of the classifiers' weights and of the bias, for "bayes".
+        """Return the posterior of the classifiers' weights and of the bias, for "bayes".
 
         Parameters
         ----------
@@ -384,8 +377,7 @@ class CombinedClassifier(
         return next(iter(by_name.values())) if self._kind == BINARY else by_name
 
     def fitted_problems(self) -> Problems:
-        """
-        Return the combinations as fitted problems, for plots, reports and `bayescal.decisions`.
+        """Return the combinations as fitted problems, for plots, reports and `bayescal.decisions`.
 
         One problem for two classes, under the empty name; else one for each class or label. Its
         score is the combined log-odds, its curve that score's probability, and its band that of

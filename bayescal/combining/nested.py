@@ -43,8 +43,7 @@ def binary_problems(target: Target) -> list[Target]:
 
 
 def rates_of_few(target: Target, weight: Floats | None) -> Floats:
-    """
-    Return beta parameters of P(+) for columns with fewer than two documents on a side, else nan.
+    """Return beta parameters of P(+) for columns with fewer than two documents on a side, else nan.
 
     Two are needed on each side: one to train classifiers and one to judge them. Shape (columns, 2).
     """
@@ -120,8 +119,7 @@ class FiniteEnds:
 
 @dataclass(frozen=True)
 class Gaps:
-    """
-    The columns of scores with gaps, and neutral values to fill them.
+    """The columns of scores with gaps, and neutral values to fill them.
 
     A gap (nan) is a document that a classifier did not score, as a retrieval system beyond its
     depth. It is one more value of the score: combiners that model each score estimate P(+ | gap),
@@ -158,8 +156,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class WithinRange:
-    """
-    Standardised columns, clipped to the range of the documents learned from.
+    """Standardised columns, clipped to the range of the documents learned from.
 
     Without clipping, new documents could lie far out in a nearly constant column, whose standard
     deviation is tiny.

@@ -94,8 +94,7 @@ def rates_by_topic(
     draws: int = 1000,
     random_state: Any = None,
 ) -> pd.DataFrame:
-    """
-    Return precision and recall at a threshold, and the positives it misses; a row for each topic.
+    """Return precision and recall at a threshold, and the positives it misses, for each topic.
 
     For documents taken, T, and posterior draws k of P(+): labels y_ik ~ Bernoulli(P_k(+|s_i)),
     found_k = sum_T y_ik, missed_k = sum of y_ik beyond T, precision_k = found_k / |T|, recall_k =
@@ -167,8 +166,7 @@ def thresholds_by_topic(
     draws: int = 1000,
     random_state: Any = None,
 ) -> pd.DataFrame:
-    """
-    Return the highest threshold with the wanted recall, as `threshold_for_recall`, for each topic.
+    """Return each topic's highest threshold with the wanted recall, as `threshold_for_recall`.
 
     With more than a thousand documents thresholds are tried that take a thousandth more each time,
     so that a row's threshold takes up to that many documents more than necessary, never fewer. With

@@ -62,8 +62,7 @@ SHORT = 32  # shorter distributions are convolved faster without a Fourier trans
 
 @dataclass(frozen=True, kw_only=True)
 class PositiveCount(Interval):
-    """
-    The posterior of the number of positives in a set of documents.
+    """The posterior of the number of positives in a set of documents.
 
     Attributes
     ----------
@@ -85,8 +84,7 @@ class PositiveCount(Interval):
 def count_positives(
     draws: ArrayLike, *, level: float = 0.9, method: str = "auto", rng: Any = None
 ) -> PositiveCount:
-    """
-    Return the posterior of the number of positives in a set.
+    """Return the posterior of the number of positives in a set.
 
     It averages over draws of the probabilities the distribution of a sum of independent Bernoulli
     variables (Poisson-binomial).

@@ -44,8 +44,7 @@ def _check_right_decisions(square: Floats) -> None:
 
 
 def with_abstention(costs: ArrayLike, abstain_cost: ArrayLike) -> Floats:
-    """
-    Return costs with one more decision, which costs the same whatever the class.
+    """Return costs with one more decision, which costs the same whatever the class.
 
     Parameters
     ----------
@@ -82,8 +81,7 @@ ABSTAIN = -1
 
 @dataclass(frozen=True)
 class Decisions:
-    """
-    A decision for each document.
+    """A decision for each document.
 
     Attributes
     ----------
@@ -108,8 +106,7 @@ class Decisions:
 
 
 def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
-    """
-    Return posterior expected costs sum_c costs[d, c] mean_k P_k(c), shape (documents, decisions).
+    """Return posterior expected costs sum_c costs[d, c] mean_k P_k(c), (documents, decisions).
 
     Parameters
     ----------
@@ -132,8 +129,7 @@ def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
 def decide(
     draws: ArrayLike, costs: ArrayLike, *, abstain_cost: ArrayLike | None = None, level: float = 0.9
 ) -> Decisions:
-    """
-    Return the decision with the least posterior expected cost for each document.
+    """Return the decision with the least posterior expected cost for each document.
 
     Parameters
     ----------
@@ -184,8 +180,7 @@ def decide(
 def value_of_label(
     draws: ArrayLike, costs: ArrayLike, *, candidates: ArrayLike | None = None
 ) -> Floats:
-    """
-    Return the expected saving in all decisions from each document's label; shape (documents,).
+    """Return the expected saving in all decisions from each document's label; shape (documents,).
 
     The label y of document i weighs the draws by P_k(y|i) and shifts the probabilities of all
     documents. With costs L(j, d, c) and E the mean over draws, the expected value of sample
@@ -257,8 +252,7 @@ def _as_candidates(candidates: ArrayLike, size: int, classes: int) -> Floats:
 
 
 def information_gain(draws: ArrayLike) -> Floats:
-    """
-    Return the information gain about the calibration from each document's label, in bits.
+    """Return the information gain about the calibration from each document's label, in bits.
 
     The mutual information of label and draw: entropy of the mean probability less mean entropy. It
     needs no costs, and is 0 where the draws agree, however uncertain the label.

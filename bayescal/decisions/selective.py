@@ -15,8 +15,7 @@ from bayescal.support.validation import Floats
 
 @dataclass(frozen=True)
 class RiskCoverage:
-    """
-    Errors among the documents that are answered, against the share of documents answered.
+    """Errors among the documents that are answered, against the share of documents answered.
 
     Attributes
     ----------
@@ -49,8 +48,7 @@ def risk_coverage(
     level: float = 0.9,
     rng: Any = 0,
 ) -> RiskCoverage:
-    """
-    Return the share of wrong answers by coverage, with the least certain documents unanswered.
+    """Return the share of wrong answers by coverage, with the least certain documents unanswered.
 
     Parameters
     ----------
@@ -109,8 +107,7 @@ def risk_coverage(
 
 
 def expected_sets(y_prob: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
-    """
-    Return sets of classes with a wanted expected coverage of these documents, shape (n, K).
+    """Return sets of classes with a wanted expected coverage of these documents, shape (n, K).
 
     A set holds the likeliest class, and all classes whose probability reaches a threshold, the
     largest at which the mean probability of the sets is at least `coverage`.
@@ -158,8 +155,7 @@ def sets_above(p: Floats, threshold: float) -> NDArray[np.bool_]:
 def conformal_sets(
     y_prob: ArrayLike, y_true: ArrayLike, new_prob: ArrayLike, coverage: float = 0.9
 ) -> NDArray[np.bool_]:
-    """
-    Return split conformal sets of new documents, the classes with 1 - p <= q; shape (n, K).
+    """Return split conformal sets of new documents, the classes with 1 - p <= q; shape (n, K).
 
     q is the ceil((m + 1) coverage)-th smallest 1 - p(true class) of m labelled documents. The sets
     cover with probability `coverage` or more if documents are exchangeable; they may be empty.
@@ -201,8 +197,7 @@ def conformal_sets(
 
 @dataclass(frozen=True, kw_only=True)
 class SetCoverage(Interval):
-    """
-    Share of documents whose set holds the true class.
+    """Share of documents whose set holds the true class.
 
     Attributes
     ----------
@@ -216,8 +211,7 @@ class SetCoverage(Interval):
 
 
 def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> SetCoverage:
-    """
-    Return the coverage and the mean size of sets of classes.
+    """Return the coverage and the mean size of sets of classes.
 
     Parameters
     ----------

@@ -75,8 +75,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold(Interval):
-    """
-    A threshold, in score units: documents of this score and above are taken.
+    """A threshold, in score units: documents of this score and above are taken.
 
     Attributes
     ----------
@@ -111,8 +110,7 @@ def threshold_for_precision(
     level: float = 0.9,
     rng: Any = None,
 ) -> Threshold:
-    """
-    Return the lowest threshold with a wanted precision.
+    """Return the lowest threshold with a wanted precision.
 
     Parameters
     ----------
@@ -158,8 +156,7 @@ def threshold_for_recall(
     level: float = 0.9,
     rng: Any = None,
 ) -> Threshold:
-    """
-    Return the highest threshold with a wanted recall.
+    """Return the highest threshold with a wanted recall.
 
     It assumes that P(positive | score) is as the calibrator models it, so that no positives hide
     among low scores, and draws the labels of all documents, also of labelled ones. For recall from
@@ -223,8 +220,7 @@ def choose(
 
 @dataclass(frozen=True, kw_only=True)
 class AtThreshold(Interval):
-    """
-    Precision or recall at a threshold.
+    """Precision or recall at a threshold.
 
     Attributes
     ----------
@@ -246,8 +242,7 @@ def precision_at(
     level: float = 0.9,
     rng: Any = None,
 ) -> AtThreshold:
-    """
-    Return the share of positives among documents at or above a threshold, with its interval.
+    """Return the share of positives among documents at or above a threshold, with its interval.
 
     Parameters
     ----------
@@ -276,8 +271,7 @@ def recall_at(
     level: float = 0.9,
     rng: Any = None,
 ) -> AtThreshold:
-    """
-    Return the share of all positives at or above a threshold, with its interval.
+    """Return the share of all positives at or above a threshold, with its interval.
 
     Parameters
     ----------

@@ -19,8 +19,7 @@ FEWEST, MOST, PER_ROOT = 9, 17, 1.9
 
 
 def number_of_pieces(rarer: float) -> int:
-    """
-    Return the default number of straight pieces of monotone log-odds.
+    """Return the default number of straight pieces of monotone log-odds.
 
     Parameters
     ----------
@@ -44,8 +43,7 @@ def number_of_pieces(rarer: float) -> int:
 def place_knots(
     score: Floats, positive: np.ndarray, weight: Floats | None, n_segments: int
 ) -> tuple[Floats, float]:
-    """
-    Return knots and reference at quantiles of the two classes, with equal total weights.
+    """Return knots and reference at quantiles of the two classes, with equal total weights.
 
     The reference is the balanced median; knots are distinct scores inside the range, at levels
     1/J, ..., (J - 1)/J, or fewer. Labels do not determine log-odds in wide gaps between scores:

@@ -14,8 +14,7 @@ CELLS = 16  # of quantile functions: enough for their shape, few enough to be sm
 
 
 class GroupedScores:
-    r"""
-    Scores in groups, each group with its own mode and two sides.
+    r"""Scores in groups, each group with its own mode and two sides.
 
     With sides l and r (mean distances from the mode, or Gaussian sigmas), weights w and power p,
 
@@ -93,8 +92,7 @@ class GroupedScores:
         return self._moved(self._left[row], theta), self._moved(self._right[row], -theta)
 
     def quantile(self, share: Any) -> Any:
-        """
-        Return smoothed quantiles of each group's scores at shares of shape (n_groups,).
+        """Return smoothed quantiles of each group's scores at shares of shape (n_groups,).
 
         The quantile is linear between the means of at most 16 equal parts of the scores, and the
         lowest or highest score within half a score's share of 0 or 1. It is 0 without scores.

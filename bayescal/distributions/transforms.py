@@ -74,8 +74,7 @@ class NormalMode(pm.Continuous):
 
 
 class AlongLine(Transform):
-    """
-    Sample a value by its distance from an origin, in units that change along a line.
+    """Sample a value by its distance from an origin, in units that change along a line.
 
     Subclasses define `_frame` of a variable's inputs (its generator, size and parameters): origin,
     the sampler's value at the origin with the sign changed, and units.
@@ -101,8 +100,7 @@ class AlongLine(Transform):
 
 
 class Anchored(AlongLine):
-    r"""
-    Sample the mode of a group of scores by its distance from its best value, in local units.
+    r"""Sample the mode of a group of scores by its distance from its best value, in local units.
 
     If one side of a density is thin, the likelihood of its mode falls steeply beyond the outermost
     score and slowly on the other side. So a mode has different units on either side of its best
@@ -166,8 +164,7 @@ class Frame(NamedTuple):
 
 
 class Relative(AlongLine):
-    r"""
-    Sample a member of a population by its distance from the population, if data are few.
+    r"""Sample a member of a population by its distance from the population, if data are few.
 
     For a value v on the line with n data, and the population's location m, scale s and tails t, the
     sampler's value is the z of
@@ -221,8 +218,7 @@ class Relative(AlongLine):
 
 
 def of_beta(alpha: Any, beta: Any) -> Frame:
-    """
-    Return location, scale and tails of the logit of a beta variable.
+    """Return location, scale and tails of the logit of a beta variable.
 
     They approximate its mean and standard deviation: digamma(x) is about log(x + 1/2) - 1/x, and
     trigamma(x) 1/(x + 1/2) + 1/x^2, whose last terms belong to a tail of mean length 1/x.
@@ -243,8 +239,7 @@ def of_inverse_gamma(alpha: Any, beta: Any) -> Frame:
 
 
 class Standardised(Transform):
-    """
-    Sample (value - location) / scale instead of the value.
+    """Sample (value - location) / scale instead of the value.
 
     NUTS starts with unit steps and find_MAP with unit tolerances, which fail for scores around
     1e15, or with a spread of 1e-15. The map is linear and keeps the posterior mode.

@@ -91,8 +91,7 @@ SHAPES = {(1, 1), (2, 2), (2, 1)}
 
 
 class _Registry(UserDict[str, Family]):
-    """
-    Families by name; `parts` takes each name.
+    """Families by name; `parts` takes each name.
 
     All engines fit a family with the sides of one of the five under another name; NUTS needs its
     program, models/<name>.py. Other shapes raise an error: use `bayescal.Density`.

@@ -21,8 +21,7 @@ Number = TypeVar("Number", float, Floats)
 
 
 def side_units(powers: tuple[int, int]) -> tuple[float, float]:
-    """
-    Return the contribution of a unit of the left and of the right side to a density's width.
+    """Return the contribution of a unit of the left and of the right side to a density's width.
 
     The width is the mass over the height at the mode, sqrt(pi/2) for each sigma; with two Gaussian
     sides that common factor is omitted.
@@ -34,8 +33,7 @@ def side_units(powers: tuple[int, int]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ScaleFloor:
-    """
-    The floor under each side's scale, and its effect.
+    """The floor under each side's scale, and its effect.
 
     Attributes
     ----------
@@ -54,8 +52,7 @@ class ScaleFloor:
 
 @dataclass(frozen=True)
 class FamilyFit:
-    """
-    A maximum-likelihood fit.
+    """A maximum-likelihood fit.
 
     Attributes
     ----------
@@ -77,8 +74,7 @@ class FamilyFit:
 
 @dataclass(frozen=True)
 class Family:
-    """
-    A family of densities with one mode: its methods take scores in raw score units.
+    """A family of densities with one mode: its methods take scores in raw score units.
 
     Its methods' formulas are those of `bayescal.families`, in natural logarithms. Engines fit a
     family by its powers alone, so it cannot be subclassed: for another shape use
@@ -135,8 +131,7 @@ class Family:
         return replace(self, powers=self.powers[::-1]) if positive and self.mirrored else self
 
     def density(self, *parameters: ArrayLike, **named: ArrayLike) -> TwoSided:
-        """
-        Return the density at parameters in the family's order, or by name, which broadcast.
+        """Return the density at parameters in the family's order, or by name, which broadcast.
 
         Raises
         ------
@@ -198,8 +193,7 @@ class Family:
         candidates: str = "exact",
         scale_floor: ScaleFloorOption = "auto",
     ) -> FamilyFit:
-        """
-        Return the exact maximum of the likelihood; `bayescal.families` has each family's formulas.
+        """Return the exact maximum of the likelihood; `bayescal.families` has the formulas.
 
         Parameters
         ----------
@@ -242,8 +236,7 @@ class Family:
         return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
 
     def from_sides(self, theta: Number, left: Number, right: Number) -> tuple[Number, ...]:
-        """
-        Return the family's parameters for a mode and two sides.
+        """Return the family's parameters for a mode and two sides.
 
         Sides are mean distances, 1/rate, for power 1, and sigmas for power 2; a symmetric family
         uses the left one.
@@ -289,8 +282,7 @@ LEAST = 1e-300
 
 
 def automatic_floor(spread: float, n: float, factor: float = FLOOR_FACTOR) -> float:
-    """
-    Return the floor under each side's scale, factor * spread / sqrt(n), in raw score units.
+    """Return the floor under each side's scale, factor * spread / sqrt(n), in raw score units.
 
     It falls with n, so that the fit remains consistent.
 

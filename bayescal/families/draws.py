@@ -22,8 +22,7 @@ from bayescal.support.validation import Floats
 
 @dataclass(frozen=True)
 class DensityDraws:
-    """
-    Draws of one class's density, from any families.
+    """Draws of one class's density, from any families.
 
         log p(s) = peak - z (linear + quadratic z) + log |dx/ds|,    z = |x - theta|/side,
 
@@ -198,8 +197,7 @@ class _Sides:
         return cls(width, exponential, mass / mass.sum(axis=0))
 
     def mode(self, origin: Floats, scale: Floats) -> Floats:
-        """
-        Return the distance between the modes of raw and of warped scores, in warped units.
+        """Return the distance between the modes of raw and of warped scores, in warped units.
 
         With a = |origin|/scale, the distance from the centre, and w the width/scale of the side
         facing it, the mode on an exponential side is where tanh(u) = 1/w, at most a; on a Gaussian

@@ -54,8 +54,7 @@ def read_class_scores(
     guessed: bool = False,
     naming: Callable[[int], str] = "row {}".format,
 ) -> ClassScores:
-    """
-    Return checked scores; with `ragged`, nan pads documents with fewer options.
+    """Return checked scores; with `ragged`, nan pads documents with fewer options.
 
     `columns`, `floor`, `factor` and `classes` come from an earlier fit, if any: a table whose
     columns are named like the classes is read in their order, `wider` allows more columns, and

@@ -1,5 +1,4 @@
-"""
-Populations of log-odds, learned from earlier problems and kept in readable JSON files.
+"""Populations of log-odds, learned from earlier problems and kept in readable JSON files.
 
 `populations.json` holds populations of a few kinds of classifiers on real data sets;
 `python -m tools.make_populations` writes it.
@@ -35,8 +34,7 @@ def write_populations(
     path: str | Path,
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
-    """
-    Write populations to a JSON file, rounded to six digits, and return its path.
+    """Write populations to a JSON file, rounded to six digits, and return its path.
 
     Parameters
     ----------
@@ -66,8 +64,7 @@ def write_populations(
 
 
 def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
-    """
-    Return the populations of a file that `write_populations` wrote.
+    """Return the populations of a file that `write_populations` wrote.
 
     Raises
     ------
@@ -157,8 +154,7 @@ def learn_population(
     scores_are: str = "scores",
     random_state: Any = None,
 ) -> LogOddsPopulation:
-    r"""
-    Return the population of the log-odds of one kind of scores over problems.
+    r"""Return the population of the log-odds of one kind of scores over problems.
 
     The log-odds at the reference r and the logarithms of the slopes there have normal
     distributions, a_t ~ Normal(mu, tau) and log b_t ~ Normal(nu, sigma), over problems t. The

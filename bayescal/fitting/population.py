@@ -32,8 +32,7 @@ MAY_BE = (
 
 
 class Population:
-    """
-    A prior for the next problem, learned from many calibrated ones.
+    """A prior for the next problem, learned from many calibrated ones.
 
     It is an immutable value, not an estimator, and its own copy: unlike a fitted estimator it
     survives scikit-learn's clones and the grids of a GridSearchCV.

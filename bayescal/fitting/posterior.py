@@ -27,8 +27,7 @@ NOT_FINITE = "hold values that are not finite"
 
 
 class Posterior:
-    """
-    Posterior draws of log-odds as a function of the score.
+    """Posterior draws of log-odds as a function of the score.
 
     Subclasses are frozen dataclasses; stored ones name the axes of their arrays in `axes`. Arrays
     of draws of many topics have topics as their first axis.
@@ -79,8 +78,7 @@ class Posterior:
         return self.log_odds(data.score)
 
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
-        """
-        Return each document's term in the log likelihood of each draw.
+        """Return each document's term in the log likelihood of each draw.
 
         By default p(label | score); None for a curve without a likelihood.
         """
@@ -135,8 +133,7 @@ class ClassDraws(Posterior):
         return curves
 
     def predictive(self, scores: Floats) -> Floats:
-        """
-        Return the log-odds of P(+ | s, data): Bayes' rule with posterior predictive densities.
+        """Return the log-odds of P(+ | s, data): Bayes' rule with posterior predictive densities.
 
         logit(mean prior) + log mean_k p(s|+, k) - log mean_k p(s|-, k); shape (scores,).
         """
@@ -161,8 +158,7 @@ def check_finite(whose: str, *values: Floats) -> None:
 
 
 def log_odds_of_mean(curves: Floats) -> Floats:
-    """
-    Return the log-odds of the mean over draws of the probability; shape (scores,).
+    """Return the log-odds of the mean over draws of the probability; shape (scores,).
 
     Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
     """
@@ -187,8 +183,7 @@ Record = TypeVar("Record")
 
 
 def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None) -> xr.Dataset:
-    """
-    Return the fields of a dataclass as variables; axes of draws become chain and draw.
+    """Return the fields of a dataclass as variables; axes of draws become chain and draw.
 
     An array with one more axis than in `axes` has topics first. Constants are coordinates, so that
     ArviZ summarises draws alone. Nested dataclasses add their own fields; texts become attributes,

@@ -54,8 +54,7 @@ class BinaryScores:
 
     @property
     def given_scores(self) -> BinaryScores:
-        """
-        Return the data for models of labels given scores: unweighted if sampled by score.
+        """Return the data for models of labels given scores: unweighted if sampled by score.
 
         p(y_S, S | s, theta) = p(S | s) prod_{i in S} p(y_i | s_i, theta): the design is ignorable
         (D. B. Rubin, "Inference and missing data", Biometrika 63, 1976).
@@ -154,8 +153,7 @@ def read_binary_scores(
     *,
     by_part: bool = True,
 ) -> tuple[BinaryScores, NDArray[Any]]:
-    """
-    Return the checked data of one problem, and its negative and positive class.
+    """Return the checked data of one problem, and its negative and positive class.
 
     With `by_part`, each part is fitted by itself, so that weights may apply to some parts only.
     """
@@ -301,8 +299,7 @@ class TopicScores:
         )
 
     def units(self) -> tuple[float, float]:
-        """
-        Return the centre and the spread that standardise the scores of all topics.
+        """Return the centre and the spread that standardise the scores of all topics.
 
         The default is the centre and spread of all scores together (`units_of`). If that spread is
         more than a hundred times the topics' median spread, a topic with scores of, say, -1e9 would
@@ -518,8 +515,7 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
 
 
 def check_alike(names: NDArray[Any], fitted: NDArray[Any]) -> None:
-    """
-    Raise ValueError for names of another type than the fitted ones.
+    """Raise ValueError for names of another type than the fitted ones.
 
     Otherwise topic "7" would get the population's curve although 7 was fitted.
     """

@@ -47,8 +47,7 @@ COUNTED = 10  # draws a coordinate that a normal approximation counts as
 def find_normal(
     density: Density, curvature: Curvature, start: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """
-    Return the mean and a root R of the covariance R R^T of a variational normal approximation.
+    """Return the mean and a root R of the covariance R R^T of a variational normal approximation.
 
     It solves E[gradient] = 0 and (R R^T)^-1 = E[curvature], expectations under the approximation
     (Opper and Archambeau, Neural Computation 2009), from the normal at the start, by damped updates
@@ -95,8 +94,7 @@ def sample(
     rng: np.random.Generator,
     redraw: Redraw | None = None,
 ) -> Chains:
-    """
-    Return draws of chains from their starts, (chains, D).
+    """Return draws of chains from their starts, (chains, D).
 
     Trajectories follow Normal(centre, root root^T) exactly; only the difference from it is
     integrated in steps (split HMC; Shahbaba et al., Statistics and Computing 2014). The step size

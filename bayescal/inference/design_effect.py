@@ -23,8 +23,7 @@ GIANT = 0.5
 
 @dataclass(frozen=True)
 class DesignEffect:
-    """
-    How documents of clusters depend on each other, given their probabilities.
+    """How documents of clusters depend on each other, given their probabilities.
 
     Attributes
     ----------
@@ -98,8 +97,7 @@ def design_effect(
     *,
     sampled: bool = False,
 ) -> DesignEffect:
-    """
-    Return the design effect of clusters on the intercept and slope of log-odds.
+    """Return the design effect of clusters on the intercept and slope of log-odds.
 
     With residuals e = y - p, v = p (1 - p), one correlation rho of all pairs within clusters is a
     ratio of sums over clusters g,

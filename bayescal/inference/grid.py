@@ -33,8 +33,7 @@ Evaluate = Callable[[Floats, Estimate | None], GridPoint[Estimate]]
 
 
 def resolve(evaluate: Evaluate[Estimate], dimensions: int) -> list[GridPoint[Estimate]]:
-    """
-    Return points on a grid that resolves the density in every dimension.
+    """Return points on a grid that resolves the density in every dimension.
 
     The grid is explored from the middle outwards, since few nodes of a full grid matter in several
     dimensions (Rue, Martino and Chopin, Approximate Bayesian inference for latent Gaussian models,
@@ -60,8 +59,7 @@ def resolve(evaluate: Evaluate[Estimate], dimensions: int) -> list[GridPoint[Est
 def _explore(
     evaluate: Evaluate[Estimate], centre: Floats, step: Floats, near: Estimate | None
 ) -> dict[Node, GridPoint[Estimate]]:
-    """
-    Return the nodes with mass.
+    """Return the nodes with mass.
 
     The likeliest node not yet expanded is expanded to its neighbours, until its mass is negligible:
     uphill first, then around the top.

@@ -25,8 +25,7 @@ EVEN = 5.0
 
 
 def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
-    """
-    Return smoothed log weights, normalised to sum to one, and the Pareto shape k of each row.
+    """Return smoothed log weights, normalised to sum to one, and the Pareto shape k of each row.
 
     The largest min(S/5, 3 sqrt(S)) ratios are replaced by quantiles of the generalised Pareto
     distribution fitted to them. Ratios with k below 0.5 have finite variance; above 0.7 averages
@@ -59,8 +58,7 @@ def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
 def left_out(
     inverse: Floats, log_p: Callable[[NDArray[np.intp]], Floats], power: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """
-    Return log p(y_i | others) of documents, natural logarithm, from draws given all documents.
+    """Return log p(y_i | others) of documents, natural logarithm, from draws given all documents.
 
     The mean of p over draws weighted by p^-power; with power 1, 1 / mean(1/p). Uneven ratios are
     smoothed.
@@ -154,8 +152,7 @@ class StudentT:
         return _log_densities(self.mean, self.root, points)
 
     def matched(self, points: Floats, weight: Floats) -> StudentT:
-        """
-        Return the Student t with the mean and covariance of weighted points.
+        """Return the Student t with the mean and covariance of weighted points.
 
         This density counts as d further points, so that the update is the posterior mean of a
         normal inverse-Wishart prior around it.
@@ -298,8 +295,7 @@ def sample(
     *,
     efficiency: float,
 ) -> Sample:
-    """
-    Return weighted draws from a density, of an effective number of at least `draws`.
+    """Return weighted draws from a density, of an effective number of at least `draws`.
 
     Draws with unreliable weights improve the proposal, from which twice as many are drawn.
     """

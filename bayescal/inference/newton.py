@@ -20,8 +20,7 @@ RIDGES = 10.0 ** np.arange(-15, -1)
 
 
 def lower_root(matrix: Floats, factorise: Callable[[Any], Any] = np.linalg.cholesky) -> Floats:
-    """
-    Return the Cholesky factor of one or several curvatures; shape (..., d, d).
+    """Return the Cholesky factor of one or several curvatures; shape (..., d, d).
 
     If rounding makes a badly scaled curvature indefinite, the diagonal is raised by the smallest of
     RIDGES that suffices.
@@ -94,8 +93,7 @@ def climb_within(
     tolerance: float,
     steps: int = 60,
 ) -> tuple[Floats, Floats]:
-    """
-    Return the modes of many functions of one variable, and their widths one step before.
+    """Return the modes of many functions of one variable, and their widths one step before.
 
     Newton's steps shrink a bracket around each mode; steps out of the bracket become bisections.
     """
@@ -122,8 +120,7 @@ DIFFERENCE, WIDE_DIFFERENCE = 1e-4, 3e-3
 def laplace(
     log_density: Callable[[Floats], Floats], start: Floats, *, flattest: float
 ) -> tuple[Floats, Floats]:
-    """
-    Return the mode of a density without derivatives, and the root of its normal approximation.
+    """Return the mode of a density without derivatives, and the root of its normal approximation.
 
     The density takes points of shape (m, d). The root R is lower triangular, R R^T the inverse of
     the curvature, with eigenvalues of at least `flattest`.
@@ -154,8 +151,7 @@ STAY_INSIDE = 0.99  # largest step, as a share of the distance to the first zero
 
 
 def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> Floats:
-    """
-    Return the weights of the best mixture of known densities, by Newton's method.
+    """Return the weights of the best mixture of known densities, by Newton's method.
 
     They maximise sum_i weight_i log sum_m w_m p_m(i) + sum_m pseudo_count_m log w_m, which is
     concave: the second term keeps members that few observations cannot rule out.
@@ -193,8 +189,7 @@ def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Fl
 
 
 def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """
-    Return the sum of each row of log scores, and standard errors of differences to the best.
+    """Return the sum of each row of log scores, and standard errors of differences to the best.
 
     Without documents the sums are 0 and the errors nan.
     """
@@ -284,8 +279,7 @@ class LogisticLikelihood:
         return climb(start, value, newton, tolerance=tolerance, rise=rise)
 
     def laplace(self, mean: Floats, precision: Floats, *, tolerance: float) -> NormalPosterior:
-        """
-        Return the normal posterior around the mode.
+        """Return the normal posterior around the mode.
 
         It is Normal(mode, (X'VX + precision)^-1), with V = w p (1 - p) at the mode; the log
         evidence is log-likelihood + log prior at the mode + (d/2) log 2 pi + log det(covariance)/2.

@@ -54,8 +54,7 @@ def _read(y_true: ArrayLike, log10_lr: ArrayLike) -> _Counts:
 def elub(
     y_true: ArrayLike, log10_lr: ArrayLike, *, step: float | None = STEP
 ) -> LikelihoodRatioBounds:
-    """
-    Return the empirical lower and upper bounds of LRs, in log10; lower <= 0 <= upper.
+    """Return the empirical lower and upper bounds of LRs, in log10; lower <= 0 <= upper.
 
     One misleading LR is added to each class: infinity to the negatives and 0 to the positives. At a
     threshold LR of 10^t, deciding by the LRs then costs u(t) = P(LR <= 10^t | +) + 10^t P(LR > 10^t
@@ -113,8 +112,7 @@ def _exact_elub(counts: _Counts) -> float:
 def invariance_bounds(
     y_true: ArrayLike, log10_lr: ArrayLike, *, grid: ArrayLike | None = None
 ) -> LikelihoodRatioBounds:
-    """
-    Return the bounds of invariance verification, in log10; lower <= 0 <= upper.
+    """Return the bounds of invariance verification, in log10; lower <= 0 <= upper.
 
     Let p(t) and q(t) be the Jeffreys estimates (k + 1/2) / (n + 1) of P(LR >= 10^t) for positives
     and for negatives, where k of n LRs are 10^t or more. The upper bound is the first t > 0 with
@@ -181,8 +179,7 @@ def _on_grid(counts: _Counts, t: Floats) -> LikelihoodRatioBounds:
 
 
 def source_bounds(negatives: float, positives: float) -> LikelihoodRatioBounds:
-    """
-    Return the bounds (-log10 positives, log10 negatives).
+    """Return the bounds (-log10 positives, log10 negatives).
 
     No LR then exceeds the number of independent counterexamples.
 

@@ -15,8 +15,7 @@ LABELS = ("different sources", "same source")
 
 
 def load_comparisons(name: str) -> pd.DataFrame:
-    """
-    Return scores of comparisons whose truth is known.
+    """Return scores of comparisons whose truth is known.
 
     "glass": 1,645 pairs of fragments of 120 panes, compared by their chemical elements. The score
     is the log-odds of a logistic regression on square roots of absolute differences. Comparisons

@@ -19,8 +19,7 @@ METHOD = "posterior and Bayesian bootstrap"
 
 @dataclass(frozen=True)
 class DiagnosticRatios:
-    """
-    A test that is positive from a threshold on; made by `diagnostic_ratios`.
+    """A test that is positive from a threshold on; made by `diagnostic_ratios`.
 
     Attributes
     ----------
@@ -56,8 +55,7 @@ class DiagnosticRatios:
         return "\n".join(lines)
 
     def post_test(self, prevalence: float) -> Floats:
-        """
-        Return P(positive | result) with its band, from the prevalence odds times LR.
+        """Return P(positive | result) with its band, from the prevalence odds times LR.
 
         Parameters
         ----------
@@ -81,8 +79,7 @@ class DiagnosticRatios:
 def diagnostic_ratios(
     calibrator: Calibrator, threshold: float, *, level: float = 0.9, topic: Any = None, rng: Any = 0
 ) -> DiagnosticRatios:
-    """
-    Return the likelihood ratios of a positive and of a negative test result.
+    """Return the likelihood ratios of a positive and of a negative test result.
 
     Each posterior draw gives the sensitivity sum_i w_i p_i [s_i >= threshold] / sum_i w_i p_i over
     the scores fitted, with p_i its P(positive | s_i) and w_i from a Bayesian bootstrap of the

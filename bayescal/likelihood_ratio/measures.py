@@ -167,8 +167,7 @@ def warn_of_other_units(compared: Comparisons) -> None:
 def cllr(
     y_true: ArrayLike, log10_lr: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """
-    Return the log-likelihood-ratio cost.
+    """Return the log-likelihood-ratio cost.
 
     Cllr = 1/2 [mean over positives of log2(1 + 1/LR) + mean over negatives of log2(1 + LR)], in
     bits. It is 1 for LR = 1 always, smaller for LRs that inform, and infinite if an LR of 0 or
@@ -203,8 +202,7 @@ def cllr(
 def min_cllr(
     y_true: ArrayLike, log10_lr: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """
-    Return Cllr after the best monotone recalibration: the cost of imperfect discrimination.
+    """Return Cllr after the best monotone recalibration: the cost of imperfect discrimination.
 
     Isotonic regression of the labels, with the same total weight for both classes, turns log10_lr
     into other LRs in the same order (pool adjacent violators, PAV). Cllr minus this is the cost of
@@ -226,8 +224,7 @@ def min_cllr(
 def devpav(
     y_true: ArrayLike, log10_lr: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """
-    Return the mean distance between stated LRs and isotonic regression's.
+    """Return the mean distance between stated LRs and isotonic regression's.
 
     The mean over x = log10 LR of |PAV(x) - x|, from the first to the last comparison with a finite
     PAV value; PAV is linear between comparisons. It is infinite if PAV is finite where x is
@@ -258,8 +255,7 @@ def empirical_cross_entropy(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> Any:
-    """
-    Return the empirical cross-entropy of posterior probabilities at given prior odds, in bits.
+    """Return the empirical cross-entropy of posterior probabilities at given prior odds, in bits.
 
     With prior odds 10^t and pi = 10^t / (1 + 10^t) it is pi times the mean over positives of
     log2(1 + 1/(LR 10^t)), plus (1 - pi) times the mean over negatives of log2(1 + LR 10^t). At

@@ -41,8 +41,7 @@ BY_SCORE = ("log10", "lower", "upper", "beyond")
 
 @dataclass(frozen=True)
 class LikelihoodRatios:
-    """
-    Likelihood ratios of scores with bands; all LRs in log10.
+    """Likelihood ratios of scores with bands; all LRs in log10.
 
     Attributes
     ----------
@@ -95,8 +94,7 @@ class LikelihoodRatios:
         return [self._sentence(k) for k in range(self.log10.size)]
 
     def posterior_odds(self, prior_odds: float) -> Floats:
-        """
-        Return posterior odds, prior odds times LR, with their band.
+        """Return posterior odds, prior odds times LR, with their band.
 
         Parameters
         ----------
@@ -180,8 +178,7 @@ def likelihood_ratios(
     support: str | Mapping[float, str] | None = "enfsi",
     force: bool = False,
 ) -> LikelihoodRatios:
-    """
-    Return likelihood ratios LR = p(score | positive) / p(score | negative), with bands.
+    """Return likelihood ratios LR = p(score | positive) / p(score | negative), with bands.
 
     The point is the ratio of posterior predictives at equal priors, ``decision_function(scores,
     prior=0.5) / ln 10`` of a calibrator with the default point. The band holds quantiles of the

@@ -106,8 +106,7 @@ def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
 
 
 def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
-    """
-    Return weights (`sample_weight` of `fit`) for comparisons that share sources, shape (n,).
+    """Return weights (`sample_weight` of `fit`) for comparisons that share sources, shape (n,).
 
     All same-source comparisons of one source weigh 1 together, and all different-source comparisons
     as much as there are sources. m sources then count as m independent comparisons of each class;

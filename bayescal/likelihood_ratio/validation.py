@@ -45,8 +45,7 @@ LARGE = 1.0  # if it is larger than this: LRs are wrong by a factor of 10 on ave
 
 @dataclass(frozen=True)
 class LikelihoodRatioValidation:
-    """
-    Quality measures of likelihood ratios; made by `validate`.
+    """Quality measures of likelihood ratios; made by `validate`.
 
     Attributes
     ----------
@@ -160,8 +159,7 @@ def validate(
     level: float = 0.9,
     rng: Any = None,
 ) -> LikelihoodRatioValidation:
-    """
-    Return measures of likelihood ratios, with intervals that allow for shared sources.
+    """Return measures of likelihood ratios, with intervals that allow for shared sources.
 
     Intervals come from a jackknife that leaves out one source at a time, with all of its
     comparisons. It estimates the variance of means over pairs of sources (U-statistics), which
@@ -312,8 +310,7 @@ def cross_validated(
     rng: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> LikelihoodRatios:
-    """
-    Return the likelihood ratio of each comparison by a fit without its sources.
+    """Return the likelihood ratio of each comparison by a fit without its sources.
 
     Sources are assigned to folds at random, and a comparison of sources in folds i and j has a
     calibrator fitted, with the weights of `source_weights`, to comparisons without any source of

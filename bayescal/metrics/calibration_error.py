@@ -24,8 +24,7 @@ def calibration_error(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> float:
-    """
-    Return the calibration error of probabilities, in probability.
+    """Return the calibration error of probabilities, in probability.
 
     With w_b the share of the documents in bin b and d_b their mean probability less their share of
     positives: "l1", the expected calibration error, sum_b w_b |d_b|; "l2", the root of
@@ -123,8 +122,7 @@ def smooth_calibration_error(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> float:
-    """
-    Return the smooth calibration error (smECE) of probabilities, between 0 and 1, within 2e-4.
+    """Return the smooth calibration error (smECE) of probabilities, between 0 and 1, within 2e-4.
 
     Bins are replaced by a Gaussian kernel K of width sigma on [0, 1], reflected at 0 and 1. The
     error at that width is the integral over t of abs(sum_i w_i (y_i - p_i) K(p_i, t)), with weights

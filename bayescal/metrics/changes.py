@@ -92,8 +92,7 @@ class LogOddsFrame:
 
     @classmethod
     def of(cls, log_odds: Floats, weight: Floats) -> LogOddsFrame:
-        """
-        Return the frame of weighted documents.
+        """Return the frame of weighted documents.
 
         The pivot is the mean log-odds with weights p (1 - p): shift and slope are nearly
         independent.
@@ -223,8 +222,7 @@ class ChangePosterior:
         return rng.permutation(out)
 
     def predict(self, log_odds: Floats) -> Floats:
-        """
-        Return P(y = 1) averaged over the posterior, shape (n,).
+        """Return P(y = 1) averaged over the posterior, shape (n,).
 
         The mean of expit(x) for normal x is approximated by expit(mean / sqrt(1 + pi var / 8)).
         """

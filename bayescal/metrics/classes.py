@@ -36,8 +36,7 @@ FLATTEST, STEEPEST = 0.02, 50.0  # range of slopes
 
 @dataclass(frozen=True)
 class ClassVerdict(Verdict):
-    """
-    The verdict of held-out labels on the probabilities of several exclusive classes.
+    """The verdict of held-out labels on the probabilities of several exclusive classes.
 
     Attributes
     ----------
@@ -159,8 +158,7 @@ def class_verdict(
     inclusion: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> ClassVerdict:
-    r"""
-    Test whether the probabilities of several exclusive classes are right.
+    r"""Test whether the probabilities of several exclusive classes are right.
 
     Rao's score test of intercepts 0 and slope 1 in P(k) proportional to exp(a_k) p_k^s. With
     f(k) = (one-hot k, log p_k), U = sum_i f_i(y_i) - sum_k p_ik f_i(k), and I the covariance of U
@@ -354,8 +352,7 @@ def _likeliest_change(label: NDArray[np.intp], p: Floats) -> Floats:
 
 
 class _ClassTest:
-    """
-    Rao's test that probabilities are right, against other shares and another slope.
+    """Rao's test that probabilities are right, against other shares and another slope.
 
     `weight` has each document's weight in each class, (n, K). The scores are S = sum_i w_i(y_i)
     (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,); `factor` multiplies their variance given p.

@@ -66,8 +66,7 @@ def with_clusters(outcomes: Forecasts, clusters: ArrayLike | None) -> Forecasts:
 
 
 def effect_of(outcomes: Forecasts, code: Integers) -> DesignEffect:
-    """
-    Return the design effect of clusters on probabilities.
+    """Return the design effect of clusters on probabilities.
 
     Residuals are of the likeliest linear change of the log-odds, so that probabilities that are off
     do not look like dependence.
@@ -92,8 +91,7 @@ class Verdict(ABC):
 
     @property
     def outcome(self) -> str:
-        """
-        Return "right", "off" or "uncertain".
+        """Return "right", "off" or "uncertain".
 
         "off" means by more than chance and the bands explain; "uncertain", by more than chance.
         """
@@ -188,8 +186,7 @@ def spiegelhalter_test(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> SpiegelhalterTest:
-    """
-    Test that probabilities are calibrated, two-sided.
+    """Test that probabilities are calibrated, two-sided.
 
     z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p)): the Brier score less its expectation
     for calibrated probabilities, in standard deviations.
@@ -231,8 +228,7 @@ def spiegelhalter_test(
 
 @dataclass(frozen=True)
 class CalibrationEvidence:
-    """
-    Evidence for and against calibration, from outcomes.
+    """Evidence for and against calibration, from outcomes.
 
     Attributes
     ----------
@@ -268,8 +264,7 @@ def calibration_evidence(
     inclusion: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> CalibrationEvidence:
-    """
-    Weigh "the probabilities are calibrated" against "their log-odds need a change".
+    """Weigh "the probabilities are calibrated" against "their log-odds need a change".
 
     If `probability` is high, a change would only add noise.
 

@@ -27,8 +27,7 @@ def bootstrap_interval(
     clusters: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
-    """
-    Return a metric with its bootstrap interval, over other possible test documents.
+    """Return a metric with its bootstrap interval, over other possible test documents.
 
     Parameters
     ----------
@@ -102,8 +101,7 @@ def posterior_interval(
     inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
-    """
-    Return a metric with its posterior interval, over the calibrator's curves.
+    """Return a metric with its posterior interval, over the calibrator's curves.
 
     Parameters
     ----------

@@ -126,8 +126,7 @@ Refit = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """
-    A reliability curve.
+    """A reliability curve.
 
     Attributes
     ----------
@@ -167,8 +166,7 @@ def reliability_curve(
     clusters: ArrayLike | None = None,
     rng: Any = None,
 ) -> ReliabilityCurve:
-    """
-    Return the reliability curve of probabilities.
+    """Return the reliability curve of probabilities.
 
     Parameters
     ----------
@@ -377,8 +375,7 @@ def _bound_above(seen: _GroupSums, tail: float) -> Floats:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """
-    A mean score and its parts: score = miscalibration - discrimination + uncertainty.
+    """A mean score and its parts: score = miscalibration - discrimination + uncertainty.
 
     Attributes
     ----------
@@ -406,8 +403,7 @@ def score_decomposition(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> Decomposition:
-    """
-    Return the CORP decomposition of a proper score.
+    """Return the CORP decomposition of a proper score.
 
     With S(p) the mean score, p* the isotonic regression of the outcomes on p and r the base rate:
     miscalibration S(p) - S(p*), discrimination S(r) - S(p*), uncertainty S(r). In finite samples

@@ -33,8 +33,7 @@ def log_loss(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> float:
-    """
-    Return the mean of -log P(true class): scikit-learn's `log_loss` in any base.
+    """Return the mean of -log P(true class): scikit-learn's `log_loss` in any base.
 
     Probabilities are clipped to 2e-16 and 1 - 2e-16. `losses` of log-odds need no such limit.
 
@@ -81,8 +80,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> float:
-    """
-    Return the mean of (P(+) - y)^2: scikit-learn's `brier_score_loss`.
+    """Return the mean of (P(+) - y)^2: scikit-learn's `brier_score_loss`.
 
     With several classes the squares are summed over the classes, so that the score lies between 0
     and 2: two columns have twice the score of one.
@@ -114,8 +112,7 @@ def brier_score(
 def pointwise_losses(
     y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log", *, classes: ArrayLike | None = None
 ) -> Floats:
-    """
-    Return the loss of every document, for paired comparisons; shape (n,).
+    """Return the loss of every document, for paired comparisons; shape (n,).
 
     Parameters
     ----------
@@ -173,8 +170,7 @@ def _mean(losses: Floats, sample_weight: ArrayLike | None, inclusion: ArrayLike 
 
 
 def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
-    """
-    Return whether the likeliest class was right, and its probability.
+    """Return whether the likeliest class was right, and its probability.
 
     With these every metric of one probability applies to several classes.
 
@@ -203,8 +199,7 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
 
 @dataclass(frozen=True)
 class Losses:
-    """
-    Totals over documents, weighted if they have weights (dissertation, 3.2.4).
+    """Totals over documents, weighted if they have weights (dissertation, 3.2.4).
 
     Attributes
     ----------
@@ -227,8 +222,7 @@ class Losses:
 def losses(
     log_odds: ArrayLike, positive: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> Losses:
-    """
-    Return the losses of calibrated log-odds against labels.
+    """Return the losses of calibrated log-odds against labels.
 
     A probability that rounds to 1 keeps its finite loss, -log p = log(1 + exp(-log-odds)) for a
     positive document.

@@ -28,8 +28,7 @@ CHANCE, QUANTILES = 10_000, 200  # of the second term of the statistic in its li
 
 @dataclass(frozen=True)
 class CalibrationVerdict(Verdict):
-    """
-    The verdict of held-out labels on probabilities.
+    """The verdict of held-out labels on probabilities.
 
     Attributes
     ----------
@@ -155,8 +154,7 @@ def calibration_verdict(
     inclusion: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> CalibrationVerdict:
-    """
-    Test whether probabilities are right by held-out labels, and advise on corrections.
+    """Test whether probabilities are right by held-out labels, and advise on corrections.
 
     The test sees shifts, slopes and bends of the log-odds l = logit(p). Its statistic is
 

@@ -42,8 +42,7 @@ NAMES = {AS_IS: "right as is", SHIFT: "shifted", SLOPE: "shift and slope", FULL:
 
 @dataclass(frozen=True)
 class Audit:
-    """
-    The result of an audit.
+    """The result of an audit.
 
     Attributes
     ----------
@@ -242,8 +241,7 @@ class Audit:
         title: str | None = None,
         run: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Path:
-        """
-        Write a report, one HTML file that opens without network: the advice comes first.
+        """Write a report, one HTML file that opens without network: the advice comes first.
 
         Parameters
         ----------
@@ -340,8 +338,7 @@ def audit(
     noun: str = "document",
     random_state: Any = None,
 ) -> Audit:
-    """
-    Audit probabilities against outcomes: whether and how they are off, and what to do.
+    """Audit probabilities against outcomes: whether and how they are off, and what to do.
 
     With l = logit(p), natural, the true log-odds are l + a + (b - 1)(l - m) + g(l), see
     `Recalibrator`. The curve, smoothed net benefit and saving come from the model with all

@@ -22,8 +22,7 @@ DOCUMENTS = 1000  # at a time
 
 @dataclass(frozen=True)
 class SharesPosterior:
-    """
-    The posterior of the shares of several classes in a new collection.
+    """The posterior of the shares of several classes in a new collection.
 
     Attributes
     ----------
@@ -53,8 +52,7 @@ def shares_posterior(
     level: float = 0.9,
     rng: Any = None,
 ) -> SharesPosterior:
-    r"""
-    Return the posterior of a collection's shares of classes, from draws of density ratios.
+    r"""Return the posterior of a collection's shares of classes, from draws of density ratios.
 
     For each draw k the likelihood of the shares pi is prod_i sum_c pi_c r_kic, with r_kic
     proportional to p(scores_i | c), and the prior a Dirichlet distribution. The mode is found by
@@ -166,8 +164,7 @@ def estimate_shares(
     level: float = 0.9,
     random_state: Any = None,
 ) -> SharesPosterior:
-    """
-    Return `shares_posterior` of a new collection, from its scores and a calibrator's draws.
+    """Return `shares_posterior` of a new collection, from its scores and a calibrator's draws.
 
     It assumes label shift: only the shares of the classes changed. If instead the case mix changed
     and P(class | scores) is as it was (covariate shift), the shares are the means of

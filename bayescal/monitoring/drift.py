@@ -43,8 +43,7 @@ LATEST = 2000  # documents that all have a row; of earlier ones ever fewer have
 
 @dataclass(frozen=True)
 class Alarm:
-    """
-    An alarm, with the posterior of the change given all documents so far.
+    """An alarm, with the posterior of the change given all documents so far.
 
     Attributes
     ----------
@@ -79,8 +78,7 @@ class Alarm:
 
 
 class DriftMonitor:
-    r"""
-    Watch whether labels follow a calibrator's probabilities, and raise an alarm if not.
+    r"""Watch whether labels follow a calibrator's probabilities, and raise an alarm if not.
 
     Labels "as before" have probabilities P_k(+|s) by curves k of the calibrator's posterior; others
     had their log-odds changed at some document, by a shift ("base rate") or another slope
@@ -168,8 +166,7 @@ class DriftMonitor:
         self._impossible: int | None = None
 
     def update(self, scores: Any, labels: ArrayLike) -> Self:
-        """
-        Add documents in the order of their arrival; an error leaves the monitor unchanged.
+        """Add documents in the order of their arrival; an error leaves the monitor unchanged.
 
         Parameters
         ----------

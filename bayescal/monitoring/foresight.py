@@ -44,8 +44,7 @@ Metric = Callable[[Floats, Floats], float]
 
 @dataclass(frozen=True)
 class Foresight:
-    """
-    Expected quality of probabilities in use, from unlabelled scores, under two readings of them.
+    """Expected quality of probabilities in use, from unlabelled scores, under two readings of them.
 
     Attributes
     ----------
@@ -168,8 +167,7 @@ def foresee(
     alpha: float = 0.05,
     random_state: Any = None,
 ) -> Foresight:
-    """
-    Estimate the quality of probabilities on new documents from their scores alone.
+    """Estimate the quality of probabilities on new documents from their scores alone.
 
     Scores without labels have two readings, which can differ widely. *The case mix changed*
     (covariate shift): P(positive | score) is that of the reference, with its posterior. *Only the

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
 
 def load_heart_disease() -> pd.DataFrame:
-    """
-    Return P(heart disease) of 620 patients at three hospitals by a model of a fourth one.
+    """Return P(heart disease) of 620 patients at three hospitals by a model of a fourth one.
 
     A logistic regression was fitted to the 303 patients of the Cleveland Clinic. Columns: p, its
     probability; y, 1 if heart disease was found; site, "hungarian", "switzerland" or "va".

@@ -23,8 +23,7 @@ BLOCK_ELEMENTS = 1 << 21
 
 @dataclass(frozen=True, kw_only=True)
 class PriorPosterior(Interval):
-    """
-    The posterior of the class prior of a new collection.
+    """The posterior of the class prior of a new collection.
 
     Attributes
     ----------
@@ -37,8 +36,7 @@ class PriorPosterior(Interval):
     draws: Floats
 
     def probabilities(self, log_ratio: ArrayLike) -> Floats:
-        """
-        Return P_k(+|s) under each draw's own prior, for `bayescal.decisions`.
+        """Return P_k(+|s) under each draw's own prior, for `bayescal.decisions`.
 
         Parameters
         ----------
@@ -61,8 +59,7 @@ def prior_posterior(
     inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> PriorPosterior:
-    """
-    Return the posterior of a collection's class prior, from draws of the class densities.
+    """Return the posterior of a collection's class prior, from draws of the class densities.
 
     As in `estimate_prior`, label shift is assumed.
     For each draw k the likelihood of the prior pi is prod_i (pi r_ki + 1 - pi), r = p(s|+)/p(s|-);
@@ -178,8 +175,7 @@ def estimate_prior(
     level: float = 0.9,
     random_state: Any = None,
 ) -> PriorPosterior:
-    """
-    Return `prior_posterior` of a new collection, from its scores and a calibrator's draws.
+    """Return `prior_posterior` of a new collection, from its scores and a calibrator's draws.
 
     It assumes label shift: only the shares of the classes changed, and scores of each class are
     distributed as before. If instead the case mix changed and P(positive | score) is as it was
@@ -236,8 +232,7 @@ GAP, MOST_ITERATIONS = 1e-13, 10_000  # of the mean log likelihood, in nats
 
 @dataclass(frozen=True)
 class PriorByEM:
-    """
-    The likeliest class prior.
+    """The likeliest class prior.
 
     Attributes
     ----------
@@ -261,8 +256,7 @@ def prior_by_em(
     sample_weight: ArrayLike | None = None,
     inclusion: ArrayLike | None = None,
 ) -> PriorByEM:
-    """
-    Return the class prior of new documents that makes their calibrated probabilities likeliest.
+    """Return the class prior of new documents that makes their calibrated probabilities likeliest.
 
     As in `estimate_prior`, label shift is assumed.
     The fixed point of Saerens's expectation maximisation, new prior_c = mean_i P(c | s_i, new

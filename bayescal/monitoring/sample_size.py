@@ -35,8 +35,7 @@ def labels_needed(
     level: float = 0.95,
     random_state: Any = None,
 ) -> dict[str, int]:
-    r"""
-    Return the number of labels for which intervals of an audit have a given width.
+    r"""Return the number of labels for which intervals of an audit have a given width.
 
     With z the normal quantile of the level, for documents with right probabilities like `p`:
 

@@ -26,8 +26,7 @@ class ClassDisplay(display.PredictionsDisplay):
     def from_estimator(
         cls, calibrator: Any, scores: Any, y: Any, *, prior: Any = None, **options: Any
     ) -> Self:
-        """
-        Plot a fitted calibrator or classifier on held-out documents.
+        """Plot a fitted calibrator or classifier on held-out documents.
 
         Parameters
         ----------
@@ -74,8 +73,7 @@ RESAMPLES = 300
 
 
 class ClassReliabilityDisplay(ClassDisplay):
-    """
-    Reliability of the likeliest class and of each class, a panel for each.
+    """Reliability of the likeliest class and of each class, a panel for each.
 
     Points are bins of equally many documents: mean probability, and share of documents of the
     class. The band, around the diagonal, holds at each point `level` of the shares under calibrated
@@ -106,8 +104,7 @@ class ClassReliabilityDisplay(ClassDisplay):
         level: float = 0.9,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute the curves and their bands.
+        """Compute the curves and their bands.
 
         Parameters
         ----------
@@ -201,8 +198,7 @@ LIGHT = 0.55  # share of the darkest colour above which text is white
 
 
 class ConfusionDisplay(ClassDisplay):
-    """
-    The table of confusions beside the numbers that the probabilities predict.
+    """The table of confusions beside the numbers that the probabilities predict.
 
     Rows are likeliest classes, columns own classes. A cell has the number of documents above the
     interval predicted by probabilities and bands. Numbers outside it are bold and framed.
@@ -234,8 +230,7 @@ class ConfusionDisplay(ClassDisplay):
         draws: ArrayLike | None = None,
         level: float = 0.95,
     ) -> xr.Dataset:
-        """
-        Compute both tables.
+        """Compute both tables.
 
         Parameters
         ----------

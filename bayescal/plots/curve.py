@@ -35,8 +35,7 @@ def default_bins(positive: NDArray[np.bool_]) -> int:
 
 
 def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, bins: int) -> Floats:
-    """
-    Return inner edges between equal shares of both classes together, each with half the weight.
+    """Return inner edges between equal shares of both classes together, each with half the weight.
 
     Bins of equally many documents would all lie among the negatives if positives are rare.
     """
@@ -90,8 +89,7 @@ def curve_data(
     bins: int | None = None,
     pos_label: Any = None,
 ) -> xr.Dataset:
-    """
-    Compute log-odds, their band, maximum-likelihood log-odds, and the documents.
+    """Compute log-odds, their band, maximum-likelihood log-odds, and the documents.
 
     Parameters
     ----------
@@ -164,8 +162,7 @@ def probability_data(
     band: str = "pointwise",
     pos_label: Any = None,
 ) -> xr.Dataset:
-    """
-    Compute probabilities, their band, maximum-likelihood probabilities, and the documents.
+    """Compute probabilities, their band, maximum-likelihood probabilities, and the documents.
 
     Parameters
     ----------
@@ -211,8 +208,7 @@ MARGIN = 0.06  # beyond curves and points, as a share of their range
 
 
 class ProbabilityDisplay(CurveDisplay):
-    """
-    P(+ | score) of the posterior with its band, and of maximum likelihood.
+    """P(+ | score) of the posterior with its band, and of maximum likelihood.
 
     Parameters
     ----------
@@ -244,8 +240,7 @@ class ProbabilityDisplay(CurveDisplay):
     def _draw(
         self, ax: Axes, *, name: str | None = None, mle: bool = True, ticks: bool = True
     ) -> None:
-        """
-        Draw the curves, and in axes without another display the documents.
+        """Draw the curves, and in axes without another display the documents.
 
         Parameters
         ----------
@@ -279,8 +274,7 @@ class ProbabilityDisplay(CurveDisplay):
 
 
 class LogOddsDisplay(CurveDisplay):
-    """
-    Log-odds of the positive class: posterior with its band, maximum likelihood, and documents.
+    """Log-odds of the positive class: posterior with its band, maximum likelihood, and documents.
 
     Errors are more visible in log-odds than in probabilities. Documents are counted in bins of the
     score: median and Jeffreys' interval of their log-odds. A dot differs from the curve by as much
@@ -323,8 +317,7 @@ class LogOddsDisplay(CurveDisplay):
     _legend = "lower right"
 
     def _draw(self, ax: Axes, *, name: str | None = None, mle: bool = True) -> None:
-        """
-        Draw the curves, and in axes without another display the documents.
+        """Draw the curves, and in axes without another display the documents.
 
         Parameters
         ----------

@@ -21,8 +21,7 @@ RATIOS, SCORES = 161, 257
 
 
 class DecisionDisplay(display.ProblemDisplay):
-    """
-    Regions of the score where deciding for the positive class costs less, by ratio of costs.
+    """Regions of the score where deciding for the positive class costs less, by ratio of costs.
 
     With c = cost of a false positive / cost of a false negative, deciding for the positive class
     has the least expected cost if the log-odds exceed log c, so on a logarithmic axis the boundary
@@ -60,8 +59,7 @@ class DecisionDisplay(display.ProblemDisplay):
         cost_ratio: tuple[float, float] = (0.01, 100.0),
         level: float = 0.9,
     ) -> xr.Dataset:
-        """
-        Compute the share of draws that agree, and the curve of the log-odds.
+        """Compute the share of draws that agree, and the curve of the log-odds.
 
         Parameters
         ----------

@@ -25,8 +25,7 @@ HEADROOM, MOST_OVER = 1.08, 1.6
 
 
 class ClassDensityDisplay(display.ProblemDisplay):
-    """
-    p(score | class) of both classes, each of area 1, over histograms of the scores.
+    """p(score | class) of both classes, each of area 1, over histograms of the scores.
 
     The thick line is the posterior predictive density, solid for the positive class and dash-dotted
     for the negative one; thin lines are posterior draws, the dashed line is maximum likelihood. On
@@ -74,8 +73,7 @@ class ClassDensityDisplay(display.ProblemDisplay):
         bins: int | None = None,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute the densities, some draws of them, the modes and the histograms.
+        """Compute the densities, some draws of them, the modes and the histograms.
 
         Parameters
         ----------
@@ -109,8 +107,7 @@ class ClassDensityDisplay(display.ProblemDisplay):
         return data.assign_coords(score=problem.shown(x)).assign_attrs(problem.attrs, level=level)
 
     def _draw(self, ax: Axes, *, mle: bool = True, histogram: bool = True) -> None:
-        """
-        Draw the densities.
+        """Draw the densities.
 
         Parameters
         ----------

@@ -193,8 +193,7 @@ def with_reach(inner: Floats, outer: Floats, margin: float) -> tuple[float, floa
 
 
 class Display:
-    """
-    A plot and its data, after scikit-learn's displays.
+    """A plot and its data, after scikit-learn's displays.
 
     Make it with one of its constructors `from_...`, which raise ImportError without matplotlib, and
     NotFittedError for an estimator that is not fitted. All methods raise ValueError if an argument
@@ -256,8 +255,7 @@ class Display:
         return cls(cls.compute(*given, **options)).plot(**own)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True, **options: Any) -> Self:
-        """
-        Draw.
+        """Draw.
 
         Parameters
         ----------
@@ -291,8 +289,7 @@ class Display:
         finish(ax, legend=self._legend if legend else None, corner=self._corner)
 
     def save(self, path: str | Path, **options: Any) -> Path:
-        """
-        Write the figure to a file, in the format of the name's ending.
+        """Write the figure to a file, in the format of the name's ending.
 
         Parameters
         ----------
@@ -348,8 +345,7 @@ class EstimatorDisplay(Display):
 
     @classmethod
     def from_estimator(cls, *given: Any, **options: Any) -> Self:
-        """
-        Compute and plot.
+        """Compute and plot.
 
         Parameters
         ----------
@@ -364,8 +360,7 @@ class PredictionsDisplay(Display):
 
     @classmethod
     def from_predictions(cls, *given: Any, **options: Any) -> Self:
-        """
-        Compute and plot.
+        """Compute and plot.
 
         Parameters
         ----------
@@ -392,8 +387,7 @@ class ProblemDisplay(Display):
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """
-        Plot a fitted calibrator.
+        """Plot a fitted calibrator.
 
         Parameters
         ----------

@@ -28,8 +28,7 @@ WIDE = 6.0  # reach of the axes from which every other tick is enough
 
 
 class ComparisonDisplay(display.ProblemDisplay):
-    """
-    P(+ | score) of the posterior, with its interval, against P(+ | score) of maximum likelihood.
+    """P(+ | score) of the posterior, with its interval, against P(+ | score) of maximum likelihood.
 
     Each point is a document, on axes of log-odds with labels in probability. Intervals that miss
     the diagonal show where maximum likelihood is more certain than the data support. Points beyond
@@ -60,8 +59,7 @@ class ComparisonDisplay(display.ProblemDisplay):
 
     @staticmethod
     def compute(problem: FittedProblem, *, level: float = 0.9, most: int = 120) -> xr.Dataset:
-        """
-        Compute both estimates at the documents.
+        """Compute both estimates at the documents.
 
         Parameters
         ----------
@@ -167,8 +165,7 @@ MARGIN = 0.06
 
 
 class EstimatesDisplay(display.Display):
-    """
-    Log-odds of the positive class by several fits, with their bands.
+    """Log-odds of the positive class by several fits, with their bands.
 
     It shows the fits of the table of `bayescal.calibrators.compare_estimates`.
 
@@ -202,8 +199,7 @@ class EstimatesDisplay(display.Display):
 
     @classmethod
     def from_estimators(cls, calibrators: Mapping[str, Calibrator], **options: Any) -> Self:
-        """
-        Plot the curves of fitted calibrators.
+        """Plot the curves of fitted calibrators.
 
         Parameters
         ----------
@@ -223,8 +219,7 @@ class EstimatesDisplay(display.Display):
     def compute(
         problems: Mapping[str, FittedProblem], *, grid: ArrayLike | None = None, level: float = 0.9
     ) -> xr.Dataset:
-        """
-        Compute the curves and their pointwise bands at the same scores.
+        """Compute the curves and their pointwise bands at the same scores.
 
         Parameters
         ----------

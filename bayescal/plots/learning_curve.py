@@ -25,8 +25,7 @@ COLOURS = {"posterior": {"color": POSTERIOR_COLOUR}, "maximum likelihood": {"col
 
 
 class LearningCurveDisplay(display.EstimatorDisplay):
-    """
-    Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
+    """Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
 
     The loss is in bits per document; bars are two standard errors of the mean. `from_estimator`
     fits each calibrator sizes x repeats times, all to the same subsets.
@@ -71,8 +70,7 @@ class LearningCurveDisplay(display.EstimatorDisplay):
         repeats: int = 5,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Fit calibrators to random subsets and return their losses.
+        """Fit calibrators to random subsets and return their losses.
 
         Parameters
         ----------

@@ -26,8 +26,7 @@ BOUND_NAMES = {"elub": "ELUB", "invariance": "invariance bounds"}
 
 
 class LikelihoodRatioDisplay(display.ProblemDisplay):
-    """
-    log10 LR by score, with its band, bounds, and ticks of the comparisons.
+    """log10 LR by score, with its band, bounds, and ticks of the comparisons.
 
     `prior` has no effect. A fit of a single part raises ValueError.
 
@@ -61,8 +60,7 @@ class LikelihoodRatioDisplay(display.ProblemDisplay):
     def compute(
         problem: FittedProblem, *, grid: ArrayLike | None = None, level: float = 0.9
     ) -> xr.Dataset:
-        """
-        Compute the curve, its band and the bounds.
+        """Compute the curve, its band and the bounds.
 
         Parameters
         ----------
@@ -94,8 +92,7 @@ class LikelihoodRatioDisplay(display.ProblemDisplay):
         return xr.Dataset(variables, {"score": x}, problem.attrs | {"level": level})
 
     def _draw(self, ax: Axes, *, bounds: bool = True, ticks: bool = True) -> None:
-        """
-        Draw the curve, and in axes without another display bounds and comparisons.
+        """Draw the curve, and in axes without another display bounds and comparisons.
 
         Parameters
         ----------
@@ -144,8 +141,7 @@ EDGE = 0.06  # of the axis, beyond finite values, for infinite ones
 
 
 class TippettDisplay(display.PredictionsDisplay):
-    """
-    Tippett plot: shares of LRs beyond each value, by class, with bands by source.
+    """Tippett plot: shares of LRs beyond each value, by class, with bands by source.
 
     Parameters
     ----------
@@ -175,8 +171,7 @@ class TippettDisplay(display.PredictionsDisplay):
         level: float = 0.9,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute shares of LRs.
+        """Compute shares of LRs.
 
         Parameters
         ----------
@@ -214,8 +209,7 @@ class TippettDisplay(display.PredictionsDisplay):
 
 
 class PavDisplay(display.PredictionsDisplay):
-    """
-    LRs after isotonic regression (PAV) against stated LRs; infinite ones at the edges.
+    """LRs after isotonic regression (PAV) against stated LRs; infinite ones at the edges.
 
     Parameters
     ----------
@@ -240,8 +234,7 @@ class PavDisplay(display.PredictionsDisplay):
 
     @staticmethod
     def compute(y_true: ArrayLike, log10_lr: ArrayLike) -> xr.Dataset:
-        """
-        Compute recalibrated LRs.
+        """Compute recalibrated LRs.
 
         Parameters
         ----------
@@ -285,8 +278,7 @@ EDGE_LOOK: display.Look = {
 
 
 class CrossEntropyDisplay(display.PredictionsDisplay):
-    """
-    Empirical cross-entropy by prior odds: of stated LRs, after PAV, and of LR = 1.
+    """Empirical cross-entropy by prior odds: of stated LRs, after PAV, and of LR = 1.
 
     Parameters
     ----------
@@ -309,8 +301,7 @@ class CrossEntropyDisplay(display.PredictionsDisplay):
     def compute(
         y_true: ArrayLike, log10_lr: ArrayLike, *, log10_prior_odds: ArrayLike = curves.PRIORS
     ) -> xr.Dataset:
-        """
-        Compute the empirical cross-entropy.
+        """Compute the empirical cross-entropy.
 
         Parameters
         ----------
@@ -342,8 +333,7 @@ class CrossEntropyDisplay(display.PredictionsDisplay):
 
 
 class ConsistencyDisplay(display.PredictionsDisplay):
-    """
-    Observed against stated log10 LRs in bins, with intervals by source.
+    """Observed against stated log10 LRs in bins, with intervals by source.
 
     Parameters
     ----------
@@ -372,8 +362,7 @@ class ConsistencyDisplay(display.PredictionsDisplay):
         level: float = 0.9,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute observed LRs of bins.
+        """Compute observed LRs of bins.
 
         Parameters
         ----------

@@ -24,8 +24,7 @@ class AuditDisplay(display.Display):
 
     @classmethod
     def from_audit(cls, audit: Any, **options: Any) -> Self:
-        """
-        Plot an audit.
+        """Plot an audit.
 
         Parameters
         ----------
@@ -46,8 +45,7 @@ class AuditDisplay(display.Display):
 
 
 class CalibrationCurveDisplay(AuditDisplay):
-    """
-    True probability by given probability, with a pointwise and a simultaneous band.
+    """True probability by given probability, with a pointwise and a simultaneous band.
 
     Ticks are positives at the top, negatives at the bottom.
 
@@ -113,8 +111,7 @@ _CLASSES = (("positive", True), ("negative", False))
 
 
 class NetBenefitDisplay(AuditDisplay):
-    """
-    Net benefit by threshold of given and of recalibrated probabilities, and of treating all.
+    """Net benefit by threshold of given and of recalibrated probabilities, and of treating all.
 
     Treating nobody has net benefit 0.
 
@@ -178,8 +175,7 @@ class NetBenefitDisplay(AuditDisplay):
 
 
 class ModelProbabilityDisplay(AuditDisplay):
-    """
-    Probabilities of the four explanations, before and after the outcomes.
+    """Probabilities of the four explanations, before and after the outcomes.
 
     Parameters
     ----------
@@ -234,8 +230,7 @@ _WORDS = {"as is": "right\nas is", "slope": "shift\nand slope", "full": "bent"}
 
 
 class SitesDisplay(AuditDisplay):
-    """
-    Shift of the log-odds at each site and at a new one, with intervals; for audits with sites.
+    """Shift of the log-odds at each site and at a new one, with intervals; for audits with sites.
 
     Parameters
     ----------
@@ -272,8 +267,7 @@ class SitesDisplay(AuditDisplay):
         return display.SIZE[0], max(2.2, SITE_HEIGHT * (self.data.sizes["site"] + 6))
 
     def _draw(self, ax: Axes, *, number: str = "shift") -> None:
-        """
-        Draw the sites.
+        """Draw the sites.
 
         Parameters
         ----------
@@ -304,8 +298,7 @@ def _interval(ax: Axes, own: xr.Dataset, prefix: str, rows: Any, label: str, mar
 
 
 class DriftDisplay(display.EstimatorDisplay):
-    """
-    Evidence of each kind of change after every document, beside the limit of the alarm.
+    """Evidence of each kind of change after every document, beside the limit of the alarm.
 
     Parameters
     ----------
@@ -340,8 +333,7 @@ class DriftDisplay(display.EstimatorDisplay):
 
     @staticmethod
     def compute(monitor: Any) -> xr.Dataset:
-        """
-        Compute the evidence of a monitor so far.
+        """Compute the evidence of a monitor so far.
 
         Parameters
         ----------

@@ -36,8 +36,7 @@ def plot_pair(calibrator: Any, var_names: Any = None, **options: Any) -> Any:
 
 
 def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) -> Any:
-    """
-    Plot the ranks of true parameters among posterior draws, of simulation-based calibration.
+    """Plot the ranks of true parameters among posterior draws, of simulation-based calibration.
 
     Each panel shows the distribution function of a quantity's ranks less a uniform one. If the
     engine is right it stays within the simultaneous band, with the band's probability. Ranks are

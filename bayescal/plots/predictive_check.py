@@ -25,8 +25,7 @@ CURVES = ("observed", "lower", "upper")
 
 
 class PredictiveCheckDisplay(display.ProblemDisplay):
-    """
-    A cumulative curve of the documents over the curves of replicates drawn from the posterior.
+    """A cumulative curve of the documents over the curves of replicates drawn from the posterior.
 
     check="labels" keeps the scores and draws labels: the curve is the number of positives at or
     above each score. check="scores" draws scores of each class: the curve is the share of the class
@@ -69,8 +68,7 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
         draws: int = 400,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute the curves of the documents and of the replicates.
+        """Compute the curves of the documents and of the replicates.
 
         Parameters
         ----------
@@ -112,8 +110,7 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
         return data.assign_attrs(problem.attrs, level=level, check=check)
 
     def _draw(self, ax: Axes, *, difference: bool = False) -> None:
-        """
-        Draw the curves of documents over the bands of replicates.
+        """Draw the curves of documents over the bands of replicates.
 
         Parameters
         ----------
@@ -156,8 +153,7 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
 
 
 def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
-    """
-    Return the number of positives at or above each score, of documents and replicates of labels.
+    """Return the number of positives at or above each score, of documents and replicates of labels.
 
     Replicate r draws each label from P_k(+ | s) of one posterior draw k.
     """
@@ -184,8 +180,7 @@ def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generato
 
 
 def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
-    """
-    Return the share of each class up to each score, of documents and replicates of scores.
+    """Return the share of each class up to each score, of documents and replicates of scores.
 
     Replicate r draws n_c scores from p(s | c) of one posterior draw, as counts between the scores
     x. For weighted documents n_c is the effective number, (sum w)^2 / sum w^2.

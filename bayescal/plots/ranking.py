@@ -19,8 +19,7 @@ ABOVE = 1.05
 
 
 class RankingDisplay(display.EstimatorDisplay):
-    """
-    P(relevant) of one query's documents, best first, and the number to read.
+    """P(relevant) of one query's documents, best first, and the number to read.
 
     Parameters
     ----------
@@ -62,8 +61,7 @@ class RankingDisplay(display.EstimatorDisplay):
         probability: float = 0.9,
         level: float = 0.9,
     ) -> xr.Dataset:
-        """
-        Compute the ranking of one query.
+        """Compute the ranking of one query.
 
         Parameters
         ----------

@@ -34,8 +34,7 @@ BAND_NAMES = {
 
 
 class ReliabilityDisplay(display.PredictionsDisplay):
-    """
-    P(+) among documents by their probability, with a band and the number of documents.
+    """P(+) among documents by their probability, with a band and the number of documents.
 
     By default the curve is the isotonic regression of the labels on the probabilities (CORP), which
     needs no bins. The band, around the diagonal, holds at each probability `level` of the curves
@@ -87,8 +86,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         covariates: Frame | None = None,
         **options: Any,
     ) -> Self:
-        """
-        Plot the reliability of a fitted calibrator or classifier on held-out documents.
+        """Plot the reliability of a fitted calibrator or classifier on held-out documents.
 
         Parameters
         ----------
@@ -143,8 +141,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         inclusion: ArrayLike | None = None,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute the curve, its band and the number of documents by probability.
+        """Compute the curve, its band and the number of documents by probability.
 
         Parameters
         ----------
@@ -214,8 +211,7 @@ class ReliabilityDisplay(display.PredictionsDisplay):
         return SIZE
 
     def _draw(self, ax: Axes, *, counts: bool = True) -> None:
-        """
-        Draw the diagram.
+        """Draw the diagram.
 
         Parameters
         ----------

@@ -27,8 +27,7 @@ LABELS = {
 
 
 class PredictionSetDisplay(ClassDisplay):
-    """
-    Coverage and mean size of sets of classes, by requested coverage.
+    """Coverage and mean size of sets of classes, by requested coverage.
 
     Sets by probabilities alone (`bayescal.decisions.expected_sets`) are compared with split
     conformal sets, whose threshold for each random half of the documents comes from the other
@@ -64,8 +63,7 @@ class PredictionSetDisplay(ClassDisplay):
         level: float = 0.9,
         random_state: Any = 0,
     ) -> xr.Dataset:
-        """
-        Compute the coverage and the size of both kinds of sets.
+        """Compute the coverage and the size of both kinds of sets.
 
         Parameters
         ----------
@@ -129,8 +127,7 @@ def _conformal(
 
 
 class RiskCoverageDisplay(ClassDisplay):
-    """
-    The share of errors if only the most certain documents are answered, with its band.
+    """The share of errors if only the most certain documents are answered, with its band.
 
     Parameters
     ----------
@@ -160,8 +157,7 @@ class RiskCoverageDisplay(ClassDisplay):
         level: float = 0.9,
         name: str | None = None,
     ) -> xr.Dataset:
-        """
-        Compute the risk of answers by posterior draws of probabilities.
+        """Compute the risk of answers by posterior draws of probabilities.
 
         Parameters
         ----------
@@ -192,8 +188,7 @@ class RiskCoverageDisplay(ClassDisplay):
         prior: Any = None,
         **options: Any,
     ) -> Self:
-        """
-        Plot the risk of a calibrator's answers; labels are optional.
+        """Plot the risk of a calibrator's answers; labels are optional.
 
         Parameters
         ----------

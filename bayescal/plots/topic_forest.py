@@ -34,8 +34,7 @@ LEGEND_HEIGHT = 0.62  # inches, of three lines of small letters
 
 
 class TopicForestDisplay(display.EstimatorDisplay):
-    """
-    One parameter of every topic: pooled posterior, the topic by itself, and the population.
+    """One parameter of every topic: pooled posterior, the topic by itself, and the population.
 
     Topics are rows, those with most documents of the class on top. A dot is the posterior mean, a
     thick line half of the posterior and a thin one `level` of it; a diamond is the topic's own
@@ -83,8 +82,7 @@ class TopicForestDisplay(display.EstimatorDisplay):
         topics: Sequence[Any] | None = None,
         level: float = 0.9,
     ) -> xr.Dataset:
-        """
-        Compute a parameter of all topics.
+        """Compute a parameter of all topics.
 
         Parameters
         ----------

@@ -139,8 +139,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RankingSummary:
-    """
-    The posterior of the ranking of one query.
+    """The posterior of the ranking of one query.
 
     Attributes
     ----------

@@ -23,8 +23,7 @@ SPACINGS = ("quantiles", "even")
 
 @dataclass(frozen=True)
 class StepFunctions:
-    """
-    A sum of step functions, one for each retrieval function.
+    """A sum of step functions, one for each retrieval function.
 
     Attributes
     ----------
@@ -61,8 +60,7 @@ class StepFunctions:
 
 @dataclass(eq=False, repr=False)
 class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Turn scores of retrieval functions into the features 1[f(d) >= k] for several thresholds k.
+    """Turn scores of retrieval functions into the features 1[f(d) >= k] for several thresholds k.
 
     A linear ranker of these features is a sum of step functions of the scores; it depends neither
     on their scale nor on an assumed shape. A missing score (nan) reaches no threshold.
@@ -99,8 +97,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_thresholds: int = 50
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: N803
-        """
-        Choose the thresholds from scores by retrieval functions; nan if missing.
+        """Choose the thresholds from scores by retrieval functions; nan if missing.
 
         X has shape (documents, functions). `y` is ignored; it is there for pipelines.
         """
@@ -131,8 +128,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.concatenate(parts, axis=1, dtype=np.float32)
 
     def step_functions(self, coef: ArrayLike) -> StepFunctions:
-        """
-        Return a linear ranker's score as step functions, which are faster than the features.
+        """Return a linear ranker's score as step functions, which are faster than the features.
 
         Parameters
         ----------
@@ -181,8 +177,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 # Scores made comparable between queries without labels. Percentiles and ranges are SVMacc3 and
 # SVMacc4 of the paper.
 def percentiles_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
-    """
-    Return each score's share of smaller scores in its query; ties and the score itself count half.
+    """Return each score's share of smaller scores in its query; ties and itself count half.
 
     Parameters
     ----------
@@ -201,8 +196,7 @@ def percentiles_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
 
 
 def min_max_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
-    """
-    Return scores rescaled to [0, 1] for each query and function.
+    """Return scores rescaled to [0, 1] for each query and function.
 
     Equal scores become 0. Arguments and errors as in `percentiles_within_queries`.
 
@@ -218,8 +212,7 @@ def min_max_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
 
 
 def standardise_within_queries(scores: ArrayLike, qid: Any) -> Floats:
-    """
-    Return scores less the median of their query, in units of their query's spread.
+    """Return scores less the median of their query, in units of their query's spread.
 
     The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
     equal scores become 0. Documents that are not relevant, the majority, determine both.

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankingComparison:
-    """
-    A comparison of two rankers over queries.
+    """A comparison of two rankers over queries.
 
     Attributes
     ----------
@@ -48,8 +47,7 @@ class RankingComparison:
 def compare_rankings(
     first: pd.Series, second: pd.Series, *, method: str = "wilcoxon", random_state: Any = 0
 ) -> RankingComparison:
-    """
-    Compare two rankers by a measure of each query.
+    """Compare two rankers by a measure of each query.
 
     Parameters
     ----------
@@ -137,8 +135,7 @@ def average_precision(
     ties: str = "pessimistic",
     relevance_threshold: float | None = None,
 ) -> pd.Series:
-    """
-    Return the average precision of each query.
+    """Return the average precision of each query.
 
     AP is the sum of the precisions at the ranks of the relevant documents, over their number.
     Without `n_relevant` that is their number in y, so that AP is too large if relevant documents

@@ -47,10 +47,9 @@ def average_precision_loss(nonrelevant_above: Integers, n_nonrelevant: int) -> f
 
 
 def most_violated_by_precision(relevant: Floats, nonrelevant: Floats) -> Integers:
-    """
-    Count the relevant documents above each non-relevant one in the most violated ranking.
+    """Count the relevant documents above each non-relevant one in the most violated ranking.
 
-        sum over m = r+1, ..., P of  (1/P) m / ((j + m)(j + m - 1)) - 2 (s_m - t_j) / (P N)
+    sum over m = r+1, ..., P of  (1/P) m / ((j + m)(j + m - 1)) - 2 (s_m - t_j) / (P N)
     """
     cells = (relevant.size + 1) * nonrelevant.size
     search = search_table if cells <= TABLE_CELLS else search_blocks

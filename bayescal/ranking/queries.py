@@ -110,8 +110,7 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
 
 @dataclass(frozen=True)
 class RankingData:
-    """
-    Documents with grades and queries.
+    """Documents with grades and queries.
 
     Attributes
     ----------
@@ -134,8 +133,7 @@ class RankingData:
 def load_ranking(
     path: str | Path, *, n_features: int | None = None, group_sizes: str | Path | None = None
 ) -> RankingData:
-    r"""
-    Read documents with grades, queries and features from a file of svmlight lines.
+    r"""Read documents with grades, queries and features from a file of svmlight lines.
 
     A line is `grade qid:7 1:0.5 3:1.25`, perhaps with a comment `#docid = GX001-01`; features that
     it omits are 0. Files that end in .gz, .bz2 or .xz are decompressed.

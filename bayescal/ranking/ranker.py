@@ -21,8 +21,7 @@ from bayescal.support.validation import Floats, generator
 
 
 class RankerMixin:
-    """
-    Predictions and quality of rankers, which have `ties` and, once fitted, `relevance_threshold_`.
+    """Predictions and quality of rankers, with `ties` and, once fitted, `relevance_threshold_`.
 
     For `qid` in pipelines and searches, use scikit-learn's metadata routing with
     `set_fit_request(qid=True).set_score_request(qid=True)`.
@@ -46,8 +45,7 @@ class RankerMixin:
         sample_weight: None = None,
         qid: Any = None,
     ) -> float:
-        """
-        Return the mean of `average_precision`, for the documents given; arguments as in `fit`.
+        """Return the mean of `average_precision`, for the documents given; arguments as in `fit`.
 
         Raises ValueError if no query has both classes, or for a `sample_weight`, which is there for
         pipelines: average precision has no weights of documents. Warns of queries left out.
@@ -70,8 +68,7 @@ class RankerMixin:
 
 @dataclass(eq=False, repr=False)
 class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Rank documents by w.x, with the w that minimises a convex bound on 1 - MAP.
+    """Rank documents by w.x, with the w that minimises a convex bound on 1 - MAP.
 
     It minimises ||w||^2 / 2 + C/n sum_i xi_i over n queries. The slack xi_i of a query is the
     largest value over its rankings y of Delta(y) - w.(Psi(y*) - Psi(y)), at least the loss Delta of
@@ -141,8 +138,7 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any = 0
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:  # noqa: N803
-        """
-        Learn the coefficients.
+        """Learn the coefficients.
 
         Parameters
         ----------
@@ -176,8 +172,7 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         qid: Any = None,
     ) -> list[Self]:
-        """
-        Return a fitted ranker for each C, in the order given, without fitting this one.
+        """Return a fitted ranker for each C, in the order given, without fitting this one.
 
         Each is as good as a separate fit, to the same relative duality gap, but takes less time,
         since it continues from the rankings found for the C before: rising C is fastest.

@@ -31,8 +31,7 @@ UNITS = ("query", "score")
 
 @dataclass(eq=False, repr=False)
 class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
-    """
-    P(relevant) with bands for documents of queries without judgements.
+    """P(relevant) with bands for documents of queries without judgements.
 
     A ranker's scores only order documents within a query. So scores are taken less their query's
     median, in units of their query's spread, and calibrated with queries as topics
@@ -85,8 +84,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     random_state: Any = None
 
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any) -> Self:
-        """
-        Fit the calibrator to judged documents of queries that the ranker was not trained on.
+        """Fit the calibrator to judged documents of queries that the ranker was not trained on.
 
         Parameters
         ----------
@@ -130,8 +128,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, scores: ArrayLike, qid: Any) -> Floats:
-        """
-        Return P(not relevant) and P(relevant) of documents of new queries, shape (documents, 2).
+        """Return P(not relevant) and P(relevant) of documents of new queries, shape (documents, 2).
 
         Parameters
         ----------
@@ -168,8 +165,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     def when_to_stop(
         self, scores: ArrayLike, qid: Any, *, recall: float = 0.8, probability: float = 0.9
     ) -> pd.DataFrame:
-        """
-        Return the number of documents to read from the top of each query for the wanted recall.
+        """Return the number of documents to read from the top of each query for the wanted recall.
 
         Parameters
         ----------
@@ -201,8 +197,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     def expected_average_precision(
         self, scores: ArrayLike, qid: Any, *, level: float = 0.9
     ) -> pd.DataFrame:
-        """
-        Predict the average precision of each query, given that some document is relevant.
+        """Predict the average precision of each query, given that some document is relevant.
 
         Among the documents ranked: relevant documents that were not retrieved do not count. With
         few judged queries the mean tends to be too low (docs/validation/expected_precision.md).
@@ -215,8 +210,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     def relevant_below(
         self, scores: ArrayLike, qid: Any, *, rank: int, level: float = 0.9
     ) -> pd.DataFrame:
-        """
-        Return the number of relevant documents below a rank, those missed by reading that far.
+        """Return the number of relevant documents below a rank, those missed by reading that far.
 
         Parameters
         ----------
@@ -249,8 +243,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         probability: float = 0.9,
         level: float = 0.9,
     ) -> dict[Hashable, RankingSummary]:
-        """
-        Return the posterior summary of each query's ranking, which `report` and plots show.
+        """Return the posterior summary of each query's ranking, which `report` and plots show.
 
         Arguments as in `when_to_stop`; `level` is the posterior probability of all intervals.
         Queries are in order of first appearance.
@@ -283,8 +276,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         level: float = 0.9,
         title: str | None = None,
     ) -> Path:
-        """
-        Write a report of rankings: one HTML file that needs no network.
+        """Write a report of rankings: one HTML file that needs no network.
 
         It shows for each query the documents to read and the relevant ones missed, P(relevant) and
         recall by rank with bands, and judged documents beside these predictions.

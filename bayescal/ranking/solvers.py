@@ -26,8 +26,7 @@ MOST_STEPS = 10_000
 
 
 def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
-    """
-    Return the a >= 0 of sum 1 that minimises a.K a / 2 - b.a.
+    """Return the a >= 0 of sum 1 that minimises a.K a / 2 - b.a.
 
     An active set of positive weights is solved exactly under the sum constraint. A step towards the
     solution ends at the first weight that would fall below zero, which leaves the set. If all stay,
@@ -69,8 +68,7 @@ def _settle(weights: Floats, active: NDArray[np.bool_], matrix: Floats, linear: 
 
 
 def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats) -> Floats:
-    """
-    Return the step of sum 0 to the members' best weights of any sign.
+    """Return the step of sum 0 to the members' best weights of any sign.
 
     The anchor's weight, 1 minus all others, removes the constraint; rounding errors matter least to
     the largest weight.
@@ -102,8 +100,7 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """
-        The duality gap as a share of the largest possible gain on w = 0.
+        """The duality gap as a share of the largest possible gain on w = 0.
 
         In a hard problem all objectives are within a percent of the one at w = 0: a gap relative to
         the objective would be uninformative.
@@ -143,8 +140,7 @@ CACHE_BYTES = 2**28
 
 
 class BlockFrankWolfe(Solver):
-    """
-    Visit the queries in turn, and move each combination towards its most violated ranking.
+    """Visit the queries in turn, and move each combination towards its most violated ranking.
 
     Each move is an exact line search on the dual. Cheap passes towards stored planes come between
     exact passes. Memory is (queries) x (features) x (planes + 1) numbers; it is limited to 256 MiB

@@ -23,8 +23,7 @@ SCORE, RELEVANCE = "score", "relevance"
 
 
 def read_run(path: str | Path) -> pd.DataFrame:
-    """
-    Read a run, the documents retrieved for each query, from a TREC file.
+    """Read a run, the documents retrieved for each query, from a TREC file.
 
     A line is `query Q0 document rank score tag`; the rank and the tag are not used. Files that end
     in .gz, .bz2 or .xz are decompressed.
@@ -61,8 +60,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
 
 
 def read_qrels(path: str | Path) -> pd.DataFrame:
-    """
-    Read relevance judgements from a TREC file of lines `query 0 document grade`.
+    """Read relevance judgements from a TREC file of lines `query 0 document grade`.
 
     Parameters
     ----------
@@ -95,8 +93,7 @@ def read_qrels(path: str | Path) -> pd.DataFrame:
 
 
 def write_run(run: pd.DataFrame, path: str | Path, *, tag: str = "bayescal") -> None:
-    """
-    Write a run to a TREC file, each query's documents by falling score.
+    """Write a run to a TREC file, each query's documents by falling score.
 
     Parameters
     ----------
@@ -121,8 +118,7 @@ def write_run(run: pd.DataFrame, path: str | Path, *, tag: str = "bayescal") -> 
 
 
 def write_qrels(qrels: pd.DataFrame, path: str | Path) -> None:
-    """
-    Write relevance judgements to a TREC file.
+    """Write relevance judgements to a TREC file.
 
     Parameters
     ----------
@@ -141,8 +137,7 @@ def write_qrels(qrels: pd.DataFrame, path: str | Path) -> None:
 
 
 def judge_run(run: pd.DataFrame, qrels: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return the rows of judged queries with their relevance, for `RelevanceCalibrator` and rankers.
+    """Return rows of judged queries with their relevance, for `RelevanceCalibrator` and rankers.
 
     Documents without a judgement have relevance 0, as in TREC's measures. If many of them are
     relevant, the probabilities of a calibrator fitted to them are too low.
@@ -184,8 +179,7 @@ def judge_run(run: pd.DataFrame, qrels: pd.DataFrame) -> pd.DataFrame:
 def evaluate(
     run: pd.DataFrame, qrels: pd.DataFrame, measures: Iterable[Any] = ("AP", "nDCG@10", "RR")
 ) -> pd.DataFrame:
-    """
-    Return measures of a run for each judged query, computed by ir_measures with pytrec_eval.
+    """Return measures of a run for each judged query, computed by ir_measures with pytrec_eval.
 
     They equal those of trec_eval. A query counts 0 without a relevant document among the retrieved,
     or without any. Documents are ranked by falling score, in single precision, and those of equal

@@ -35,8 +35,7 @@ def write_class_report(
     level: float = 0.9,
     title: str | None = None,
 ) -> Path:
-    """
-    Write a report of a calibrator or classifier of several exclusive classes; see `write_report`.
+    """Write a report of a calibrator or classifier of exclusive classes; see `write_report`.
 
     `test` is a pair of documents for its `predict_proba` and their labels.
     """

@@ -224,8 +224,7 @@ def write_report(
     likelihood_ratio: bool = False,
     title: str | None = None,
 ) -> Path:
-    """
-    Write a report: one HTML file that needs no network, whole or not at all.
+    """Write a report: one HTML file that needs no network, whole or not at all.
 
     Parameters
     ----------

@@ -77,8 +77,7 @@ def write_validation(
     title: str | None = None,
     run: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
-    """
-    Write a validation report of likelihood ratios: one HTML file that needs no network.
+    """Write a validation report of likelihood ratios: one HTML file that needs no network.
 
     Parameters
     ----------

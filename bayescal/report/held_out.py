@@ -49,8 +49,7 @@ def empirical_log_odds(documents: BinaryScores, curve: Curve, level: float) -> d
 
 
 def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> dict[str, Any]:
-    """
-    Return the losses of predictions, and a reliability diagram.
+    """Return the losses of predictions, and a reliability diagram.
 
     Bins have about equal sums of p (1 - p); with equally many documents a rare class would have
     nearly all bins at 0. A bin's band holds the share of positives with probability `level` if

@@ -29,8 +29,7 @@ def write_rate_report(
     title: str | None = None,
     run: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
-    """
-    Write the report of a rate: one HTML file that needs no network.
+    """Write the report of a rate: one HTML file that needs no network.
 
     Parameters
     ----------

@@ -74,8 +74,7 @@ def write_page(
     run: Mapping[str, Mapping[str, str]],
     **context: Any,
 ) -> Path:
-    """
-    Write one of `PAGES`, whole or not at all, and return its path.
+    """Write one of `PAGES`, whole or not at all, and return its path.
 
     `data` are for its script, `run` is its provenance by heading, `context` holds other values of
     its template; NAME.numbers.json beside NAME.html has them too, with all digits. The page's

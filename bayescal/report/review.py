@@ -38,8 +38,7 @@ def write_review_report(
     title: str | None = None,
     run: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
-    """
-    Write the report of a review: one HTML file that needs no network.
+    """Write the report of a review: one HTML file that needs no network.
 
     Parameters
     ----------

@@ -371,8 +371,7 @@ def _parts(problem: FittedProblem) -> dict[str, Any] | None:
 
 
 def prior_log_odds(draws: Posterior, score: float) -> Floats:
-    """
-    Return logit P(+) of the population that each draw was fitted to.
+    """Return logit P(+) of the population that each draw was fitted to.
 
     For any part, a prior adds logit(prior) less this number to the log-odds.
     """

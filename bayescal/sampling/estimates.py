@@ -49,8 +49,7 @@ TIED = 0.01  # larger shares of tied documents have a note
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewEstimate(Interval):
-    """
-    Recall, precision or the share of positives, with four intervals.
+    """Recall, precision or the share of positives, with four intervals.
 
     Attributes
     ----------
@@ -146,8 +145,7 @@ def estimate_recall(
     reviewer_error: ReviewerError = NO_ERROR,
     random_state: Any = 0,
 ) -> ReviewEstimate:
-    """
-    Return the share of a collection's positives at or above a threshold.
+    """Return the share of a collection's positives at or above a threshold.
 
     The design-based interval is that of the plan with the most labels, given earlier labels and
     without later ones. `count_limits` has exact limits in each stratum, above and below the
@@ -231,8 +229,7 @@ def estimate_precision(
     reviewer_error: ReviewerError = NO_ERROR,
     random_state: Any = 0,
 ) -> ReviewEstimate:
-    """
-    Return the share of positives among documents at or above a threshold.
+    """Return the share of positives among documents at or above a threshold.
 
     Parameters
     ----------
@@ -260,8 +257,7 @@ def estimate_prevalence(
     reviewer_error: ReviewerError = NO_ERROR,
     random_state: Any = 0,
 ) -> ReviewEstimate:
-    """
-    Return the share of positives in the collection.
+    """Return the share of positives in the collection.
 
     Parameters
     ----------

@@ -42,8 +42,7 @@ def count_limits(
     sequential: bool = False,
     reviewer_error: ReviewerError = NO_ERROR,
 ) -> Interval:
-    """
-    Return limits of the number of positives among documents, from a simple random sample.
+    """Return limits of the number of positives among documents, from a simple random sample.
 
     Parameters
     ----------
@@ -192,8 +191,7 @@ def sum_limits(parts: Sequence[Interval]) -> Interval:
 
 
 def share_limits(part: Interval, rest: Interval) -> Interval:
-    """
-    Return the limits of a share a / (a + b) from the limits of two independent counts, by MOVER.
+    """Return the limits of a share a / (a + b) from the limits of two independent counts, by MOVER.
 
     At its lower and upper limit q, (1 - q) a - q b has the lower and the upper limit 0.
     """
@@ -226,8 +224,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 @dataclass(frozen=True)
 class Elusion:
-    """
-    Intervals of the positives among unread documents, from a random sample of them.
+    """Intervals of the positives among unread documents, from a random sample of them.
 
     Attributes
     ----------
@@ -254,8 +251,7 @@ def elusion(
     *,
     sequential: bool = False,
 ) -> Elusion:
-    """
-    Return the elusion rate of unread documents, the positives missed, and recall.
+    """Return the elusion rate of unread documents, the positives missed, and recall.
 
     Parameters
     ----------
@@ -287,8 +283,7 @@ def elusion(
 
 @dataclass(frozen=True)
 class ElusionSize:
-    """
-    A sample of unread documents that can certify a recall.
+    """A sample of unread documents that can certify a recall.
 
     Attributes
     ----------
@@ -318,8 +313,7 @@ def elusion_size(
     expected: int | None = None,
     power: float = 0.8,
 ) -> ElusionSize:
-    """
-    Return the size of a sample of unread documents that can certify a recall.
+    """Return the size of a sample of unread documents that can certify a recall.
 
     The recall is certified if P(k or fewer in the sample | most_missed + 1) <= 1 - assurance, so
     that few positives in the sample are improbable if more were missed than the recall allows.

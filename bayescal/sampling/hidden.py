@@ -249,8 +249,7 @@ def warn_if_uneven(weighted: Sample) -> None:
 
 
 def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float, float]:
-    """
-    Return a beta prior of the share of hidden positives, `hidden`, learned from earlier reviews.
+    """Return a beta prior of the share of hidden positives, `hidden`, learned from earlier reviews.
 
     It is Beta(1, b) with the b that maximises the product of the reviews' marginal likelihoods,
 

@@ -43,8 +43,7 @@ def plan_sample(
     hidden: Any = "vague",
     random_state: Any = None,
 ) -> SamplePlan:
-    """
-    Draw documents to label.
+    """Draw documents to label.
 
     The strata are the highest 0.3 %, the next 2.7 % and the rest of the ranking, divided at the
     threshold too; small ones join a neighbour. Without labels, stratum h of H with N_h documents

@@ -41,8 +41,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """
-    One round of documents to label.
+    """One round of documents to label.
 
     Attributes
     ----------
@@ -110,8 +109,7 @@ class SamplePlan:
         return rng.permutation(self.documents)
 
     def to_csv(self, path: str | Path) -> Path:
-        """
-        Write the plan for `read_plan`: one row for each document, the highest score first.
+        """Write the plan for `read_plan`: one row for each document, the highest score first.
 
         The column row is the document's row in a file of the scores as a spreadsheet counts, where
         the document at position 0 is in row 2, below the header. The file is not for reviewers,
@@ -158,8 +156,7 @@ def hash_of(scores: Floats) -> str:
 
 
 def read_plan(path: str | Path, scores: ArrayLike, groups: ArrayLike | None = None) -> SamplePlan:
-    """
-    Return the plan that `SamplePlan.to_csv` wrote; further columns are allowed.
+    """Return the plan that `SamplePlan.to_csv` wrote; further columns are allowed.
 
     Parameters
     ----------
@@ -285,8 +282,7 @@ def as_plans(plans: SamplePlan | Iterable[Any], scores: Floats) -> tuple[SampleP
 
 
 def inclusion_of(plans: SamplePlan | Iterable[SamplePlan], scores: ArrayLike) -> Floats:
-    """
-    Return the probability of each document to be labelled in one of several rounds.
+    """Return the probability of each document to be labelled in one of several rounds.
 
     It is 1 - (1 - p_1)(1 - p_2)..., for the parameter `inclusion` of `fit` and of metrics.
 

@@ -31,8 +31,7 @@ JITTER = 1e-9  # breaks ties of draws, which differ by 1 / documents
 
 @dataclass(frozen=True, kw_only=True)
 class RateDifference(Interval):
-    """
-    The rate of system A less that of system B.
+    """The rate of system A less that of system B.
 
     Attributes
     ----------
@@ -70,8 +69,7 @@ class RateDifference(Interval):
 
 @dataclass(frozen=True, kw_only=True)
 class RateRanking:
-    """
-    Rates of several systems, and their ranks.
+    """Rates of several systems, and their ranks.
 
     Attributes
     ----------
@@ -134,8 +132,7 @@ def compare_rates(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> RateDifference:
-    """
-    Return the rate of system A less that of system B.
+    """Return the rate of system A less that of system B.
 
     The labelled items of each system must be a simple random sample. Items with labels of both
     systems couple the two posteriors, by a Gaussian copula with the correlation of labels less
@@ -202,8 +199,7 @@ def rank_rates(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> RateRanking:
-    """
-    Return the rates of several systems with simultaneous intervals, and a ranking.
+    """Return the rates of several systems with simultaneous intervals, and a ranking.
 
     The labelled items of each system must be a simple random sample. Systems are coupled as in
     `compare_rates`. For slices of one system use `rates_by_slice`.

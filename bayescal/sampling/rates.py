@@ -43,8 +43,7 @@ UNKNOWN_NOTE = (
 
 @dataclass(frozen=True)
 class RateCurve:
-    """
-    The posterior of P(positive | score) along the ranking, in bins of similar scores.
+    """The posterior of P(positive | score) along the ranking, in bins of similar scores.
 
     For values between 0 and 1 it is the posterior of the mean value.
 
@@ -64,8 +63,7 @@ class RateCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class Rate(Interval):
-    """
-    The mean label of a collection.
+    """The mean label of a collection.
 
     Attributes
     ----------
@@ -137,8 +135,7 @@ def estimate_rate(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> Rate:
-    """
-    Return the rate of a collection from scores of all documents and labels of some.
+    """Return the rate of a collection from scores of all documents and labels of some.
 
     Scores of any judge will do, such as a language model's: only ranks count, and after a useless
     or reversed judge the interval is no wider than about that of the labels alone.
@@ -368,8 +365,7 @@ def wilson_limits(
 def labels_needed_for_rate(
     width: float, *, rate: float = 0.5, pilot: Rate | None = None, level: float = 0.9
 ) -> int:
-    """
-    Return the number of labels for an interval of a rate of a given width.
+    """Return the number of labels for an interval of a rate of a given width.
 
     It is that of Wilson's interval, divided by what each label of a pilot is worth.
 

@@ -19,8 +19,7 @@ FEWEST = 20  # documents with two labels
 
 @dataclass(frozen=True)
 class ReviewerAgreement:
-    """
-    How far two reviewers agree.
+    """How far two reviewers agree.
 
     Attributes
     ----------
@@ -60,8 +59,7 @@ def compare_reviewers(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> ReviewerAgreement:
-    """
-    Return the agreement of two reviewers, and the errors of the first, without a third opinion.
+    """Return the agreement of two reviewers, and the errors of the first, without a third opinion.
 
     Reviewers err independently of each other, and equally often at all scores. In four groups of
     scores, each with a share of positives of its own, their answers then determine the errors of

@@ -49,8 +49,7 @@ def rates_by_slice(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> RateRanking:
-    """
-    Return the rate of each slice of a collection, such as languages or months, and the total.
+    """Return the rate of each slice of a collection, such as languages or months, and the total.
 
     Slices borrow from each other: all share a curve P(positive | score), from which each deviates
     as much as the labels of all slices show. A slice without labels has a rate too.

@@ -24,8 +24,7 @@ TARGET_POSITIVES = 10  # of the control sample of the rule "target"
 
 @dataclass(frozen=True)
 class StopDecision:
-    """
-    A decision whether to stop reading.
+    """A decision whether to stop reading.
 
     Attributes
     ----------
@@ -135,8 +134,7 @@ def _by_hypergeometric(review: Review) -> Finding:
 
 
 def rank_order_pvalue(labels: Floats, documents: int, recall: float) -> float:
-    """
-    Return the smallest p-value of all last stretches of the documents read.
+    """Return the smallest p-value of all last stretches of the documents read.
 
     With r positives found, r - u of them before the stretch, a recall below the target leaves K =
     floor(r / recall + 1 - (r - u)) positives or more to the stretch and the unread documents. P(u
@@ -290,8 +288,7 @@ def stop_review(
     hidden: Any = "vague",
     random_state: Any = 0,
 ) -> StopDecision:
-    """
-    Return whether a review that reads the highest scores first may stop.
+    """Return whether a review that reads the highest scores first may stop.
 
     Parameters
     ----------

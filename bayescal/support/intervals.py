@@ -40,8 +40,7 @@ def p_words(pvalue: float) -> str:
 
 @dataclass(frozen=True)
 class Interval:
-    """
-    A number with its interval; printed as "value (lower to upper)".
+    """A number with its interval; printed as "value (lower to upper)".
 
     In an f-string a format such as ``.1%`` applies to all three numbers.
 

@@ -46,8 +46,7 @@ def without_scores_warnings() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Direction:
-    """
-    The posterior of AUC = P(a positive's score > a negative's), ties counting half.
+    """The posterior of AUC = P(a positive's score > a negative's), ties counting half.
 
     The posterior is normal around the observed AUC, with the variance of the rank sum for
     uninformative scores. With a flat prior P(AUC < 1/2 | scores) is one minus the p-value of the

@@ -176,8 +176,7 @@ def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) 
 def sampled(
     weight: Floats, positive: NDArray[np.bool_], score: Floats, *, by_score: bool = False
 ) -> tuple[Floats, tuple[float, float]]:
-    """
-    Return likelihood weights for w = 1 / inclusion, and effective counts that determine P(+).
+    """Return likelihood weights for w = 1 / inclusion, and effective counts that determine P(+).
 
     If documents were chosen by score, the weights of each class sum to its effective sample size.
     Otherwise the largest weight of a class is one: with weights v of at most 1, sum v^2 I <= sum

@@ -52,8 +52,7 @@ def default_neighbours(documents: int) -> int:
 
 
 class NearestNeighbours(word_models.WordsClassifier):
-    """
-    Score documents by the classes of the most similar documents, weighted by their similarity.
+    """Score documents by the classes of the most similar documents, weighted by their similarity.
 
     s(d) = sum of cos(d, n) over positive neighbours n - the same sum over negative neighbours, with
     words weighted by tf log2(N/df). It is no log-odds, but 0 means that neither class is nearer.
@@ -107,8 +106,7 @@ class NearestNeighbours(word_models.WordsClassifier):
         self.threshold_ = self._threshold()
 
     def kneighbors(self, X: Any, count: int | None = None) -> tuple[Floats, NDArray[np.intp]]:  # noqa: N803
-        """
-        Return the similarities of the nearest documents fitted and their rows, nearest first.
+        """Return the similarities of the nearest documents fitted and their rows, nearest first.
 
         Parameters
         ----------
@@ -204,8 +202,7 @@ MOST_STEPS = 20_000
 def naive_bayes(
     kind: str = "naive_bayes", *, words: int = WORDS, min_documents: int | None = None
 ) -> Pipeline:
-    """
-    Return naive Bayes on the most informative words; its scores are log-odds.
+    """Return naive Bayes on the most informative words; its scores are log-odds.
 
     Parameters
     ----------
@@ -235,8 +232,7 @@ def linear_svm(
     cost: float = 1.0,
     random_state: int = 0,
 ) -> Pipeline:
-    """
-    Return a linear SVM (hinge loss) on the most informative words; its scores are margins.
+    """Return a linear SVM (hinge loss) on the most informative words; its scores are margins.
 
     Parameters
     ----------
@@ -274,8 +270,7 @@ def nearest_neighbours(
     neighbours: int | None = None,
     threshold: float | str = 0.0,
 ) -> Pipeline:
-    """
-    Return nearest neighbours on three times as many words; its scores are summed cosines.
+    """Return nearest neighbours on three times as many words; its scores are summed cosines.
 
     The words are chosen for the one class. Bennett chooses them for all classes of a corpus, with
     fewer errors (1.8 % of decisions on the ten largest topics of Reuters-21578 instead of 2.4 %):
@@ -306,8 +301,7 @@ def decision_tree(
     penalty: float | None = None,
     random_state: int = 0,
 ) -> Pipeline:
-    """
-    Return a decision tree on the most informative words; its scores are smoothed log-odds.
+    """Return a decision tree on the most informative words; its scores are smoothed log-odds.
 
     Parameters
     ----------
@@ -329,8 +323,7 @@ def decision_tree(
 def make_classifier(
     name: str, *, words: int = WORDS, min_documents: int | None = None, random_state: int = 0
 ) -> Pipeline:
-    """
-    Return one of the classifiers by name, with its defaults.
+    """Return one of the classifiers by name, with its defaults.
 
     Parameters
     ----------

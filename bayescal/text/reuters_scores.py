@@ -21,8 +21,7 @@ TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "whe
 def load_reuters_scores(
     classifier: str | None = None, topic: str | None = None, split: str | None = None
 ) -> pd.DataFrame:
-    """
-    Return real scores: naive Bayes log-odds and SVM margins of 12,902 documents on ten topics.
+    """Return real scores: naive Bayes log-odds and SVM margins of 12,902 documents on ten topics.
 
     ModApte split of Reuters-21578, Distribution 1.0, copyright Reuters Ltd., for research. Its
     9,603 training documents have five-fold cross-validated scores (split "calibration"), its 3,299

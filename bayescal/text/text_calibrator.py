@@ -26,8 +26,7 @@ FOLDS = 5
 
 
 def raw_scores(classifier: Any, documents: Any) -> Floats:
-    """
-    Return a fitted classifier's scores: margins, or log-odds taken in log space.
+    """Return a fitted classifier's scores: margins, or log-odds taken in log space.
 
     `decision_function` if the classifier has one, else the difference of log probabilities: the
     probabilities themselves are 0 or 1 for a tenth of naive Bayes' documents.
@@ -68,8 +67,7 @@ def cross_val_scores(
     folds: int | BaseCrossValidator = FOLDS,
     random_state: int = 0,
 ) -> Floats:
-    """
-    Return each document's score by a classifier fitted to the other folds.
+    """Return each document's score by a classifier fitted to the other folds.
 
     Put selection and weights of words into the classifier's pipeline, so that it learns them
     without the fold too. Scores of training documents are too far apart to calibrate anything.
@@ -151,8 +149,7 @@ class UnknownWordsWarning(UserWarning):
 
 
 class TextCalibrator(CalibratedClassifier):
-    """
-    Classify documents and calibrate: a `CalibratedClassifier` of counts of words.
+    """Classify documents and calibrate: a `CalibratedClassifier` of counts of words.
 
     The calibrator is fitted to cross-validated scores, the selection of words included; new
     documents are scored by the classifier fitted to all. A new document without a known word gets
@@ -223,8 +220,7 @@ class TextCalibrator(CalibratedClassifier):
         clusters: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
-        """
-        Fit the classifier to all documents, and the calibrator to cross-validated scores.
+        """Fit the classifier to all documents, and the calibrator to cross-validated scores.
 
         Parameters
         ----------
@@ -318,8 +314,7 @@ class TextCalibrator(CalibratedClassifier):
         return out
 
     def score_documents(self, X: Iterable[str]) -> Floats:
-        """
-        Return the classifier's raw scores of new documents, shape (n,) or (n, columns).
+        """Return the classifier's raw scores of new documents, shape (n,) or (n, columns).
 
         Documents without a word of those fitted all have the same score; an UnknownWordsWarning
         counts them. Raises ValueError if a document is no text.

@@ -39,8 +39,7 @@ def presence(counts: Any) -> Any:
 
 
 def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
-    """
-    Return the mutual information of each word's presence with the class, in nats.
+    """Return the mutual information of each word's presence with the class, in nats.
 
     I = sum over w in {present, absent} and c in {+, -} of P(w, c) ln(P(w, c) / (P(w) P(c))), from
     document frequencies.
@@ -82,8 +81,7 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
 
 
 class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Keep the words of highest mutual information with a binary class, or with any of several.
+    """Keep the words of highest mutual information with a binary class, or with any of several.
 
     With several classes the largest value of a word counts (Bennett's choice for nearest
     neighbours, where all classes share one set of words).
@@ -113,8 +111,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         self.min_documents = min_documents
 
     def fit(self, X: Any, y: ArrayLike, topics: ArrayLike | None = None) -> Self:  # noqa: N803
-        """
-        Choose the words.
+        """Choose the words.
 
         Parameters
         ----------
@@ -178,8 +175,7 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
-        """
-        Learn from documents of both classes.
+        """Learn from documents of both classes.
 
         Parameters
         ----------
@@ -263,8 +259,7 @@ class LogLinear(LogOddsMixin, WordsClassifier):
 
 
 class MultinomialNaiveBayes(LogLinear):
-    """
-    Multinomial naive Bayes (the dissertation's unigram classifier): repetitions count.
+    """Multinomial naive Bayes (the dissertation's unigram classifier): repetitions count.
 
     P(w|c) = (n_cw + n_w/N) / (n_c + 1), where n_cw counts occurrences of w in documents of class
     c, n_w in all, and n_c and N are their sums over words: `MultinomialNB(alpha=n_w / N)`.
@@ -306,8 +301,7 @@ class MultinomialNaiveBayes(LogLinear):
 
 
 class BernoulliNaiveBayes(LogLinear):
-    """
-    Bernoulli naive Bayes: presence and absence of each word are evidence.
+    """Bernoulli naive Bayes: presence and absence of each word are evidence.
 
     P(w = v|c) = (n_{c,w=v} + n_{w=v}/N) / (n_c + 1) for v = present, absent; n counts documents.
     (scikit-learn's BernoulliNB smooths both values of every word alike.)
@@ -362,8 +356,7 @@ def presence_and_absence(log_present: Floats) -> tuple[Floats, Floats, NDArray[n
 
 
 def leaf_log_odds(tree: Any) -> Floats:
-    """
-    Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents that it was grown on.
+    """Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents it was grown on.
 
     The log-odds of Laplace's correction (n_c + 1)/(n + 2), which are finite in pure leaves too
     (Bennett's dissertation, equation 6.10).
@@ -392,8 +385,7 @@ def leaf_log_odds(tree: Any) -> Floats:
 
 
 class DecisionTree(LogOddsMixin, WordsClassifier):
-    """
-    A tree that splits documents by words; the score is the smoothed log-odds of the leaf.
+    """A tree that splits documents by words; the score is the smoothed log-odds of the leaf.
 
     scikit-learn's tree, grown by entropy, without splits that raise the labels' log likelihood by
     less than `penalty`.

@@ -32,8 +32,7 @@ def losses(p: Floats, labels: Labels) -> dict[str, float]:
 
 
 def coverage(draws: Floats, labels: Labels, rng: np.random.Generator) -> dict[str, float]:
-    """
-    Return the coverage of 90 % predictive bands for the share of a class in bins.
+    """Return the coverage of 90 % predictive bands for the share of a class in bins.
 
     Each draw of probabilities, (draws, n, classes), predicts a number of labels in the bin. The
     observed number has a rank among them, ties broken at random, which is uniform if the draws are

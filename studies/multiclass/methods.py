@@ -1,5 +1,4 @@
-"""
-Methods of calibration of several classes, by the names in the tables.
+"""Methods of calibration of several classes, by the names in the tables.
 
 SVS and SMS are those of the package probmetrics (``pip install probmetrics``); without it the study
 says that it leaves them out.
@@ -83,8 +82,7 @@ def isotonic(scores: Floats, labels: Labels, new: Floats) -> Floats:
 
 
 def dirichlet(scores: Floats, labels: Labels, new: Floats) -> Floats:
-    """
-    Return probabilities of Dirichlet calibration with penalties (ODIR; Kull et al., 2019).
+    """Return probabilities of Dirichlet calibration with penalties (ODIR; Kull et al., 2019).
 
     The one penalty of intercepts and off-diagonal weights is chosen by three folds.
     """

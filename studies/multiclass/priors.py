@@ -1,5 +1,4 @@
-"""
-Learn the prior of calibration maps, also without one group of problems.
+"""Learn the prior of calibration maps, also without one group of problems.
 
 A map whose only coefficients are biases is fitted to many documents of each problem: with slopes
 and confusions the labels would not tell G, lambda and c from these. Its likelihood of the three is

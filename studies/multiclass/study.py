@@ -1,5 +1,4 @@
-"""
-Calibration of several classes: the joint map against other methods, on problems left out.
+"""Calibration of several classes: the joint map against other methods, on problems left out.
 
 python -m studies.multiclass --data FOLDER [--quick]
 

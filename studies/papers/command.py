@@ -38,8 +38,7 @@ def show(title: str, table: pd.DataFrame, *notes: str) -> None:
 
 
 def markdown_table(frame: pd.DataFrame) -> str:
-    """
-    Return a table in Markdown.
+    """Return a table in Markdown.
 
     Examples
     --------

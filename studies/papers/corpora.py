@@ -50,8 +50,7 @@ class DownloadError(OSError):
 def fetch_reuters21578(
     data_home: str | Path | None = None, path: str | Path | None = None
 ) -> pd.DataFrame:
-    """
-    Return Reuters-21578, Distribution 1.0, in the ModApte split.
+    """Return Reuters-21578, Distribution 1.0, in the ModApte split.
 
     9,603 documents to train with, 3,299 to test on, 8,676 that the split leaves out. A copy named
     by `path`, or by the environment variable BAYESCAL_REUTERS21578, is read; otherwise the
@@ -159,8 +158,7 @@ PARTS = {"TRAIN": "train", "TEST": "test"}
 
 @dataclass(frozen=True)
 class Story:
-    """
-    One document of the corpus.
+    """One document of the corpus.
 
     Attributes
     ----------
@@ -182,8 +180,7 @@ class Story:
 
 
 def read_stories(content: bytes) -> Iterator[Story]:
-    r"""
-    Yield the stories of one SGML file, in its order.
+    r"""Yield the stories of one SGML file, in its order.
 
     Parameters
     ----------
@@ -242,8 +239,7 @@ ARFF_ENTRY = re.compile(r"\s*(\d+)\s+['\"]?([01])['\"]?\s*")
 
 @dataclass(frozen=True)
 class LabelledWords:
-    """
-    Documents to train with and to test on, and which labels each has.
+    """Documents to train with and to test on, and which labels each has.
 
     Attributes
     ----------
@@ -263,8 +259,7 @@ class LabelledWords:
 
 
 def read_mulan(folder: str | Path, name: str) -> LabelledWords:
-    """
-    Return a data set of Mulan's, such as "enron" or "medical", in its own training and test parts.
+    """Return a data set of Mulan's, such as "enron" or "medical", in its training and test parts.
 
     Its attributes must be 0 or 1, and its rows sparse.
 

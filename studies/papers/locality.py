@@ -26,8 +26,7 @@ from bayescal.support.validation import (
 
 
 def reliability_deviance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
-    """
-    Return E[truth - estimate]^2: 0 where estimates are right on average.
+    """Return E[truth - estimate]^2: 0 where estimates are right on average.
 
     Labels, 0 and 1, may stand for the truth of probabilities, for they have the same mean.
 
@@ -41,8 +40,7 @@ def reliability_deviance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
 
 
 def error_variance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
-    """
-    Return VAR[truth - estimate]: what is left of the error once its mean is known.
+    """Return VAR[truth - estimate]: what is left of the error once its mean is known.
 
     With labels in place of probabilities it is larger by E[P(1 - P)] for every estimator.
 
@@ -56,8 +54,7 @@ def error_variance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
 
 
 def noise_sensitivity(estimate: ArrayLike, at: ArrayLike | None = None) -> Floats:
-    """
-    Return VAR[estimate], or E[(estimate - at)^2]: how much it changes in a neighbourhood.
+    """Return VAR[estimate], or E[(estimate - at)^2]: how much it changes in a neighbourhood.
 
     `at`, shape (...), holds the estimate at the point that each neighbourhood is of.
 
@@ -74,8 +71,7 @@ def noise_sensitivity(estimate: ArrayLike, at: ArrayLike | None = None) -> Float
 
 
 def covariance_with_truth(estimate: ArrayLike, truth: ArrayLike) -> Floats:
-    """
-    Return COV[estimate, truth]: how far the estimate changes when the truth does.
+    """Return COV[estimate, truth]: how far the estimate changes when the truth does.
 
     VAR[estimate - truth] = VAR[estimate] + VAR[truth] - 2 COV[estimate, truth].
 
@@ -90,8 +86,7 @@ def covariance_with_truth(estimate: ArrayLike, truth: ArrayLike) -> Floats:
 
 
 def dependence(predictions: ArrayLike, labels: ArrayLike) -> float:
-    """
-    Return the sum over classes of KL(P(y_1, ..., y_k|c) || P(y_1|c) ... P(y_k|c)), in nats.
+    """Return the sum over classes of KL(P(y_1, ..., y_k|c) || P(y_1|c) ... P(y_k|c)), in nats.
 
     0 if k classifiers' predictions are independent given the class; predictions of good
     classifiers are correlated even then, since all follow the class. Of n samples it comes out too
@@ -116,8 +111,7 @@ def dependence(predictions: ArrayLike, labels: ArrayLike) -> float:
 
 
 def samples(*values: ArrayLike) -> tuple[Floats, ...]:
-    """
-    Return values as arrays of shape (..., n).
+    """Return values as arrays of shape (..., n).
 
     Examples
     --------
@@ -152,8 +146,7 @@ def _divergence(predictions: NDArray[np.generic]) -> float:
 
 @dataclass(frozen=True)
 class LinearCorrection:
-    """
-    a lambda' + b, the best linear guess of the true log-odds lambda from estimated ones, lambda'.
+    """a lambda' + b, the best linear guess of true log-odds lambda from estimated ones, lambda'.
 
     Attributes
     ----------
@@ -173,8 +166,7 @@ class LinearCorrection:
 
 
 def linear_correction(estimate: ArrayLike, truth: ArrayLike) -> LinearCorrection:
-    """
-    Return the straight line of least squared error, of all samples or of each neighbourhood.
+    """Return the straight line of least squared error, of all samples or of each neighbourhood.
 
     One line for all suffices where both log-odds are linear in the features; else one for each
     neighbourhood does better. Neighbourhoods of equal estimates make the corrected estimate
@@ -195,8 +187,7 @@ def linear_correction(estimate: ArrayLike, truth: ArrayLike) -> LinearCorrection
 
 
 def nearest_points(points: ArrayLike, queries: ArrayLike, size: int) -> NDArray[np.intp]:
-    """
-    Return the rows of the points nearest to each query, the nearest first.
+    """Return the rows of the points nearest to each query, the nearest first.
 
     With them any quantity of this module becomes local: it is computed along the last axis, so that
     `error_variance(estimate[rows], truth[rows])` has a value for each query. Points that are values
@@ -229,8 +220,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Forecasts:
-    """
-    The characteristic of a forecaster of two classes, as a reliability diagram shows it.
+    """The characteristic of a forecaster of two classes, as a reliability diagram shows it.
 
     Attributes
     ----------
@@ -262,8 +252,7 @@ class Forecasts:
 
 
 def forecasts(probabilities: ArrayLike, labels: ArrayLike) -> Forecasts:
-    """
-    Return the distribution of a forecaster's forecasts, from samples with their labels.
+    """Return the distribution of a forecaster's forecasts, from samples with their labels.
 
     Examples
     --------
@@ -290,8 +279,7 @@ TOLERANCE = 1e-7
 def is_at_least_as_refined(
     first: Forecasts, second: Forecasts, tolerance: float = TOLERANCE
 ) -> bool:
-    """
-    Return whether one calibrated forecaster is at least as refined as another one.
+    """Return whether one calibrated forecaster is at least as refined as another one.
 
     It is if its forecasts, passed on with noise, are calibrated and come as often as the other's:
     some stochastic h(j|i) has P(pi_j) = sum_i h P(pi_i) and pi_j P(pi_j) = sum_i pi_i h P(pi_i)
@@ -319,8 +307,7 @@ def is_at_least_as_refined(
 
 
 def is_sufficient(first: Forecasts, second: Forecasts, tolerance: float = TOLERANCE) -> bool:
-    """
-    Return whether one forecaster is sufficient for another one, calibrated or not.
+    """Return whether one forecaster is sufficient for another one, calibrated or not.
 
     It is if some stochastic h(j|i) has P(pi_j|c) = sum_i h(j|i) P(pi_i|c) for both classes c
     (Bennett's dissertation, equation 3.3). Of two forecasters to choose from one takes the
@@ -338,8 +325,7 @@ def is_sufficient(first: Forecasts, second: Forecasts, tolerance: float = TOLERA
 
 
 def stochastic_map(source: ArrayLike, target: ArrayLike) -> tuple[Floats, float]:
-    """
-    Return the stochastic map that brings one set of distributions nearest to another.
+    """Return the stochastic map that brings one set of distributions nearest to another.
 
     It minimises sum |source h - target| over maps h with rows that are distributions.
 

@@ -36,8 +36,7 @@ GROUPS = ("paper", "peer", "ours")
 
 
 class Problem(NamedTuple):
-    """
-    One topic: what to calibrate with, and what to calibrate.
+    """One topic: what to calibrate with, and what to calibrate.
 
     Attributes
     ----------
@@ -56,8 +55,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """
-    A named way from scores to log-odds.
+    """A named way from scores to log-odds.
 
     Attributes
     ----------
@@ -97,9 +95,7 @@ class Method:
         return self.over_topics([Problem(scores, labels, new)])[0]
 
     def over_topics(self, problems: Sequence[Problem]) -> list[Floats]:
-        """
-        Return the log-odds of several topics' new scores, in their order.
-        """
+        """Return the log-odds of several topics' new scores, in their order."""
         if not self.installed:
             raise ImportError(
                 f"{self.name} needs the package {self.needs}: pip install {self.needs}."
@@ -119,8 +115,7 @@ def maximum_likelihood(
     candidates: str = "exact",
     scale_floor: ScaleFloorOption = "auto",
 ) -> Floats:
-    """
-    Return log-odds by densities of a family fitted to each class, prior (n_+ + 1)/(n + 2).
+    """Return log-odds by densities of a family fitted to each class, prior (n_+ + 1)/(n + 2).
 
     Parameters
     ----------
@@ -151,8 +146,7 @@ class SeparableWarning(UserWarning):
 
 
 def logistic_regression(scores: Floats, labels: Labels, new: Floats) -> Floats:
-    """
-    Return log-odds a + b s by maximum likelihood (the paper's LogReg).
+    """Return log-odds a + b s by maximum likelihood (the paper's LogReg).
 
     Where a score separates the classes the likelihood rises with b without end. The limit is a
     step at the middle of the gap; its probabilities of 0 and 1 are kept 1e-15 away from them.
@@ -190,8 +184,7 @@ def logistic_regression(scores: Floats, labels: Labels, new: Floats) -> Floats:
 
 
 def platt(scores: Floats, labels: Labels, new: Floats) -> Floats:
-    """
-    Return log-odds a + b s by Platt's method (the paper's LR+Noise): scikit-learn's sigmoid.
+    """Return log-odds a + b s by Platt's method (the paper's LR+Noise): scikit-learn's sigmoid.
 
     Maximum likelihood with targets (n_+ + 1)/(n_+ + 2) of positives and 1/(n_- + 2) of negatives.
 
@@ -322,8 +315,7 @@ METHODS: dict[str, Method] = {method.name: method for method in _LIST}
 
 
 def installed_methods(*groups: str) -> dict[str, Method]:
-    """
-    Return the methods whose packages are installed; of some groups, or all.
+    """Return the methods whose packages are installed; of some groups, or all.
 
     Examples
     --------

@@ -32,8 +32,7 @@ NEIGHBOURS = 25
 
 @dataclass(frozen=True)
 class Classifier:
-    """
-    A classifier of documents.
+    """A classifier of documents.
 
     Attributes
     ----------

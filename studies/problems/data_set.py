@@ -19,8 +19,7 @@ TENTHS, TENTHS_TO_TEST = 10, 3
 
 @dataclass(frozen=True)
 class DataSet:
-    """
-    Documents and their classes.
+    """Documents and their classes.
 
     Attributes
     ----------
@@ -78,8 +77,7 @@ def with_later_test(
 
 
 def one_of(names: Any, classes: tuple[str, ...]) -> Bools:
-    """
-    Return a mask of classes for each document, given the name of its class.
+    """Return a mask of classes for each document, given the name of its class.
 
     Examples
     --------

@@ -10,8 +10,7 @@ Ints = NDArray[np.int64]
 
 
 def deal(label: Bools, folds: int, seed: int) -> Ints:
-    """
-    Return each document's fold; the documents of each class are dealt in turn.
+    """Return each document's fold; the documents of each class are dealt in turn.
 
     A document of several classes is dealt with the rarest of them, whose folds matter most;
     documents without a class form a group. With one class a document, this stratifies exactly.

@@ -25,8 +25,7 @@ MOST_NAMES = 12
 
 @dataclass(frozen=True)
 class Source:
-    """
-    A data frame and its columns.
+    """A data frame and its columns.
 
     Attributes
     ----------

@@ -30,8 +30,7 @@ class EmptyLibraryError(ValueError):
 
 @dataclass(frozen=True)
 class Problem:
-    """
-    Scores of one class against the rest by one classifier.
+    """Scores of one class against the rest by one classifier.
 
     Attributes
     ----------
@@ -63,8 +62,7 @@ class Problem:
 
 
 def problems(folder: str | Path) -> Iterator[Problem]:
-    """
-    Yield all problems of a library, file after file in the order of their names.
+    """Yield all problems of a library, file after file in the order of their names.
 
     Parameters
     ----------

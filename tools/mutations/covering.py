@@ -20,8 +20,7 @@ LEAST_SECONDS = 0.02  # what any test takes
 
 @dataclass(frozen=True)
 class Covering:
-    """
-    What a run of the tests covered.
+    """What a run of the tests covered.
 
     Attributes
     ----------
@@ -38,8 +37,7 @@ class Covering:
     lines: Counter[str]
 
     def of(self, fault: Fault) -> list[str]:
-        """
-        Return the tests that run a fault's statement, then others of their files.
+        """Return the tests that run a fault's statement, then others of their files.
 
         Quick tests that run little else come first. Other tests of their files follow because
         coverage counts a shared fixture for the first test alone. Statements that run at import,

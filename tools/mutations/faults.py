@@ -35,8 +35,7 @@ LEFT_ALONE = (ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast.Raise)
 
 @dataclass(frozen=True)
 class Fault:
-    """
-    One change of a module's source.
+    """One change of a module's source.
 
     Attributes
     ----------

@@ -46,8 +46,7 @@ def _holds(place: str, path: str) -> bool:
 
 
 def draw_faults(root: Path, each: int, seed: str = "") -> list[Fault]:
-    """
-    Return `each` faults from every room, drawn at random.
+    """Return `each` faults from every room, drawn at random.
 
     A fault's place in the lottery is a hash of the change and of the function that it is in: what
     has not changed between two versions of the package is drawn in both, so that they are compared

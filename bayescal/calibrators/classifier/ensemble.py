@@ -71,8 +71,7 @@ def _in_order(by_name: dict[Any, Any], names: list[Any]) -> list[Any]:
 
 
 def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Floats:
-    """
-    Return log probabilities: of both classes, of all classes, or of each label.
+    """Return log probabilities: of both classes, of all classes, or of each label.
 
     Several classes' one-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD
     2002, section 4); if all are 0, the result is uniform.
@@ -88,8 +87,7 @@ def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Float
 
 
 def log_odds_of_classes(log_p: Floats) -> Floats:
-    """
-    Return the log-odds of every class against the rest, natural logarithms.
+    """Return the log-odds of every class against the rest, natural logarithms.
 
     The rest is summed class by class: 1 - p would round to 0 where p is nearly 1.
     """
@@ -174,8 +172,7 @@ class CalibratedPair:
         return on_simplex(self.kind, drawn if own is priors else drawn * weight)
 
     def _split(self, priors: Priors) -> tuple[Priors, Floats]:
-        """
-        Return the columns' own priors, and factors of their probabilities.
+        """Return the columns' own priors, and factors of their probabilities.
 
         With several classes, P(c | s) under the prior q is proportional to P(c | s) q_c / r_c, with
         r the shares fitted (Saerens et al., 2002). One-vs-rest curves cannot be shifted one by one:

@@ -79,16 +79,14 @@ class FittedClassifier:
                 setattr(self, name, getattr(first, name))
 
     def problem_scores(self, X: Any) -> Floats:  # noqa: N803
-        """
-        Return the scores of documents X, a column for each of `fitted_problems`, in its units.
+        """Return the scores of documents X, a column for each of `fitted_problems`, in its units.
 
         Raises ValueError for an ensemble, which has no single score.
         """
         raise NotImplementedError
 
     def labelled_scores(self, X: Any, y: Any) -> Any:  # noqa: N803
-        """
-        Return the scores and labels of held-out documents, for `bayescal.report`.
+        """Return the scores and labels of held-out documents, for `bayescal.report`.
 
         For two classes a pair, else a table with columns score, label (0 or 1) and topic (the class
         or label). Raises ValueError like `problem_scores`, and if y holds classes that were not
@@ -121,8 +119,7 @@ class FittedClassifier:
         return slice(None)
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return the posterior of every parameter; see `ScoreCalibrator.summary`.
+        """Return the posterior of every parameter; see `ScoreCalibrator.summary`.
 
         With several classes, labels or folds, these are the first level of the rows. Raises
         AttributeError if there is no posterior.
@@ -145,8 +142,7 @@ class FittedClassifier:
         recall: float = 0.9,
         title: str | None = None,
     ) -> Path:
-        """
-        Write a report: one HTML file with curves, bands, decisions, model and provenance.
+        """Write a report: one HTML file with curves, bands, decisions, model and provenance.
 
         Parameters
         ----------
@@ -190,8 +186,7 @@ class FittedClassifier:
         )
 
     def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted classifier to a file; `load` reads it.
+        """Write the fitted classifier to a file; `load` reads it.
 
         The file is a pickle, as usual for scikit-learn: only load it with the same package versions
         and from a source you trust. Calibrators alone need no pickle:
@@ -209,8 +204,7 @@ class FittedClassifier:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """
-        Read a file of `save`, written by someone you trust: a pickle can run any code.
+        """Read a file of `save`, written by someone you trust: a pickle can run any code.
 
         Raises
         ------

@@ -114,8 +114,7 @@ def score_held_out(
     clusters: NDArray[Any] | None = None,
     n_jobs: int | None,
 ) -> tuple[Target, ScoreColumns, list[Scored]]:
-    """
-    Return fitted classifiers, with scores of documents that they were not trained on.
+    """Return fitted classifiers, with scores of documents that they were not trained on.
 
     The returned target marks labels that some fold cannot train or, without pooling, calibrate.
     """

@@ -79,8 +79,7 @@ def named_refusal(estimator: Any) -> Iterator[None]:
 
 
 def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Floats:
-    """
-    Return a fitted classifier's raw scores, shape (n, columns).
+    """Return a fitted classifier's raw scores, shape (n, columns).
 
     These are the decision_function, else natural log-odds log p - log(1 - p), if possible from
     predict_log_proba. The other classes' probabilities sum to 1 - p, so that p = 1 - 1e-30 does not
@@ -136,8 +135,7 @@ class ScoreColumns:
 
 @dataclass(frozen=True)
 class Reach:
-    """
-    Bounds of each column's scores, which replace infinite log-odds.
+    """Bounds of each column's scores, which replace infinite log-odds.
 
     A probability of 0 counts as half the smallest positive one among the scores calibrated on, and
     similarly at 1; if none of these was 0 or 1, log-odds are unbounded.

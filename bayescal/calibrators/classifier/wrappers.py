@@ -48,8 +48,7 @@ class LogProbabilities(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    A classifier whose features are probabilities already: a column for each class or label.
+    """A classifier whose features are probabilities already: a column for each class or label.
 
     Columns are in the order of the sorted classes or of the labels, or named by these, then in any
     order. With two classes one column, that of the second, is enough.
@@ -146,8 +145,7 @@ def _positions(named: list[str], wanted: list[str], why: str) -> NDArray[np.intp
 
 
 class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    A method of `sklearn.calibration.CalibratedClassifierCV` as a calibrator of raw scores.
+    """A method of `sklearn.calibration.CalibratedClassifierCV` as a calibrator of raw scores.
 
     `calibrated_` is the fitted one; `a_` and `b_` ("sigmoid"), `beta_` ("temperature"),
     `X_thresholds_` and `y_thresholds_` ("isotonic") are scikit-learn's own.

@@ -123,8 +123,7 @@ SMALLEST_VARIANCE = 1e-9  # share of the total variance; smaller components are 
 
 @dataclass(frozen=True)
 class Shifts:
-    """
-    Indicators, standardised and clipped to the fitted range, and moderators of weights.
+    """Indicators, standardised and clipped to the fitted range, and moderators of weights.
 
     Moderators are the leading principal components of the standardised indicators, divided by the
     square root of the total variance, so that their mean sum of squares is at most 1. A Gaussian
@@ -204,8 +203,7 @@ class Bayesian(Combined):
 
     @one_blas_thread()
     def score(self, inputs: Inputs) -> Floats:
-        """
-        Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
+        """Return log-odds by the calibrators' point estimates and coefficients' posterior means.
 
         The mean probability of all draws would be too large where positives are rare, as curves
         that are too high dominate it.
@@ -319,8 +317,7 @@ def _moves(
     weights: Weights,
     design: Design,
 ) -> Floats:
-    """
-    Return the shift of the mode by each draw of the curves, (curves, coefficients).
+    """Return the shift of the mode by each draw of the curves, (curves, coefficients).
 
     Draws of the curves fitted to all documents are shifted by the difference of the held-out and
     the full point estimate.

@@ -144,8 +144,7 @@ SHORTEST = 1e-12
 
 
 def linear_svc(length: float, seed: int) -> SVC:
-    """
-    Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
+    """Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
 
     The bias has no penalty there, as it would have in `LinearSVC`.
     """

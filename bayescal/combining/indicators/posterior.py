@@ -43,8 +43,7 @@ class ScorePosterior:
 
     @classmethod
     def of(cls, calibrator: Calibrator, scores: ArrayLike, topic: Any = "") -> ScorePosterior:
-        """
-        Evaluate a fitted calibrator's posterior at raw scores, of `topic` if it has topics.
+        """Evaluate a fitted calibrator's posterior at raw scores, of `topic` if it has topics.
 
         Raises ValueError if there are no posterior draws.
         """
@@ -105,8 +104,7 @@ INDICATORS: Mapping[str, Indicator] = {
 def posterior_indicators(
     calibrator: Calibrator, scores: ArrayLike, topic: Any = ""
 ) -> dict[str, Floats]:
-    """
-    Return each posterior indicator of raw scores by its name, arrays of shape (n,).
+    """Return each posterior indicator of raw scores by its name, arrays of shape (n,).
 
     Parameters
     ----------
@@ -131,8 +129,7 @@ def posterior_indicators(
 
 
 def conflict(first: ScorePosterior, second: ScorePosterior) -> Floats:
-    """
-    Return z = (lambda_1 - lambda_2) / sqrt(v_1 + v_2) of n documents by two classifiers, (n,).
+    """Return z = (lambda_1 - lambda_2) / sqrt(v_1 + v_2) of n documents by two classifiers, (n,).
 
     lambda and v are posterior means and variances of the calibrated log-odds; z is 0 where both are
     equal and certain. Raises ValueError if the numbers of documents differ.

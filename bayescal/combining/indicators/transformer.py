@@ -164,8 +164,7 @@ JUDGED_ON = 2000  # documents that choose the best classifier; neighbours take l
 
 @dataclass(eq=False, repr=False)
 class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Compute features of documents that predict how reliable classifiers are on them.
+    """Compute features of documents that predict how reliable classifiers are on them.
 
     Bennett's reliability indicators: how much information the document holds before and after
     selection of words, how a classifier's score changes when the document changes a little, and how
@@ -229,8 +228,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     best: str | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """
-        Fit the classifiers, and learn the statistics that indicators need.
+        """Fit the classifiers, and learn the statistics that indicators need.
 
         Parameters
         ----------
@@ -270,8 +268,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def classifier_scores(self, X: Any) -> Floats:
-        """
-        Return the scores of all classifiers; shape (documents, classifiers).
+        """Return the scores of all classifiers; shape (documents, classifiers).
 
         They are decision_function, or the log-odds of predict_proba, kept within twice the farthest
         finite ones of the N training documents, and at least within ln(N + 1). Raises ValueError
@@ -293,8 +290,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return np.concatenate(scores), np.concatenate(indicators)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """
-        Return the names of the indicators, in the order of `transform`'s columns.
+        """Return the names of the indicators, in the order of `transform`'s columns.
 
         Several classifiers of a kind have names such as "linear_svm__signedNNSV". `input_features`
         is ignored.

@@ -52,8 +52,7 @@ class Vocabulary:
 
 
 def count_words(counts: Any, vocabulary: Vocabulary) -> Floats:
-    """
-    Return numbers of words in documents, shape (2, 2, 6, documents).
+    """Return numbers of words in documents, shape (2, 2, 6, documents).
 
     Axes are before and after selection, occurrences and different words, and kinds of words. Counts
     of each word have shape (documents, words).

@@ -19,8 +19,7 @@ from bayescal.support.validation import Floats, as_reals, check_count, check_fla
 def weighted_majority_mistakes(
     expert_losses: ArrayLike, beta: float = 0.5, *, decisions: bool = False
 ) -> float:
-    """
-    Bound the number of mistakes of rule "wma".
+    """Bound the number of mistakes of rule "wma".
 
         mistakes <= min_i (ln n + L_i ln(1/beta)) / ln(1/F),
 
@@ -53,8 +52,7 @@ def weighted_majority_mistakes(
 
 
 def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float:
-    """
-    Bound the sum of squared errors of rule "wma".
+    """Bound the sum of squared errors of rule "wma".
 
         L_H <= min_i (ln n + L_i ln(1/beta)) / (1 - beta).
 
@@ -79,8 +77,7 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
 
 
 def winnow_mistakes(n_experts: int, infallible: int, beta: float = 0.5) -> float:
-    """
-    Bound the number of mistakes of rule "winnow" if some experts make none.
+    """Bound the number of mistakes of rule "winnow" if some experts make none.
 
     If one of r infallible experts is awake for each document,
 
@@ -110,8 +107,7 @@ def winnow_mistakes(n_experts: int, infallible: int, beta: float = 0.5) -> float
 
 
 def specialists_mistakes(n_experts: int, infallible: int) -> float:
-    """
-    Return 2 r log_{3/2}(3 n), the published bound on Winnow's mistakes with specialists.
+    """Return 2 r log_{3/2}(3 n), the published bound on Winnow's mistakes with specialists.
 
     It is for promotion by 3/2 and demotion by 1/2 without rescaling, and larger than
     `winnow_mistakes` at the default beta.
@@ -136,8 +132,7 @@ def specialists_mistakes(n_experts: int, infallible: int) -> float:
 
 
 def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
-    """
-    Bound the errors of rules "bmx" and "bmxmod" under each indicator, shape (indicators,).
+    """Bound the errors of rules "bmx" and "bmxmod" under each indicator, shape (indicators,).
 
         L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta
 
@@ -170,8 +165,7 @@ def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
 def exponentiated_gradient_loss(
     mixture_loss: float, n_experts: int, beta: float = 0.5, *, n_indicators: int = 1
 ) -> float:
-    """
-    Bound the sum of squared errors of rule "eg".
+    """Bound the sum of squared errors of rule "eg".
 
         L_H <= L_u / (1 - eta/2) + m ln(n) / eta,  eta = ln(1/beta) < 2,
 
@@ -234,8 +228,7 @@ def _check_experts(n_experts: int, infallible: int) -> None:
 
 
 class Mixture(NamedTuple):
-    """
-    Experts mixed by the same shares in all rounds.
+    """Experts mixed by the same shares in all rounds.
 
     Attributes
     ----------
@@ -252,8 +245,7 @@ class Mixture(NamedTuple):
 def best_mixture(
     P: ArrayLike, y: ArrayLike, *, classes: ArrayLike | None = None, constant_experts: bool = True
 ) -> Mixture:
-    """
-    Return the mixture that is best for documents whose labels are all known.
+    """Return the mixture that is best for documents whose labels are all known.
 
     It minimises |A u|^2 over shares u, where A has 1 - P(label) of each document and expert.
     `exponentiated_gradient_loss` bounds how much more rule "eg" loses.

@@ -20,8 +20,7 @@ LEAST_BETA = 1e-100
 
 @dataclass(eq=False, repr=False)
 class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Combine experts online: predict, observe the label, update the weights.
+    """Combine experts online: predict, observe the label, update the weights.
 
     An expert is anything that gives probabilities of documents. The combiner's probabilities are a
     mixture of theirs, sum_e p_e pi_e, with p_e from weights that a rule changes after each label.
@@ -106,8 +105,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         awake: ArrayLike | None = None,
         indicators: ArrayLike | None = None,
     ) -> Self:
-        """
-        Start anew, and learn from documents in their order, `passes` times.
+        """Start anew, and learn from documents in their order, `passes` times.
 
         Parameters
         ----------
@@ -149,8 +147,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         awake: ArrayLike | None = None,
         indicators: ArrayLike | None = None,
     ) -> Self:
-        """
-        Learn from documents, one after the other in their order.
+        """Learn from documents, one after the other in their order.
 
         Parameters
         ----------
@@ -197,8 +194,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(
         self, P: ArrayLike, *, awake: ArrayLike | None = None, indicators: ArrayLike | None = None
     ) -> Floats:
-        """
-        Return the mixture's probabilities of all classes, shape (n, classes).
+        """Return the mixture's probabilities of all classes, shape (n, classes).
 
         Parameters
         ----------

@@ -88,8 +88,7 @@ def on_scale(indicators: Floats, level: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class BlumMansour(Rule):
-    """
-    BMX and its variants: an expert gains under an indicator by what it loses less.
+    """BMX and its variants: an expert gains under an indicator by what it loses less.
 
     w_{e,I} <- w_{e,I} beta^(I (L_e - beta L_H)) with squared errors L_e of the experts and L_H =
     sum_e p_e L_e, the loss of choosing an expert by its share.
@@ -135,8 +134,7 @@ class BlumMansour(Rule):
 
 @dataclass(frozen=True)
 class ExponentiatedGradient(Rule):
-    """
-    Exponentiated gradient, whose bound is against the best fixed mixture, not the best expert.
+    """Exponentiated gradient, whose bound is against the best fixed mixture, not the best expert.
 
     Each indicator has experts' weights that sum to 1, mixed by the indicators' shares q_I = I / sum
     of I: p_e = sum_I q_I w_{e,I}. In every round, with L = (1 - pi_H[y])^2,
@@ -175,8 +173,7 @@ def _normalised(log_weights: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class WeightedMajority(Rule):
-    """
-    The weighted majority algorithm WMG, on squared differences.
+    """The weighted majority algorithm WMG, on squared differences.
 
     w_e <- w_e beta^((pi_e[y] - 1)^2), Littlestone and Warmuth 1994 with squared in place of
     absolute differences: dissertation, algorithms 9.4.1 and 9.4.2.
@@ -196,8 +193,7 @@ class WeightedMajority(Rule):
 
 @dataclass(frozen=True)
 class Winnow(Rule):
-    """
-    Winnow, with experts that may sleep.
+    """Winnow, with experts that may sleep.
 
     Only if the mixture's likeliest class is wrong: w_e <- w_e / beta for awake experts whose
     likeliest

@@ -82,8 +82,7 @@ def read_specialise(specialise: Any) -> float | None:
 
 @dataclass(eq=False, repr=False)
 class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Combine classifiers' scores in many tasks, learning from the labels of all tasks.
+    """Combine classifiers' scores in many tasks, learning from the labels of all tasks.
 
     A task is a binary problem: is a document of a topic? Its inputs are held-out scores of
     classifiers, and indicators of their reliability, the same columns in all tasks. Inputs are
@@ -158,8 +157,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any = None
 
     def fit(self, X: Any, y: ArrayLike, task: ArrayLike) -> Self:
-        """
-        Fit the metaclassifier to all tasks, and specialise it to each.
+        """Fit the metaclassifier to all tasks, and specialise it to each.
 
         Parameters
         ----------
@@ -203,8 +201,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def add_tasks(self, X: Any, task: ArrayLike) -> Self:
-        """
-        Add tasks without labels, with the scale of these documents' inputs.
+        """Add tasks without labels, with the scale of these documents' inputs.
 
         X and `task` are as in `fit`. Raises ValueError if a task is known already, or has a single
         document.
@@ -214,8 +211,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any, task: ArrayLike) -> Floats:
-        """
-        Return natural log-odds of the positive class, shape (n,).
+        """Return natural log-odds of the positive class, shape (n,).
 
         Parameters
         ----------
@@ -242,8 +238,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[taken.astype(np.intp)])
 
     def decide(self, X: Any, task: ArrayLike, measure: str) -> NDArray[np.bool_]:
-        """
-        Return decisions by the thresholds that are best by a measure; True for positive.
+        """Return decisions by the thresholds that are best by a measure; True for positive.
 
         X and `task` are as in `fit`, `measure` as in `CombinedClassifier.decide`.
         """
@@ -255,8 +250,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_interval(
         self, X: Any, task: ArrayLike, level: float = 0.9, kind: str = "pointwise"
     ) -> Floats:
-        """
-        Return posterior intervals of P(+), shape (n, 2), for "weights" or a pooled tree.
+        """Return posterior intervals of P(+), shape (n, 2), for "weights" or a pooled tree.
 
         They account for the uncertainty of the tasks' leaves or weights, and of their population;
         not for that of the tree itself. X and `task` are as in `fit`, `level` and `kind` as in
@@ -267,8 +261,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return interval_of_draws(self.sample_proba(X, task), level, kind)
 
     def sample_proba(self, X: Any, task: ArrayLike) -> Floats:
-        """
-        Return posterior draws of P(+), shape (draws, n), for "weights" or a pooled tree.
+        """Return posterior draws of P(+), shape (draws, n), for "weights" or a pooled tree.
 
         X and `task` are as in `fit`. Raises ValueError if there is no posterior.
         """
@@ -276,8 +269,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probability(self._model.sample(columns, code))
 
     def population(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return the posterior of the population of tasks, for "weights" or a pooled tree.
+        """Return the posterior of the population of tasks, for "weights" or a pooled tree.
 
         Parameters
         ----------

@@ -63,8 +63,7 @@ class LeafCounts:
 
 
 def m_estimate(counts: LeafCounts, m: float) -> Floats:
-    """
-    Return P(positive | leaf) of each task, shrunk towards all tasks' (equation 8.1).
+    """Return P(positive | leaf) of each task, shrunk towards all tasks' (equation 8.1).
 
         P_il = (In_il + m p_l) / (m + In_il + Out_il)
 
@@ -123,10 +122,9 @@ class LeafPopulation:
 
 
 def log_evidence(positive: Floats, total: Floats, p: Floats, m: Floats) -> Floats:
-    """
-    Return log p(which documents are positive | p, m), all theta_i integrated out.
+    """Return log p(which documents are positive | p, m), all theta_i integrated out.
 
-        sum_i [ln B(In_i + m p, Out_i + m (1 - p)) - ln B(m p, m (1 - p))]
+    sum_i [ln B(In_i + m p, Out_i + m (1 - p)) - ln B(m p, m (1 - p))]
     """
     a, b = m * p, m * (1.0 - p)
     out = np.zeros(np.broadcast(p, m).shape)

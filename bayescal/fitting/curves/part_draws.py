@@ -72,8 +72,7 @@ LEAST_NEAR = 10
 
 @dataclass(frozen=True)
 class AveragedDraws(IdentityDraws):
-    """
-    Scores that are log-odds, plus a deviation in straight pieces.
+    """Scores that are log-odds, plus a deviation in straight pieces.
 
     A model may use more of a document than its score. In draw k a document x has log-odds l_k(x),
     and the share of positives among documents of score s is
@@ -113,8 +112,7 @@ def average(
 
 
 def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
-    """
-    Return positions of documents, half at even ranks of the score and half at even distances.
+    """Return positions of documents, half at even ranks of the score and half at even distances.
 
     The choice depends on scores only, so that documents of one score remain a random sample.
     """
@@ -232,8 +230,7 @@ class CombinedDraws(Posterior):
         return next((part.densities for part in self.parts if part.densities is not None), None)
 
     def with_prior(self, prior: Floats) -> CombinedDraws:
-        """
-        Return the same parts for a class prior of shape (draws,).
+        """Return the same parts for a class prior of shape (draws,).
 
         Score distributions of the classes, including lapses, stay the same: log-odds change by the
         difference of the priors' log-odds.
@@ -296,8 +293,7 @@ class CombinedDraws(Posterior):
 
     @cached_property
     def _of_odds(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """
-        Coefficients u, p, n, d of each draw's odds under lapses, (u o + p) / (n o + d) at odds o.
+        """Coefficients u, p, n, d of draws' odds under lapses, (u o + p) / (n o + d) at odds o.
 
         The odds are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
         documents fitted; a new prior multiplies o and the result by the ratio of prior odds.
@@ -314,8 +310,7 @@ class CombinedDraws(Posterior):
         return np.stack([part.predictive(scores) for part in self.parts])
 
     def _held(self, curves: Callable[[Floats], Floats], scores: Floats) -> Floats:
-        """
-        Return rows of curves, monotone beyond the scores fitted.
+        """Return rows of curves, monotone beyond the scores fitted.
 
         Without data there, the density with the heavier tail would decide on either side.
         """
@@ -346,8 +341,7 @@ def combine(
     order: int = 0,
     reach: tuple[float, float] | None = None,
 ) -> CombinedDraws:
-    """
-    Return the combination of parts by their weights, with draws of lapses if there are any.
+    """Return the combination of parts by their weights, with draws of lapses if there are any.
 
     The seed `order` assigns draws to parts: with one seed for all fits, their k-th draws would
     always come from the same part.

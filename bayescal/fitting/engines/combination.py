@@ -86,8 +86,7 @@ class PartWeights:
 def weigh(
     score: Floats, weight: Floats, belief: Floats | float, pareto_k: Floats | None = None
 ) -> PartWeights:
-    """
-    Return the weights of parts by their leave-one-out log scores, (parts, documents).
+    """Return the weights of parts by their leave-one-out log scores, (parts, documents).
 
     Beliefs are prior weights in documents; a part with a belief of nan gets the weight 0.
     `pareto_k` of the scores is kept at its largest.
@@ -124,8 +123,7 @@ def lapse_of_mixture(
     rng: np.random.Generator,
     fixed: float | None,
 ) -> Floats | None:
-    """
-    Return draws of the lapse rate given the mixture's leave-one-out predictions.
+    """Return draws of the lapse rate given the mixture's leave-one-out predictions.
 
     `part_weight` of shape (parts, 1) or (parts, documents) mixes the parts' log scores; lapsing
     documents are positive with the base rate.
@@ -170,8 +168,7 @@ def draw_lapse(
 
 @cache
 def _quantiles(prior: tuple[float, float]) -> tuple[Floats, Floats]:
-    """
-    Return levels and the beta's quantiles there, for linear interpolation.
+    """Return levels and the beta's quantiles there, for linear interpolation.
 
     The first 2 CELLS levels are starts and middles of cells; the last cell is halved towards 1.
     """

@@ -100,8 +100,7 @@ SMALL_STEPS = 8  # steps in a row without progress that end the search
 def minimise_from(
     objective: Objective, starts: Floats, *, tolerance: float = 1e-12, iterations: int = 1000
 ) -> list[Result]:
-    """
-    Return a local minimum of a function with kinks, its value and whether it converged, per start.
+    """Return a local minimum of a function with kinks, its value and convergence, per start.
 
     Searches run in parallel: the objective evaluates all their points at once.
     """
@@ -201,8 +200,7 @@ class Mode:
 
 
 def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STARTS) -> Mode:
-    """
-    Maximise a model's log posterior density over its parameters, as pm.find_MAP defines it.
+    """Maximise a model's log posterior density over its parameters, as pm.find_MAP defines it.
 
     pm.find_MAP stops at the likelihood's kinks. BFGS with a weak Wolfe line search runs from starts
     scattered around the model's initial point. The modes are recombined class by class, since
@@ -270,8 +268,7 @@ def _recombine(space: ParameterSpace, optima: list[Result]) -> Result:
 
 
 class ParameterSpace:
-    """
-    The unconstrained space of a model as one vector, with its negative log density, compiled.
+    """The unconstrained space of a model as one vector, with its negative log density, compiled.
 
     The density is the posterior; with `flat` the posterior under flat priors.
     """

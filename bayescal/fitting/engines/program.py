@@ -68,8 +68,7 @@ class ProgramInference:
     def posterior(
         self, inference: str, data: BinaryScores, rng: np.random.Generator
     ) -> tuple[Mapping[str, xr.Dataset], ProgramFunctions]:
-        """
-        Return groups, and the program's functions.
+        """Return groups, and the program's functions.
 
         The groups are posterior and sample_stats by "nuts", or mode by "map".
         """

@@ -98,8 +98,7 @@ class PopulationComparison:
 
 
 def compare_populations(laplace_fits: LaplaceFits, options: Options) -> PopulationComparison:
-    """
-    Compare the learned prior with the vague prior, which knows only the scores' units.
+    """Compare the learned prior with the vague prior, which knows only the scores' units.
 
     The prior odds that scores resemble none of the K populations are r = 9; the populations are
     equally likely. With p_k = p(labels | scores, population k), the posterior probability that they
@@ -140,8 +139,7 @@ def without_populations(options: Options) -> Options:
 
 
 def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float | None:
-    """
-    Return the worst known value of a diagnostic of the parts; None without any.
+    """Return the worst known value of a diagnostic of the parts; None without any.
 
     Pareto k counts for importance weighted draws only, if there are such parts.
     """
@@ -321,8 +319,7 @@ def read_stack(groups: Groups, reading: Reading) -> Posterior:
 
 
 def order_of(weight: Floats) -> int:
-    """
-    Return the seed of the order of a topic's draws of parts, a function of its weights.
+    """Return the seed of the order of a topic's draws of parts, a function of its weights.
 
     With one order for all topics, their k-th draws would belong to the same part. A topic's draws
     do not depend on the other topics.

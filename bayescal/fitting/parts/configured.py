@@ -88,8 +88,7 @@ class ConfiguredPart(Configured):
 
 @dataclass(repr=False)
 class Densities(ConfiguredPart):
-    """
-    Bayes' rule with densities of the scores of both classes.
+    """Bayes' rule with densities of the scores of both classes.
 
     Parameters
     ----------
@@ -153,8 +152,7 @@ class Densities(ConfiguredPart):
 
 @dataclass(repr=False)
 class Monotone(ConfiguredPart):
-    """
-    Log-odds that rise in straight pieces, fitted to the labels directly.
+    """Log-odds that rise in straight pieces, fitted to the labels directly.
 
     Parameters
     ----------
@@ -182,8 +180,7 @@ class Monotone(ConfiguredPart):
 
 @dataclass(repr=False)
 class Logistic(ConfiguredPart):
-    """
-    Log-odds along one straight line, fitted to the labels directly.
+    """Log-odds along one straight line, fitted to the labels directly.
 
     Parameters
     ----------
@@ -222,8 +219,7 @@ class Learned(ConfiguredPart):
 
 @dataclass(repr=False)
 class Program(ConfiguredPart):
-    """
-    A PyMC model program: one of models/, or your own.
+    """A PyMC model program: one of models/, or your own.
 
     NUTS fits it, alone or beside other parts, with stacking weights; inference "map" finds the
     posterior mode of a program alone. A program is code: naming a file runs it.
@@ -257,8 +253,7 @@ class Program(ConfiguredPart):
 
 
 class Density(ConfiguredPart):
-    """
-    Class densities of any PyMC distribution, without writing a program.
+    """Class densities of any PyMC distribution, without writing a program.
 
     Scores of each class are (s - m)/S ~ distribution(parameters), with the robust centre m and
     spread S of all scores, or the `units` of the calibrator, such as {"centre": 0, "spread": 1}.
@@ -358,8 +353,7 @@ def _name_of(distribution: Any) -> str:
 
 @dataclass(repr=False)
 class NUTS(Configured):
-    """
-    Inference by PyMC's No-U-Turn sampler, of a `Program`, a `Density` or of a family's densities.
+    """Inference by PyMC's No-U-Turn sampler, of a `Program`, a `Density` or a family's densities.
 
     Parameters
     ----------

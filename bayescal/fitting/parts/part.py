@@ -88,8 +88,7 @@ class PartFit(Protocol):
     def leave_one_out(
         self, index: NDArray[np.intp], rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """
-        Return the log-odds of + of some documents, each given all others, and Pareto k.
+        """Return the log-odds of + of some documents, each given all others, and Pareto k.
 
         k belongs to the importance weights of a document's log-odds: -inf if there are none.
         """
@@ -302,8 +301,7 @@ class Reading:
 
 
 class Part(ABC):
-    """
-    A part of a model: one curve of log-odds with a posterior.
+    """A part of a model: one curve of log-odds with a posterior.
 
     A part of a new kind is a file with a subclass, and its entry in
     `bayescal.fitting.parts.combination.PARTS`.

@@ -316,8 +316,7 @@ LEAST = 1e-300  # smallest sum of probabilities, whose logarithm is finite
 def binned_log_odds(
     place: NDArray[np.intp], documents: BinaryScores, curve: Curve, level: float
 ) -> dict[str, Floats]:
-    """
-    Return each bin's mean score, numbers of both classes, log-odds, and Jeffreys' interval.
+    """Return each bin's mean score, numbers of both classes, log-odds, and Jeffreys' interval.
 
     Documents of a bin differ in probability, and the log-odds of their share are closer to 0 than
     the curve at their mean score. Log-odds are therefore median and interval of Beta(k + 1/2,

@@ -42,8 +42,7 @@ def log_score_draws(curves: Posterior, data: BinaryScores) -> Floats:
 
 
 def log_likelihood(curves: Posterior, data: BinaryScores) -> Floats:
-    r"""
-    Return log likelihoods for ArviZ's leave-one-out prediction of labels, (draws, documents).
+    r"""Return log likelihoods for ArviZ's leave-one-out prediction of labels, (draws, documents).
 
     They are log P_k(y_i | s_i), also for class densities, whose likelihood is p(s_i, y_i | k): a
     document then keeps its score and loses its label only, and

@@ -196,8 +196,7 @@ class Calibration:
 
 
 def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") -> Calibration:
-    """
-    Return the calibration of one problem.
+    """Return the calibration of one problem.
 
     `stated` is False if the user left the meaning of the scores open; `topic` is for messages.
     """

@@ -53,8 +53,7 @@ class Diagnostics:
 
 
 def diagnose(groups: Groups) -> Diagnostics:
-    """
-    Check posterior draws: chains by their agreement, exact draws part by part.
+    """Check posterior draws: chains by their agreement, exact draws part by part.
 
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
     Analysis 2021), no divergences; for exact draws each part's `findings`; for topics sampled by
@@ -287,8 +286,7 @@ def class_table(groups: Groups, level: float) -> pd.DataFrame:
 def class_findings(
     drawn: Floats, raw: Floats, weight: Floats, classes: NDArray[Any] | None, level: float
 ) -> tuple[str, ...]:
-    """
-    Return sentences on the scores' confidence, and on the classes confused most.
+    """Return sentences on the scores' confidence, and on the classes confused most.
 
     `drawn` holds draws of the documents' probabilities, (draws, n, K), and `raw` the probabilities
     of the raw scores; `classes` is None if their meaning differs by document.

@@ -30,8 +30,7 @@ Draw = Callable[[Any], object]
 
 
 class FittedHTML:
-    """
-    Mixin that shows `_fitted_html()` after a fit, else scikit-learn's display.
+    """Mixin that shows `_fitted_html()` after a fit, else scikit-learn's display.
 
     It precedes sklearn.base.BaseEstimator among the bases and overrides its hooks: `_repr_html_`
     follows `sklearn.set_config(display=...)` and returns `_repr_html_inner`; Jupyter calls

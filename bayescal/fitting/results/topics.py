@@ -1,5 +1,4 @@
-"""
-Results of many topics: the groups of one problem, with the dimension topic.
+"""Results of many topics: the groups of one problem, with the dimension topic.
 
 `at_topic` selects a topic, and returns the groups of one problem, which are read as such. Below
 "population" are, by the same paths, the groups of a topic without documents, and hyperparameters.
@@ -112,8 +111,7 @@ def document_groups(
     counts: NDArray[Any],
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
-    """
-    Return constants, and maximum likelihood (unpooled, (2, 3, topics)), of each topic.
+    """Return constants, and maximum likelihood (unpooled, (2, 3, topics)), of each topic.
 
     A topic without documents has the range of all scores and no maximum likelihood; `others` is the
     range of earlier topics.
@@ -299,8 +297,7 @@ def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
 def combination_groups(
     combination: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
-    """
-    Return the groups of a combination other than its densities.
+    """Return the groups of a combination other than its densities.
 
     They are the parts' weights, the recalibrated curve of all topics with the weights of its
     densities and the beta of base rates (`base`), and monotone log-odds.

@@ -115,8 +115,7 @@ def export(
     prior: Prior | None = None,
     column: str | None = None,
 ) -> Path:
-    """
-    Write a calibrator to a file that needs no bayescal.
+    """Write a calibrator to a file that needs no bayescal.
 
     The file has knots, between which log-odds are linear, of the probability and both ends of its
     band. They are within 1e-4 of `predict_proba` and 1e-3 of `predict_interval`, in probability for

@@ -100,8 +100,7 @@ Measured = Mapping[str, Mapping[str, Floats]]
 
 
 def measure(outcomes: Outcomes) -> dict[str, dict[str, Floats]]:
-    """
-    Return every method's measures in each trial, by name; larger always better, shape (trials,).
+    """Return every method's measures in each trial, by name; larger always better, shape (trials,).
 
     Minus the mean log-loss in bits is for methods that give probabilities, the ROC area for methods
     that rank.
@@ -121,8 +120,7 @@ def measure(outcomes: Outcomes) -> dict[str, dict[str, Floats]]:
 
 
 def half_width(values: Floats) -> float:
-    """
-    Return t s / sqrt(K), half of the 95 % interval of the mean of K folds, with K - 1 degrees.
+    """Return t s / sqrt(K), half of the 95 % interval of the mean of K folds, with K - 1 degrees.
 
     Folds share sentences to learn from, of which this knows nothing: it is somewhat too short.
 
@@ -138,8 +136,7 @@ def half_width(values: Floats) -> float:
 
 
 def marks(values: Measured, name: str, which: str) -> str:
-    """
-    Return the letters of the groups all of whose other members a method is better than.
+    """Return the letters of the groups all of whose other members a method is better than.
 
     By a two-tailed paired t-test over folds, p = .05, as in section 10.8 of the dissertation. No
     method is better by a measure than one that lacks it. The oracle has no marks.
@@ -160,8 +157,7 @@ def marks(values: Measured, name: str, which: str) -> str:
 
 
 def table_of(outcomes: Outcomes) -> pd.DataFrame:
-    """
-    Return a row for each method and measure.
+    """Return a row for each method and measure.
 
     Returns
     -------
@@ -209,8 +205,7 @@ def _half_width_of_one(outcomes: Outcomes, name: str, which: str) -> float:
 
 
 def roc_area_error(truth: NDArray[np.bool_], score: Floats) -> float:
-    """
-    Return the standard error of the area under the ROC curve by DeLong's estimate.
+    """Return the standard error of the area under the ROC curve by DeLong's estimate.
 
     The area is the mean, over positives, of the share v of negatives that each is above, and the
     mean, over negatives, of the share w of positives above each; its variance is
@@ -249,8 +244,7 @@ BEST_CLASSIFIER = "the best classifier"
 
 
 class Comparison(NamedTuple):
-    """
-    Two methods, or two groups of methods, whose means are compared.
+    """Two methods, or two groups of methods, whose means are compared.
 
     Attributes
     ----------
@@ -286,8 +280,7 @@ COMPARISONS = (
 
 
 def gains(values: Measured) -> pd.DataFrame:
-    """
-    Return the gains in ROC area and the reductions in error, a row per comparison.
+    """Return the gains in ROC area and the reductions in error, a row per comparison.
 
     The best classifier is that of the best mean by the measure, chosen by hindsight.
 
@@ -359,8 +352,7 @@ def _signed(value: float) -> str:
 
 
 class Found(NamedTuple):
-    """
-    What is found by one way to deal the sentences.
+    """What is found by one way to deal the sentences.
 
     Attributes
     ----------
@@ -385,8 +377,7 @@ class Found(NamedTuple):
 
 
 def parts(folder: Path, folds: int, random_state: int = 0) -> dict[str, list[Trial]]:
-    """
-    Return the trials of each part of the experiment, by its name.
+    """Return the trials of each part of the experiment, by its name.
 
     The files are two batches with different shares of requests, so that both ways are worth seeing:
     to mix them, and to learn from one and be judged by the other.

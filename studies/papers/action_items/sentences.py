@@ -27,8 +27,7 @@ Split = Callable[[str], Sequence[str]]
 
 
 def split_sentences(document: str) -> list[str]:
-    """
-    Return the sentences of a document by a simple rule.
+    """Return the sentences of a document by a simple rule.
 
     A sentence ends at `.`, `!` or `?` before white space, or at an empty line. Abbreviations
     followed by a space end one too; where that matters, split by a parser and give its sentences.
@@ -47,8 +46,7 @@ def split_sentences(document: str) -> list[str]:
 
 
 def sentence_tokens(sentence: str) -> list[str]:
-    """
-    Return the words of a sentence in lower case, and its sentence-ending punctuation.
+    """Return the words of a sentence in lower case, and its sentence-ending punctuation.
 
     One letter is a word too, and `.`, `!` and `?` are tokens: "I" and "?" tell requests from
     reports. Points within words and numbers are no tokens.
@@ -67,8 +65,7 @@ def sentence_tokens(sentence: str) -> list[str]:
 
 
 def ngrams(tokens: Sequence[str], longest: int) -> list[str]:
-    """
-    Return all n-grams of tokens, from single ones up to a length.
+    """Return all n-grams of tokens, from single ones up to a length.
 
     Parameters
     ----------
@@ -91,8 +88,7 @@ def ngrams(tokens: Sequence[str], longest: int) -> list[str]:
 
 @dataclass(frozen=True)
 class SentenceAnalyzer:
-    """
-    What `CountVectorizer` counts of a text: the n-grams of its sentences, none across two.
+    """What `CountVectorizer` counts of a text: the n-grams of its sentences, none across two.
 
     Attributes
     ----------
@@ -119,8 +115,7 @@ class SentenceAnalyzer:
 
 
 def sentence_words(*, split: Split | None = None) -> CountVectorizer:
-    """
-    Return a vectoriser that counts words and sentence-ending punctuation.
+    """Return a vectoriser that counts words and sentence-ending punctuation.
 
     Parameters
     ----------
@@ -140,8 +135,7 @@ def sentence_words(*, split: Split | None = None) -> CountVectorizer:
 
 
 def sentence_ngrams(longest: int = LONGEST, *, split: Split | None = None) -> CountVectorizer:
-    """
-    Return a vectoriser that counts all n-grams of sentences, with their beginning and end.
+    """Return a vectoriser that counts all n-grams of sentences, with their beginning and end.
 
     Each occurrence of an n-gram is one of all n-grams within it too, so that classifiers can fall
     back on shorter ones. The beginning `<s>` and the end `</s>` of a sentence are tokens, for
@@ -172,8 +166,7 @@ OCTILES = 8
 
 
 def sentence_positions(documents: ArrayLike) -> Floats:
-    """
-    Return where the middle of each sentence is in its document, between 0 and 1.
+    """Return where the middle of each sentence is in its document, between 0 and 1.
 
     The i-th of n sentences, from i = 0, is at (i + 1/2) / n. Compute positions of whole documents
     before sentences are dealt to folds.
@@ -202,8 +195,7 @@ def sentence_positions(documents: ArrayLike) -> Floats:
 
 
 def document_numbers(documents: ArrayLike) -> NDArray[np.intp]:
-    """
-    Return the number of each sentence's document, from 0 in the sorted order of documents.
+    """Return the number of each sentence's document, from 0 in the sorted order of documents.
 
     Parameters
     ----------
@@ -225,8 +217,7 @@ def document_numbers(documents: ArrayLike) -> NDArray[np.intp]:
 
 
 class PositionOctiles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Make eight binary features of the position of a sentence: which eighth of its document it is in.
+    """Make eight binary features of a sentence's position: which eighth of its document it is in.
 
     A transformer of one column, `sentence_positions`, for a ColumnTransformer beside n-grams.
 
@@ -241,8 +232,7 @@ class PositionOctiles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
-        """
-        Check the positions; there is nothing to learn.
+        """Check the positions; there is nothing to learn.
 
         Parameters
         ----------
@@ -255,8 +245,7 @@ class PositionOctiles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
-        """
-        Return the features; shape (sentences, 8), in each row a single 1.
+        """Return the features; shape (sentences, 8), in each row a single 1.
 
         Parameters
         ----------
@@ -270,8 +259,7 @@ class PositionOctiles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.eye(OCTILES)[octile])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """
-        Return the names octile1 to octile8.
+        """Return the names octile1 to octile8.
 
         Parameters
         ----------
@@ -294,8 +282,7 @@ class PositionOctiles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def document_predictions(predicted: ArrayLike, documents: ArrayLike) -> NDArray[np.bool_]:
-    """
-    Return True for documents with a sentence classified as positive.
+    """Return True for documents with a sentence classified as positive.
 
     Parameters
     ----------
@@ -322,8 +309,7 @@ def document_predictions(predicted: ArrayLike, documents: ArrayLike) -> NDArray[
 def document_scores(
     sentence_scores: ArrayLike, predicted: ArrayLike, documents: ArrayLike, tokens: ArrayLike
 ) -> Floats:
-    """
-    Return ranking scores of documents: the evidence for a positive sentence in each.
+    """Return ranking scores of documents: the evidence for a positive sentence in each.
 
     The sum of the scores of the sentences that are taken, or, where none is, the largest score of
     all: psi(d) = (1/n(d)) sum of psi(s) over sentences s taken, else (1/n(d)) max of psi(s), where

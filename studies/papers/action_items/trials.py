@@ -39,8 +39,7 @@ LABELS = {"Yes": True, "No": False}
 
 @dataclass(frozen=True)
 class Sentences:
-    """
-    Labelled sentences.
+    """Labelled sentences.
 
     Attributes
     ----------
@@ -59,8 +58,7 @@ class Sentences:
 
 
 def read_files(folder: Path) -> tuple[Sentences, Sentences]:
-    """
-    Return the sentences of the training file, and those of the test file that are not in it.
+    """Return the sentences of the training file, and those of the test file that are not in it.
 
     The 27 repeated sentences are left out: a held-out copy would be known from training.
 
@@ -82,8 +80,7 @@ def read_files(folder: Path) -> tuple[Sentences, Sentences]:
 
 
 def read_sentences(path: Path) -> Sentences:
-    """
-    Return the sentences of a file: a line is Yes or No, a tab, and a sentence.
+    """Return the sentences of a file: a line is Yes or No, a tab, and a sentence.
 
     Parameters
     ----------
@@ -133,8 +130,7 @@ BEST = "SVM, n-grams"
 
 
 class Counts(NamedTuple):
-    """
-    Counts of all views side by side.
+    """Counts of all views side by side.
 
     Attributes
     ----------
@@ -166,8 +162,7 @@ def count(train: NDArray[Any], new: NDArray[Any]) -> Counts:
 def base_classifiers(
     columns: Mapping[str, slice], *, features: int = FEATURES, random_state: int = 0
 ) -> dict[str, Pipeline]:
-    """
-    Return the ten base classifiers by name, each on its view's features of largest chi-squared.
+    """Return the ten base classifiers by name, each on its view's features of largest chi-squared.
 
     Parameters
     ----------
@@ -229,8 +224,7 @@ class Trial(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """
-    What methods decided in some trials.
+    """What methods decided in some trials.
 
     Attributes
     ----------
@@ -245,9 +239,7 @@ class Outcomes(NamedTuple):
 
 
 def cross_validation(sentences: Sentences, folds: int, random_state: int = 0) -> list[Trial]:
-    """
-    Return a trial for each of so many stratified folds of shuffled sentences.
-    """
+    """Return a trial for each of so many stratified folds of shuffled sentences."""
     from bayescal.text.text_calibrator import check_folds, splitter
 
     check_folds(folds, sentences.positive)
@@ -256,8 +248,7 @@ def cross_validation(sentences: Sentences, folds: int, random_state: int = 0) ->
 
 
 def run_trials(trials: Sequence[Trial], *, random_state: int = 0, jobs: int = 1) -> Outcomes:
-    """
-    Return the decisions of every method in every trial.
+    """Return the decisions of every method in every trial.
 
     Parameters
     ----------
@@ -281,8 +272,7 @@ def run_trial(trial: Trial, random_state: int = 0) -> dict[str, Decided]:
 
 
 def trial_inputs(trial: Trial, random_state: int = 0) -> TopicInputs:
-    """
-    Return the inputs of combiners for a trial: scores and indicators from nested folds.
+    """Return the inputs of combiners for a trial: scores and indicators from nested folds.
 
     There are sixty indicators: twenty-nine of the five models in each view, and two of votes.
     """

@@ -42,8 +42,7 @@ Found = Mapping[str, Sequence[Decided]]
 
 
 def by_task(found: Found, tasks: Sequence[Task]) -> pd.DataFrame:
-    """
-    Return the measures of every method on every task.
+    """Return the measures of every method on every task.
 
     Returns
     -------
@@ -75,8 +74,7 @@ def by_task(found: Found, tasks: Sequence[Task]) -> pd.DataFrame:
 
 
 def mean_bits(log_odds: Floats, truth: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """
-    Return the mean log-loss in bits.
+    """Return the mean log-loss in bits.
 
     Examples
     --------
@@ -89,8 +87,7 @@ def mean_bits(log_odds: Floats, truth: np.ndarray[tuple[int], np.dtype[np.bool_]
 
 
 def label_table(measures: pd.DataFrame, *, against: str, with_paper: bool = True) -> pd.DataFrame:
-    """
-    Return the means over tasks, a row a method, marked where significantly better than one of them.
+    """Return means over tasks, a row a method, marked where significantly better than one of them.
 
     Parameters
     ----------
@@ -127,8 +124,7 @@ def label_table(measures: pd.DataFrame, *, against: str, with_paper: bool = True
 
 
 def mark_of(values: Floats, others: Floats, measure: str) -> str:
-    """
-    Return "**" or "*" for values that are better than others in a one-sided macro sign test.
+    """Return "**" or "*" for values that are better than others in a one-sided macro sign test.
 
     Parameters
     ----------

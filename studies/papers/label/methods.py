@@ -42,8 +42,7 @@ LEAST_TRAINING, LEAST_TEST = 2, 1
 
 @dataclass(frozen=True)
 class Corpus:
-    """
-    Documents of many topics.
+    """Documents of many topics.
 
     Attributes
     ----------
@@ -74,8 +73,7 @@ class Corpus:
 
 
 def reuters(frame: pd.DataFrame, count: int = REUTERS_TOPICS) -> Corpus:
-    """
-    Return the largest topics of Reuters-21578 in the ModApte split.
+    """Return the largest topics of Reuters-21578 in the ModApte split.
 
     Parameters
     ----------
@@ -116,8 +114,7 @@ BASE = {
 
 @dataclass(frozen=True)
 class Task:
-    """
-    One topic of a corpus.
+    """One topic of a corpus.
 
     Attributes
     ----------
@@ -151,8 +148,7 @@ class Task:
 
 
 def tasks_of(corpora: Sequence[Corpus], *, random_state: int = 0, jobs: int = 1) -> list[Task]:
-    """
-    Fit base classifiers and indicators of every topic of every corpus.
+    """Fit base classifiers and indicators of every topic of every corpus.
 
     Parameters
     ----------
@@ -203,8 +199,7 @@ FOLDS = 3
 
 @dataclass(frozen=True)
 class Decided:
-    """
-    A method's predictions for one task's test documents.
+    """A method's predictions for one task's test documents.
 
     Attributes
     ----------
@@ -220,8 +215,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Setting:
-    """
-    What the methods of an experiment share.
+    """What the methods of an experiment share.
 
     Attributes
     ----------
@@ -281,8 +275,7 @@ def of_one(metaclassifier: str, specialise: str) -> Method:
 
 
 def svm(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> list[Decided]:
-    """
-    Return the SVM's own decisions, and log-odds by a calibrator of its scores.
+    """Return the SVM's own decisions, and log-odds by a calibrator of its scores.
 
     The calibrator's prior is vague, since the default's was learned from these corpora.
     """
@@ -391,8 +384,7 @@ def decide_all(
     random_state: int = 0,
     jobs: int = 1,
 ) -> dict[str, list[Decided]]:
-    """
-    Return the decisions of every method, by method name, one entry per task.
+    """Return the decisions of every method, by method name, one entry per task.
 
     Parameters
     ----------

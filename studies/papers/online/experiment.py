@@ -82,8 +82,7 @@ COMPARED = ("Best By Class", "Majority", "Stack-S (norm)", "STRIVE-S (norm)", "l
 
 
 class ExpertsOfInputs(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    An online combiner of the scores of base classifiers, then indicators.
+    """An online combiner of the scores of base classifiers, then indicators.
 
     Experts are the base classifiers, with probabilities by taking their scores for log-odds, or by
     calibrating them on the training documents, on which classifiers were not trained.
@@ -141,8 +140,7 @@ class ExpertsOfInputs(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def probabilities(log_odds: Floats) -> Floats:
-    """
-    Return probabilities of both classes, shape (n, experts, 2).
+    """Return probabilities of both classes, shape (n, experts, 2).
 
     Each by its own: 1 - P(+) would round P(-) of sure experts to 0.
 
@@ -156,8 +154,7 @@ def probabilities(log_odds: Floats) -> Floats:
 
 
 def _rows() -> dict[str, Combination]:
-    """
-    Return every rule, once and with ten passes; those that take indicators are given them.
+    """Return every rule, once and with ten passes; those that take indicators are given them.
 
     Some are also given calibrated experts, which the dissertation's have not been.
     """
@@ -191,8 +188,7 @@ GROUPS = {
 
 
 def rounds_table(inputs: Sequence[TopicInputs]) -> pd.DataFrame:
-    """
-    Return the losses of each rule in one pass, sums over the training documents of all topics.
+    """Return the losses of each rule in one pass, sums over the training documents of all topics.
 
     Parameters
     ----------

@@ -59,8 +59,7 @@ SVM_WEIGHTS, SVM_COST = "log_tf", 0.1
 
 @dataclass(frozen=True)
 class Reproduction:
-    """
-    The tables of the experiment.
+    """The tables of the experiment.
 
     Attributes
     ----------
@@ -115,8 +114,7 @@ def tabulate(decisions: Mapping[str, Decisions]) -> Reproduction:
 def as_printed(
     found: Reproduction, classifier: str, *, with_paper: bool = True, bold: str = ""
 ) -> pd.DataFrame:
-    """
-    Return one classifier's table as text: figures beside the paper's, the best ones marked.
+    """Return one classifier's table as text: figures beside the paper's, the best ones marked.
 
     Parameters
     ----------
@@ -168,8 +166,7 @@ def totals_by_size(
     jobs: int = 1,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """
-    Return the total log-loss in bits over ten topics' test documents.
+    """Return the total log-loss in bits over ten topics' test documents.
 
     Parameters
     ----------
@@ -235,8 +232,7 @@ def splits(classifier: str, topic: str) -> tuple[Split, Split]:
 
 
 def learning_table(bits: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return means over repeats, and their standard errors.
+    """Return means over repeats, and their standard errors.
 
     Returns
     -------
@@ -267,8 +263,7 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 def few_positives(
     label: NDArray[np.int64], n_positive: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """
-    Return a mask of n_positive positives, and of negatives in proportion.
+    """Return a mask of n_positive positives, and of negatives in proportion.
 
     At most half of either class, so that others are left to test on.
 

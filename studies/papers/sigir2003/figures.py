@@ -33,8 +33,7 @@ SCORE_NAMES = {"naive_bayes": "naive Bayes log-odds", "linear_svm": "linear SVM 
 
 
 def draw_figures(by_classifier: Mapping[str, TopicScores]) -> dict[str, Figure]:
-    """
-    Return the figures by the names of their files.
+    """Return the figures by the names of their files.
 
     Parameters
     ----------
@@ -177,8 +176,7 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class LogOddsBins:
-    """
-    Empirical log-odds of bins of scores.
+    """Empirical log-odds of bins of scores.
 
     Attributes
     ----------
@@ -198,8 +196,7 @@ class LogOddsBins:
 def binned_log_odds(
     scores: Floats, positive: NDArray[np.bool_], bins: int = EMPIRICAL_BINS
 ) -> LogOddsBins:
-    """
-    Return empirical log-odds of bins that hold equally much of both classes together.
+    """Return empirical log-odds of bins that hold equally much of both classes together.
 
     Each class weighs one half, so that the few positives of a topic get half of the bins.
 
@@ -286,8 +283,7 @@ def lines(
     tick: Callable[[int], str] = str,
     log: bool = False,
 ) -> Figure:
-    """
-    Return lines of columns `mean` and `error` against x, one a value of `by`, by panels.
+    """Return lines of columns `mean` and `error` against x, one a value of `by`, by panels.
 
     Parameters
     ----------

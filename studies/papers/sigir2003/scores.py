@@ -33,8 +33,7 @@ WORD = r"(?u)\w+(?:[-'.]\w+)*"
 
 @dataclass(frozen=True)
 class TopicScores:
-    """
-    One classifier's scores of one topic.
+    """One classifier's scores of one topic.
 
     Attributes
     ----------
@@ -72,8 +71,7 @@ class TopicScores:
 
 
 def largest_topics(corpus: pd.DataFrame, count: int) -> list[str]:
-    """
-    Return the topics with most training documents, if test documents have them too.
+    """Return the topics with most training documents, if test documents have them too.
 
     Parameters
     ----------
@@ -101,8 +99,7 @@ def score_topics(
     jobs: int = 1,
     word: str = WORD,
 ) -> list[TopicScores]:
-    """
-    Return the scores of every classifier on every topic, classifier by classifier.
+    """Return the scores of every classifier on every topic, classifier by classifier.
 
     Parameters
     ----------
@@ -170,8 +167,7 @@ RAW = "raw"
 
 @dataclass(frozen=True)
 class Decisions:
-    """
-    Predictions of methods for one classifier's test documents, topic after topic.
+    """Predictions of methods for one classifier's test documents, topic after topic.
 
     Attributes
     ----------
@@ -188,8 +184,7 @@ class Decisions:
     truth: NDArray[np.bool_]
 
     def support(self, method: str) -> Floats:
-        """
-        Return the log-odds of the true class.
+        """Return the log-odds of the true class.
 
         Log-loss and squared error both fall as they rise, so that methods compare by them in
         either; in log-odds no two probabilities near 1 are the same.
@@ -203,8 +198,7 @@ class Decisions:
 
 
 def decide(methods: Mapping[str, Method], topics: Sequence[TopicScores]) -> Decisions:
-    """
-    Return the log-odds of the test documents of one classifier's topics, by method.
+    """Return the log-odds of the test documents of one classifier's topics, by method.
 
     A topic with a single positive in training has no cross-validated score of one: every method
     answers the prior there, (1 + 1)/(n + 2), and "raw" the score.

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 class Totals(NamedTuple):
-    """
-    A row of the table.
+    """A row of the table.
 
     Attributes
     ----------
@@ -72,8 +71,7 @@ ALL_BEATEN, DAGGER, DOUBLE_DAGGER = "*", "†", "‡"
 
 
 def totals_table(decisions: Decisions) -> pd.DataFrame:
-    """
-    Return totals over all decisions, a row a method.
+    """Return totals over all decisions, a row a method.
 
     Parameters
     ----------
@@ -109,8 +107,7 @@ def totals_table(decisions: Decisions) -> pd.DataFrame:
 
 
 def sign_tests(decisions: Decisions) -> pd.DataFrame:
-    """
-    Return the paired micro sign test of all pairs of methods, two-sided.
+    """Return the paired micro sign test of all pairs of methods, two-sided.
 
     A method wins a decision in log-loss and in squared error if it gives what is so the larger
     probability: the test is the same for both. It wins in errors if it alone is right.
@@ -140,8 +137,7 @@ def sign_tests(decisions: Decisions) -> pd.DataFrame:
 
 
 def marks(table: pd.DataFrame, tests: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """
-    Return the paper's marks of the best entry of each measure, by (method, measure).
+    """Return the paper's marks of the best entry of each measure, by (method, measure).
 
     "*" if it is better than every other entry with significance (the paper underlines it); a
     dagger if only naive Bayes as it is, "raw", is left; a double dagger if only A.Gauss, or both,

@@ -80,8 +80,7 @@ Published = Mapping[str, tuple[float | None, ...]]
 
 
 def partial_roc_area(truth: Bools, score: Floats, width: float = WIDTH) -> float:
-    """
-    Return the mean true-positive rate at false-positive rates from 0 to `width`.
+    """Return the mean true-positive rate at false-positive rates from 0 to `width`.
 
     A ranking at random has width/2. scikit-learn's `max_fpr` rescales this so that it has 1/2.
 
@@ -128,8 +127,7 @@ def strive_table(
     published: Published = PUBLISHED,
     groups: Groups = GROUPS,
 ) -> pd.DataFrame:
-    """
-    Return the table: a row a method, its measures with marks, and the published ones beside.
+    """Return the table: a row a method, its measures with marks, and the published ones beside.
 
     Parameters
     ----------
@@ -171,8 +169,7 @@ def strive_table(
 def significance_marks(
     found: Found, truths: Sequence[Bools], groups: Groups = GROUPS
 ) -> dict[tuple[str, str], str]:
-    """
-    Return, by method and measure, the letters of groups all of whose members it is better than.
+    """Return, by method and measure, the letters of groups all of whose members it is better than.
 
     MicroF1 by a two-sided micro sign test over decisions; the others by a one-sided macro sign
     test or a two-sided t-test over topics; p = .05, as in section 7.2 of the dissertation.
@@ -221,8 +218,7 @@ def _better_over_topics(difference: Floats) -> bool:
 
 
 def better_by_t_test(difference: Floats) -> bool:
-    """
-    Return whether differences have a mean above 0 by a two-sided paired t-test; p = .05.
+    """Return whether differences have a mean above 0 by a two-sided paired t-test; p = .05.
 
     Examples
     --------

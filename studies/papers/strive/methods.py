@@ -41,8 +41,7 @@ BASE = {
 
 
 class Combination(NamedTuple):
-    """
-    A row of the table.
+    """A row of the table.
 
     Attributes
     ----------
@@ -83,8 +82,7 @@ COMBINATIONS = {
 
 @dataclass(frozen=True)
 class TopicInputs:
-    """
-    What combiners get of one topic.
+    """What combiners get of one topic.
 
     Attributes
     ----------
@@ -106,8 +104,7 @@ class TopicInputs:
 
 @dataclass(frozen=True)
 class Decided:
-    """
-    A method's predictions for one topic's test documents.
+    """A method's predictions for one topic's test documents.
 
     Attributes
     ----------
@@ -127,8 +124,7 @@ class Decided:
 def topic_inputs(
     corpus: pd.DataFrame, topics: Sequence[str], *, random_state: int = 0, jobs: int = 1
 ) -> list[TopicInputs]:
-    """
-    Fit base classifiers and indicators of every topic.
+    """Fit base classifiers and indicators of every topic.
 
     Parameters
     ----------
@@ -159,8 +155,7 @@ def decide_all(
     random_state: int = 0,
     jobs: int = 1,
 ) -> dict[str, list[Decided]]:
-    """
-    Return the decisions of every method by name: base classifiers, combinations, oracle.
+    """Return the decisions of every method by name: base classifiers, combinations, oracle.
 
     Parameters
     ----------
@@ -218,8 +213,7 @@ def _inputs_of(
 
 
 def _of_base(each: TopicInputs, k: int) -> Decided:
-    """
-    Return a base classifier's own decisions, and log-odds by a calibrator.
+    """Return a base classifier's own decisions, and log-odds by a calibrator.
 
     Its prior is vague, since the default's was learned from Reuters-21578 as well.
     """
@@ -265,8 +259,7 @@ def nested_inputs(
     random_state: int = 0,
     fit_params: Mapping[str, dict[str, Any]] | None = None,
 ) -> tuple[Labelled, Inputs]:
-    """
-    Return scores and indicators of base classifiers for training and new documents.
+    """Return scores and indicators of base classifiers for training and new documents.
 
     Training documents are scored by classifiers that were not trained on them, new ones by
     classifiers trained on all training documents.

@@ -34,8 +34,7 @@ from bayescal.support.validation import Floats, check_count
 
 
 class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Rank by the one feature whose mean average precision is the highest, or the second highest, ...
+    """Rank by the feature whose mean average precision is the highest, or the second highest, ...
 
     Parameters
     ----------
@@ -71,8 +70,7 @@ class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         self.relevance_threshold = relevance_threshold
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:  # noqa: N803
-        """
-        Choose the feature.
+        """Choose the feature.
 
         Parameters
         ----------
@@ -120,8 +118,7 @@ def _column(features: Any, which: int) -> Floats:
 
 
 class ClassifierRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Rank by the raw score of a classifier that tells relevant from other documents.
+    """Rank by the raw score of a classifier that tells relevant from other documents.
 
     Documents of all queries are thrown together: one threshold on the score is meant to do for all,
     and queries with more documents count more.
@@ -163,8 +160,7 @@ class ClassifierRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         self.relevance_threshold = relevance_threshold
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:  # noqa: N803
-        """
-        Fit the classifier.
+        """Fit the classifier.
 
         Parameters
         ----------
@@ -193,8 +189,7 @@ class ClassifierRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class LambdaRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Rank by `lightgbm.LGBMRanker`, which needs the extra: pip install lightgbm.
+    """Rank by `lightgbm.LGBMRanker`, which needs the extra: pip install lightgbm.
 
     Trees are not linear: where the relevance of documents is not either, they rank better than any
     SVM of the same features.
@@ -247,8 +242,7 @@ class LambdaRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:  # noqa: N803
-        """
-        Grow the trees.
+        """Grow the trees.
 
         Parameters
         ----------
@@ -296,8 +290,7 @@ EVEN_THRESHOLDS = np.linspace(0.0, 1.0, 50)
 
 @dataclass(frozen=True)
 class Baseline:
-    """
-    A ranker to compare with.
+    """A ranker to compare with.
 
     Attributes
     ----------

@@ -41,8 +41,7 @@ QUERY_OFFSET = 3.0
 
 @dataclass(frozen=True)
 class Collection:
-    """
-    Documents of queries, each with relevant and other documents.
+    """Documents of queries, each with relevant and other documents.
 
     Attributes
     ----------
@@ -72,8 +71,7 @@ class Collection:
 
 
 def spam(seed: int = 0) -> Collection:
-    """
-    Return 50 queries of 200 documents, 10 of them relevant, where MAP and ROC area differ.
+    """Return 50 queries of 200 documents, 10 of them relevant, where MAP and ROC area differ.
 
     Two features are equally informative, but one in twenty of the documents that are not relevant
     is far too high on the first: errors at the top, which cost much average precision and little
@@ -107,9 +105,7 @@ def lightgbm(folder: Path) -> Collection:
 
 
 def read_collections(folder: Path | None, seed: int = 0) -> list[Collection]:
-    """
-    Return the constructed collection, and of a folder those that it holds.
-    """
+    """Return the constructed collection, and of a folder those that it holds."""
     found = [spam(seed)]
     if folder is None:
         return found
@@ -150,8 +146,7 @@ ROUND = 10
 
 @dataclass(frozen=True)
 class Roles:
-    """
-    The queries of a trial by their roles, a fifth, a tenth and the rest.
+    """The queries of a trial by their roles, a fifth, a tenth and the rest.
 
     Attributes
     ----------
@@ -165,8 +160,7 @@ class Roles:
 
 
 def deal(queries: Integers, trials: int, seed: int = 0) -> list[Roles]:
-    """
-    Return the roles of all trials.
+    """Return the roles of all trials.
 
     Of 50 queries 10 train, 5 validate and 35 test; after 50 trials each has trained 10 times,
     validated 5 times and been tested 35 times, as in the paper.
@@ -210,8 +204,7 @@ SVM_MAP = Baseline("SVM-MAP", partial(SVMMAPRanker, loss="map"))
 
 @dataclass(frozen=True)
 class Outcome:
-    """
-    The measures of a trial.
+    """The measures of a trial.
 
     Attributes
     ----------
@@ -239,9 +232,7 @@ def contenders(collection: Collection) -> list[Baseline]:
 
 
 def run_trials(collection: Collection, dealt: Sequence[Roles], jobs: int = 1) -> list[Outcome]:
-    """
-    Return the outcomes of all trials.
-    """
+    """Return the outcomes of all trials."""
     outcomes = spread_over(jobs, run_trial, [(collection, roles) for roles in dealt])
     tightest = min(outcome.tightest for outcome in outcomes)
     if tightest < -1e-9:
@@ -310,8 +301,7 @@ BEST = ("best func.", "2nd best", "3rd best")
 
 
 def query_means(collection: Collection, outcomes: Sequence[Outcome]) -> pd.DataFrame:
-    """
-    Return the average precision of each query by each model, a row a query, a column a model.
+    """Return the average precision of each query by each model, a row a query, a column a model.
 
     The mean over the trials in which the query is a test query. The best functions, which are
     chosen by the same queries they are measured on, are those of hindsight.
@@ -332,8 +322,7 @@ def query_means(collection: Collection, outcomes: Sequence[Outcome]) -> pd.DataF
 
 
 def table_of(means: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return a row for each model: its MAP, and SVM-MAP's wins and losses against it.
+    """Return a row for each model: its MAP, and SVM-MAP's wins and losses against it.
 
     Returns
     -------
@@ -368,8 +357,7 @@ def as_printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure(collection: Collection, dealt: Sequence[Roles], jobs: int = 1) -> pd.DataFrame:
-    """
-    Return `table_of` the trials of a collection, with what is known of their fits.
+    """Return `table_of` the trials of a collection, with what is known of their fits.
 
     The largest relative duality gap of the ranking SVMs, and how far the slack of SVM-MAP has at
     least been above the loss.

@@ -51,8 +51,7 @@ def features(x: Floats) -> Floats:
 
 
 def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
-    """
-    Return log E[exp(log_ratio) | columns] = f(x)' beta with f(x) = (1, x, x^2).
+    """Return log E[exp(log_ratio) | columns] = f(x)' beta with f(x) = (1, x, x^2).
 
     A proposal's importance ratio r is the likelihood of one problem over its Gaussian
     approximation. Given the population's weights and the scales, x, its mean E[r | x] is the ratio
@@ -256,8 +255,7 @@ def draw_weights(nodes: GridModes, draws: int, rng: np.random.Generator) -> list
 def follow(
     weights: Weights, design: Design, evidence: Floats, shifted: Floats | None = None
 ) -> Floats:
-    """
-    Return the shift of the mode of bias and weights for other evidence.
+    """Return the shift of the mode of bias and weights for other evidence.
 
     Labels, prior, and coefficients of indicators and interactions do not change.
     """

@@ -32,8 +32,7 @@ from bayescal.support.validation import Floats, check_positive
 
 @dataclass(frozen=True)
 class Design(LogisticLikelihood):
-    """
-    log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq).
+    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq).
 
     The columns are 1; the evidence of each classifier, its log-odds minus the base rate's;
     indicators; `interactions` of evidence and moderators. The offset is the log-odds of the base
@@ -43,8 +42,7 @@ class Design(LogisticLikelihood):
     weight_shifts: int = 0  # number of interactions, the last columns
 
     def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
-        """
-        Return a posterior's mean minus its mode, to the first order beyond Laplace.
+        """Return a posterior's mean minus its mode, to the first order beyond Laplace.
 
         With c_i the third derivative of minus the log likelihood in the log-odds of document i, and
         S the covariance, -S sum_i x_i c_i (x_i' S x_i) / 2.
@@ -56,8 +54,7 @@ class Design(LogisticLikelihood):
 
 
 def interactions(evidence: Floats, moderators: Floats) -> Floats:
-    """
-    Return columns whose coefficients shift the weight of each classifier by each moderator.
+    """Return columns whose coefficients shift the weight of each classifier by each moderator.
 
     sum_i sum_j u_ij e_i z_j = sum_i (sum_j u_ij z_j) e_i, so that classifier i has the weight
     w_i + sum_j u_ij z_j at a document whose moderators are z.
@@ -116,8 +113,7 @@ class Scales:
 def centre_of_weights(
     log_scores: Floats, weight: Floats, rng: np.random.Generator, *, rounds: int = 400
 ) -> Floats:
-    """
-    Return weights that sum to one, larger for classifiers that are probably the best.
+    """Return weights that sum to one, larger for classifiers that are probably the best.
 
     They are means of softmax over Bayesian bootstraps of the sum of log scores (pseudo-BMA+), a
     soft probability of the largest log score. Combined log-odds with such weights have a log-loss

@@ -251,8 +251,7 @@ class ClassPosterior:
 def _accepted(
     proposals: _Proposals, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """
-    Return theta and v of the posterior, and all importance weights as shares of the largest.
+    """Return theta and v of the posterior, and all importance weights as shares of the largest.
 
     Proposals are accepted or rejected. If ROUNDS accept too few, as with scores so large that
     rounding matters, they are resampled by weight; an efficiency near 0 then marks the draws as
@@ -276,8 +275,7 @@ def _accepted(
 
 
 def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
-    """
-    Return the number of copies of each proposal: ratio/bound on average.
+    """Return the number of copies of each proposal: ratio/bound on average.
 
     The bound is the largest ratio, and no proposal is taken twice, unless fewer than LEAST_ACCEPTED
     would be accepted because of a few large weights. These proposals are then taken up to
@@ -290,8 +288,7 @@ def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
 
 
 class _Proposals:
-    """
-    Proposals of (theta, v) near the posterior.
+    """Proposals of (theta, v) near the posterior.
 
     theta comes from the log-linear cover; then v = logit(share) = mode + step sinh(tau), with mode
     and step interpolated between theta's neighbouring nodes, and tau from the nearer node's
@@ -411,8 +408,7 @@ MOST_LEVELS = 3000
 def monotone_pairs(
     classes: tuple[ClassPosterior, ClassPosterior], draws: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """
-    Return draws of two classes of one family given monotone log-odds, and log P(monotone | data).
+    """Return draws of a family's two classes given monotone log-odds, and log P(monotone | data).
 
     The draws are mode, left and right side of both classes, (3, draws, 2), in standardised units.
 

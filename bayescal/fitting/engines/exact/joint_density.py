@@ -150,8 +150,7 @@ class JointDensity(ABC):
         return marginal
 
     def on_share_grid(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """
-        Return mode and step of the grid v = mode + step sinh(tau) at each theta, and log p there.
+        """Return mode and step of the grid v = mode + step sinh(tau) at each theta, and log p.
 
         It is log p(theta, tau) minus log(step), of shape (len(theta), len(TAU)).
         """
@@ -186,8 +185,7 @@ HALF_LOG_TWO_OVER_PI = 0.5 * math.log(2.0 / math.pi)
 
 
 class ConjugateDensity(JointDensity):
-    """
-    log p(x, theta, w) of one class, with two exponential or two Gaussian sides.
+    """log p(x, theta, w) of one class, with two exponential or two Gaussian sides.
 
     For standardised scores, D_l(theta), D_r(theta) the summed deviations (power 1) or squared
     deviations (power 2) left and right of theta, w the share of the left side and s the width, the
@@ -280,8 +278,7 @@ LARGEST_LOG = 300.0
 
 
 class WidthIntegral:
-    """
-    Integrals over a width s of s^-(M + 1) exp(-B/s - C/s^2) for one M, and draws of s.
+    """Integrals over a width s of s^-(M + 1) exp(-B/s - C/s^2) for one M, and draws of s.
 
     With x = 1/s, in t = log x the density is exp(M t - B e^t - C e^2t), log-concave, with its mode
     m at B m + 2 C m^2 = M. Relative to the mode the integral depends on q = B m/M only,
@@ -314,8 +311,7 @@ class WidthIntegral:
         return log
 
     def draw(self, b: Floats, c: Floats, rng: np.random.Generator) -> Floats:
-        """
-        Return a draw of s for each B and C.
+        """Return a draw of s for each B and C.
 
         1/s is drawn by rejection from Gamma(M, B + 2 C m): x^2 lies above its tangent at m, so the
         acceptance probability is exp(-C (x - m)^2), on average above 0.7.
@@ -346,8 +342,7 @@ QUARTER_PI = 0.25 * math.pi
 
 
 class HybridDensity(JointDensity):
-    """
-    log p(x, theta, w) of one class with a Gaussian side and an exponential one.
+    """log p(x, theta, w) of one class with a Gaussian side and an exponential one.
 
     For standardised scores, D_2(theta) the summed squared deviations of the Gaussian side,
     D_1(theta) the summed deviations of the exponential one, g the Gaussian side's share of the mass
@@ -401,8 +396,7 @@ class HybridDensity(JointDensity):
         return first if self.gaussian_left else -first
 
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """
-        Return the first derivative in v and minus the second, of the log likelihood at the best s.
+        """Return the first and minus the second derivative in v of the log likelihood at best s.
 
         They approximate the integral's derivatives, which suffices for the grid. With x = 1/s at
         the best width, P = D_1 x/(1 - g), Q = C x^2 and u = logit(g): L_u = 2 (1 - g) Q - g P,

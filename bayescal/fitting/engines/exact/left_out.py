@@ -22,8 +22,7 @@ LARGEST_K = 10.0  # larger ones are not interpolated
 def without(
     component: Component, klass: int, scores: Floats, weight: Floats, i: int
 ) -> tuple[Component, float]:
-    """
-    Return a component without score i of a class, and log p(x_i | x_-i) per unit of raw score.
+    """Return a component without score i of a class, and log p(x_i | x_-i) per unit of raw score.
 
     The density is the ratio of evidences with and without it. A weight above 1 is reduced by 1.
     """
@@ -44,8 +43,7 @@ def loo_log_density(
     index: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> Floats:
-    """
-    Return log p(x_i | x_-i) of some of a class's scores, by Pareto-smoothed importance sampling.
+    """Return log p(x_i | x_-i) of some of a class's scores, by Pareto-smoothed importance sampling.
 
     The weights of draw k for score i are 1/p(x_i | draw k), smoothed (Vehtari, Gelman and Gabry,
     Statistics and Computing 2017), per unit of raw score. The scores of largest Pareto k are left
@@ -71,8 +69,7 @@ def loo_log_density(
 def leave_one_out_of_densities(
     draws: ClassDraws, data: BinaryScores, base: tuple[float, float] = (1.0, 1.0)
 ) -> tuple[Floats, Floats]:
-    """
-    Return the log-odds of + of all documents, each given all others, and Pareto k.
+    """Return the log-odds of + of all documents, each given all others, and Pareto k.
 
     Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
     other class's posterior predictive density, and the class prior without the document: the mean

@@ -123,8 +123,7 @@ class ScoreSums:
         self.weight = np.add.reduceat(weight[order], first)
 
     def compress(self, pieces: Pieces, intercept: Floats, slopes: Floats) -> QuadratureNodes:
-        """
-        Return nodes whose log likelihood errs by at most TOLERANCE for each of some curves.
+        """Return nodes whose log likelihood errs by at most TOLERANCE for each of some curves.
 
         Bins between knots are halved until then, or until there are MOST_BINS.
         """
@@ -262,8 +261,7 @@ class PosteriorDensity:
         return slopes
 
     def start(self) -> Floats:
-        """
-        Return a start for the search: each piece rises by about one between its scores.
+        """Return a start for the search: each piece rises by about one between its scores.
 
         Too steep slopes are corrected in few steps, since exp(eta) is steep; too flat ones have
         almost no gradient.
@@ -274,8 +272,7 @@ class PosteriorDensity:
         return np.concatenate([[self.prior.intercept_location], steps])
 
     def log_density(self, points: Floats, scale: Floats | float | None = None) -> Floats:
-        """
-        Return the log density at points of shape (m, J + 1).
+        """Return the log density at points of shape (m, J + 1).
 
         With a `scale`, of all or of each point, the joint density of points and labels given that
         steps are Gaussian of that standard deviation.

@@ -66,8 +66,7 @@ def leave_one_out(
     importance: Importance | None = None,
     index: NDArray[np.intp] | None = None,
 ) -> LeaveOneOut:
-    """
-    Return the probability of labels, each given its score and all other documents.
+    """Return the probability of labels, each given its score and all other documents.
 
     Weights above 1 are reduced by 1.
     """
@@ -284,8 +283,7 @@ def fewer_and_fewer(segments: int) -> list[int]:
 def draw_likeliest(
     laplace_fits: Sequence[LaplaceFit], draws: int, rng: np.random.Generator
 ) -> tuple[int, MonotonePosterior, Floats]:
-    """
-    Return the position of the likeliest posterior, draws from it, and all log evidences.
+    """Return the position of the likeliest posterior, draws from it, and all log evidences.
 
     Laplace's approximation decides, with errors of hundredths of a nat, tenths at worst; the other
     evidences are approximations too.
@@ -389,8 +387,7 @@ LEAST_LARGE = 1e-3
 
 
 def as_probabilities(data: BinaryScores) -> BinaryScores:
-    """
-    Return the data, with log-odds in place of scores that appear to be probabilities.
+    """Return the data, with log-odds in place of scores that appear to be probabilities.
 
     These are scores in [0, 1], some between 0 and 1 and the largest above 0.001, unless the labels
     are much likelier as a function of the scores than of their log-odds: by 3 nats of the log
@@ -422,8 +419,7 @@ def mode_log_odds(data: BinaryScores) -> Floats:
 
 @dataclass(frozen=True)
 class LogOddsPopulation:
-    """
-    The distribution over problems of the log-odds of one type of classifier's scores.
+    """The distribution over problems of the log-odds of one type of classifier's scores.
 
     Unlike other priors it is stated in raw scores, such as the margins of an SVM or log-odds.
     """

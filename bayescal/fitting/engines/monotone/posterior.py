@@ -86,8 +86,7 @@ def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> GivenSc
 
 
 def _root(here: Expansion) -> Floats:
-    """
-    Return a root of the inverse of minus the Hessian, or of its positive part if indefinite.
+    """Return a root of the inverse of minus the Hessian, or of its positive part if indefinite.
 
     Relative to the positive part all curvatures are at most 1, so that rounding does not change the
     sign of small ones when scores differ by orders of magnitude.
@@ -245,8 +244,7 @@ class LaplaceFit:
 
     @property
     def log_evidence(self) -> float:
-        """
-        Return Laplace's approximation of the natural log of p(labels | scores).
+        """Return Laplace's approximation of the natural log of p(labels | scores).
 
         In samples of eighteen data sets it was 0.1 too small; differences between priors and warps
         had errors of .05 (standard deviation; .3 at most).
@@ -390,8 +388,7 @@ class MonotoneDraws(Posterior):
 
 
 def _whole_blocks(rows: Floats) -> Floats:
-    """
-    Return rows padded with zeros to whole blocks.
+    """Return rows padded with zeros to whole blocks.
 
     Matrix products sum partial blocks in another order: a draw's last digit would depend on the
     number of scores and draws in the same call.

@@ -244,8 +244,7 @@ class Likelihood:
         return float(lapsed.sum() if self.weight is None else lapsed @ self.weight)
 
     def lapse_information(self, maps: Maps) -> float:
-        """
-        Return the Fisher information of one map on w, the root of the lapse odds.
+        """Return the Fisher information of one map on w, the root of the lapse odds.
 
         It is (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes.
         """
@@ -260,8 +259,7 @@ class Likelihood:
 
 
 def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats]:
-    """
-    Return the log density of a lapse rate by w, the root of its odds, and the derivative.
+    """Return the log density of a lapse rate by w, the root of its odds, and the derivative.
 
     Beta(1/2, b) has the density (1 + w^2)^-(b + 1/2) of w, which is nearly normal, unlike its
     logarithm, with a long tail towards a rate of 0.
@@ -273,8 +271,7 @@ def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats
 
 
 def steepness(asymmetry: Floats) -> Floats:
-    """
-    Return the log of the factor by which c steepens log-odds near certainty.
+    """Return the log of the factor by which c steepens log-odds near certainty.
 
     It is log(1 + c), continued as a straight line below FLATTEST.
     """
@@ -297,8 +294,7 @@ def lapse_logit(root: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MapPosterior:
-    """
-    The posterior density in a sampler's coordinates.
+    """The posterior density in a sampler's coordinates.
 
     A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each block,
     standard coefficients): a coefficient is its block's scale times its standard coefficient,
@@ -381,8 +377,7 @@ class MapPosterior:
         return out.reshape(len(theta), *self.shape)
 
     def redraw_scales(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """
-        Return points with scales drawn given the coefficients, (C, D).
+        """Return points with scales drawn given the coefficients, (C, D).
 
         Given P coefficients theta, s^2 is (nu s0^2 + |theta|^2) / chi-squared(nu + P). Standard
         coefficients change with the scale, so that theta stays (interweaving; Yu and Meng, Journal

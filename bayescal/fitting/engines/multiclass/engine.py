@@ -126,8 +126,7 @@ def draw_chains(
     rng: np.random.Generator,
     rounds: int = ROUNDS,
 ) -> tuple[Chains, float]:
-    """
-    Return draws of chains that start around modes, and the largest R-hat of a coordinate.
+    """Return draws of chains that start around modes, and the largest R-hat of a coordinate.
 
     Modes, (M, D), start chains in proportion to their shares of the posterior, (M,). The walkers of
     a chain start at one point, so that chains agree only if their walkers have forgotten it
@@ -221,8 +220,7 @@ def first_fit(
     position_bias: bool = False,
     unit: float | None = None,
 ) -> FirstFit:
-    """
-    Return the first map, of at most MOST_FOR_FIRST documents, and the features.
+    """Return the first map, of at most MOST_FOR_FIRST documents, and the features.
 
     `unit` is the typical gap, the unit of priors, by default from the documents.
     """

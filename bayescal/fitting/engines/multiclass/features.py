@@ -1,5 +1,4 @@
-r"""
-Warped log-probabilities of scores, and the features of calibration maps.
+r"""Warped log-probabilities of scores, and the features of calibration maps.
 
 Arrays of documents are class by document, (K, n), for fast sums over classes.
 
@@ -140,8 +139,7 @@ def _single(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FeatureDesign:
-    """
-    The computation of features from scores, fixed by the fit.
+    """The computation of features from scores, fixed by the fit.
 
     Rows of coefficients are bias, slope (of l of the class itself), certainty (of q), and one for
     each shared feature. Features are centred and scaled class by class, so that other coefficients

@@ -52,8 +52,7 @@ def first_map(
     *,
     biases: bool,
 ) -> Maps:
-    """
-    Return the mode of maps with biases as their only coefficients, the best of several searches.
+    """Return the mode of maps with biases as their only coefficients, the best of several searches.
 
     `biases` is False for maps without coefficients.
     """
@@ -135,8 +134,7 @@ _CHOLESKY = partial(linalg.cholesky, lower=True)
 
 
 def find_mode(posterior: MapPosterior, first: Maps) -> MapMode:
-    """
-    Return the mode of the maps given the scales, and the scales by MacKay's update.
+    """Return the mode of the maps given the scales, and the scales by MacKay's update.
 
     Newton's method with the expected curvature updates globals and coefficients, expected numbers
     of lapses the lapse rate, and s^2 = (|theta|^2 + nu s0^2) / (gamma + nu) the scales, with gamma
@@ -215,8 +213,7 @@ def _line_search(posterior: MapPosterior, maps: Maps, step: Floats, precision: F
 
 
 def derivatives(posterior: MapPosterior, maps: Maps) -> tuple[Floats, Floats]:
-    """
-    Return minus the expected second derivatives of the log likelihood of a map, and its gradient.
+    """Return minus the expected Hessian of the log likelihood of a map, and its gradient.
 
     With D the derivatives of eta by globals and used coefficients, the former is the sum over
     documents of D^T (diag p - p p^T) D, weighted by the probability that the document is no lapse.

@@ -87,8 +87,7 @@ def draw_levels(
     *,
     apart: tuple[float, float] | None = None,
 ) -> TopicLevels:
-    """
-    Return draws of the levels and of the base rates of all topics, around a population.
+    """Return draws of the levels and of the base rates of all topics, around a population.
 
     `apart` gives the beta of P(+) of topics without a population.
     """

@@ -81,8 +81,7 @@ class Health(NamedTuple):
 
 
 def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] | None:
-    """
-    Return some of many topics, enough to locate their population; None if there are few.
+    """Return some of many topics, enough to locate their population; None if there are few.
 
     Forty topics determine their mean to a sixth of their standard deviation, accurate enough for a
     base whose draws are reweighted to the population of all topics.
@@ -146,8 +145,7 @@ class _Task(Generic[Data]):
 
 
 def _draw_task(task: _Task[Data]) -> tuple[Any, ...]:
-    """
-    Return the fields of `Drawn` of some topics.
+    """Return the fields of `Drawn` of some topics.
 
     Numbers have the shape (topics, bases), log likelihoods (topics, draws from all bases), values
     (topics, values, draws).
@@ -186,8 +184,7 @@ class EvidenceExpansion(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicDraws:
-    """
-    Draws of every topic's parameters under a few populations, the bases, in equal numbers.
+    """Draws of every topic's parameters under a few populations, the bases, in equal numbers.
 
     Under another population with coefficients eta and A, and with L the likelihood, a topic's
     evidence is
@@ -238,8 +235,7 @@ class TopicDraws:
         return Weighed(self, points, np.sum(log_evidence, axis=0), np.concatenate(sums))
 
     def expand(self, point: Floats) -> EvidenceExpansion:
-        """
-        Return the sum over topics of log Z at one population, with its derivatives.
+        """Return the sum over topics of log Z at one population, with its derivatives.
 
         The derivatives of a topic's log Z by the population's factors F are the mean and the
         covariance of its weighted terms. Derivatives of F are numerical.
@@ -292,8 +288,7 @@ class Weighed:
     sums: Singles  # see `reweighting.sums_of_runs`, (topics, k, runs)
 
     def pick(self, positions: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """
-        Return a draw of every topic under some populations, (values, topics, positions).
+        """Return a draw of every topic under some populations, (values, topics, positions).
 
         A topic's draws given a population are resampled by their weights.
         """
@@ -381,8 +376,7 @@ def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np
 def pick_updated(
     topics: TopicDraws, points: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """
-    Return draws of every topic around populations, each topic independently.
+    """Return draws of every topic around populations, each topic independently.
 
     A topic's draws are averaged over populations eta with weights p(eta | D, H):
 

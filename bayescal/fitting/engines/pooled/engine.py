@@ -52,8 +52,7 @@ Curves = TypeVar("Curves")  # a `Posterior`, or arrays of mode and sides of one 
 
 @dataclass(frozen=True)
 class TopicPosterior(Generic[Curves]):
-    """
-    Draws of every topic and of a topic without documents, around their population.
+    """Draws of every topic and of a topic without documents, around their population.
 
     Densities have diagnostics and hyperparameters of negatives and positives, the axis `of` of
     length 2; log-odds and one class have no such axis. Draws of one class are standardised: mode,
@@ -244,8 +243,7 @@ def add_topics(
     rng: np.random.Generator,
     scale: tuple[float, float],
 ) -> DensitiesOfTopics:
-    """
-    Return draws of new topics in place of the fitted ones, around their population.
+    """Return draws of new topics in place of the fitted ones, around their population.
 
     Each posterior equals the one from a joint fit to the population's topics and this topic,
     without other new topics.

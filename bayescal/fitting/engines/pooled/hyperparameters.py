@@ -154,8 +154,7 @@ def draw_hyperposterior(
     topic_draws: int,
     search: Draw | None = None,
 ) -> Hyperposterior:
-    """
-    Return draws of the hyperparameters.
+    """Return draws of the hyperparameters.
 
     Newton's method on the reweighted evidence finds the mode; topics are drawn again where too few
     of their draws are effective. If there are many topics, some of them search first. In the end
@@ -252,8 +251,7 @@ def _positive(precision: Floats, floor: Floats) -> Floats:
 
 
 def adapted(covariance: Floats, points: Floats, weight: Floats) -> Floats:
-    """
-    Return the covariance of weighted points, shrunk to their proposal's if few have weight.
+    """Return the covariance of weighted points, shrunk to their proposal's if few have weight.
 
     An ellipse around the mean fits the posterior better than one around the mode.
     """

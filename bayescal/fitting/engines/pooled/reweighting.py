@@ -119,8 +119,7 @@ def exponentials(log_ratio: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
 
 
 def split(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
-    """
-    Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k.
+    """Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k.
 
     The first holds the means over draws and over populations. The second holds the differences, for
     which single precision suffices in half the time: the error in log Z is a millionth of a
@@ -141,8 +140,7 @@ def split(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArr
 def pick_positions(
     terms: Floats, factors: Floats, sums: Singles, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """
-    Return the position of one draw of a topic for each population.
+    """Return the position of one draw of a topic for each population.
 
     A run is picked in proportion to the runs' sums, then one of its draws after weighing them
     again.
