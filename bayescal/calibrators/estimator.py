@@ -78,11 +78,7 @@ def curves_html(estimator: Any, documents: int, notes: Sequence[str] = ()) -> st
 
 
 class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
-    """A scikit-learn estimator around one `Fit`.
-
-    A subclass also inherits from the record of its parameters, whose fields are the arguments of
-    its constructor, and sets the attribute `_fitted` in `fit`.
-    """
+    """A scikit-learn estimator around one `Fit`; subclasses inherit a record of parameters too."""
 
     _fit_type: ClassVar[type[Any]]
 

@@ -53,11 +53,7 @@ class CommandGroup(TyperGroup):
 
 
 def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -> str:
-    """Return a function's message with options of a command instead of arguments.
-
-    An argument counts at the start of a message, as in "level must lie between", if its option is
-    on the command line; and anywhere with a value, as in "level=0.9".
-    """
+    """Return a function's message with a command's options in place of arguments."""
     for argument, option in options.items():
         value = rf"(?<![\w-]){argument}=(?:True\b|'([^']*)'|(\d[\d.]*)|(?![\w']))"
         for found in reversed(list(re.finditer(value, message))):

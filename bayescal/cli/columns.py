@@ -39,10 +39,7 @@ DEFAULT_SPLIT_COLUMN = "split"
 
 
 class ColumnReader:
-    """Columns of a file, or of some of its rows; errors name the file, column and row.
-
-    With a screen it states the positive label and the groups that it reads.
-    """
+    """Columns of a file, or of some of its rows; errors name the file, column and row."""
 
     def __init__(
         self, path: Path, frame: pd.DataFrame | None = None, screen: Screen | None = None
@@ -119,10 +116,7 @@ class ColumnReader:
         return weights
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
-        """Return the negative and the positive label, and masks of positive and labelled rows.
-
-        State the positive label, and warn if words do not say which it is.
-        """
+        """Return the negative and the positive label, and masks of positive and labelled rows."""
         values, labelled = self.class_labels(column)
         with usage_errors():
             classes, is_second = validation.encode_labels(values, name=self.name(column))
@@ -420,11 +414,7 @@ def _labels(cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def spelled(values: NDArray[Any], classes: NDArray[Any]) -> dict[Any, bool] | None:
-    """Return True for each label of the positive class, False for the negative; None if unclear.
-
-    Labels match a class regardless of capitals and blanks. If the classes are words for no and yes,
-    or for the answers to another question, synonyms match too.
-    """
+    """Return True for labels that mean the positive class, False for the other; None if unclear."""
     negative, positive = map(plain, classes.tolist())
     meanings = {negative: False, positive: True}
     for no, yes, of_no in ((negative, positive, False), (positive, negative, True)):

@@ -125,10 +125,7 @@ EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
 
 def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
-    """Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`.
-
-    Blank rows are left out; `file_row` turns the index into rows of a spreadsheet.
-    """
+    """Return a CSV file as text, or a typed Parquet file or spreadsheet, without blank rows."""
     return next(_blocks_of(path, None, what))
 
 

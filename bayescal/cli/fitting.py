@@ -149,10 +149,7 @@ def calibrate(
     advice: terminal.Advice = terminal.option_advice,
     folder: Path | None = None,
 ) -> tuple[list[Calibrated], dict[str, str]]:
-    """Fit every topic with both classes; return results, and reasons for topics without one.
-
-    All topics have the same seed: results do not depend on other topics in the file.
-    """
+    """Return the fits of all topics with both classes, of one seed, and reasons for the others."""
     from bayescal.fitting.settings import inference_name
 
     fitted, left_out = fittable(problems)

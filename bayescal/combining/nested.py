@@ -43,10 +43,7 @@ def binary_problems(target: Target) -> list[Target]:
 
 
 def rates_of_few(target: Target, weight: Floats | None) -> Floats:
-    """Return beta parameters of P(+) for columns with fewer than two documents on a side, else nan.
-
-    Two are needed on each side: one to train classifiers and one to judge them. Shape (columns, 2).
-    """
+    """Return the beta of P(+), (columns, 2), where a class has fewer than 2 documents, else nan."""
     positives = target.positive.sum(axis=0)
     few = np.minimum(positives, len(target.y) - positives) < 2
     rates = np.full((few.size, 2), np.nan)
@@ -119,12 +116,7 @@ class FiniteEnds:
 
 @dataclass(frozen=True)
 class Gaps:
-    """The columns of scores with gaps, and neutral values to fill them.
-
-    A gap (nan) is a document that a classifier did not score, as a retrieval system beyond its
-    depth. It is one more value of the score: combiners that model each score estimate P(+ | gap),
-    others get a column that is 1 in gaps, whose weight is an intercept of the classifier.
-    """
+    """The columns of scores with gaps (nan), and neutral values to fill them."""
 
     known: NDArray[np.bool_]  # (columns,): whether fitted documents had gaps
     neutral: Floats  # (columns,): mean score
@@ -156,11 +148,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class WithinRange:
-    """Standardised columns, clipped to the range of the documents learned from.
-
-    Without clipping, new documents could lie far out in a nearly constant column, whose standard
-    deviation is tiny.
-    """
+    """Standardised columns, clipped to the range learned from, since some are nearly constant."""
 
     scaler: StandardScaler
     low: Floats  # (columns,): smallest standardised values

@@ -74,11 +74,7 @@ class NormalMode(pm.Continuous):
 
 
 class AlongLine(Transform):
-    """Sample a value by its distance from an origin, in units that change along a line.
-
-    Subclasses define `_frame` of a variable's inputs (its generator, size and parameters): origin,
-    the sampler's value at the origin with the sign changed, and units.
-    """
+    """Sample a value by its distance from an origin, in units along a line; see `_frame`."""
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         """Return the value on the line."""

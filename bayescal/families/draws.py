@@ -197,12 +197,9 @@ class _Sides:
         return cls(width, exponential, mass / mass.sum(axis=0))
 
     def mode(self, origin: Floats, scale: Floats) -> Floats:
-        """Return the distance between the modes of raw and of warped scores, in warped units.
-
-        With a = |origin|/scale, the distance from the centre, and w the width/scale of the side
-        facing it, the mode on an exponential side is where tanh(u) = 1/w, at most a; on a Gaussian
-        side it solves u + w^2 tanh(u) = a.
-        """
+        """Return the distance between the modes of raw and of warped scores, in warped units."""
+        # With a = |origin|/scale and w the facing side's width/scale: tanh(u) = 1/w, at most a, on
+        # an exponential side; u + w^2 tanh(u) = a on a Gaussian one.
         right = origin < 0.0
         width = np.where(right, self.width[1], self.width[0]) / scale
         exponential = np.where(right, self.exponential[1], self.exponential[0])

@@ -103,11 +103,7 @@ class BlockedMap:
     def blocks(
         self, log_p: Floats, tilt: Floats | None = None, draws: Integers | None = None
     ) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of documents and their P_k(class | scores), (draws, classes, documents).
-
-        `tilt` holds new over old shares of the classes, (classes,) or (draws, classes); raise
-        ValueError if all options of a document have the share 0.
-        """
+        """Yield slices of documents and their P_k(class | scores), (draws, classes, documents)."""
         n, classes = log_p.shape
         which = np.arange(self.size) if draws is None else draws
         raw = self._coefficients(classes)

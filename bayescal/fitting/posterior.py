@@ -27,11 +27,7 @@ NOT_FINITE = "hold values that are not finite"
 
 
 class Posterior:
-    """Posterior draws of log-odds as a function of the score.
-
-    Subclasses are frozen dataclasses; stored ones name the axes of their arrays in `axes`. Arrays
-    of draws of many topics have topics as their first axis.
-    """
+    """Posterior draws of log-odds given the score: a frozen dataclass of arrays."""
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     # Fields that `take` selects from: arrays with draws along the first axis, and other posteriors
@@ -78,10 +74,7 @@ class Posterior:
         return self.log_odds(data.score)
 
     def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
-        """Return each document's term in the log likelihood of each draw.
-
-        By default p(label | score); None for a curve without a likelihood.
-        """
+        """Return the documents' terms in draws' log likelihoods, p(label | score); None without."""
         return log_score
 
 
@@ -133,10 +126,7 @@ class ClassDraws(Posterior):
         return curves
 
     def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of P(+ | s, data): Bayes' rule with posterior predictive densities.
-
-        logit(mean prior) + log mean_k p(s|+, k) - log mean_k p(s|-, k); shape (scores,).
-        """
+        """Return log-odds by posterior predictive densities and the mean prior; shape (scores,)."""
         negative, positive = (log_sum_exp(each, axis=0) for each in self.log_densities(scores))
         return log_odds(float(self.prior.mean()), positive, negative)
 
@@ -158,10 +148,7 @@ def check_finite(whose: str, *values: Floats) -> None:
 
 
 def log_odds_of_mean(curves: Floats) -> Floats:
-    """Return the log-odds of the mean over draws of the probability; shape (scores,).
-
-    Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
-    """
+    """Return log mean P_k(+) - log mean P_k(-) over draws, finite near 1; shape (scores,)."""
     positive = probability(curves).mean(axis=0)
     negative = 1.0 - positive
     # The difference cancels near one: average the complement directly.
@@ -183,12 +170,9 @@ Record = TypeVar("Record")
 
 
 def pack(record: Any, shape: tuple[int, int], topics: NDArray[Any] | None = None) -> xr.Dataset:
-    """Return the fields of a dataclass as variables; axes of draws become chain and draw.
-
-    An array with one more axis than in `axes` has topics first. Constants are coordinates, so that
-    ArviZ summarises draws alone. Nested dataclasses add their own fields; texts become attributes,
-    and None is left out.
-    """
+    """Return the fields of a dataclass as variables; axes of draws become chain and draw."""
+    # An array with one more axis than in `axes` has topics first. Constants are coordinates, so
+    # that ArviZ summarises draws alone; texts become attributes, and None is left out.
     variables = dict(variables_of(record, shape))
     coords: dict[str, Any] = draw_coords(shape)
     coords |= {"klass": list(KLASS)} | ({} if topics is None else {TOPIC: topics})

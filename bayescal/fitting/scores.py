@@ -54,11 +54,8 @@ class BinaryScores:
 
     @property
     def given_scores(self) -> BinaryScores:
-        """Return the data for models of labels given scores: unweighted if sampled by score.
-
-        p(y_S, S | s, theta) = p(S | s) prod_{i in S} p(y_i | s_i, theta): the design is ignorable
-        (D. B. Rubin, "Inference and missing data", Biometrika 63, 1976).
-        """
+        """Return the data for models of labels given scores: unweighted if sampled by score."""
+        # The design is ignorable (D. B. Rubin, "Inference and missing data", Biometrika 63, 1976).
         if not self.by_score:
             return self
         weight = None if self.factor == 1.0 else np.full(self.score.size, 1.0 / self.factor)
@@ -153,10 +150,7 @@ def read_binary_scores(
     *,
     by_part: bool = True,
 ) -> tuple[BinaryScores, NDArray[Any]]:
-    """Return the checked data of one problem, and its negative and positive class.
-
-    With `by_part`, each part is fitted by itself, so that weights may apply to some parts only.
-    """
+    """Return the checked data and classes of one problem; `by_part` if parts differ in it."""
     if y is None:
         raise ValueError(
             "y must hold the labels: a calibrator requires y to be passed, but the target y is"
@@ -299,13 +293,10 @@ class TopicScores:
         )
 
     def units(self) -> tuple[float, float]:
-        """Return the centre and the spread that standardise the scores of all topics.
-
-        The default is the centre and spread of all scores together (`units_of`). If that spread is
-        more than a hundred times the topics' median spread, a topic with scores of, say, -1e9 would
-        shrink the scores of all others to a point, so that medians of the topics' centres and
-        spreads are used.
-        """
+        """Return the centre and the spread that standardise the scores of all topics."""
+        # If the spread of all scores is more than a hundred times the topics' median one, a topic
+        # of scores of -1e9 would shrink the others to a point: medians of topics' centres and
+        # spreads replace both.
         centre, spread = units_of(self.score, self.positive, self.weight)
         own = [
             each.own_units
@@ -515,10 +506,7 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
 
 
 def check_alike(names: NDArray[Any], fitted: NDArray[Any]) -> None:
-    """Raise ValueError for names of another type than the fitted ones.
-
-    Otherwise topic "7" would get the population's curve although 7 was fitted.
-    """
+    """Raise ValueError for names of another type than fitted: topic "7" would not be found as 7."""
     wanted, got = _kind_of(fitted), _kind_of(names)
     if names.size and fitted.size and got != wanted:
         raise ValueError(

@@ -201,11 +201,7 @@ def resolve_scores(scores_are: str) -> str:
 
 
 def inference_name(parameters: ScoreParameters) -> str:
-    """Return the name of an inference.
-
-    "auto" is "nuts" for a program alone, else "exact". A program beside other parts is always
-    sampled.
-    """
+    """Return the name of an inference; "auto" is "nuts" for a program alone, else "exact"."""
     inference, (own, others) = parameters.inference, _programs(parameters.parts)
     if not isinstance(inference, NUTS):
         check_choice("inference", inference, INFERENCES)
@@ -262,11 +258,7 @@ def as_list(parts: Parts) -> list[str | ConfiguredPart]:
 
 
 def read_parts(parts: Parts, inference: str) -> dict[str, ConfiguredPart | None]:
-    """Return the parts of a model by name, with their options; None for parts without options.
-
-    "auto" is the combination for inference "exact", else class densities. "combined" comes first,
-    followed by its parts with non-default options.
-    """
+    """Return the parts of a model with their options, "combined" before its parts."""
     listed = as_list(parts)
     configured: dict[str, ConfiguredPart | None] = {}
     for each in listed:

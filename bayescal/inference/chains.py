@@ -47,12 +47,10 @@ COUNTED = 10  # draws a coordinate that a normal approximation counts as
 def find_normal(
     density: Density, curvature: Curvature, start: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the mean and a root R of the covariance R R^T of a variational normal approximation.
-
-    It solves E[gradient] = 0 and (R R^T)^-1 = E[curvature], expectations under the approximation
-    (Opper and Archambeau, Neural Computation 2009), from the normal at the start, by damped updates
-    with antithetic draws. `curvature` returns minus the second derivatives at a point, (D, D).
-    """
+    """Return the mean and a root R of the covariance of a variational normal approximation."""
+    # It solves E[gradient] = 0 and (R R^T)^-1 = E[curvature] (Opper and Archambeau, Neural
+    # Computation 2009) by damped updates with antithetic draws; `curvature` is minus the Hessian,
+    # (D, D).
     centre, precision = start, curvature(start)
     root = root_of_inverse(precision)
     for weight in (1.0 + np.arange(UPDATES)) ** -0.5:
@@ -94,12 +92,9 @@ def sample(
     rng: np.random.Generator,
     redraw: Redraw | None = None,
 ) -> Chains:
-    """Return draws of chains from their starts, (chains, D).
-
-    Trajectories follow Normal(centre, root root^T) exactly; only the difference from it is
-    integrated in steps (split HMC; Shahbaba et al., Statistics and Computing 2014). The step size
-    is adapted during the warm-up. After each trajectory `redraw`, a Gibbs step, moves the points.
-    """
+    """Return draws of chains, (chains, D); `redraw` is a Gibbs step after each trajectory."""
+    # Trajectories follow Normal(centre, root root^T) exactly; only the difference from it is
+    # integrated in steps (split HMC; Shahbaba et al., Statistics and Computing 2014).
     inverse = np.linalg.inv(root)
 
     def standard(at: Floats) -> tuple[Floats, Floats]:

@@ -33,12 +33,9 @@ Evaluate = Callable[[Floats, Estimate | None], GridPoint[Estimate]]
 
 
 def resolve(evaluate: Evaluate[Estimate], dimensions: int) -> list[GridPoint[Estimate]]:
-    """Return points on a grid that resolves the density in every dimension.
-
-    The grid is explored from the middle outwards, since few nodes of a full grid matter in several
-    dimensions (Rue, Martino and Chopin, Approximate Bayesian inference for latent Gaussian models,
-    JRSS B 2009, section 3.1). Steps are halved if the density is narrower.
-    """
+    """Return points on a grid that resolves the density in every dimension."""
+    # Explored from the middle, as few nodes of a full grid matter (Rue, Martino and Chopin, JRSS B
+    # 2009, section 3.1).
     centre, step = np.zeros(dimensions), np.full(dimensions, FIRST_STEP)
     near: Estimate | None = None
     for halving in range(MOST_HALVINGS + 1):
@@ -59,11 +56,7 @@ def resolve(evaluate: Evaluate[Estimate], dimensions: int) -> list[GridPoint[Est
 def _explore(
     evaluate: Evaluate[Estimate], centre: Floats, step: Floats, near: Estimate | None
 ) -> dict[Node, GridPoint[Estimate]]:
-    """Return the nodes with mass.
-
-    The likeliest node not yet expanded is expanded to its neighbours, until its mass is negligible:
-    uphill first, then around the top.
-    """
+    """Return the nodes with mass, the likeliest expanded first."""
     middle: Node = (0,) * centre.size
     known = {middle: evaluate(centre, near)}
     best = known[middle].log_mass

@@ -25,12 +25,8 @@ EVEN = 5.0
 
 
 def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
-    """Return smoothed log weights, normalised to sum to one, and the Pareto shape k of each row.
-
-    The largest min(S/5, 3 sqrt(S)) ratios are replaced by quantiles of the generalised Pareto
-    distribution fitted to them. Ratios with k below 0.5 have finite variance; above 0.7 averages
-    over them are unreliable.
-    """
+    """Return smoothed log weights, normalised to sum to one, and the Pareto shape k of each row."""
+    # Of the largest min(S/5, 3 sqrt(S)) ratios. Averages are unreliable where k is above 0.7.
     log_weight = log_ratio - log_ratio.max(axis=1, keepdims=True)
     size = log_weight.shape[1]
     tail = int(min(0.2 * size, 3.0 * math.sqrt(size)))
@@ -58,11 +54,7 @@ def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
 def left_out(
     inverse: Floats, log_p: Callable[[NDArray[np.intp]], Floats], power: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Return log p(y_i | others) of documents, natural logarithm, from draws given all documents.
-
-    The mean of p over draws weighted by p^-power; with power 1, 1 / mean(1/p). Uneven ratios are
-    smoothed.
-    """
+    """Return log p(y_i | others): the log mean of p over draws weighted by p^-power."""
     power = np.ones(inverse.shape[0]) if power is None else power
     whole = bool((power == 1.0).all())
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -152,11 +144,7 @@ class StudentT:
         return _log_densities(self.mean, self.root, points)
 
     def matched(self, points: Floats, weight: Floats) -> StudentT:
-        """Return the Student t with the mean and covariance of weighted points.
-
-        This density counts as d further points, so that the update is the posterior mean of a
-        normal inverse-Wishart prior around it.
-        """
+        """Return the Student t of weighted points, with d points of this one as prior."""
         share = weight / weight.sum()
         known, own = 1.0 / float(share @ share), self.mean.size
         # In units of this density, for numerical stability.
@@ -295,10 +283,7 @@ def sample(
     *,
     efficiency: float,
 ) -> Sample:
-    """Return weighted draws from a density, of an effective number of at least `draws`.
-
-    Draws with unreliable weights improve the proposal, from which twice as many are drawn.
-    """
+    """Return weighted draws from a density, of an effective number of at least `draws`."""
     first = max(math.ceil(EFFECTIVE * draws / max(efficiency, LEAST_EFFICIENCY)), PILOT)
     for size in first * 2 ** np.arange(FINALS):
         weighted = weigh(log_density, proposal, int(size), rng)

@@ -20,11 +20,7 @@ RIDGES = 10.0 ** np.arange(-15, -1)
 
 
 def lower_root(matrix: Floats, factorise: Callable[[Any], Any] = np.linalg.cholesky) -> Floats:
-    """Return the Cholesky factor of one or several curvatures; shape (..., d, d).
-
-    If rounding makes a badly scaled curvature indefinite, the diagonal is raised by the smallest of
-    RIDGES that suffices.
-    """
+    """Return the Cholesky factor of curvatures, (..., d, d), raised by a ridge if rounded."""
     try:
         return np.asarray(factorise(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
@@ -93,10 +89,7 @@ def climb_within(
     tolerance: float,
     steps: int = 60,
 ) -> tuple[Floats, Floats]:
-    """Return the modes of many functions of one variable, and their widths one step before.
-
-    Newton's steps shrink a bracket around each mode; steps out of the bracket become bisections.
-    """
+    """Return the modes of many functions of one variable, by bracketed Newton, and widths."""
     at = start
     for _ in range(steps):
         slope, curvature = derivatives(at)
@@ -151,11 +144,8 @@ STAY_INSIDE = 0.99  # largest step, as a share of the distance to the first zero
 
 
 def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> Floats:
-    """Return the weights of the best mixture of known densities, by Newton's method.
-
-    They maximise sum_i weight_i log sum_m w_m p_m(i) + sum_m pseudo_count_m log w_m, which is
-    concave: the second term keeps members that few observations cannot rule out.
-    """
+    """Return the weights of the best mixture of known densities, by Newton's method."""
+    # They maximise sum_i weight_i log sum_m w_m p_m(i) + sum_m pseudo_count_m log w_m, concave.
     density = np.exp(log_density - log_density.max(axis=0))
     members = density.shape[0]
     belief = np.broadcast_to(pseudo_count, members)
@@ -189,10 +179,7 @@ def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Fl
 
 
 def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the sum of each row of log scores, and standard errors of differences to the best.
-
-    Without documents the sums are 0 and the errors nan.
-    """
+    """Return the sum of each row of log scores, and standard errors of differences to the best."""
     elpd = score @ weight
     if not weight.size:
         return elpd, np.full_like(elpd, np.nan)

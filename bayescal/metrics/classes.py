@@ -352,11 +352,10 @@ def _likeliest_change(label: NDArray[np.intp], p: Floats) -> Floats:
 
 
 class _ClassTest:
-    """Rao's test that probabilities are right, against other shares and another slope.
+    """Rao's test that probabilities are right, against other shares and another slope."""
 
-    `weight` has each document's weight in each class, (n, K). The scores are S = sum_i w_i(y_i)
-    (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,); `factor` multiplies their variance given p.
-    """
+    # The scores are S = sum_i w_i(y_i) (f_i(y_i) - sum_k p_ik f_i(k)), shape (K + 1,), with weights
+    # w_i(k), (n, K); `factor` multiplies their variance given p.
 
     def __init__(
         self, label: NDArray[np.intp], p: Floats, drawn: Floats, weight: Floats, factor: float = 1.0

@@ -66,11 +66,7 @@ def with_clusters(outcomes: Forecasts, clusters: ArrayLike | None) -> Forecasts:
 
 
 def effect_of(outcomes: Forecasts, code: Integers) -> DesignEffect:
-    """Return the design effect of clusters on probabilities.
-
-    Residuals are of the likeliest linear change of the log-odds, so that probabilities that are off
-    do not look like dependence.
-    """
+    """Return the design effect of clusters on probabilities after their likeliest change."""
     line = LinearChange.of(outcomes)
     p = special.expit(line.columns @ line.maximise(line.unit_information()))
     return design_effect(outcomes.truth, p, code, outcomes.weight, sampled=outcomes.sampled)
@@ -91,10 +87,7 @@ class Verdict(ABC):
 
     @property
     def outcome(self) -> str:
-        """Return "right", "off" or "uncertain".
-
-        "off" means by more than chance and the bands explain; "uncertain", by more than chance.
-        """
+        """Return "right", "uncertain" (off by more than chance) or "off" (than the bands, too)."""
         if self.pvalue <= 1.0 - self.level:
             return "off"
         return "right" if self.cause == "none" else "uncertain"

@@ -35,10 +35,7 @@ def default_bins(positive: NDArray[np.bool_]) -> int:
 
 
 def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, bins: int) -> Floats:
-    """Return inner edges between equal shares of both classes together, each with half the weight.
-
-    Bins of equally many documents would all lie among the negatives if positives are rare.
-    """
+    """Return inner edges between equal shares of both classes, each of half the weight."""
     distinct, code = np.unique(score, return_inverse=True)
     share = np.zeros(distinct.size)
     for which in (positive, ~positive):

@@ -153,10 +153,7 @@ class PredictiveCheckDisplay(display.ProblemDisplay):
 
 
 def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
-    """Return the number of positives at or above each score, of documents and replicates of labels.
-
-    Replicate r draws each label from P_k(+ | s) of one posterior draw k.
-    """
+    """Return positives at or above each score, of documents and of labels drawn by P_k(+ | s)."""
     documents, x = problem.documents, problem.grid()
     order = np.argsort(documents.score)[::-1]
     score, weight = documents.score[order], documents.weights[order]
@@ -180,11 +177,7 @@ def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generato
 
 
 def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
-    """Return the share of each class up to each score, of documents and replicates of scores.
-
-    Replicate r draws n_c scores from p(s | c) of one posterior draw, as counts between the scores
-    x. For weighted documents n_c is the effective number, (sum w)^2 / sum w^2.
-    """
+    """Return the share of each class up to each score, of documents and of replicates."""
     draws_of = problem.calibration.density_draws
     if draws_of is None or not problem.has_posterior:
         raise ValueError("replicates of scores need posterior draws: fit with inference='exact'.")

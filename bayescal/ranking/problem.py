@@ -47,10 +47,8 @@ def average_precision_loss(nonrelevant_above: Integers, n_nonrelevant: int) -> f
 
 
 def most_violated_by_precision(relevant: Floats, nonrelevant: Floats) -> Integers:
-    """Count the relevant documents above each non-relevant one in the most violated ranking.
-
-    sum over m = r+1, ..., P of  (1/P) m / ((j + m)(j + m - 1)) - 2 (s_m - t_j) / (P N)
-    """
+    """Count the relevant documents above each non-relevant one in the most violated ranking."""
+    # sum over m = r+1, ..., P of  (1/P) m / ((j + m)(j + m - 1)) - 2 (s_m - t_j) / (P N)
     cells = (relevant.size + 1) * nonrelevant.size
     search = search_table if cells <= TABLE_CELLS else search_blocks
     # The order of the theorem holds up to rounding: equal values may differ in their last bits.

@@ -26,12 +26,7 @@ MOST_STEPS = 10_000
 
 
 def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
-    """Return the a >= 0 of sum 1 that minimises a.K a / 2 - b.a.
-
-    An active set of positive weights is solved exactly under the sum constraint. A step towards the
-    solution ends at the first weight that would fall below zero, which leaves the set. If all stay,
-    the coordinate of the smallest gradient joins the set, until none is smaller.
-    """
+    """Return the a >= 0 of sum 1 that minimises a.K a / 2 - b.a, by an active set."""
     weights = start.copy()
     active = weights > 0.0
     value = np.inf
@@ -68,11 +63,7 @@ def _settle(weights: Floats, active: NDArray[np.bool_], matrix: Floats, linear: 
 
 
 def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats) -> Floats:
-    """Return the step of sum 0 to the members' best weights of any sign.
-
-    The anchor's weight, 1 minus all others, removes the constraint; rounding errors matter least to
-    the largest weight.
-    """
+    """Return the step of sum 0 to the members' best weights of any sign."""
     others = np.delete(members, anchor)
     reference = members[anchor]
     to_reference = matrix[others, reference]
@@ -100,11 +91,7 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """The duality gap as a share of the largest possible gain on w = 0.
-
-        In a hard problem all objectives are within a percent of the one at w = 0: a gap relative to
-        the objective would be uninformative.
-        """
+        """The duality gap over the largest possible gain on w = 0, as objectives differ little."""
         gap = self.objective - self.dual
         # If no w gains more, both differences are rounding errors.
         return gap / (self.at_zero - self.dual) if gap > ROUNDING * self.at_zero else 0.0
@@ -140,12 +127,10 @@ CACHE_BYTES = 2**28
 
 
 class BlockFrankWolfe(Solver):
-    """Visit the queries in turn, and move each combination towards its most violated ranking.
+    """Visit the queries in turn, and move each combination towards its most violated ranking."""
 
-    Each move is an exact line search on the dual. Cheap passes towards stored planes come between
-    exact passes. Memory is (queries) x (features) x (planes + 1) numbers; it is limited to 256 MiB
-    by storing fewer planes, which only makes the solver slower.
-    """
+    # Each move is an exact line search on the dual. Cheap passes towards stored planes come between
+    # exact passes; memory for planes is limited to 256 MiB.
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
         super().__init__(problem, rng)

@@ -35,10 +35,7 @@ def write_class_report(
     level: float = 0.9,
     title: str | None = None,
 ) -> Path:
-    """Write a report of a calibrator or classifier of exclusive classes; see `write_report`.
-
-    `test` is a pair of documents for its `predict_proba` and their labels.
-    """
+    """Write a report of a calibrator or classifier of exclusive classes; see `write_report`."""
     check_fraction(level=level)
     target = check_target(path)
     classes = [str(each) for each in np.asarray(calibrator.classes_).tolist()]

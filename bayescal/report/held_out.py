@@ -49,12 +49,8 @@ def empirical_log_odds(documents: BinaryScores, curve: Curve, level: float) -> d
 
 
 def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> dict[str, Any]:
-    """Return the losses of predictions, and a reliability diagram.
-
-    Bins have about equal sums of p (1 - p); with equally many documents a rare class would have
-    nearly all bins at 0. A bin's band holds the share of positives with probability `level` if
-    predictions are right: binomial quantiles at their mean, a little wide as predictions differ.
-    """
+    """Return the losses of predictions, and a reliability diagram of equally informative bins."""
+    # A bin's band holds the share of positives with probability `level` if predictions are right.
     p = special.expit(log_odds)
     shares = tails(level)
     bins: list[tuple[float, ...]] = []

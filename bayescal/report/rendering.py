@@ -74,12 +74,8 @@ def write_page(
     run: Mapping[str, Mapping[str, str]],
     **context: Any,
 ) -> Path:
-    """Write one of `PAGES`, whole or not at all, and return its path.
-
-    `data` are for its script, `run` is its provenance by heading, `context` holds other values of
-    its template; NAME.numbers.json beside NAME.html has them too, with all digits. The page's
-    security policy allows only its own script and style.
-    """
+    """Write one of `PAGES`, with NAME.numbers.json, whole or not at all, and return its path."""
+    # `data` are for its script, `run` is provenance by heading, `context` fills the template.
     usual_title, scripts = PAGES[page]
     environment = _environment()
     colours = " ".join(f"--{name}: {value};" for name, value in COLOURS.items())

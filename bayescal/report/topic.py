@@ -371,10 +371,7 @@ def _parts(problem: FittedProblem) -> dict[str, Any] | None:
 
 
 def prior_log_odds(draws: Posterior, score: float) -> Floats:
-    """Return logit P(+) of the population that each draw was fitted to.
-
-    For any part, a prior adds logit(prior) less this number to the log-odds.
-    """
+    """Return logit P(+) of the population that each draw was fitted to, which a prior replaces."""
     at = np.array([score])
     even = draws.with_prior(np.full(draws.size, 0.5)).log_odds(at)[:, 0]
     own: Floats = draws.log_odds(at)[:, 0] - even

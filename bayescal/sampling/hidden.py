@@ -390,11 +390,8 @@ def group_weights(
     inclusion: Floats | None,
     group: NDArray[np.intp],
 ) -> Floats:
-    """Return weights of labels of groups that were drawn whole, by their highest scores.
-
-    A group's other documents had a probability to be drawn that their own score does not tell, so
-    that labels count by its inverse. Their sum is the effective size, over the design effect.
-    """
+    """Return weights of labels of groups that were drawn whole, by their highest scores."""
+    # Another document's own score does not tell the probability with which its group was drawn.
     known = ~np.isnan(labels)
     weight = np.where(known, 1.0 / (1.0 if inclusion is None else inclusion), 0.0)
     if not known.any():

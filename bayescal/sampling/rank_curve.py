@@ -34,10 +34,7 @@ TOLERANCE = 1e-6  # squared Newton decrement at the mode
 def fit_rank_curve(
     z: Floats, labelled: Floats, total: Floats, power: float, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """Return draws of P(+) in bins at z, (draws, bins), and the probability of useless scores.
-
-    The likelihood of the labels, of which bins have a number and a sum, has an exponent, `power`.
-    """
+    """Return draws of P(+) in bins at z, (draws, bins), and the probability of useless scores."""
     columns = columns_of(z)
     drawn, share = sample_coefficients(columns, SCALES, labelled, total, power, rng)
     return special.expit(drawn @ columns.T), float(share[0])

@@ -184,10 +184,7 @@ def rate_and_errors(
     suffix: str = "",
     clusters: ArrayLike | None = None,
 ) -> tuple[Rate, Floats, Floats]:
-    """Return the rate, labels, and labels less their expectations; nan where there is none.
-
-    The suffix tells the arguments of one system from those of others in error messages.
-    """
+    """Return the rate, labels, and labels less their expectations; nan where there is none."""
     validation.check_fraction(level=level)
     values, known, cluster = read_labels(scores, labels, clusters, suffix)
     fitted, alone, simple = _labels_alone(values, known, design, cluster, level)
@@ -254,10 +251,7 @@ def rate_of(
 def read_labels(
     scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None, suffix: str = ""
 ) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return scores and clusters of a whole collection and labels of some documents, or else nan.
-
-    By default each document is a cluster of its own.
-    """
+    """Return scores and clusters (by default documents) of a collection, and labels or else nan."""
     values = validation.as_scores(scores, f"scores{suffix}")
     name = f"labels{suffix}"
     known = as_partial_labels(labels, values.size, name, values_between=True)
@@ -316,10 +310,7 @@ def _binary(values: Floats) -> bool:
 def spread_of_labels(
     values: Floats, expected: Floats, cluster: NDArray[np.intp]
 ) -> tuple[float, DesignEffect | None]:
-    """Return the variance of sums of labels, relative to binary ones, and the design effect.
-
-    Expected labels are draws, (draws, labels). There is no effect without pairs within clusters.
-    """
+    """Return the variance of sums of labels, relative to binary ones, and the design effect."""
     if not _binary(values):
         return _dispersion(values, expected), None
     effect = design_effect(values == 1.0, expected.mean(axis=0), cluster)

@@ -134,13 +134,9 @@ def _by_hypergeometric(review: Review) -> Finding:
 
 
 def rank_order_pvalue(labels: Floats, documents: int, recall: float) -> float:
-    """Return the smallest p-value of all last stretches of the documents read.
-
-    With r positives found, r - u of them before the stretch, a recall below the target leaves K =
-    floor(r / recall + 1 - (r - u)) positives or more to the stretch and the unread documents. P(u
-    or fewer of these in the stretch) is hypergeometric if the stretch is a random sample. Of
-    stretches with u positives the longest has the smallest p-value.
-    """
+    """Return the smallest p-value of all last stretches of the documents read."""
+    # With r positives found, u of them in the stretch, a recall below the target leaves K = floor(r
+    # / recall + 1 - (r - u)) or more to it and the unread: P(u or fewer) is hypergeometric.
     found = int(labels.sum())
     inside = np.cumsum(labels[::-1])
     size = np.flatnonzero(np.diff(inside, append=np.inf)) + 1

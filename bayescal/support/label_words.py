@@ -67,11 +67,7 @@ def meanings_of(words: Iterable[str]) -> dict[str, bool] | None:
 
 
 def one_spelling(names: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
-    """Return one spelling of each name, shared by names that differ in capitals and blanks only.
-
-    It is that of a known name, or else the commonest, without blanks at its ends where spellings
-    differ.
-    """
+    """Return one spelling of names that differ in capitals and blanks: known, or commonest."""
     counted = Counter(names).most_common()  # ties in order of appearance
     spellings = Counter(_alike(name) for name, _ in counted)
     chosen = {_alike(name): name for name in known}

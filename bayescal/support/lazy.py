@@ -20,11 +20,7 @@ ENDS = ["lower", "upper"]  # along BAND
 
 
 def rowwise(*dims: str) -> Callable[[Method], Method]:
-    """Let a method whose first argument holds rows answer in their form.
-
-    `dims` are the dimensions of its answer, of which two classes may lack "klass". Blocks of Dask
-    collections are answered one by one; every worker gets the estimator once.
-    """
+    """Let a method whose first argument holds rows answer in their form, with dimensions `dims`."""
 
     def in_their_form(method: Method) -> Method:
         signature = inspect.signature(method)

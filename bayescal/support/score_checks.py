@@ -46,15 +46,12 @@ def without_scores_warnings() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Direction:
-    """The posterior of AUC = P(a positive's score > a negative's), ties counting half.
+    """The posterior of AUC = P(a positive's score > a negative's), ties counting half."""
 
-    The posterior is normal around the observed AUC, with the variance of the rank sum for
-    uninformative scores. With a flat prior P(AUC < 1/2 | scores) is one minus the p-value of the
-    one-sided Mann-Whitney test (Casella and Berger, JASA 1987), which exceeds .95 for 5 % of
-    uninformative samples: for 5.3, 5.3, 4.6, 4.4 and 5.0 % of 4,000 with 3, 5, 10, 20 and 50
-    positives among 300 negatives (standard error .3). The Bayesian bootstrap agrees from ten
-    positives on, but exceeds .95 for 15 % with three.
-    """
+    # Normal around the observed AUC, with the rank sum's variance for uninformative scores: P(AUC <
+    # 1/2) is one minus the p-value of Mann and Whitney's test (Casella and Berger, JASA 1987), and
+    # exceeds .95 for 4.4 to 5.3 % of uninformative samples with 3 to 50 positives among 300
+    # negatives (standard error .3); the Bayesian bootstrap for 15 % with three.
 
     auc: float  # observed
     variance: float  # posterior variance; 0 if all scores are equal

@@ -56,10 +56,7 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 def probabilities_of_shape(
     values: ArrayLike, name: str, *shape: int | str, tolerance: float | None = None
 ) -> Floats:
-    """Return probabilities as an array whose axes have given lengths, or names; "classes" are two.
-
-    With a tolerance they must sum to 1 over the last axis. Single precision is kept.
-    """
+    """Return probabilities whose axes have given lengths, or names; "classes" are two."""
     single = isinstance(values, np.ndarray) and values.dtype == np.float32
     p = unmasked(values, name) if single else as_reals(values, name)
     fits = [isinstance(each, str) or each == n for each, n in zip(shape, p.shape, strict=False)]

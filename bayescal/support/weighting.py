@@ -176,15 +176,11 @@ def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) 
 def sampled(
     weight: Floats, positive: NDArray[np.bool_], score: Floats, *, by_score: bool = False
 ) -> tuple[Floats, tuple[float, float]]:
-    """Return likelihood weights for w = 1 / inclusion, and effective counts that determine P(+).
-
-    If documents were chosen by score, the weights of each class sum to its effective sample size.
-    Otherwise the largest weight of a class is one: with weights v of at most 1, sum v^2 I <= sum
-    v I for the informations I of the documents, so that the posterior is not narrower than the
-    sampling distribution of the weighted estimate. The counts are those of a binomial share with
-    the variance of p = sum w y / sum w, sum w^2 (y - p)^2 / (sum w)^2; Kish's effective sample size
-    if all labels agree.
-    """
+    """Return likelihood weights for w = 1 / inclusion, and effective counts that determine P(+)."""
+    # The largest weight of a class is one, or their sum its effective size if documents were chosen
+    # by score: with weights v <= 1, sum v^2 I <= sum v I for informations I, so that the posterior
+    # is no narrower than the weighted estimate's sampling distribution. Counts are those of a share
+    # with the variance of p = sum w y / sum w; Kish's effective sample size if all labels agree.
     out = weight / weight.max()
     share = float(out[positive].sum() / out.sum())
     if not 0.0 < share < 1.0:

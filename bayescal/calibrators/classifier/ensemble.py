@@ -71,11 +71,8 @@ def _in_order(by_name: dict[Any, Any], names: list[Any]) -> list[Any]:
 
 
 def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Floats:
-    """Return log probabilities: of both classes, of all classes, or of each label.
-
-    Several classes' one-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD
-    2002, section 4); if all are 0, the result is uniform.
-    """
+    """Return log probabilities: of both classes, of all classes, or of each label."""
+    # One-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD 2002, section 4).
     if kind == BINARY:
         return np.concatenate([log_negative, log_positive], axis=1)
     if kind != MULTICLASS:
@@ -87,10 +84,7 @@ def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Float
 
 
 def log_odds_of_classes(log_p: Floats) -> Floats:
-    """Return the log-odds of every class against the rest, natural logarithms.
-
-    The rest is summed class by class: 1 - p would round to 0 where p is nearly 1.
-    """
+    """Return the natural log-odds of every class against the rest, exact where p is nearly 1."""
     rest = [logsumexp(np.delete(log_p, k, axis=1), axis=1) for k in range(log_p.shape[1])]
     return np.asarray(log_p - np.stack(rest, axis=1))
 
@@ -172,12 +166,10 @@ class CalibratedPair:
         return on_simplex(self.kind, drawn if own is priors else drawn * weight)
 
     def _split(self, priors: Priors) -> tuple[Priors, Floats]:
-        """Return the columns' own priors, and factors of their probabilities.
-
-        With several classes, P(c | s) under the prior q is proportional to P(c | s) q_c / r_c, with
-        r the shares fitted (Saerens et al., 2002). One-vs-rest curves cannot be shifted one by one:
-        the prior also changes the mixture of the other classes.
-        """
+        """Return the columns' own priors, and factors of their probabilities."""
+        # P(c | s) under the prior q is proportional to P(c | s) q_c / r_c, with r the shares fitted
+        # (Saerens et al., 2002); the prior also changes the mixture of other classes in
+        # one-vs-rest.
         if self.kind != MULTICLASS or priors[0] is None or self.score_map.knows_shares:
             return priors, np.ones(self.shares.size)
         return [None] * self.shares.size, np.array(priors) / self.shares

@@ -114,10 +114,7 @@ def score_held_out(
     clusters: NDArray[Any] | None = None,
     n_jobs: int | None,
 ) -> tuple[Target, ScoreColumns, list[Scored]]:
-    """Return fitted classifiers, with scores of documents that they were not trained on.
-
-    The returned target marks labels that some fold cannot train or, without pooling, calibrate.
-    """
+    """Return fitted classifiers, held-out scores of documents, and the target they allow."""
     features, target = documents.features, documents.target
     constant = target.constant
     if isinstance(estimator, FrozenEstimator):

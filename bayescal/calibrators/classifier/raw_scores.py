@@ -135,11 +135,9 @@ class ScoreColumns:
 
 @dataclass(frozen=True)
 class Reach:
-    """Bounds of each column's scores, which replace infinite log-odds.
+    """Bounds of each column's scores, which replace infinite log-odds."""
 
-    A probability of 0 counts as half the smallest positive one among the scores calibrated on, and
-    similarly at 1; if none of these was 0 or 1, log-odds are unbounded.
-    """
+    # A probability of 0 counts as half the smallest positive one calibrated on, and similarly at 1.
 
     low: Floats  # (columns,): lower bounds
     high: Floats  # (columns,): upper bounds

@@ -337,11 +337,7 @@ def _shares(priors: Priors) -> list[Any]:
 
 @dataclass(frozen=True)
 class WithBaseRates(ScoreMap):
-    """A map with further columns for absent classes and constant labels.
-
-    Their scores cannot be calibrated: with k positives among n documents P(+) is
-    Beta(k + 1, n - k + 1) at any score, with mean (k + 1)/(n + 2).
-    """
+    """A map with columns for absent classes and constant labels, whose P(+) is a beta of counts."""
 
     inner: ScoreMap  # The map of the other columns, if any
     counts: Floats  # (columns, 2): negatives and positives (or weights); nan for the map's columns

@@ -48,11 +48,7 @@ class LogProbabilities(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose features are probabilities already: a column for each class or label.
-
-    Columns are in the order of the sorted classes or of the labels, or named by these, then in any
-    order. With two classes one column, that of the second, is enough.
-    """
+    """A classifier whose features are probabilities: a column a class, or the second of two."""
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn which class or label each column is for."""

@@ -123,12 +123,10 @@ SMALLEST_VARIANCE = 1e-9  # share of the total variance; smaller components are 
 
 @dataclass(frozen=True)
 class Shifts:
-    """Indicators, standardised and clipped to the fitted range, and moderators of weights.
+    """Standardised indicators clipped to the fitted range, and moderators of weights."""
 
-    Moderators are the leading principal components of the standardised indicators, divided by the
-    square root of the total variance, so that their mean sum of squares is at most 1. A Gaussian
-    prior of equal scale on all indicators' coefficients is the same on components.
-    """
+    # Moderators are principal components of the indicators over the root of the total variance: a
+    # Gaussian prior of equal scale on all indicators' coefficients is the same on components.
 
     scale: WithinRange
     axes: Floats  # (indicators, moderators): from standardised indicators; no columns for "bayes"
@@ -317,11 +315,7 @@ def _moves(
     weights: Weights,
     design: Design,
 ) -> Floats:
-    """Return the shift of the mode by each draw of the curves, (curves, coefficients).
-
-    Draws of the curves fitted to all documents are shifted by the difference of the held-out and
-    the full point estimate.
-    """
+    """Return the shift of the mode by each draw of the curves, (curves, coefficients)."""
     inputs = labelled.inputs
     shift = calibrated.held_out - calibrated.point(inputs.scores)
     evidence = calibrated.draws(inputs.scores) + shift - calibrated.base

@@ -144,10 +144,7 @@ SHORTEST = 1e-12
 
 
 def linear_svc(length: float, seed: int) -> SVC:
-    """Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
-
-    The bias has no penalty there, as it would have in `LinearSVC`.
-    """
+    """Return an unfitted linear SVM with C = 1 / mean <x, x>, as in SVM-light, and a free bias."""
     cost = 1.0 / length if length > SHORTEST else 1.0
     return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
 

@@ -181,10 +181,7 @@ class MajorityVote(Best):
 
 @dataclass(frozen=True)
 class Voting(Combiner):
-    """Best by class, or the unweighted majority of the base decisions.
-
-    See the dissertation, section 7.1, and for ties section 10.4.
-    """
+    """Best by class, or the unweighted majority; see the dissertation, sections 7.1 and 10.4."""
 
     vote: type[Best]
 

@@ -200,11 +200,7 @@ def learn_support_vectors(model: Any, features: Any, positive: NDArray[np.bool_]
 
 
 def shift(support: SupportVectors, features: Any) -> Floats:
-    """Return moments of documents under the move towards a support vector, shape (5, documents).
-
-    Mean and deviation of f(d_i) - f(d) (equations 5.34 and 5.35) and of G_i = y_i beta_i f(v_i),
-    and y exp(-|v - d|) of the nearest v.
-    """
+    """Return moments of moves towards support vectors (equations 5.34 and 5.35), (5, documents)."""
     own = np.asarray(support.model.decision_function(features), dtype=np.float64)
     if support.score.size == 0:
         return np.zeros((5, own.size))

@@ -44,11 +44,8 @@ def products(documents: Any, rows: NDArray[np.intp]) -> Floats:
 
 
 def largest_shifts(squared: Floats, product: Floats) -> Floats:
-    """Return the largest moves towards each neighbour that keep the point nearest to its origin.
-
-    With v_j = n_j - d, alpha_i = min(1/2, min over j with v_i.v_j > 0 of |v_j|^2 / (2 v_i.v_j)).
-    A neighbour at d itself sets no limit.
-    """
+    """Return the largest moves towards each neighbour that keep the point nearest to its origin."""
+    # With v_j = n_j - d, alpha_i = min(1/2, min over j with v_i.v_j > 0 of |v_j|^2 / (2 v_i.v_j)).
     limits = (squared[:, None, :] > SAME) & (product > squared[:, None, :])
     shift = np.full(product.shape, 0.5)
     np.divide(squared[:, None, :], 2.0 * product, out=shift, where=limits)

@@ -52,11 +52,7 @@ class Vocabulary:
 
 
 def count_words(counts: Any, vocabulary: Vocabulary) -> Floats:
-    """Return numbers of words in documents, shape (2, 2, 6, documents).
-
-    Axes are before and after selection, occurrences and different words, and kinds of words. Counts
-    of each word have shape (documents, words).
-    """
+    """Return word counts (before or after selection, occurrences or words, kind, document)."""
     counts, membership = sparse.csr_array(counts), vocabulary.membership
     both = np.hstack([membership, membership * vocabulary.selected[:, None]])
     numbers = np.stack([counts @ both, presence(counts) @ both])

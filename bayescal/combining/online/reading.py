@@ -32,11 +32,7 @@ class OnlineInputs(NamedTuple):
 def fill_gaps(
     advice: Advice, counts: Floats | None, label: Integers | None = None
 ) -> tuple[Advice, Floats | None]:
-    """Return advice in which experts that sleep give the shares of classes at their earlier gaps.
-
-    Also return the counts of labels at gaps, (experts, classes), with these documents'. None for
-    counts leaves experts asleep.
-    """
+    """Return advice whose gaps have the classes' shares at earlier gaps, and the counts there."""
     if counts is None:
         return advice, None
     new = np.zeros(advice.probabilities.shape)

@@ -173,11 +173,7 @@ def _normalised(log_weights: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class WeightedMajority(Rule):
-    """The weighted majority algorithm WMG, on squared differences.
-
-    w_e <- w_e beta^((pi_e[y] - 1)^2), Littlestone and Warmuth 1994 with squared in place of
-    absolute differences: dissertation, algorithms 9.4.1 and 9.4.2.
-    """
+    """WMG on squared differences, w_e <- w_e beta^((pi_e[y] - 1)^2): algorithms 9.4.1 and 9.4.2."""
 
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
         """Return all rounds at once: no update depends on the mixture."""

@@ -63,13 +63,7 @@ class LeafCounts:
 
 
 def m_estimate(counts: LeafCounts, m: float) -> Floats:
-    """Return P(positive | leaf) of each task, shrunk towards all tasks' (equation 8.1).
-
-        P_il = (In_il + m p_l) / (m + In_il + Out_il)
-
-    m is how many documents the other tasks are worth. With m = 0 a leaf that holds no document of
-    the task has the task's share of positives; with m infinite all tasks have p_l.
-    """
+    """Return P(positive | leaf) = (In + m p) / (m + In + Out) of each task (equation 8.1)."""
     general = counts.of_all_tasks
     if np.isinf(m):
         return np.broadcast_to(general, counts.total.shape).copy()
@@ -122,10 +116,7 @@ class LeafPopulation:
 
 
 def log_evidence(positive: Floats, total: Floats, p: Floats, m: Floats) -> Floats:
-    """Return log p(which documents are positive | p, m), all theta_i integrated out.
-
-    sum_i [ln B(In_i + m p, Out_i + m (1 - p)) - ln B(m p, m (1 - p))]
-    """
+    """Return sum_i ln B(In_i + m p, Out_i + m (1 - p)) - ln B(m p, m (1 - p)), the log evidence."""
     a, b = m * p, m * (1.0 - p)
     out = np.zeros(np.broadcast(p, m).shape)
     # Tasks with the same count share its term.

@@ -117,11 +117,8 @@ def _ordered(values: Floats) -> Floats:
 
 
 def simultaneous_tail(curves: Floats, level: float) -> float:
-    """Return the tail share at which pointwise equal-tailed intervals hold whole curves.
-
-    The largest t such that at least `level` of the curves lie within their pointwise t and 1 - t
-    quantiles at all points at once (Besag et al., Statistical Science 1995, section 6.3).
-    """
+    """Return the tail share at which pointwise equal-tailed intervals hold whole curves."""
+    # Besag et al., Statistical Science 1995, section 6.3.
     # A slow import, which pointwise bands do not need.
     from scipy import stats
 
@@ -193,11 +190,7 @@ def band_error(draws: int) -> float:
 
 
 class Tables:
-    """Tables of one calibration's curves.
-
-    A table reaches a power of two of spreads from the centre, so that results do not depend on
-    earlier batches of scores.
-    """
+    """Tables of one calibration's curves, whose reach does not depend on earlier scores."""
 
     def __init__(self, centre: float, spread: float, jumps: Floats | None = None) -> None:
         self._centre, self._spread = centre, spread
@@ -237,11 +230,8 @@ def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats
 
 
 def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
-    """Return nodes (m,) and log-odds (..., m) there, between which lines follow a curve.
-
-    The error is at most `error` in probability, and a share of 1 + |log-odds|, so that steep curves
-    are accurate also where probabilities are all 0 or 1. There are at most `MOST_NODES` nodes.
-    """
+    """Return nodes (m,) and log-odds (..., m): lines between them follow a curve within `error`."""
+    # Errors are of probabilities, and a share of 1 + |log-odds|, for steep curves near 0 or 1.
     values = curve(node)
     left = np.arange(node.size - 1)
     while True:

@@ -72,17 +72,11 @@ LEAST_NEAR = 10
 
 @dataclass(frozen=True)
 class AveragedDraws(IdentityDraws):
-    """Scores that are log-odds, plus a deviation in straight pieces.
+    """Scores that are log-odds, plus a deviation in straight pieces."""
 
-    A model may use more of a document than its score. In draw k a document x has log-odds l_k(x),
-    and the share of positives among documents of score s is
-
-        P_k(+ | s) = E[ sigmoid(l_k(x)) | s(x) = s ]
-
-    The expectation is over documents near s, by a Gaussian kernel with a fixed number of
-    neighbours. The deviation is between the kernel means of sigmoid(l_k) and of sigmoid(s), so that
-    the kernel blurs the deviation only.
-    """
+    # A model may use more than the score: P_k(+ | s) = E[sigmoid(l_k(x)) | s(x) = s], by a Gaussian
+    # kernel over documents near s. The deviation is between the kernel means of sigmoid(l_k) and of
+    # sigmoid(s), so that the kernel blurs the deviation only.
 
     drawn: ClassVar = ("deviation", "prior", "shift")
 
@@ -112,10 +106,7 @@ def average(
 
 
 def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
-    """Return positions of documents, half at even ranks of the score and half at even distances.
-
-    The choice depends on scores only, so that documents of one score remain a random sample.
-    """
+    """Return positions of documents, half at even ranks of the score and half at even distances."""
     if score.size <= most:
         return np.arange(score.size)
     order = np.argsort(score, kind="stable")
@@ -230,11 +221,7 @@ class CombinedDraws(Posterior):
         return next((part.densities for part in self.parts if part.densities is not None), None)
 
     def with_prior(self, prior: Floats) -> CombinedDraws:
-        """Return the same parts for a class prior of shape (draws,).
-
-        Score distributions of the classes, including lapses, stay the same: log-odds change by the
-        difference of the priors' log-odds.
-        """
+        """Return the same parts for a class prior, (draws,); the classes' densities stay."""
         parts = tuple(part.with_prior(prior) for part in self.parts)
         return replace(self, parts=parts)
 
@@ -293,11 +280,7 @@ class CombinedDraws(Posterior):
 
     @cached_property
     def _of_odds(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Coefficients u, p, n, d of draws' odds under lapses, (u o + p) / (n o + d) at odds o.
-
-        The odds are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
-        documents fitted; a new prior multiplies o and the result by the ratio of prior odds.
-        """
+        """Coefficients u, p, n, d of draws' odds under lapses, (u o + p) / (n o + d) at odds o."""
         assert self.lapse is not None  # noqa: S101
         now = _own_prior(self.parts, self.which)
         moved = np.exp(special.logit(now) - special.logit(self.base))
@@ -310,10 +293,7 @@ class CombinedDraws(Posterior):
         return np.stack([part.predictive(scores) for part in self.parts])
 
     def _held(self, curves: Callable[[Floats], Floats], scores: Floats) -> Floats:
-        """Return rows of curves, monotone beyond the scores fitted.
-
-        Without data there, the density with the heavier tail would decide on either side.
-        """
+        """Return rows of curves, monotone beyond the scores, where heavier tails would decide."""
         if self.reach is None:
             return curves(scores)
         low, high = self.reach
@@ -341,11 +321,7 @@ def combine(
     order: int = 0,
     reach: tuple[float, float] | None = None,
 ) -> CombinedDraws:
-    """Return the combination of parts by their weights, with draws of lapses if there are any.
-
-    The seed `order` assigns draws to parts: with one seed for all fits, their k-th draws would
-    always come from the same part.
-    """
+    """Return the combination of parts by their weights; the seed `order` assigns draws to parts."""
     size = parts[0].size
     # Deterministic numbers of draws for each part, in random order.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)

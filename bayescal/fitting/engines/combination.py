@@ -123,11 +123,7 @@ def lapse_of_mixture(
     rng: np.random.Generator,
     fixed: float | None,
 ) -> Floats | None:
-    """Return draws of the lapse rate given the mixture's leave-one-out predictions.
-
-    `part_weight` of shape (parts, 1) or (parts, documents) mixes the parts' log scores; lapsing
-    documents are positive with the base rate.
-    """
+    """Return draws of the lapse rate given the mixture's leave-one-out predictions."""
     mixture = special.logsumexp(score, axis=0, b=part_weight)
     log_base = log_scores(special.logit(base), positive)
     return draw_lapse(mixture, log_base, weight, draws, rng, fixed=fixed)
@@ -168,10 +164,7 @@ def draw_lapse(
 
 @cache
 def _quantiles(prior: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return levels and the beta's quantiles there, for linear interpolation.
-
-    The first 2 CELLS levels are starts and middles of cells; the last cell is halved towards 1.
-    """
+    """Return levels, starts and middles of cells, and the beta's quantiles there."""
     even = np.arange(2 * CELLS) / (2 * CELLS)
     level = np.r_[even, 1.0 - (1.0 - even[-1]) * 0.5 ** np.arange(1, LAST_HALVES), 1.0]
     return level, np.maximum(special.betaincinv(*prior, level), SMALLEST)

@@ -100,10 +100,7 @@ SMALL_STEPS = 8  # steps in a row without progress that end the search
 def minimise_from(
     objective: Objective, starts: Floats, *, tolerance: float = 1e-12, iterations: int = 1000
 ) -> list[Result]:
-    """Return a local minimum of a function with kinks, its value and convergence, per start.
-
-    Searches run in parallel: the objective evaluates all their points at once.
-    """
+    """Return a local minimum of a function with kinks, its value and convergence, per start."""
     results: dict[int, Result] = {}
     searches = [_search(start, tolerance, iterations) for start in starts]
     points = {k: next(search) for k, search in enumerate(searches)}
@@ -200,13 +197,10 @@ class Mode:
 
 
 def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STARTS) -> Mode:
-    """Maximise a model's log posterior density over its parameters, as pm.find_MAP defines it.
-
-    pm.find_MAP stops at the likelihood's kinks. BFGS with a weak Wolfe line search runs from starts
-    scattered around the model's initial point. The modes are recombined class by class, since
-    searches may find better modes of different classes, and scans along each parameter may start
-    further searches.
-    """
+    """Maximise a model's log posterior density over its parameters, as pm.find_MAP defines it."""
+    # pm.find_MAP stops at kinks. BFGS with a weak Wolfe line search runs from scattered starts;
+    # modes are recombined class by class, and scans along each parameter may start further
+    # searches.
     points = _starts(space, rng, starts)
     points = points[np.isfinite(space.objective(points)[0])]
     if not points.size:
@@ -268,10 +262,7 @@ def _recombine(space: ParameterSpace, optima: list[Result]) -> Result:
 
 
 class ParameterSpace:
-    """The unconstrained space of a model as one vector, with its negative log density, compiled.
-
-    The density is the posterior; with `flat` the posterior under flat priors.
-    """
+    """A model's unconstrained space as one vector, and its negative log density."""
 
     def __init__(self, model: Any, *, flat: bool = False) -> None:
         import pytensor.tensor as pt

@@ -68,10 +68,7 @@ class ProgramInference:
     def posterior(
         self, inference: str, data: BinaryScores, rng: np.random.Generator
     ) -> tuple[Mapping[str, xr.Dataset], ProgramFunctions]:
-        """Return groups, and the program's functions.
-
-        The groups are posterior and sample_stats by "nuts", or mode by "map".
-        """
+        """Return groups, of draws by "nuts" or the mode by "map", and the program's functions."""
         program = self.record.program()
         _ = program.answer  # raises an error that shows the contract
         with _deadline(program) as started:

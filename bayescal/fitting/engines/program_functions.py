@@ -214,11 +214,7 @@ def compile_over_draws(
 
 
 def compiled(inputs: list[Any], outputs: Any, *, checked: bool = True) -> Callable[..., Any]:
-    """Return a function that numpy evaluates, operation by operation.
-
-    For long arrays of draws a C compiler would take seconds and gain little. Without PyMC's checks
-    of parameters, one bad point of many becomes nan in place of an error for all.
-    """
+    """Return a function that numpy evaluates, without a C compiler or checks of parameters."""
     import pytensor
     from pytensor.compile.mode import Mode
     from pytensor.graph.rewriting.basic import dfs_rewriter

@@ -98,13 +98,10 @@ class PopulationComparison:
 
 
 def compare_populations(laplace_fits: LaplaceFits, options: Options) -> PopulationComparison:
-    """Compare the learned prior with the vague prior, which knows only the scores' units.
-
-    The prior odds that scores resemble none of the K populations are r = 9; the populations are
-    equally likely. With p_k = p(labels | scores, population k), the posterior probability that they
-    resemble one is sum_k p_k/K / (sum_k p_k/K + r p_vague). Fits with fifty or more documents of
-    the rarer class, or of parts that the user names, skip the comparison.
-    """
+    """Compare the learned prior with the vague prior, which knows only the scores' units."""
+    # Prior odds that scores resemble none of K equally likely populations are r = 9: the
+    # probability that they resemble one is sum_k p_k/K / (sum_k p_k/K + r p_vague), p_k = p(labels
+    # | scores, k).
     if COMBINED not in options.parts:
         return PopulationComparison(options)
     data = laplace_fits.data
@@ -139,10 +136,7 @@ def without_populations(options: Options) -> Options:
 
 
 def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float | None:
-    """Return the worst known value of a diagnostic of the parts; None without any.
-
-    Pareto k counts for importance weighted draws only, if there are such parts.
-    """
+    """Return the worst known value of a diagnostic of the parts; None without any."""
     parts = all_paths(groups)
     if name == "pareto_k":
         parts = [paths for paths in parts if part_of(paths.kind).importance_weighted] or parts
@@ -319,11 +313,7 @@ def read_stack(groups: Groups, reading: Reading) -> Posterior:
 
 
 def order_of(weight: Floats) -> int:
-    """Return the seed of the order of a topic's draws of parts, a function of its weights.
-
-    With one order for all topics, their k-th draws would belong to the same part. A topic's draws
-    do not depend on the other topics.
-    """
+    """Return the seed of a topic's order of parts, by its weights, as topics' must differ."""
     # Weights differ between processors in their ninth digit: round to far wider steps, whose
     # borders are no simple fractions.
     return crc32(np.rint(1234.5678 * weight).astype("<i8").tobytes())

@@ -301,11 +301,7 @@ class Reading:
 
 
 class Part(ABC):
-    """A part of a model: one curve of log-odds with a posterior.
-
-    A part of a new kind is a file with a subclass, and its entry in
-    `bayescal.fitting.parts.combination.PARTS`.
-    """
+    """A part of a model, one curve of log-odds with a posterior; `PARTS` lists all."""
 
     name: str  # its name in `parts=`, tables and the tree of results
     follows: tuple[str, ...] = ()  # parts that must be fitted before it

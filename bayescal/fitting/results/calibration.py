@@ -196,10 +196,7 @@ class Calibration:
 
 
 def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") -> Calibration:
-    """Return the calibration of one problem.
-
-    `stated` is False if the user left the meaning of the scores open; `topic` is for messages.
-    """
+    """Return the calibration of one problem; `topic` is for messages."""
     reading, scores_are = Reading.of(groups, topic), tree.read_scores_are(groups)
     calibration = Calibration(
         fits=tree.read_fits(groups),

@@ -53,12 +53,8 @@ class Diagnostics:
 
 
 def diagnose(groups: Groups) -> Diagnostics:
-    """Check posterior draws: chains by their agreement, exact draws part by part.
-
-    Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
-    Analysis 2021), no divergences; for exact draws each part's `findings`; for topics sampled by
-    NUTS both.
-    """
+    """Check posterior draws: chains by their agreement, exact draws part by part."""
+    # Limits of R-hat and effective sample sizes: Vehtari et al., Bayesian Analysis 2021.
     if CHAINS not in groups:
         return _of_exact_draws(groups)
     if of_unseen(POSTERIOR) not in groups:
@@ -286,11 +282,7 @@ def class_table(groups: Groups, level: float) -> pd.DataFrame:
 def class_findings(
     drawn: Floats, raw: Floats, weight: Floats, classes: NDArray[Any] | None, level: float
 ) -> tuple[str, ...]:
-    """Return sentences on the scores' confidence, and on the classes confused most.
-
-    `drawn` holds draws of the documents' probabilities, (draws, n, K), and `raw` the probabilities
-    of the raw scores; `classes` is None if their meaning differs by document.
-    """
+    """Return sentences on the scores' confidence and, unless None, on the classes confused."""
     share, at = weight / weight.sum(), np.arange(weight.size)
     top = raw.argmax(axis=1)
     claimed = float(share @ raw[at, top])

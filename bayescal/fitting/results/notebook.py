@@ -30,12 +30,7 @@ Draw = Callable[[Any], object]
 
 
 class FittedHTML:
-    """Mixin that shows `_fitted_html()` after a fit, else scikit-learn's display.
-
-    It precedes sklearn.base.BaseEstimator among the bases and overrides its hooks: `_repr_html_`
-    follows `sklearn.set_config(display=...)` and returns `_repr_html_inner`; Jupyter calls
-    `_repr_mimebundle_`.
-    """
+    """Mixin that shows `_fitted_html()` after a fit; it precedes BaseEstimator."""
 
     def _fitted_html(self) -> str | None:
         """Return the results as HTML; None before the fit."""

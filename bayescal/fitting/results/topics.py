@@ -111,11 +111,7 @@ def document_groups(
     counts: NDArray[Any],
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
-    """Return constants, and maximum likelihood (unpooled, (2, 3, topics)), of each topic.
-
-    A topic without documents has the range of all scores and no maximum likelihood; `others` is the
-    range of earlier topics.
-    """
+    """Return constants and maximum likelihood (unpooled, (2, 3, topics)) of each topic."""
     centre, spread = scale
     low, high = data.range()
     directions = [each or Direction(np.nan, np.nan) for each in data.directions()]
@@ -297,11 +293,7 @@ def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
 def combination_groups(
     combination: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of a combination other than its densities.
-
-    They are the parts' weights, the recalibrated curve of all topics with the weights of its
-    densities and the beta of base rates (`base`), and monotone log-odds.
-    """
+    """Return the groups of a combination other than its densities."""
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
     curve, paths = combination.recalibration, pooled.RECALIBRATED_PATHS
     draws = pack(curve.posterior, shape).assign_coords(along | {"density": list(DENSITIES)})

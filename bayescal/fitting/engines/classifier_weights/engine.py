@@ -51,13 +51,7 @@ def features(x: Floats) -> Floats:
 
 
 def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
-    """Return log E[exp(log_ratio) | columns] = f(x)' beta with f(x) = (1, x, x^2).
-
-    A proposal's importance ratio r is the likelihood of one problem over its Gaussian
-    approximation. Given the population's weights and the scales, x, its mean E[r | x] is the ratio
-    of exact to Laplace evidence: a smooth function of x, fitted to all proposals by Poisson
-    regression with the score equations sum f (r - exp(f' beta)) = 0.
-    """
+    """Return log E[exp(log_ratio) | columns] = (1, x, x^2)' beta, by Poisson regression."""
     top = log_ratio.max()
     ratio = np.exp(log_ratio - top)
     level = float(ratio.mean())
@@ -255,10 +249,7 @@ def draw_weights(nodes: GridModes, draws: int, rng: np.random.Generator) -> list
 def follow(
     weights: Weights, design: Design, evidence: Floats, shifted: Floats | None = None
 ) -> Floats:
-    """Return the shift of the mode of bias and weights for other evidence.
-
-    Labels, prior, and coefficients of indicators and interactions do not change.
-    """
+    """Return the shift of the mode of bias and weights for other evidence."""
     head, tail = evidence.shape[1] + 1, design.size - design.weight_shifts
     precision, start = weights.precision[:head], weights.point[:head]
     # The prior mean implied by the mode, also for the other evidence.

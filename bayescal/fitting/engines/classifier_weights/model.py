@@ -32,21 +32,17 @@ from bayescal.support.validation import Floats, check_positive
 
 @dataclass(frozen=True)
 class Design(LogisticLikelihood):
-    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq).
+    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq)."""
 
-    The columns are 1; the evidence of each classifier, its log-odds minus the base rate's;
-    indicators; `interactions` of evidence and moderators. The offset is the log-odds of the base
-    rate, or of everything outside the columns.
-    """
+    # The columns are 1; the evidence of each classifier, its log-odds minus the base rate's;
+    # indicators; and `interactions`. The offset is the log-odds of all else, such as the base rate.
 
     weight_shifts: int = 0  # number of interactions, the last columns
 
     def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
-        """Return a posterior's mean minus its mode, to the first order beyond Laplace.
-
-        With c_i the third derivative of minus the log likelihood in the log-odds of document i, and
-        S the covariance, -S sum_i x_i c_i (x_i' S x_i) / 2.
-        """
+        """Return a posterior's mean minus its mode, to the first order beyond Laplace."""
+        # -S sum_i x_i c_i (x_i' S x_i) / 2, with c_i the third derivatives of minus the log
+        # likelihood in log-odds and S the covariance.
         chance = special.expit(self.offset + self.columns @ point)
         third = self.weight * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
         variance = np.einsum("ij,ij->i", self.columns @ covariance, self.columns)
@@ -54,11 +50,7 @@ class Design(LogisticLikelihood):
 
 
 def interactions(evidence: Floats, moderators: Floats) -> Floats:
-    """Return columns whose coefficients shift the weight of each classifier by each moderator.
-
-    sum_i sum_j u_ij e_i z_j = sum_i (sum_j u_ij z_j) e_i, so that classifier i has the weight
-    w_i + sum_j u_ij z_j at a document whose moderators are z.
-    """
+    """Return columns of which each shifts one classifier's weight by one moderator."""
     n = len(evidence)
     # No moderators leave no size to infer.
     columns: Floats = (evidence[:, :, None] * moderators[:, None, :]).reshape(
@@ -113,12 +105,7 @@ class Scales:
 def centre_of_weights(
     log_scores: Floats, weight: Floats, rng: np.random.Generator, *, rounds: int = 400
 ) -> Floats:
-    """Return weights that sum to one, larger for classifiers that are probably the best.
-
-    They are means of softmax over Bayesian bootstraps of the sum of log scores (pseudo-BMA+), a
-    soft probability of the largest log score. Combined log-odds with such weights have a log-loss
-    of at most the weighted mean of the classifiers' (Hoelder's inequality), a safe centre.
-    """
+    """Return weights of sum one, larger for classifiers that are probably best (pseudo-BMA+)."""
     total = np.zeros(len(log_scores))
     for _ in range(rounds):
         share = rng.standard_exponential(weight.size) * weight

@@ -251,12 +251,8 @@ class ClassPosterior:
 def _accepted(
     proposals: _Proposals, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Return theta and v of the posterior, and all importance weights as shares of the largest.
-
-    Proposals are accepted or rejected. If ROUNDS accept too few, as with scores so large that
-    rounding matters, they are resampled by weight; an efficiency near 0 then marks the draws as
-    unreliable.
-    """
+    """Return theta and v of accepted proposals, and all importance weights over the largest."""
+    # If ROUNDS accept too few, they are resampled: an efficiency near 0 marks them as unreliable.
     rounds: list[Floats] = []
     missing = draws
     for _ in range(ROUNDS):
@@ -275,12 +271,9 @@ def _accepted(
 
 
 def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
-    """Return the number of copies of each proposal: ratio/bound on average.
-
-    The bound is the largest ratio, and no proposal is taken twice, unless fewer than LEAST_ACCEPTED
-    would be accepted because of a few large weights. These proposals are then taken up to
-    MOST_COPIES times; the bound stays if they would need more copies.
-    """
+    """Return the number of copies of each proposal: ratio/bound on average."""
+    # No proposal is taken twice, unless fewer than LEAST_ACCEPTED would be accepted because of a
+    # few large weights: these are then taken up to MOST_COPIES times.
     taken = float(ratios.mean())
     uneven = LEAST_ACCEPTED / MOST_COPIES <= taken < LEAST_ACCEPTED
     bound = taken / LEAST_ACCEPTED if uneven else 1.0
@@ -288,12 +281,7 @@ def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
 
 
 class _Proposals:
-    """Proposals of (theta, v) near the posterior.
-
-    theta comes from the log-linear cover; then v = logit(share) = mode + step sinh(tau), with mode
-    and step interpolated between theta's neighbouring nodes, and tau from the nearer node's
-    conditional density.
-    """
+    """Proposals of theta by a log-linear cover, and of logit(share) = mode + step sinh(tau)."""
 
     def __init__(self, joint: JointDensity, cells: ModeCells) -> None:
         self._joint = joint
@@ -408,21 +396,13 @@ MOST_LEVELS = 3000
 def monotone_pairs(
     classes: tuple[ClassPosterior, ClassPosterior], draws: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """Return draws of a family's two classes given monotone log-odds, and log P(monotone | data).
-
-    The draws are mode, left and right side of both classes, (3, draws, 2), in standardised units.
-
-    If all sides of both densities are exponential, or all are Gaussian, log-odds never
-    fall if and only if
-
-        theta_- <= theta_+,    left_- >= left_+,    right_- <= right_+:
-
-    three nonnegative margins in x = (theta, log left, log right) of both classes. Multilevel
-    splitting (S.-K. Au, J. L. Beck, Probabilistic Engineering Mechanics 16, 2001) starts from draws
-    of the posterior, keeps the half with the largest smallest margin, copies them, and moves all by
-    Markov chains above that level, until the level is 0. The product of the shares kept estimates
-    P(monotone | data).
-    """
+    """Return draws of a family's classes given monotone log-odds, and log P(monotone | data)."""
+    # If all sides are exponential, or all Gaussian, log-odds never fall if and only if
+    #     theta_- <= theta_+,    left_- >= left_+,    right_- <= right_+:
+    # three nonnegative margins. Multilevel splitting (S.-K. Au, J. L. Beck, Probabilistic
+    # Engineering Mechanics 16, 2001) keeps the half with the largest smallest margin, copies it,
+    # and moves all by Markov chains above that level, until it is 0; the product of the shares kept
+    # is P(monotone).
     drawn = [posterior.draw(draws, rng) for posterior in classes]
     x = np.stack([np.stack([each.theta, *np.log(each.sides)]) for each in drawn], axis=2)
     log_share, level = 0.0, -math.inf

@@ -47,11 +47,7 @@ class MixtureWeights:
 
 
 def by_evidence(components: list[Component], families: int) -> MixtureWeights:
-    """Return the posterior probabilities of warps and families, equally probable a priori.
-
-    p(warp | data) is proportional to the product over classes of sum over families of
-    p(class's scores | family, warp).
-    """
+    """Return posterior probabilities of equally probable warps and families."""
     evidence = np.array([component.log_evidence for component in components])
     evidence = evidence.reshape(-1, families, 2)
     of_warp = special.logsumexp(evidence, axis=1).sum(axis=1)
@@ -169,12 +165,9 @@ PSEUDO_COUNT = 0.25
 def by_stacking(
     components: list[Component], families: int, data: BinaryScores, rng: np.random.Generator
 ) -> MixtureWeights:
-    """Return weights that maximise the leave-one-out log predictive density of the mixture.
-
-    For each class on a warp the weights w maximise sum_i log sum_f w_f p(x_i | x_-i, f) + 0.25
-    sum_f log w_f; weights of warps are proportional to the exponential of the maxima's sum over
-    both classes.
-    """
+    """Return weights that maximise the leave-one-out log predictive density of the mixture."""
+    # Of a class on a warp: sum_i log sum_f w_f p(x_i | x_-i, f) + 0.25 sum_f log w_f. Weights of
+    # warps are proportional to the exponential of the maxima's sum over both classes.
     weights = np.empty((len(components) // families, families, 2))
     reached = np.zeros(len(components) // families)
     for k, positive in enumerate((False, True)):
@@ -342,12 +335,7 @@ def fit_densities(
     scale: tuple[float, float] | None = None,
     refit: bool = False,
 ) -> DensityFit:
-    """Draw independently from the posterior of a family, or of a mixture of several.
-
-    `scale` is the centre and the spread of the scores, by default those of the data. Without
-    documents (`NOTHING`) the posterior is the prior, with equal weights of families and warps. With
-    `refit` documents of large Pareto k are left out exactly.
-    """
+    """Draw from the posterior of a family, or of several; without documents from the prior."""
     settings = resolve(families, scale or data.centre_and_spread, hyperparameters)
     components = class_posterior.build_components(families, asinh_scales, data, settings)
 
@@ -373,11 +361,7 @@ def _with_refits(
     weigh: Callable[[list[Component], BinaryScores], MixtureWeights],
     rng: np.random.Generator | None,
 ) -> DensitySides:
-    """Return the draws with exact log densities of the documents of largest Pareto k.
-
-    The mixture is fitted without each: log sum_c w_c p_c(s_i | others), with the weights w of
-    components given the others. With `rng` it is the mean density of new monotone draws.
-    """
+    """Return the draws with exact log densities of the documents of largest Pareto k."""
     k = leave_one_out_of_densities(sides, data)[1]
     worst = np.flatnonzero(k > WORST_K)
     both = np.stack([data.score[worst], data.positive[worst]])

@@ -150,10 +150,7 @@ class JointDensity(ABC):
         return marginal
 
     def on_share_grid(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return mode and step of the grid v = mode + step sinh(tau) at each theta, and log p.
-
-        It is log p(theta, tau) minus log(step), of shape (len(theta), len(TAU)).
-        """
+        """Return mode and step of v = mode + step sinh(tau) at each theta, and log p - log step."""
         left, right = self.sums(theta)
         mode, curvature = self._share_mode(left, right)
         step = 1.0 / np.sqrt(curvature)
@@ -311,11 +308,7 @@ class WidthIntegral:
         return log
 
     def draw(self, b: Floats, c: Floats, rng: np.random.Generator) -> Floats:
-        """Return a draw of s for each B and C.
-
-        1/s is drawn by rejection from Gamma(M, B + 2 C m): x^2 lies above its tangent at m, so the
-        acceptance probability is exp(-C (x - m)^2), on average above 0.7.
-        """
+        """Return a draw of s for each B and C, by rejection from 1/s ~ Gamma(M, B + 2 C m)."""
         m = self.mode(b, c)
         rate = b + 2.0 * c * m
         out = np.empty_like(m)
@@ -396,12 +389,10 @@ class HybridDensity(JointDensity):
         return first if self.gaussian_left else -first
 
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return the first and minus the second derivative in v of the log likelihood at best s.
-
-        They approximate the integral's derivatives, which suffices for the grid. With x = 1/s at
-        the best width, P = D_1 x/(1 - g), Q = C x^2 and u = logit(g): L_u = 2 (1 - g) Q - g P,
-        -L_uu = g P + 2 (1 - g) (2 - g) Q, L_ux x = 4 (1 - g) Q - g P, -L_xx x^2 = M + 2 Q.
-        """
+        """Return the first and minus the second derivative in v of the log likelihood at best s."""
+        # With x = 1/s at the best width, P = D_1 x/(1 - g), Q = C x^2 and u = logit(g): L_u = 2 (1
+        # - g) Q - g P, -L_uu = g P + 2 (1 - g) (2 - g) Q, L_ux x = 4 (1 - g) Q - g P, -L_xx x^2 = M
+        # + 2 Q.
         w, rest = special.expit(v), special.expit(-v)
         b, c = self._coefficients(left, right, 1.0 / w, 1.0 / rest)
         g, h = (w, rest) if self.gaussian_left else (rest, w)

@@ -22,10 +22,7 @@ LARGEST_K = 10.0  # larger ones are not interpolated
 def without(
     component: Component, klass: int, scores: Floats, weight: Floats, i: int
 ) -> tuple[Component, float]:
-    """Return a component without score i of a class, and log p(x_i | x_-i) per unit of raw score.
-
-    The density is the ratio of evidences with and without it. A weight above 1 is reduced by 1.
-    """
+    """Return a component without score i of a class, and log p(x_i | x_-i) in raw units."""
     rest = weight.copy()
     rest[i] = max(weight[i] - 1.0, 0.0)
     others = refit_class(component, klass, scores, rest)
@@ -43,12 +40,9 @@ def loo_log_density(
     index: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> Floats:
-    """Return log p(x_i | x_-i) of some of a class's scores, by Pareto-smoothed importance sampling.
-
-    The weights of draw k for score i are 1/p(x_i | draw k), smoothed (Vehtari, Gelman and Gabry,
-    Statistics and Computing 2017), per unit of raw score. The scores of largest Pareto k are left
-    out exactly.
-    """
+    """Return log p(x_i | x_-i) of some scores by Pareto-smoothed importance sampling."""
+    # Weights 1/p(x_i | draw k), smoothed (Vehtari, Gelman and Gabry, Statistics and Computing
+    # 2017).
     drawn = component.classes[klass].draw(DRAWS, rng)
     theta = component.centre + component.spread * drawn.theta
     left, right = (component.spread * side for side in drawn.sides)
@@ -69,12 +63,8 @@ def loo_log_density(
 def leave_one_out_of_densities(
     draws: ClassDraws, data: BinaryScores, base: tuple[float, float] = (1.0, 1.0)
 ) -> tuple[Floats, Floats]:
-    """Return the log-odds of + of all documents, each given all others, and Pareto k.
-
-    Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
-    other class's posterior predictive density, and the class prior without the document: the mean
-    of Beta(base + (n+, n-)). Documents that were refitted have exact densities, and k = -inf.
-    """
+    """Return each document's log-odds of + given all others, and Pareto k (-inf if refitted)."""
+    # Bayes' rule with the class prior without the document: the mean of Beta(base + (n+, n-)).
     label, weight = data.positive, data.weight
     thinned = draws.take(np.arange(min(MOST_DRAWS, draws.size)))
     # Documents of a class without weight keep 0 and have no effect.

@@ -123,10 +123,7 @@ class ScoreSums:
         self.weight = np.add.reduceat(weight[order], first)
 
     def compress(self, pieces: Pieces, intercept: Floats, slopes: Floats) -> QuadratureNodes:
-        """Return nodes whose log likelihood errs by at most TOLERANCE for each of some curves.
-
-        Bins between knots are halved until then, or until there are MOST_BINS.
-        """
+        """Return nodes whose log likelihood errs by at most TOLERANCE for each of some curves."""
         if self.x.size <= FEW_SCORES:
             start = np.arange(self.x.size)
             return _two_point_rules(self.x, self.weight, start, pieces)
@@ -261,11 +258,7 @@ class PosteriorDensity:
         return slopes
 
     def start(self) -> Floats:
-        """Return a start for the search: each piece rises by about one between its scores.
-
-        Too steep slopes are corrected in few steps, since exp(eta) is steep; too flat ones have
-        almost no gradient.
-        """
+        """Return a start for the search: pieces rise by about one; flat ones have no gradient."""
         reach = np.abs(self._design[:, 1:]).max(axis=0)
         eta = np.minimum(-np.log(np.maximum(reach, TINY)), LARGEST_ETA)
         steps = np.linalg.solve(self._walk, eta - self.prior.slope_location)

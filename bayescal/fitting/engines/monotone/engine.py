@@ -283,11 +283,7 @@ def fewer_and_fewer(segments: int) -> list[int]:
 def draw_likeliest(
     laplace_fits: Sequence[LaplaceFit], draws: int, rng: np.random.Generator
 ) -> tuple[int, MonotonePosterior, Floats]:
-    """Return the position of the likeliest posterior, draws from it, and all log evidences.
-
-    Laplace's approximation decides, with errors of hundredths of a nat, tenths at worst; the other
-    evidences are approximations too.
-    """
+    """Return the position of the likeliest posterior, draws from it, and all log evidences."""
     evidence = np.array([each.log_evidence for each in laplace_fits])
     best = int(evidence.argmax())
     posterior = draw_within(laplace_fits[best], draws, rng)
@@ -387,12 +383,7 @@ LEAST_LARGE = 1e-3
 
 
 def as_probabilities(data: BinaryScores) -> BinaryScores:
-    """Return the data, with log-odds in place of scores that appear to be probabilities.
-
-    These are scores in [0, 1], some between 0 and 1 and the largest above 0.001, unless the labels
-    are much likelier as a function of the scores than of their log-odds: by 3 nats of the log
-    evidence of monotone log-odds, on the better of two warps.
-    """
+    """Return the data, with log-odds in place of scores that appear to be probabilities."""
     low, high = data.score_range
     inside = (data.score > 0.0) & (data.score < 1.0)
     if low < 0.0 or not LEAST_LARGE <= high <= 1.0 or not inside.any() or low == high:
@@ -419,10 +410,7 @@ def mode_log_odds(data: BinaryScores) -> Floats:
 
 @dataclass(frozen=True)
 class LogOddsPopulation:
-    """The distribution over problems of the log-odds of one type of classifier's scores.
-
-    Unlike other priors it is stated in raw scores, such as the margins of an SVM or log-odds.
-    """
+    """The distribution over problems of the log-odds of one classifier's raw scores."""
 
     name: str  # the type of classifier
     scores_are: tuple[str, ...]  # kinds of scores; probabilities by their log-odds

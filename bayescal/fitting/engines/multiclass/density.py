@@ -244,10 +244,8 @@ class Likelihood:
         return float(lapsed.sum() if self.weight is None else lapsed @ self.weight)
 
     def lapse_information(self, maps: Maps) -> float:
-        """Return the Fisher information of one map on w, the root of the lapse odds.
-
-        It is (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes.
-        """
+        """Return the Fisher information of one map on w, the root of the lapse odds."""
+        # (d lambda / dw)^2 times the sum of (1/K - p_k)^2 / P_k over documents and classes.
         p = self.without_lapses(maps)[0]
         lapse, share = special.expit(maps.lapse_logit[0]), 1.0 / self.scored.options
         ratio = (share - p) ** 2 / ((1.0 - lapse) * p + lapse * share)
@@ -259,11 +257,8 @@ class Likelihood:
 
 
 def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats]:
-    """Return the log density of a lapse rate by w, the root of its odds, and the derivative.
-
-    Beta(1/2, b) has the density (1 + w^2)^-(b + 1/2) of w, which is nearly normal, unlike its
-    logarithm, with a long tail towards a rate of 0.
-    """
+    """Return the log density of a lapse rate by w, the root of its odds, and the derivative."""
+    # Beta(1/2, b) has the density (1 + w^2)^-(b + 1/2) of w, which is nearly normal.
     a, b = prior.lapse
     inner = np.maximum(np.abs(root), LEAST_ROOT)
     value = (2.0 * a - 1.0) * np.log(inner) - (a + b) * np.log1p(root**2)
@@ -271,10 +266,7 @@ def lapse_prior(root: Floats, prior: MapHyperparameters) -> tuple[Floats, Floats
 
 
 def steepness(asymmetry: Floats) -> Floats:
-    """Return the log of the factor by which c steepens log-odds near certainty.
-
-    It is log(1 + c), continued as a straight line below FLATTEST.
-    """
+    """Return log(1 + c), the log steepness near certainty, as a straight line below FLATTEST."""
     inside = np.maximum(asymmetry, FLATTEST)
     return np.asarray(np.log1p(inside) + (asymmetry - inside) / (1.0 + inside))
 
@@ -294,12 +286,10 @@ def lapse_logit(root: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MapPosterior:
-    """The posterior density in a sampler's coordinates.
+    """The posterior density in a sampler's coordinates."""
 
-    A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each block,
-    standard coefficients): a coefficient is its block's scale times its standard coefficient,
-    which is Normal(0, 1). Labels determine G (1 + c), the slope near certainty, better than G.
-    """
+    # A point is (log G (1 + c), lambda, log(1 + c), root of the lapse odds, log scale of each
+    # block, coefficients over their block's scale). Labels determine G (1 + c) better than G.
 
     likelihood: Likelihood
     mean: Floats  # prior means of the globals, (3,)
@@ -377,13 +367,10 @@ class MapPosterior:
         return out.reshape(len(theta), *self.shape)
 
     def redraw_scales(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """Return points with scales drawn given the coefficients, (C, D).
-
-        Given P coefficients theta, s^2 is (nu s0^2 + |theta|^2) / chi-squared(nu + P). Standard
-        coefficients change with the scale, so that theta stays (interweaving; Yu and Meng, Journal
-        of Computational and Graphical Statistics 2011): where labels determine theta, trajectories
-        move the scale and the standard coefficients slowly.
-        """
+        """Return points with scales drawn given the coefficients, (C, D)."""
+        # s^2 is (nu s0^2 + |theta|^2) / chi-squared(nu + P). Standard coefficients change with it,
+        # so that theta stays (interweaving; Yu and Meng, Journal of Computational and Graphical
+        # Statistics 2011).
         theta = self.unit(points) * points[:, self.first :]
         square = FREEDOM * self.scales**2 + theta**2 @ self.of_block
         out = points.copy()

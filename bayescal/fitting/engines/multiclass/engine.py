@@ -126,14 +126,11 @@ def draw_chains(
     rng: np.random.Generator,
     rounds: int = ROUNDS,
 ) -> tuple[Chains, float]:
-    """Return draws of chains that start around modes, and the largest R-hat of a coordinate.
-
-    Modes, (M, D), start chains in proportion to their shares of the posterior, (M,). The walkers of
-    a chain start at one point, so that chains agree only if their walkers have forgotten it
-    (Margossian et al., Nested R-hat, Bayesian Analysis 2024). R-hat compares the halves of their
-    time, too. While chains disagree, walkers go on, around the normal approximation to their draws,
-    in at most `rounds` rounds. A chain's draws are walker after walker.
-    """
+    """Return draws of chains around modes, and the largest R-hat of a coordinate."""
+    # Modes, (M, D), start chains in proportion to their shares, (M,). A chain's walkers start at
+    # one point, so that chains agree only if walkers have forgotten it (Margossian et al., Nested
+    # R-hat, Bayesian Analysis 2024). Else they go on around a new normal approximation, `rounds`
+    # times.
     from arviz_stats.base import array_stats
 
     single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
@@ -220,10 +217,7 @@ def first_fit(
     position_bias: bool = False,
     unit: float | None = None,
 ) -> FirstFit:
-    """Return the first map, of at most MOST_FOR_FIRST documents, and the features.
-
-    `unit` is the typical gap, the unit of priors, by default from the documents.
-    """
+    """Return the first map, of at most MOST_FOR_FIRST documents, and the features."""
     unit = typical_gap(log_p, weight) if unit is None else unit
     mean, sd = prior.of_globals(unit)
     part = slice(None, None, 1 + (label.size - 1) // MOST_FOR_FIRST)

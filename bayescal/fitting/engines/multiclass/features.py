@@ -139,12 +139,10 @@ def _single(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FeatureDesign:
-    """The computation of features from scores, fixed by the fit.
+    """The computation of features from scores, fixed by the fit."""
 
-    Rows of coefficients are bias, slope (of l of the class itself), certainty (of q), and one for
-    each shared feature. Features are centred and scaled class by class, so that other coefficients
-    keep the shares of the classes, and slopes pivot around documents with an uncertain class.
-    """
+    # Rows of coefficients are bias, slope, certainty and shared features. Features are centred
+    # class by class, so that other coefficients keep the classes' shares.
 
     axes: ClassVar = {
         "anchor": ("global",),

@@ -52,10 +52,7 @@ def first_map(
     *,
     biases: bool,
 ) -> Maps:
-    """Return the mode of maps with biases as their only coefficients, the best of several searches.
-
-    `biases` is False for maps without coefficients.
-    """
+    """Return the best mode found of maps with biases, if any, as their only coefficients."""
     classes, n = scored.depth.shape
     nothing = np.zeros((0, n))
     likelihood = Likelihood(Features(scored, nothing, nothing, nothing), label, weight, None)
@@ -134,12 +131,9 @@ _CHOLESKY = partial(linalg.cholesky, lower=True)
 
 
 def find_mode(posterior: MapPosterior, first: Maps) -> MapMode:
-    """Return the mode of the maps given the scales, and the scales by MacKay's update.
-
-    Newton's method with the expected curvature updates globals and coefficients, expected numbers
-    of lapses the lapse rate, and s^2 = (|theta|^2 + nu s0^2) / (gamma + nu) the scales, with gamma
-    the effective number of coefficients.
-    """
+    """Return the mode of the maps given the scales, and the scales by MacKay's update."""
+    # Newton with the expected curvature; s^2 = (|theta|^2 + nu s0^2) / (gamma + nu), with gamma the
+    # effective number of coefficients.
     theta = np.zeros((1, *posterior.shape))
     if posterior.shape[0]:
         theta[0, 0] = first.theta[0, 0]
@@ -213,11 +207,8 @@ def _line_search(posterior: MapPosterior, maps: Maps, step: Floats, precision: F
 
 
 def derivatives(posterior: MapPosterior, maps: Maps) -> tuple[Floats, Floats]:
-    """Return minus the expected Hessian of the log likelihood of a map, and its gradient.
-
-    With D the derivatives of eta by globals and used coefficients, the former is the sum over
-    documents of D^T (diag p - p p^T) D, weighted by the probability that the document is no lapse.
-    """
+    """Return minus the expected Hessian of the log likelihood of a map, and its gradient."""
+    # The sum over documents of D^T (diag p - p p^T) D, times the probability of no lapse.
     likelihood = posterior.likelihood
     warped = warp(likelihood.scored, maps.globals_)
     p = softmax(linear_map(warped, likelihood.features, likelihood.raw(maps.theta)))[0]

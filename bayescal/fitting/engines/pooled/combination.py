@@ -87,10 +87,7 @@ def draw_levels(
     *,
     apart: tuple[float, float] | None = None,
 ) -> TopicLevels:
-    """Return draws of the levels and of the base rates of all topics, around a population.
-
-    `apart` gives the beta of P(+) of topics without a population.
-    """
+    """Return draws of the levels and of the base rates of all topics, around a population."""
     counts = _counts(ends, data)
     if apart is None:
         priors = [HYPERPRIOR] * ends.end.size + [hyperpriors]

@@ -81,11 +81,7 @@ class Health(NamedTuple):
 
 
 def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] | None:
-    """Return some of many topics, enough to locate their population; None if there are few.
-
-    Forty topics determine their mean to a sixth of their standard deviation, accurate enough for a
-    base whose draws are reweighted to the population of all topics.
-    """
+    """Return some of many topics, enough to locate their population; None if there are few."""
     if len(topics) <= SEARCHED:
         return None
     return [topics[k] for k in rng.choice(len(topics), SEARCHED, replace=False)]
@@ -145,11 +141,7 @@ class _Task(Generic[Data]):
 
 
 def _draw_task(task: _Task[Data]) -> tuple[Any, ...]:
-    """Return the fields of `Drawn` of some topics.
-
-    Numbers have the shape (topics, bases), log likelihoods (topics, draws from all bases), values
-    (topics, values, draws).
-    """
+    """Return the fields of `Drawn` of some topics."""
     topics = []
     for data, seed in zip(task.topics, task.seeds, strict=True):
         rng = np.random.default_rng(seed)
@@ -184,18 +176,12 @@ class EvidenceExpansion(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicDraws:
-    """Draws of every topic's parameters under a few populations, the bases, in equal numbers.
+    """Draws of every topic's parameters under a few populations, the bases, in equal numbers."""
 
-    Under another population with coefficients eta and A, and with L the likelihood, a topic's
-    evidence is
-
-        Z(eta) = mean_m L_m exp(eta . T_m - A(eta)) / q_m
-        q_m    = mean_b exp(eta_b . T_m - A(eta_b)) L_m / Z(b)
-
-    over the draws from all bases, and the terms are their weights (the balance heuristic). For
-    draws from a base's prior, 1 replaces L_m / Z(b). Weights are at most the best base's weights
-    times the number of bases, so that one wide enough base suffices.
-    """
+    # Under another population (eta, A), with L the likelihood, a topic's evidence is
+    #     Z(eta) = mean_m L_m exp(eta . T_m - A(eta)) / q_m
+    #     q_m    = mean_b exp(eta_b . T_m - A(eta_b)) L_m / Z(b)
+    # over all bases' draws (the balance heuristic); for a base's prior, 1 replaces L_m / Z(b).
 
     coefficients: Coefficients  # from populations to eta and A(eta)
     bases: Floats  # the populations drawn under, (bases, hyperparameters)
@@ -235,11 +221,7 @@ class TopicDraws:
         return Weighed(self, points, np.sum(log_evidence, axis=0), np.concatenate(sums))
 
     def expand(self, point: Floats) -> EvidenceExpansion:
-        """Return the sum over topics of log Z at one population, with its derivatives.
-
-        The derivatives of a topic's log Z by the population's factors F are the mean and the
-        covariance of its weighted terms. Derivatives of F are numerical.
-        """
+        """Return the sum over topics of log Z at one population, with its derivatives."""
         factors = partial(_factors, coefficients=self.coefficients)
         value, mean, covariance, efficiency = self._moments(factors(point[None])[:, 0])
         slopes, curvature = _differences(factors, point)
@@ -288,10 +270,7 @@ class Weighed:
     sums: Singles  # see `reweighting.sums_of_runs`, (topics, k, runs)
 
     def pick(self, positions: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Return a draw of every topic under some populations, (values, topics, positions).
-
-        A topic's draws given a population are resampled by their weights.
-        """
+        """Return a draw of every topic under some populations, (values, topics, positions)."""
         factors = _factors(self.points[positions], self.topics.coefficients)
         terms = self.topics.terms
         # A seed for each topic: results do not depend on blocks or workers.
@@ -376,12 +355,7 @@ def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np
 def pick_updated(
     topics: TopicDraws, points: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return draws of every topic around populations, each topic independently.
-
-    A topic's draws are averaged over populations eta with weights p(eta | D, H):
-
-        p(topic | D, H) = sum over eta of p(topic | D, eta) p(eta | D, H)
-    """
+    """Return draws of every topic around populations weighted by p(eta | D, H)."""
     some = points[:: max(1, len(points) // POPULATIONS)]
     positions, efficiency = [], []
     for log_evidence, of_draws, total in topics.weights(some):

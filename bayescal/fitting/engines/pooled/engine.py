@@ -52,12 +52,9 @@ Curves = TypeVar("Curves")  # a `Posterior`, or arrays of mode and sides of one 
 
 @dataclass(frozen=True)
 class TopicPosterior(Generic[Curves]):
-    """Draws of every topic and of a topic without documents, around their population.
+    """Draws of every topic and of a topic without documents, around their population."""
 
-    Densities have diagnostics and hyperparameters of negatives and positives, the axis `of` of
-    length 2; log-odds and one class have no such axis. Draws of one class are standardised: mode,
-    left and right side, (3, topics, draws) and (3, draws).
-    """
+    # Densities have the axis `of`, negatives and positives; log-odds and one class have none.
 
     topics: Curves  # in raw score units, topics first
     unseen: Curves  # of a topic without documents

@@ -154,13 +154,10 @@ def draw_hyperposterior(
     topic_draws: int,
     search: Draw | None = None,
 ) -> Hyperposterior:
-    """Return draws of the hyperparameters.
-
-    Newton's method on the reweighted evidence finds the mode; topics are drawn again where too few
-    of their draws are effective. If there are many topics, some of them search first. In the end
-    half of the topics' draws are under a base wider than the mode, and half under the mode. Student
-    t proposals around it are weighted and resampled.
-    """
+    """Return draws of the hyperparameters: resampled Student t proposals around the mode."""
+    # Newton on the reweighted evidence finds the mode; topics are drawn again where too few of
+    # their draws are effective. In the end half the draws are under a wider base, half under the
+    # mode.
     mode, deviation = _search(search or draw, hyperprior, rng)
     for _ in range(1 if search is None else MOVES):
         half = topic_draws // 2
@@ -251,10 +248,7 @@ def _positive(precision: Floats, floor: Floats) -> Floats:
 
 
 def adapted(covariance: Floats, points: Floats, weight: Floats) -> Floats:
-    """Return the covariance of weighted points, shrunk to their proposal's if few have weight.
-
-    An ellipse around the mean fits the posterior better than one around the mode.
-    """
+    """Return the covariance of weighted points, shrunk to their proposal's if few have weight."""
     own = np.cov(points.T, aweights=weight, ddof=0)
     count, directions = 1.0 / (weight**2).sum(), len(covariance)
     mean: Floats = (count * own + directions * covariance) / (count + directions)

@@ -65,10 +65,7 @@ def fit_log_odds(
     hyperparameters: TopicHyperparameters | None = None,
     base_rates: tuple[Floats | float, Floats | float] = (0.5, 0.5),
 ) -> LogOddsOfTopics:
-    """Draw from the posterior of all topics' log-odds and their population.
-
-    `base_rates` holds draws of P(+) of the topics and of an unseen one.
-    """
+    """Draw from the posterior of all topics' log-odds and their population."""
     hyper = hyperparameters or TopicHyperparameters()
     centre, asinh_scale = scale[0], BEND * scale[1]
     spread = warped_spread(centre, scale[1], asinh_scale)
@@ -261,11 +258,7 @@ def _log_likelihood(values: Floats, data: BinaryScores, pieces: Pieces) -> Float
 
 
 def _lattice_normals(size: int, rng: np.random.Generator) -> Floats:
-    """Return pairs of standard normals, (2, size), spread evenly over the plane.
-
-    They are the quantiles of k (1/size, golden ratio), shifted at random, modulo 1. Integrals of
-    smooth functions have a fraction of the variance with independent pairs.
-    """
+    """Return pairs of standard normals, (2, size), spread evenly by a shifted lattice."""
     steps = np.array([[1.0 / size], [0.5 * (math.sqrt(5.0) - 1.0)]])
     return special.ndtri((steps * np.arange(size) + rng.random((2, 1))) % 1.0)
 

@@ -102,11 +102,7 @@ WIDEST = 1e100  # standardised; curves have saturated long before
 
 @dataclass(frozen=True)
 class Hyperprior(GaussianHyperprior):
-    """The hyperprior of densities, in standardised units of the scores, in the order of NAMES.
-
-    The means are the priors of an unpooled topic: modes within about two spreads, equal sides,
-    widths of half a spread. Larger tau, and smaller kappa and a, make populations wider.
-    """
+    """The hyperprior of densities, in standardised units of the scores, in the order of NAMES."""
 
     scale: tuple[float, ...] = (2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     wide: tuple[float, ...] = (0.0, 1.0, 0.0, -1.0, -1.0, 0.0)

@@ -119,13 +119,9 @@ def exponentials(log_ratio: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
 
 
 def split(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k.
-
-    The first holds the means over draws and over populations. The second holds the differences, for
-    which single precision suffices in half the time: the error in log Z is a millionth of a
-    population's distance from the median one. `far` marks populations too distant for it. For the
-    median population a topic's largest log weight is 0, so that exponentials rarely overflow.
-    """
+    """Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k."""
+    # The second, of differences, is in single precision for half the time: the error in log Z is a
+    # millionth of a population's distance from the median one. `far` marks those too distant.
     middle, median = terms.mean(axis=1), np.median(factors, axis=1)
     around = terms - middle[:, None]
     reach = np.abs(around).max(axis=(0, 1))
@@ -140,11 +136,7 @@ def split(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArr
 def pick_positions(
     terms: Floats, factors: Floats, sums: Singles, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return the position of one draw of a topic for each population.
-
-    A run is picked in proportion to the runs' sums, then one of its draws after weighing them
-    again.
-    """
+    """Return the position of one draw of a topic for each population: a run, then in it."""
     populations, runs = sums.shape
     # Separate random numbers for each population, and for draws within runs, keep the choice
     # independent of other populations and of the rounding of sums.
