@@ -25,7 +25,6 @@ COMMANDS += (
     "recalibrate",
     "lr",
     "sample",
-    "elusion",
     "recall",
     "stop",
     "rate",

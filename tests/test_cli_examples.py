@@ -19,7 +19,7 @@ pytestmark = pytest.mark.one_era
 # In an order in which each finds the folders that others write.
 ORDER = (
     "examples", "fit", "predict", "report", "compare", "audit", "recalibrate", "lr", "sample",
-    "recall", "stop", "rate", "decide", "export", "elusion",
+    "recall", "stop", "rate", "decide", "export",
     "plan-validation",
 )  # fmt: skip
 # They take files of other kinds: programs, texts, runs and judgements of rankings.

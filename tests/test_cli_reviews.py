@@ -1,4 +1,4 @@
-"""`bayescal sample`, `recall`, `rate`, `elusion`, `stop`, and reports of reviews and rates."""
+"""`bayescal sample`, `recall`, `rate`, `stop`, and reports of reviews and rates."""
 
 import hashlib
 import json
@@ -313,17 +313,6 @@ def test_groups_are_drawn_whole(folder, tmp_path):
             assert words in text
 
 
-def test_elusion_prints_exact_limits():
-    counts = ("--documents", 28_000, "--found", 240)
-    out = run("elusion", *counts, "--sampled", 600, "--positives", 2).output
-    assert "missed: 93 (17 to 290)" in out
-    assert "recall: 72.0% (45.3% to 93.4%)" in out
-    out = run("elusion", *counts, "--recall", 0.8).output
-    assert "Sample 1,341 of 28,000" in out
-    out = run("elusion", *counts, "--sampled", 600, "--positives", 2, "--sequential").output
-    assert "(2 to 603)" in out
-
-
 def test_stop_says_how_far_to_read(folder, tmp_path):
     out = run("stop", folder / "scores.csv", *rounds(folder)).output
     assert "Read on to rank" in out
@@ -408,15 +397,6 @@ WRONG = {
     "precision of what": (
         "sample scores.csv --n 5 --for precision --out plan.csv",
         "threshold must be the score",
-    ),
-    "counts": (
-        "elusion --documents 10 --found 1 --sampled 20 --positives 1",
-        "sampled at most documents",
-    ),
-    "half a question": ("elusion --documents 10 --found 1 --sampled 5", "give --sampled and"),
-    "two questions": (
-        "elusion --documents 10 --found 1 --sampled 5 --recall .8",
-        "leave out --sampled and --positives",
     ),
     "control without a sample": (
         "stop scores.csv --labels a.csv --rule control",

@@ -33,7 +33,7 @@ ShowColumns = Annotated[
     str | None, options.option("--show-columns", options.COLUMNS, SHOWN, METAVAR)
 ]
 Purpose = Literal["recall", "precision", "prevalence", "calibration", "control"]
-FOR = "What the labels are for; control is a simple random sample, for elusion and stop."
+FOR = "What the labels are for; control is a simple random sample, for stop."
 For = Annotated[Purpose, options.option("--for", reviews.REVIEW, FOR)]
 
 app = typer.Typer()
