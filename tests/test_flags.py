@@ -127,7 +127,6 @@ CASES = {
         lambda **flag: metrics.posterior_interval(metrics.brier_score, Y, [P, P], **flag),
         ["resample"],
     ),
-    "predict_parquet": (lambda **flag: TOPICS.predict_parquet("in", "out", **flag), ["resume"]),
     "ProbabilityDisplay": (shown(plots.ProbabilityDisplay), ["mle", "ticks", "legend"]),
     "LogOddsDisplay": (shown(plots.LogOddsDisplay), ["mle", "legend"]),
     "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),

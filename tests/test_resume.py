@@ -6,12 +6,9 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import xarray as xr
-from pyarrow import parquet
 
 from bayescal import TopicCalibrator
 from bayescal.fitting.results import storage
@@ -182,62 +179,3 @@ def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     assert draws != []
     again, whole = (read(tmp_path / each / "probabilities.csv") for each in ("out", "whole"))
     pd.testing.assert_frame_equal(again, whole)
-
-
-@pytest.fixture
-def tables(tmp_path):
-    score, _, topic = made(4, seed=2)
-    names = np.array(["a", "b", "c", "d"])[topic]
-    table = pa.table({"s": score, "topic": names})
-    parquet.write_table(table, tmp_path / "in.parquet", row_group_size=50)
-    fitted = TopicCalibrator("none", **FEW).fit(score, made(4, seed=2)[1], names)
-    return fitted, tmp_path / "in.parquet", tmp_path / "out"
-
-
-def test_parquet_goes_on_where_it_stopped(tables, monkeypatch):
-    fitted, source, out = tables
-    writing = "bayescal.fitting.results.out_of_core._with_answers"
-    calls = []
-
-    def fail(*_):
-        calls.append(1)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return original(*_)
-
-    from bayescal.fitting.results.out_of_core import _with_answers as original
-
-    with monkeypatch.context() as patched:
-        patched.setattr(writing, fail)
-        with pytest.raises(KeyboardInterrupt):
-            fitted.predict_parquet(source, out, score="s")
-    assert [path.name for path in out.glob(".unfinished/*.parquet")] == ["part-000000.parquet"]
-    with pytest.raises(ValueError, match=r"level was 0\.9, is 0\.5"):
-        fitted.predict_parquet(source, out, score="s", level=0.5, resume=True)
-    with pytest.raises(ValueError, match="resume it, or delete"):
-        fitted.predict_parquet(source, out, score="s")
-    written = count(monkeypatch, writing)
-    fitted.predict_parquet(source, out, score="s", resume=True)
-    assert len(written) == 2
-    found = parquet.read_table(out).to_pandas()
-    table = pd.read_parquet(source)
-    expected = fitted.predict_proba(table["s"].to_numpy(), table["topic"].to_numpy())[:, 1]
-    np.testing.assert_array_equal(found["s"], table["s"])
-    np.testing.assert_array_equal(found["probability"], expected)
-    low, high = fitted.predict_interval(table["s"].to_numpy(), table["topic"].to_numpy()).T
-    np.testing.assert_array_equal(found["lower"], low)
-    np.testing.assert_array_equal(found["upper"], high)
-
-
-def test_parquet_that_cannot_be_predicted(tables):
-    fitted, source, out = tables
-    with pytest.raises(FileNotFoundError, match="there is no"):
-        fitted.predict_parquet(source.with_name("no.parquet"), out)
-    with pytest.raises(ValueError, match="it lacks score"):
-        fitted.predict_parquet(source, out)
-    table = parquet.read_table(source)
-    parquet.write_table(table.append_column("lower", table["s"]), source)
-    with pytest.raises(ValueError, match="columns that the predictions add, lower"):
-        fitted.predict_parquet(source, out, score="s")
-    with pytest.raises(ValueError, match="must be a new or an empty folder"):
-        fitted.predict_parquet(source, source.parent, score="s")

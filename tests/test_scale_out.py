@@ -6,10 +6,8 @@ import dask.array as da
 import joblib
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import xarray as xr
-from pyarrow import parquet
 
 from bayescal import TopicCalibrator
 from bayescal.support.parallel import in_parallel, reporting, workers
@@ -97,40 +95,6 @@ def test_scores_larger_than_the_workers_memory_are_predicted(client, fitted):
     expected = [fitted.predict_proba(grid, np.full(1001, k))[:, 1].mean() for k in range(8)]
     # Standard deviation of each mean: below 0.5 / sqrt(7.8 million).
     np.testing.assert_allclose(lazy.mean("document").compute(), expected, atol=2e-3)
-
-
-@pytest.mark.slow
-def test_parquet_larger_than_a_workers_memory_is_predicted(client, fitted, tmp_path):
-    groups, rows = size(6, 9), 10**6
-    rng = np.random.default_rng(0)
-    table = pa.table(
-        {
-            "document": np.arange(rows),
-            "score": np.round(rng.normal(1.0, 2.0, rows), 2),
-            "topic": rng.integers(8, size=rows),
-            # What is only copied takes the room of further scores, without their time.
-            "digest": pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(48), rows, [None, pa.py_buffer(rng.bytes(48 * rows))]
-            ),
-        }
-    )
-    with parquet.ParquetWriter(tmp_path / "scores.parquet", table.schema) as writer:
-        for _ in range(groups):
-            writer.write_table(table, row_group_size=rows)
-    assert groups * table.nbytes > LIMIT
-    killer = Killer(pid_of_a_worker(client), after=3)
-    with reporting(killer):
-        out = fitted.predict_parquet(tmp_path / "scores.parquet", tmp_path / "out")
-    assert killer.when is not None
-    files = sorted(out.iterdir())
-    assert [file.name for file in files] == [f"part-{k:06d}.parquet" for k in range(groups)]
-    assert all(parquet.read_metadata(file).num_rows == rows for file in files)
-    found = parquet.read_table(files[-1])
-    assert found.select(table.column_names).equals(table)
-    scores, topics = (table[name].to_numpy() for name in ("score", "topic"))
-    few = slice(0, 5000)
-    expected = fitted.predict_proba(scores[few], topics[few])[:, 1]
-    np.testing.assert_allclose(found["probability"].to_numpy()[few], expected, atol=2e-4)
 
 
 def test_lazy_answers_are_those_of_arrays(fitted):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,14 +19,14 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
-from bayescal.fitting.results.out_of_core import Last, as_given, predict_parquet, read_lazily
+from bayescal.fitting.results.out_of_core import Last, read_lazily
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import read_effect
 from bayescal.fitting.scores import Cells, read_cells
 from bayescal.inference.design_effect import DesignEffect
-from bayescal.support.lazy import BAND, DRAW, ENDS, KLASS
+from bayescal.support.lazy import BAND, DRAW, ENDS, KLASS, ROW, as_given
 from bayescal.support.parallel import workers
-from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction, is_lazy
+from bayescal.support.validation import Floats, check_choice, check_fraction, is_lazy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -244,55 +243,6 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._fit.checked(prior))
         return self._read(read, scores, topics, (BAND, ENDS))
 
-    def predict_parquet(
-        self,
-        source: str | Path,
-        out: str | Path,
-        *,
-        score: str = "score",
-        topic: str = "topic",
-        level: float = 0.9,
-        resume: bool = False,
-    ) -> Path:
-        """Write the rows of Parquet files with columns probability, lower, upper and log_odds.
-
-        `n_jobs` workers, which must see both paths, read and write row groups in parallel, a
-        hundred thousand rows at a time. Other columns are copied.
-
-        Parameters
-        ----------
-        source : str or Path
-            A Parquet file, or a folder of them.
-        out : str or Path
-            A new folder: a file a row group, in the order of the rows.
-        score, topic : str
-            Columns of raw scores and of their topics.
-        level
-            See `predict_interval`.
-        resume : bool
-            Continue an interrupted call, whose files are kept.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing or would be overwritten, if `out` holds other files, or if the
-            call to resume had other scores or settings.
-        """
-        fitted = self._fit
-        check_fraction(level=level)
-        check_flag(resume=resume)
-        with workers(self.n_jobs):
-            return predict_parquet(
-                fitted.curves,
-                source,
-                out,
-                score=score,
-                topic=topic,
-                level=level,
-                strict=self._strict,
-                resume=resume,
-            )
-
     def sample_proba(
         self,
         scores: Any,
@@ -463,7 +413,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
             values = read_lazily(curves, read, scores, topics, last)
         else:
             values = read(curves, read_cells(scores, topics))
-        return as_given(scores, values, last)  # type: ignore[no-any-return]
+        dims, ends = ((ROW,), {}) if last is None else ((ROW, last[0]), dict([last]))
+        return as_given(scores, values, dims, ends, kept=values.ndim - len(ends))
 
 
 def _negated(read: Callable[..., Floats], *arguments: Any, **options: Any) -> Floats:

@@ -40,7 +40,7 @@ def rowwise(*dims: str) -> Callable[[Method], Method]:
             else:
                 answer = method(estimator, rows.values, **given)
             ends = {KLASS: getattr(estimator, "classes_", None), BAND: ENDS}
-            return _as_given(rows, answer, _named(dims, answer.ndim), ends)
+            return as_given(rows, answer, _named(dims, answer.ndim), ends)
 
         return answered  # type: ignore[return-value]
 
@@ -74,16 +74,19 @@ def _named(dims: Sequence[str], ndim: int) -> list[str]:
     return [name for name in dims if name != KLASS or ndim == len(dims)]
 
 
-def _as_given(rows: Any, answer: Any, dims: Sequence[str], coords: dict[str, Any]) -> Any:
-    """Return an answer about the rows of a DataArray as one, others as they are."""
+def as_given(
+    rows: Any, answer: Any, dims: Sequence[str], coords: dict[str, Any], kept: int = 1
+) -> Any:
+    """Return an answer about the first dimensions of a DataArray as one, others as they are."""
     if not hasattr(rows, "dims"):
         return answer
     import xarray as xr
 
-    first = rows.dims[0]
-    own = {name: each for name, each in rows.coords.items() if each.dims in ((), (first,))}
+    first = rows.dims[:kept]
+    own = {name: each for name, each in rows.coords.items() if set(each.dims) <= set(first)}
     own |= {name: each for name, each in coords.items() if name in dims}
-    return xr.DataArray(answer, own, [first if name == ROW else name for name in dims])
+    own_dims = [each for name in dims for each in (first if name == ROW else (name,))]
+    return xr.DataArray(answer, own, own_dims)
 
 
 def _lazily(call: _Call, rows: Any, dims: Sequence[str]) -> Any:

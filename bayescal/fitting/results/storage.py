@@ -1,8 +1,6 @@
 """Trees on disk: netCDF files with a version and a checksum, without pickle."""
 
-import json
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayescal.support import files as run_files
 from bayescal.support.files import read_sealed, sealed, whole_file
 
 SCHEMA_VERSION = 1
@@ -86,29 +83,6 @@ def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:
         )
     del tree.attrs[VERSION]
     return tree
-
-
-def digest(tree: xr.DataTree) -> str:
-    """Return a checksum of all values, dimensions and attributes."""
-    return run_files.digest(part for node in tree.subtree for part in _parts(node))
-
-
-def _parts(node: xr.DataTree) -> Iterator[bytes]:
-    dataset = node.to_dataset(inherit=False)
-    yield node.path.encode()
-    yield _as_json(dict(dataset.attrs))
-    for name in sorted(map(str, dataset.variables)):
-        variable = dataset.variables[name]
-        values = np.ascontiguousarray(variable.values)
-        yield _as_json([name, list(variable.dims), dict(variable.attrs)])
-        # Fixed-length texts are read back as objects, or with another length.
-        yield values.tobytes() if values.dtype.kind in "biuf" else _as_json(values.tolist())
-
-
-def _as_json(value: Any) -> bytes:
-    return json.dumps(
-        value, sort_keys=True, default=lambda each: np.asarray(each).tolist()
-    ).encode()
 
 
 def _check_links(source: Path) -> None:
