@@ -22,12 +22,9 @@ from bayescal.support.validation import Floats
 
 @dataclass(frozen=True)
 class DensityDraws:
-    """Draws of one class's density, from any families.
+    """Draws of one class's density, from any families."""
 
-        log p(s) = peak - z (linear + quadratic z) + log |dx/ds|,    z = |x - theta|/side,
-
-    with x the warped score and side the left or the right one.
-    """
+    # log p(s) = peak - z (linear + quadratic z) + log |dx/ds|, z = |x - theta|/side, x warped.
 
     # (8, draws): theta, inverses of the left and of the right side, peak, linear and quadratic on
     # the left and on the right

@@ -54,14 +54,10 @@ def read_class_scores(
     guessed: bool = False,
     naming: Callable[[int], str] = "row {}".format,
 ) -> ClassScores:
-    """Return checked scores; with `ragged`, nan pads documents with fewer options.
-
-    `columns`, `floor`, `factor` and `classes` come from an earlier fit, if any: a table whose
-    columns are named like the classes is read in their order, `wider` allows more columns, and
-    `guessed` warns of probabilities where the fit took others for scores. `naming` turns a row's
-    position into its name in messages. Scores other than probabilities and their logarithms have no
-    unit: they are multiplied by a factor, for a typical gap of 10.
-    """
+    """Return checked scores; with `ragged`, nan pads documents with fewer options."""
+    # Columns, floor, factor and classes are those of an earlier fit, `naming` turns rows into
+    # names. Scores other than probabilities and their logarithms get a typical gap of 10 by a
+    # factor.
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
     if names is not None and classes is not None:

@@ -97,22 +97,16 @@ def design_effect(
     *,
     sampled: bool = False,
 ) -> DesignEffect:
-    """Return the design effect of clusters on the intercept and slope of log-odds.
-
-    With residuals e = y - p, v = p (1 - p), one correlation rho of all pairs within clusters is a
-    ratio of sums over clusters g,
-
-        rho = sum_g [(sum e)^2 - sum e^2] / sum_g [(sum sqrt v)^2 - sum v],
-
-    and k the larger of J/H for x = 1 and x = logit p less its mean, where H = sum v x^2 and
-    J = (1 - rho) H + rho sum_g (sum sqrt(v) x)^2. With several classes, `positive` and `p` have a
-    column for each, shape (n, K); sums for rho, and those for the slope, are over classes too, and
-    the intercept with the largest J/H counts. This is the magnitude adjustment of composite
-    likelihoods (Ribatet, Cooley and Davison, Statistica Sinica 22, 2012), for a share Rao and
-    Scott's correction. Weights w count a document as w documents of its cluster. `sampled` weights
-    are inverse inclusion probabilities, which multiply residuals: sums of e^2 and v x^2 get w^2, so
-    that k compares with independent documents of these weights.
-    """
+    """Return the design effect of clusters on the intercept and slope of log-odds."""
+    # With residuals e = y - p, v = p (1 - p), one correlation rho of all pairs within clusters is
+    #     rho = sum_g [(sum e)^2 - sum e^2] / sum_g [(sum sqrt v)^2 - sum v],
+    # and k the larger of J/H for x = 1 and x = logit p less its mean, where H = sum v x^2 and J =
+    # (1 - rho) H + rho sum_g (sum sqrt(v) x)^2. With several classes `positive` and `p` are (n, K),
+    # sums are over classes too, and the intercept with the largest J/H counts. This is the
+    # magnitude adjustment of composite likelihoods (Ribatet, Cooley and Davison, Statistica Sinica
+    # 22, 2012), for a share Rao and Scott's correction. Weights count documents of a cluster;
+    # `sampled` ones, inverse inclusion probabilities, multiply residuals, so that sums of e^2 and v
+    # x^2 get w^2.
     positive, p = positive.reshape(cluster.size, -1), p.reshape(cluster.size, -1)
     p = np.clip(p, NEAREST, 1.0 - NEAREST)
     count = np.ones(len(p)) if weight is None else weight

@@ -92,11 +92,7 @@ class LogOddsFrame:
 
     @classmethod
     def of(cls, log_odds: Floats, weight: Floats) -> LogOddsFrame:
-        """Return the frame of weighted documents.
-
-        The pivot is the mean log-odds with weights p (1 - p): shift and slope are nearly
-        independent.
-        """
+        """Return the frame of documents, with a pivot for nearly independent shift and slope."""
         p = special.expit(log_odds)
         share = weight / weight.sum()
         mean = float(share @ log_odds)
@@ -222,10 +218,7 @@ class ChangePosterior:
         return rng.permutation(out)
 
     def predict(self, log_odds: Floats) -> Floats:
-        """Return P(y = 1) averaged over the posterior, shape (n,).
-
-        The mean of expit(x) for normal x is approximated by expit(mean / sqrt(1 + pi var / 8)).
-        """
+        """Return P(y = 1), averaged over the posterior by expit(mean / sqrt(1 + pi var / 8))."""
         features = self.frame.features(log_odds)
         p = np.zeros(log_odds.size)
         for w, (each, fit) in zip(self.weight, self.fits, strict=True):

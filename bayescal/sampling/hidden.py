@@ -356,10 +356,7 @@ class HiddenCurves:
         bins: bool,
         drawn: tuple[Floats | None, NDArray[np.intp]] | None = None,
     ) -> HiddenCurves:
-        """Return the draws of both posteriors, fitted to some of the labels.
-
-        `drawn` has the probability to be drawn, if known, and the group of documents of groups.
-        """
+        """Return the draws of both posteriors, fitted to some of the labels."""
         collection = RankedCollection.of(scores)
         weight = None if drawn is None else group_weights(collection, fitted, rng, error, *drawn)
         both = [fit_posterior(collection, fitted, each, rng, error, weight) for each in (0, hidden)]

@@ -79,12 +79,8 @@ def named_refusal(estimator: Any) -> Iterator[None]:
 
 
 def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Floats:
-    """Return a fitted classifier's raw scores, shape (n, columns).
-
-    These are the decision_function, else natural log-odds log p - log(1 - p), if possible from
-    predict_log_proba. The other classes' probabilities sum to 1 - p, so that p = 1 - 1e-30 does not
-    round to 1. A probability of exactly 0 or 1 has infinite log-odds; see `Reach`.
-    """
+    """Return a fitted classifier's decision_function or log-odds, shape (n, columns)."""
+    # The other classes' probabilities sum to 1 - p, so that p = 1 - 1e-30 does not round to 1.
     if kind == MULTICLASS and _scores_pairs(estimator):
         raise ValueError(
             "estimator must give a score for each class, got scores of pairs of classes: of SVC set"

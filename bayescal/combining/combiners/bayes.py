@@ -201,11 +201,8 @@ class Bayesian(Combined):
 
     @one_blas_thread()
     def score(self, inputs: Inputs) -> Floats:
-        """Return log-odds by the calibrators' point estimates and coefficients' posterior means.
-
-        The mean probability of all draws would be too large where positives are rare, as curves
-        that are too high dominate it.
-        """
+        """Return log-odds by the calibrators' point estimates and coefficients' posterior means."""
+        # The mean probability of all draws would be dominated by high curves if positives are rare.
         evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
         columns = self.shifts.design(evidence, inputs.indicators)
         return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))

@@ -88,14 +88,10 @@ def on_scale(indicators: Floats, level: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class BlumMansour(Rule):
-    """BMX and its variants: an expert gains under an indicator by what it loses less.
+    """BMX and variants (Blum and Mansour 2005): experts gain under indicators by losing less."""
 
-    w_{e,I} <- w_{e,I} beta^(I (L_e - beta L_H)) with squared errors L_e of the experts and L_H =
-    sum_e p_e L_e, the loss of choosing an expert by its share.
-
-    Blum and Mansour 2005; dissertation, algorithms 9.4.5 to 9.4.7, where W must be the sum of all
-    w'_e for shares w'_e / W to sum to 1; as printed W is incomplete.
-    """
+    # w_{e,I} <- w_{e,I} beta^(I (L_e - beta L_H)) with squared errors L_e and L_H = sum_e p_e L_e;
+    # dissertation, algorithms 9.4.5 to 9.4.7, where W must be the sum of all w'_e.
 
     takes_indicators: ClassVar[bool] = True
     # BMXmod: indicators are divided by their sum, and L_H is the squared error of the mixture.
@@ -134,16 +130,12 @@ class BlumMansour(Rule):
 
 @dataclass(frozen=True)
 class ExponentiatedGradient(Rule):
-    """Exponentiated gradient, whose bound is against the best fixed mixture, not the best expert.
+    """Exponentiated gradient, whose bound is against the best fixed mixture of experts."""
 
-    Each indicator has experts' weights that sum to 1, mixed by the indicators' shares q_I = I / sum
-    of I: p_e = sum_I q_I w_{e,I}. In every round, with L = (1 - pi_H[y])^2,
-
-        w_{e,I} <- w_{e,I} beta^g / Z_I,  g = dL/dw_{e,I} = -2 (1 - pi_H[y]) q_I pi_e[y].
-
-    Without indicators it is the EG of Kivinen and Warmuth 1997 with the learning rate ln(1/beta).
-    Section 9.5 of the dissertation asks for such bounds with indicators.
-    """
+    # Indicators have experts' weights of sum 1, mixed by q_I = I / sum of I: p_e = sum_I q_I
+    # w_{e,I}.
+    #     w_{e,I} <- w_{e,I} beta^g / Z_I,  g = dL/dw_{e,I} = -2 (1 - pi_H[y]) q_I pi_e[y].
+    # Without indicators, EG of Kivinen and Warmuth 1997 with the learning rate ln(1/beta).
 
     takes_indicators: ClassVar[bool] = True
 
@@ -189,16 +181,11 @@ class WeightedMajority(Rule):
 
 @dataclass(frozen=True)
 class Winnow(Rule):
-    """Winnow, with experts that may sleep.
+    """Winnow with experts that may sleep: algorithms 9.4.3 and 9.4.4 of the dissertation."""
 
-    Only if the mixture's likeliest class is wrong: w_e <- w_e / beta for awake experts whose
-    likeliest
-    class is right, w_e beta for the other awake ones; then the awake weights are rescaled to their
-    earlier sum. Among equally likely classes the first counts as likeliest.
-
-    Blum 1997, rescaled as in Freund, Schapire, Singer and Warmuth 1997: dissertation, algorithms
-    9.4.3 and 9.4.4.
-    """
+    # Only if the mixture's likeliest class is wrong: w_e / beta for awake experts whose own is
+    # right, w_e beta for the other awake ones, rescaled to their earlier sum (Blum 1997; Freund et
+    # al. 1997).
 
     lets_sleep: ClassVar[bool] = True
 

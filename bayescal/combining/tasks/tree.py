@@ -1,19 +1,9 @@
 """A decision tree of all tasks' documents, whose leaves are specialised to each task.
 
 It is the dissertation's LABEL-D (section 8.3.2). The weight of a task's own documents at a leaf
-against those of all others is a number m of documents (`m_estimate`), or is learned from the tasks
-(`fit_population`).
-
-With "pooled" the tasks have a beta-binomial population at each leaf:
-
-    p        ~ Uniform(0, 1)                      share of positives in the population
-    log m    ~ Normal(log 100, 3)                 how many documents the population is worth
-    theta_i  ~ Beta(m p, m (1 - p))               share of positives of task i
-    In_i     ~ Binomial(n_i, theta_i)             positive ones of its n_i documents at the leaf
-
-Integrated over theta_i the evidence of (p, m) is a product of ratios of Beta functions. Sums over a
-grid are integrals: of log m, and for each m of logit p around its mode, as a larger m determines p
-more closely. Given p and m the posterior mean of theta_i is equation 8.1 with this m.
+against those of all others is a number m of documents (`m_estimate`), or is learned from the tasks:
+with "pooled" they have a beta-binomial population at each leaf (`fit_population`); see "One
+combiner for many tasks" in docs/mathematics.md.
 """
 
 from __future__ import annotations

@@ -1,33 +1,13 @@
-r"""The combination of parts: weights by stacking, a lapse rate, and levels at ends of the scores.
+"""The combination of parts: weights by stacking, a lapse rate, and levels at ends of the scores.
 
-Class densities and log-odds fits complement each other. With few positives the shapes of the
-classes are informative; with many a log-odds fit avoids errors of a wrong family; a straight line
-needs the fewest labels; and recalibration corrects densities that are wrong in a detail.
-
-Lapses are documents whose label is unrelated to their score, such as wrong labels. With lambda
-their share, pi the base rate and P_0 the combination,
-
-    P(+|s) = (1 - lambda) P_0(+|s) + lambda pi,
-
-which stays lambda pi away from 0 and lambda (1 - pi) away from 1 at any score. Leave-one-out
-predictions inform lambda:
+See "The combination", "Lapses" and "Many documents at an end of the scores" in docs/mathematics.md.
+Leave-one-out predictions inform the lapse rate lambda, the weight of the base rate pi:
 
     p(lambda | labels) ~ Beta(lambda; a, b) prod_i [(1 - lambda) P_0(y_i | s_i, others)
-                                                    + lambda pi(y_i)],
+                                                    + lambda pi(y_i)].
 
-in which the base rate is one more member of the mixture, with its own prior. The name comes from
-psychometric functions (F. A. Wichmann, N. J. Hill, "The psychometric function: I", Perception &
-Psychophysics 63, 2001, equation 1).
-
-Documents may tie at an end of the scores: fifteen of a hundred similarities may be exactly 100, and
-mean a match far more often than 98 does; a smooth curve then errs on both sides of the step. With A
-the documents at an end, k of them positive, and R all others, the evidence of a separate level is
-
-    p(y_R | s_R) B(1 + k, 1 + |A| - k),
-
-from monotone log-odds of the rest, and labels with a uniform P(+) at the end. The end has its own
-level if that exceeds p(y | s) of all documents, with equal prior probabilities. The level is then
-Beta(1 + k, 1 + |A| - k), and the curve is fitted to the rest.
+The name comes from psychometric functions (F. A. Wichmann, N. J. Hill, "The psychometric function:
+I", Perception & Psychophysics 63, 2001, equation 1).
 """
 
 from collections.abc import Iterator
@@ -86,11 +66,8 @@ class PartWeights:
 def weigh(
     score: Floats, weight: Floats, belief: Floats | float, pareto_k: Floats | None = None
 ) -> PartWeights:
-    """Return the weights of parts by their leave-one-out log scores, (parts, documents).
-
-    Beliefs are prior weights in documents; a part with a belief of nan gets the weight 0.
-    `pareto_k` of the scores is kept at its largest.
-    """
+    """Return the weights of parts by their leave-one-out log scores, (parts, documents)."""
+    # Beliefs are prior weights in documents; a part with a belief of nan gets the weight 0.
     elpd, se = compare(score, weight)
     beliefs = np.broadcast_to(belief, len(score))
     weighed = ~np.isnan(beliefs)

@@ -134,11 +134,9 @@ class MonotonePart(LogOddsPart):
     hyperparameters = LogOddsPart.hyperparameters | {SEGMENTS}
 
     def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
-        """Return no warp, one spread, and the width of a narrow bulk of the scores.
-
-        Naive Bayes may give half of the documents log-odds of -1e9, and others between -20 and 5,
-        which would coincide in units of the spread of about 1e9.
-        """
+        """Return no warp, one spread, and the width of a narrow bulk of the scores."""
+        # Naive Bayes may give half of the documents log-odds of -1e9, which hides the others'
+        # spread.
         chosen = super().asinh_scales(options, data)
         if options.warps.get(self.name) is not None:
             return chosen

@@ -88,10 +88,7 @@ class PartFit(Protocol):
     def leave_one_out(
         self, index: NDArray[np.intp], rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Return the log-odds of + of some documents, each given all others, and Pareto k.
-
-        k belongs to the importance weights of a document's log-odds: -inf if there are none.
-        """
+        """Return some documents' log-odds of + given all others, and Pareto k (-inf without)."""
         ...
 
 

@@ -316,13 +316,9 @@ LEAST = 1e-300  # smallest sum of probabilities, whose logarithm is finite
 def binned_log_odds(
     place: NDArray[np.intp], documents: BinaryScores, curve: Curve, level: float
 ) -> dict[str, Floats]:
-    """Return each bin's mean score, numbers of both classes, log-odds, and Jeffreys' interval.
-
-    Documents of a bin differ in probability, and the log-odds of their share are closer to 0 than
-    the curve at their mean score. Log-odds are therefore median and interval of Beta(k + 1/2,
-    m + 1/2) for k positives and m negatives, plus the curve at the mean score, less the log-odds
-    of the curve's mean probability. Bins of one class have an infinite end.
-    """
+    """Return each bin's mean score, numbers of both classes, log-odds, and Jeffreys' interval."""
+    # The log-odds of a share are closer to 0 than the curve at the mean score: they are Beta(k +
+    # 1/2, m + 1/2), plus the curve there, less the log-odds of its mean probability.
     score, weight, bins = documents.score, documents.weights, int(place.max(initial=-1)) + 1
     if not score.size:
         curve = np.asarray  # there are no bins, and calibrators refuse to predict nothing

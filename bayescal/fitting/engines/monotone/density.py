@@ -265,11 +265,7 @@ class PosteriorDensity:
         return np.concatenate([[self.prior.intercept_location], steps])
 
     def log_density(self, points: Floats, scale: Floats | float | None = None) -> Floats:
-        """Return the log density at points of shape (m, J + 1).
-
-        With a `scale`, of all or of each point, the joint density of points and labels given that
-        steps are Gaussian of that standard deviation.
-        """
+        """Return the log density at points, (m, J + 1), or given the scale of Gaussian steps."""
         lines = np.column_stack([points[:, 0], self.slopes(points)])
         log = self._log_prior(points, scale)
         rows = max(AT_ONCE // self.weight.size, 1)

@@ -66,10 +66,7 @@ def leave_one_out(
     importance: Importance | None = None,
     index: NDArray[np.intp] | None = None,
 ) -> LeaveOneOut:
-    """Return the probability of labels, each given its score and all other documents.
-
-    Weights above 1 are reduced by 1.
-    """
+    """Return the probability of labels, each given its score and all other documents."""
     index = np.arange(x.size) if index is None else index
     log_probability, k = np.empty(index.size), np.empty(index.size)
     # Draws are in random order: the first ones are a sample.

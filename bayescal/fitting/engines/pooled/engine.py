@@ -240,11 +240,7 @@ def add_topics(
     rng: np.random.Generator,
     scale: tuple[float, float],
 ) -> DensitiesOfTopics:
-    """Return draws of new topics in place of the fitted ones, around their population.
-
-    Each posterior equals the one from a joint fit to the population's topics and this topic,
-    without other new topics.
-    """
+    """Return draws of new topics in place of the fitted ones, each alone around the population."""
     centre, spread = scale
     sides, efficiency, health = [], [], []
     for k, positive in enumerate((False, True)):
