@@ -14,6 +14,7 @@ from scipy import special
 
 from bayescal.decisions.expected_cost import as_costs
 from bayescal.fitting.curves.curves import simultaneous_tail
+from bayescal.fitting.engines.sites import draw_sites
 from bayescal.metrics import changes, inputs
 from bayescal.metrics.changes import FULL, ChangePosterior, LogOddsCells
 from bayescal.metrics.reliability import decomposition_of
@@ -25,6 +26,7 @@ from bayescal.support.validation import Floats
 
 THRESHOLDS = np.linspace(0.01, 0.99, 99)
 POINTS = 101  # of the calibration curve, evenly spaced in log-odds
+RIGHT = np.array([0.0, 1.0])  # shift and slope without a change
 WIDE = np.array([3.0, 1.5])  # vague prior of the reported shift and slope, standard deviations
 
 
@@ -334,3 +336,41 @@ def curve_of(
         {"probability": special.expit(at), "kind": list(kinds)},
         {"level": level},
     )
+
+
+def sites_of(
+    outcomes: inputs.Forecasts,
+    names: NDArray[Any],
+    code: NDArray[np.intp],
+    frame: changes.LogOddsFrame,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> xr.Dataset:
+    """Return shift and slope of each site and of a new one, and their spread between sites."""
+    log_odds = changes.clipped_log_odds(outcomes.p)
+    weight, counts = outcomes.effective, outcomes.counts
+    cells = [
+        LogOddsCells.of(log_odds[code == j], outcomes.truth[code == j], weight[code == j])
+        for j in range(names.size)
+    ]
+    drawn = draw_sites(cells, frame, draws, rng)
+    variables: dict[str, Any] = {}
+    for prefix, values, dims in (
+        ("", drawn.own + RIGHT, ("number", "site")),
+        ("new_", drawn.new + RIGHT, ("number",)),
+        ("between", drawn.between, ("number",)),
+    ):
+        lower, upper = np.quantile(values, tails(level), axis=-2)
+        joint = "_" if prefix == "between" else ""
+        mean = "between" if prefix == "between" else f"{prefix}mean"
+        variables[mean] = (dims, values.mean(axis=-2).T)
+        variables[f"{prefix}{joint}lower"] = (dims, lower.T)
+        variables[f"{prefix}{joint}upper"] = (dims, upper.T)
+    for name, values in (
+        ("documents", counts),
+        ("observed", counts * outcomes.truth),
+        ("expected", counts * outcomes.p),
+    ):
+        variables[name] = ("site", np.bincount(code, values, names.size))
+    return xr.Dataset(variables, {"number": ["shift", "slope"], "site": names}, {"level": level})

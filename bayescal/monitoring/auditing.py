@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bayescal.fitting.engines.sites import SiteDraws, draw_sites
 from bayescal.fitting.fitted_recalibration import read_sites
 from bayescal.metrics import changes, inputs
 from bayescal.metrics.changes import AS_IS, FULL, SHIFT, SLOPE, LogOddsCells, fit_changes
@@ -22,13 +21,12 @@ from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring import audit_numbers
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation, weighting
-from bayescal.support.intervals import Interval, interval_table, p_words, readable, tails
+from bayescal.support.intervals import Interval, interval_table, p_words, readable
 from bayescal.support.validation import generator, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RIGHT = np.array([0.0, 1.0])  # shift and slope without a change
 DRAWS = 1000
 PER_CENT = 100.0
 FEW = 10  # fewer documents show almost nothing
@@ -445,7 +443,7 @@ def audit_outcomes(
     by_site = None
     if named is not None:
         names, code = named[0], named[1][kept]
-        by_site = _sites(outcomes, names, code, posterior.frame, level, draws, rng)
+        by_site = audit_numbers.sites_of(outcomes, names, code, posterior.frame, level, draws, rng)
     verdict, explained = verdict_of(outcomes), posterior.probability
     if verdict.impossible:
         # Curves clip the document's log-odds, but it refutes the probabilities.
@@ -510,41 +508,3 @@ def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:
     if np.ptp(outcomes.p) == 0.0:
         notes.append("All probabilities are equal: a slope is not defined.")
     return tuple(notes)
-
-
-def _sites(
-    outcomes: inputs.Forecasts,
-    names: NDArray[Any],
-    code: NDArray[np.intp],
-    frame: changes.LogOddsFrame,
-    level: float,
-    draws: int,
-    rng: np.random.Generator,
-) -> xr.Dataset:
-    """Return shift and slope of each site and of a new one, and their spread between sites."""
-    log_odds = changes.clipped_log_odds(outcomes.p)
-    weight, counts = outcomes.effective, outcomes.counts
-    cells = [
-        LogOddsCells.of(log_odds[code == j], outcomes.truth[code == j], weight[code == j])
-        for j in range(names.size)
-    ]
-    drawn: SiteDraws = draw_sites(cells, frame, draws, rng)
-    variables: dict[str, Any] = {}
-    for prefix, values, dims in (
-        ("", drawn.own + RIGHT, ("number", "site")),
-        ("new_", drawn.new + RIGHT, ("number",)),
-        ("between", drawn.between, ("number",)),
-    ):
-        lower, upper = np.quantile(values, tails(level), axis=-2)
-        joint = "_" if prefix == "between" else ""
-        mean = "between" if prefix == "between" else f"{prefix}mean"
-        variables[mean] = (dims, values.mean(axis=-2).T)
-        variables[f"{prefix}{joint}lower"] = (dims, lower.T)
-        variables[f"{prefix}{joint}upper"] = (dims, upper.T)
-    for name, values in (
-        ("documents", counts),
-        ("observed", counts * outcomes.truth),
-        ("expected", counts * outcomes.p),
-    ):
-        variables[name] = ("site", np.bincount(code, values, names.size))
-    return xr.Dataset(variables, {"number": ["shift", "slope"], "site": names}, {"level": level})
