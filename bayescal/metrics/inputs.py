@@ -103,11 +103,11 @@ def read_outcomes(
     inclusion: ArrayLike | None = None,
     *,
     as_evidence: bool = False,
+    names: tuple[str, str] = ("y_true", "y_prob"),
 ) -> Forecasts:
     """Return checked outcomes; as evidence, weights must count documents."""
-    p = as_probabilities(y_prob)
-    truth = as_truth(y_true)
-    validation.check_same_length("y_true", truth.size, "y_prob", p.size)
+    truth, p = as_truth(y_true, names[0]), as_probabilities(y_prob, names[1])
+    validation.check_same_length(names[0], truth.size, names[1], p.size)
     weight = weighting.either_weights(sample_weight, inclusion, p.size, as_evidence=as_evidence)
     return Forecasts(truth, p, weight, inclusion is not None)
 
@@ -175,7 +175,13 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
     p = validation.as_scores(y_prob, name)
     if p.min() < 0.0 or p.max() > 1.0:
         outside = p[(p < 0.0) | (p > 1.0)][0]
-        raise ValueError(f"{name} must lie between 0 and 1, got {outside:g}: pass probabilities.")
+        per_cent = p.min() >= 0.0 and p.max() <= 100.0
+        advice = (
+            "they look like per cent: divide by 100"
+            if per_cent
+            else "if these are scores, ScoreCalibrator turns them into probabilities"
+        )
+        raise ValueError(f"{name} must lie between 0 and 1, got {outside:g}: {advice}.")
     return p
 
 

@@ -20,7 +20,7 @@ from bayescal.metrics.evidence import with_clusters
 from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring import audit_numbers
 from bayescal.monitoring.sample_size import MOST, labels_needed
-from bayescal.support import score_checks, validation, weighting
+from bayescal.support import score_checks, validation
 from bayescal.support.intervals import Interval, interval_table, p_words, readable
 from bayescal.support.validation import generator, warn_user
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWS = 1000
-PER_CENT = 100.0
 FEW = 10  # fewer documents show almost nothing
 RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # wanted widths of intervals
 NEGLIGIBLE = 5e-4  # smaller numbers are shown as 0
@@ -397,7 +396,8 @@ def audit(
     >>> result.to_frame().loc["observed / expected"].round(2).tolist()
     [0.74, 0.67, 0.81]
     """
-    outcomes = with_clusters(read_audited(y, p, sample_weight, inclusion), clusters)
+    read = inputs.read_outcomes(y, p, sample_weight, inclusion, as_evidence=True, names=("y", "p"))
+    outcomes = with_clusters(read, clusters)
     result = audit_outcomes(
         outcomes,
         sites,
@@ -463,26 +463,6 @@ def audit_outcomes(
         notes=_notes(outcomes, auc),
         outcomes=outcomes,
     )
-
-
-def read_audited(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None, inclusion: ArrayLike | None
-) -> inputs.Forecasts:
-    """Return checked outcomes of an audit."""
-    truth = inputs.as_truth(y, "y")
-    values = validation.as_scores(p, "p")
-    if values.min() < 0.0 or values.max() > 1.0:
-        per_cent = values.min() >= 0.0 and values.max() <= PER_CENT
-        advice = (
-            "they look like per cent: divide by 100"
-            if per_cent
-            else "if these are scores, ScoreCalibrator turns them into probabilities"
-        )
-        outside = values[(values < 0.0) | (values > 1.0)][0]
-        raise ValueError(f"p must lie between 0 and 1, got {outside:g}: {advice}.")
-    validation.check_same_length("y", truth.size, "p", values.size)
-    weight = weighting.either_weights(sample_weight, inclusion, values.size, as_evidence=True)
-    return inputs.Forecasts(truth, values, weight, inclusion is not None)
 
 
 def _notes(outcomes: inputs.Forecasts, auc: Interval) -> tuple[str, ...]:

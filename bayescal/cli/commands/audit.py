@@ -204,11 +204,14 @@ def audit(
     clusters = data.clusters(cluster_column, columns)
     # Imported late: reading the file is faster.
     from bayescal.metrics.evidence import with_clusters
-    from bayescal.monitoring.auditing import audit_outcomes, read_audited
+    from bayescal.metrics.inputs import read_outcomes as read_arrays
+    from bayescal.monitoring.auditing import audit_outcomes
 
     costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]
     with screen.warnings(lambda _: ""), usage_errors(f"{files[0]}: "):
-        given = with_clusters(read_audited(data.positive, data.p, None, data.inclusion), clusters)
+        arrays = data.positive, data.p, None, data.inclusion
+        read = read_arrays(*arrays, as_evidence=True, names=("y", "p"))
+        given = with_clusters(read, clusters)
         result = audit_outcomes(
             given._replace(naming=data.name_of),
             data.sites,
