@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
-# Letters of columns that identify documents, if every row has another value.
+# Plain names of columns that identify documents, if every row has another value.
 KEY = "(ids?|name|no|nr|number|key)"
 IDENTIFIERS = re.compile(
     f"(document|doc|bates|begbates|begdoc|patient){KEY}?|(control|record|file){KEY}|id|mrn"
 )
-# Letters of columns whose rows depend on each other if they share a name.
+# Plain names of columns whose rows depend on each other if they share a name.
 CLUSTER_NAMES = re.compile(
     "(thread|conversation|e?mail|session|prompt|patient|participant|person|speaker|author|user"
     f"|family|household|source|group|cluster){KEY}?|subjectid|{IDENTIFIERS.pattern}"
@@ -252,7 +252,7 @@ class ColumnReader:
     def _warn_of_clusters(self, used: Iterable[Any], topics: NDArray[np.str_] | None) -> None:
         """Warn of an unused column that names threads, documents or the like twice in a topic."""
         others = self.frame.columns.difference([*filter(None, used)], sort=False)
-        for name in filter(lambda name: CLUSTER_NAMES.fullmatch(letters_of(name)), others):
+        for name in filter(lambda name: CLUSTER_NAMES.fullmatch(plain_name(name)), others):
             cells = self.frame[name].astype(str).where(self.frame[name].notna())
             cells = (cells if topics is None else cells + topics.astype(object)).dropna()
             if 2 < cells.nunique() < cells.size:
@@ -466,11 +466,6 @@ def _probabilities(frame: pd.DataFrame) -> tuple[str, str] | None:
     return None
 
 
-def plain_name(name: str) -> str:
-    """Return the name of a column without capitals, blanks and underscores."""
-    return name.casefold().strip().replace("_", "").replace(" ", "")
-
-
-def letters_of(name: Any) -> str:
-    """Return the letters of a column's name, in lower case."""
-    return re.sub("[^a-z]", "", str(name).casefold())
+def plain_name(name: Any) -> str:
+    """Return the name of a column without capitals, blanks and punctuation."""
+    return re.sub(r"[\W_]", "", str(name).casefold())

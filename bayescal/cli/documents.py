@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.cli.columns import IDENTIFIERS, ColumnReader, Rows, letters_of, plain_name
+from bayescal.cli.columns import IDENTIFIERS, ColumnReader, Rows, plain_name
 from bayescal.cli.terminal import UsageError, counted
 from bayescal.support.files import FIRST_ROW, ROW
 from bayescal.support.validation import first_of
@@ -27,7 +27,7 @@ class DocumentNames:
     def __init__(self, reader: ColumnReader, column: str | None) -> None:
         self.path, self.frame = reader.path, reader.frame
         self.rows: Rows = reader.frame.index.to_numpy() + FIRST_ROW
-        named = [str(name) for name in reader.frame if IDENTIFIERS.fullmatch(letters_of(name))]
+        named = [str(name) for name in reader.frame if IDENTIFIERS.fullmatch(plain_name(name))]
         self.identifiers: dict[str, pd.Index[Any]] = {}
         self._unfit: dict[str, str] = {}  # why columns of such names identify no documents
         for name in named if column is None else [column]:
@@ -79,7 +79,7 @@ class DocumentNames:
         import pandas as pd
 
         known = {**self.identifiers, ROW: pd.Index(self.rows.astype(str))}
-        own = {plain_name(str(name)): str(name) for name in reader.frame.columns}
+        own = {plain_name(name): str(name) for name in reader.frame.columns}
         shared = [name for name in known if plain_name(name) in own]
         if not shared:
             unfit = next((f"{self._unfit[name]} " for name in own if name in self._unfit), "")

@@ -305,8 +305,9 @@ def read_calibrator(
         source = load(path) if source is None else source
         if of_classes(source):
             raise UsageError(f"{path} calibrates several classes: this command takes one score.")
-        problems = source.fitted_problems()
-        known = [*map(str, problems), *read_record(path).get("left_out", {})]
+        problems, record = source.fitted_problems(), read_record(path)
+        reasons: scores.LeftOut = record.get("left_out", {})
+        known = [*map(str, problems), *reasons]
         topics = reader.names(topic_column, known=known) if topic_column else None
     if problems.by_topic and topics is None:
         raise UsageError(f"{path} holds many topics: name their column with --topic-column.")
@@ -315,8 +316,6 @@ def read_calibrator(
             f"--topic-column needs a folder that bayescal fit wrote with --topic-column;"
             f" {path} is one calibrator without topics."
         )
-    record = read_record(path)
-    reasons: scores.LeftOut = record.get("left_out", {})
     left_out, note = scores.rows_left_out(topics, reasons, len(reader.frame))
     sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
     saved = SavedCalibrator(source, problems, topics, left_out, note, sign)
