@@ -338,7 +338,8 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         ValueError
             If `prior` is not inside (0, 1), or covariates are missing or were not fitted.
         """
-        log_odds = self._log_odds(scores, prior, covariates)
+        calibration = self._calibration(scores, prior, covariates)
+        log_odds = calibration.log_odds(scores, self._point)
         return -log_odds if self._fit.turned else log_odds
 
     @rowwise(ROW, KLASS)
@@ -446,10 +447,6 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
         clone.prior_knowledge = self.prior_knowledge
         return clone
-
-    def _log_odds(self, scores: ArrayLike, prior: Prior | None, covariates: Any = None) -> Floats:
-        """Return log-odds of the positive class."""
-        return self._calibration(scores, prior, covariates).log_odds(scores, self._point)
 
     def _calibration(self, scores: ArrayLike, prior: Prior | None, covariates: Any) -> Calibration:
         """Return the calibration for a class prior and for documents with covariates."""

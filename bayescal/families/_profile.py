@@ -99,7 +99,8 @@ def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
         before = np.cumsum(weight)
         # Summed from the far end, so that nothing remaining is exactly 0.
         after = np.cumsum(weight[::-1])[::-1]
-    unit = _power_of_two(float(ordered[-1] - ordered[0]))
+    width = float(ordered[-1] - ordered[0])
+    unit = float(np.ldexp(1.0, int(np.frexp(width)[1]))) if width > 0.0 else 1.0
     gap = np.diff(ordered)
     gap /= unit
     return SortedScores(ordered, gap, unit, before, after)
@@ -134,10 +135,6 @@ def _accumulate(increments: Floats) -> Floats:
     out = np.zeros(increments.size + 1)
     np.cumsum(increments, out=out[1:])
     return out
-
-
-def _power_of_two(width: float) -> float:
-    return float(np.ldexp(1.0, int(np.frexp(width)[1]))) if width > 0.0 else 1.0
 
 
 C = HALF_WIDTH[2]

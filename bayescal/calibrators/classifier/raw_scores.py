@@ -88,7 +88,8 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
         )
     if hasattr(estimator, "decision_function"):
         with named_refusal(estimator):
-            scores = _as_matrix(estimator.decision_function(documents))
+            scores = np.asarray(estimator.decision_function(documents), dtype=np.float64)
+        scores = scores[:, None] if scores.ndim == 1 else scores
     elif kind == MULTILABEL and isinstance(last_step(estimator)[0], PER_LABEL):
         last, features = last_step(estimator, documents)
         parts = [raw_scores(one, features, BINARY, 1) for one in last.estimators_]
@@ -207,11 +208,6 @@ def _scores_pairs(estimator: Any) -> bool:
 
 def _has_scores(estimator: Any) -> bool:
     return hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
-
-
-def _as_matrix(values: Any) -> Floats:
-    scores = np.asarray(values, dtype=np.float64)
-    return scores[:, None] if scores.ndim == 1 else scores
 
 
 def reads_texts(estimator: Any) -> bool:

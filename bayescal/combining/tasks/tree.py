@@ -200,7 +200,8 @@ class Leaves:
     @classmethod
     def of(cls, fitted: Any, columns: Floats) -> tuple[Leaves, Integers]:
         """Return the leaves of a fitted classifier, and the leaf of each fitted document."""
-        tree = tree_of(fitted)
+        # A `DecisionTree` wraps scikit-learn's tree, whose `apply` gives nodes.
+        tree = fitted if hasattr(fitted, "apply") else fitted.tree_
         nodes, leaf = np.unique(tree.apply(columns), return_inverse=True)
         return cls(tree, nodes), leaf
 
@@ -285,11 +286,6 @@ class Tree(learning.Metaclassifier):
             return _pooled(leaves, counts, int(rng.integers(2**31)))
         table = np.vstack([m_estimate(counts, self.m), counts.of_all_tasks])
         return TreeModel(leaves, _log_odds(table))
-
-
-def tree_of(fitted: Any) -> Any:
-    """Return scikit-learn's tree, which a `DecisionTree` wraps; its `apply` gives nodes."""
-    return fitted if hasattr(fitted, "apply") else fitted.tree_
 
 
 def _grow(classifier: Any, columns: Floats, positive: NDArray[np.bool_]) -> Any:

@@ -215,7 +215,11 @@ def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Itera
     """Yield findings about draws that are not finite, or all equal."""
     several = draws.sizes["chain"] * draws.sizes["draw"] >= FEWEST_DRAWS
     # Variables are faster than arrays with coordinates, in every fit.
-    drawn = {str(name): each for name, each in draws.variables.items() if _drawn(str(name), each)}
+    drawn = {
+        str(name): each
+        for name, each in draws.variables.items()
+        if {*DRAWS} <= {*each.dims} and each.dtype.kind == "f" and name not in CHOSEN
+    }
     for by_topic in (False, True):
         own = {name: each for name, each in drawn.items() if ("topic" in each.dims) == by_topic}
         ends = {name: _ends(each) for name, each in own.items()}
@@ -228,10 +232,6 @@ def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Itera
             if np.any(wrong):
                 topics = np.any(wrong, axis=0) if by_topic else None
                 yield Finding(f"the draws of {{whose}} {what}", AGAIN, part, topics)
-
-
-def _drawn(name: str, variable: xr.Variable) -> bool:
-    return set(DRAWS) <= set(variable.dims) and variable.dtype.kind == "f" and name not in CHOSEN
 
 
 def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:

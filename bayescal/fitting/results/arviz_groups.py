@@ -95,7 +95,7 @@ def with_arviz_groups(
     flattened = flat(tree)
     curves = read_calibration(flattened).take(index).draws
     assert curves is not None  # noqa: S101
-    out = {path: _thinned(group, kept) for path, group in flattened.items()}
+    out = {path: group.isel(draw=kept, missing_dims="ignore") for path, group in flattened.items()}
     coords = {name: out["posterior"][name].variable for name in DRAWS}
     if "log_likelihood" in groups:
         pointwise = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
@@ -136,10 +136,6 @@ def _check_parameters(groups: Groups) -> None:
             f" parameters, got the parts {names}: fit ScoreCalibrator('gaussian'), say, or leave it"
             " out of groups."
         )
-
-
-def _thinned(group: xr.Dataset, kept: NDArray[np.intp]) -> xr.Dataset:
-    return group.isel(draw=kept) if "draw" in group.dims else group
 
 
 def _of_documents(values: dict[str, NDArray[Any]], coords: dict[str, xr.Variable]) -> xr.Dataset:

@@ -33,21 +33,21 @@ def read_lazily(
     return _long(curves, read, values, topics_of_long(scores, topics), last)
 
 
-def map_blocks(
-    function: Callable[..., Floats], state: Any, arrays: list[da.Array], last: Last | None
+def _blockwise(
+    read: Reader, curves: TopicCurves, arrays: list[da.Array], last: Last | None, names: Any = None
 ) -> da.Array:
-    """Return function(state, *blocks) for the blocks of arrays of the same shape."""
+    """Return values of curves for blocks of scores and topics, or of columns with names."""
     import dask.array as da
 
     own = tuple(range(arrays[0].ndim))
     out = own if last is None else (*own, len(own))
-    pairs = [each for array in arrays for each in (array, own[len(own) - array.ndim :])]
+    pairs = [each for array in arrays for each in (array, own)]
     unknown = any(np.isnan(size) for array in arrays for sizes in array.chunks for size in sizes)
     return da.blockwise(
-        partial(_call, function),
+        partial(_read, read, names),
         out,
         *pairs,
-        state=sent(state),
+        curves=sent(curves),
         new_axes={} if last is None else {out[-1]: len(last[1])},
         align_arrays=not unknown,
         dtype=np.float64,
@@ -55,8 +55,9 @@ def map_blocks(
     )
 
 
-def _call(function: Callable[..., Floats], *blocks: Any, state: Any) -> Floats:
-    return function(state, *blocks)
+def _read(read: Reader, names: Any, scores: Any, topics: Any = None, *, curves: Any) -> Floats:
+    named = np.asarray(names if topics is None else topics)
+    return read(curves, read_cells(np.asarray(scores, dtype=np.float64), named))
 
 
 def _wide(
@@ -64,18 +65,11 @@ def _wide(
 ) -> da.Array:
     import dask.array as da
 
-    ends = np.cumsum(scores.chunks[1])[:-1]
-    blocks = np.split(names, ends)
-    columns = np.split(np.arange(names.size), ends)
+    blocks = np.split(np.arange(names.size), np.cumsum(scores.chunks[1])[:-1])
     # A block gets only the draws of its own topics.
     parts = [
-        map_blocks(
-            partial(_read_wide, read, names=own),
-            curves.of(own.tolist()),
-            [scores[:, where[0] : where[-1] + 1]],
-            last,
-        )
-        for own, where in zip(blocks, columns, strict=True)
+        _blockwise(read, curves.of(names[own].tolist()), [scores[:, own]], last, names[own])
+        for own in blocks
         if own.size
     ]
     return da.concatenate(parts, axis=1)
@@ -93,15 +87,7 @@ def _long(
         raise ValueError(
             f"scores and topics must have the same length, got {scores.size} and {topics.size}."
         )
-    return map_blocks(partial(_read_long, read), curves, [scores, topics], last)
-
-
-def _read_wide(read: Reader, curves: TopicCurves, scores: Any, *, names: Any) -> Floats:
-    return read(curves, read_cells(scores, names))
-
-
-def _read_long(read: Reader, curves: TopicCurves, scores: Any, topics: Any) -> Floats:
-    return read(curves, read_cells(np.asarray(scores, dtype=np.float64), np.asarray(topics)))
+    return _blockwise(read, curves, [scores, topics], last)
 
 
 def _as_dask(values: Any) -> da.Array:

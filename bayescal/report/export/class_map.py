@@ -60,7 +60,8 @@ def make_class_content(
     design, maps = read_maps(fitted.results.groups)
     raw = design.coefficients(maps.theta)
     log_gain, power, asymmetry = maps.globals_.T
-    anchor = [float(np.exp(design.anchor[0])), _open(design.anchor[1]), float(design.anchor[2])]
+    anchor = [float(np.exp(design.anchor[0])), *map(float, design.anchor[1:])]
+    anchor[1] = NO_WARP if abs(anchor[1]) < NO_WARP else anchor[1]
     data = fitted.documents()
     arrays: dict[str, Any] = {
         "GAIN": np.exp(log_gain),
@@ -107,10 +108,6 @@ def make_class_content(
         "versions": json.loads(attrs["bayescal_versions"]),
     }
     return ClassContent(arrays, constants, facts, column)
-
-
-def _open(power: float) -> float:
-    return NO_WARP if abs(power) < NO_WARP else float(power)
 
 
 def _tilt(prior: Any, calibrator: Any) -> Floats:
