@@ -6,6 +6,7 @@ from scipy import stats as st
 from sklearn.metrics import brier_score_loss, log_loss
 
 from bayescal.metrics import losses
+from bayescal.support.labels import encode_labels
 from bayescal.support.numerics import (
     class_prior,
     log_odds,
@@ -13,7 +14,6 @@ from bayescal.support.numerics import (
     probabilities,
     probability,
 )
-from bayescal.support.validation import encode_labels
 
 pytestmark = pytest.mark.one_era
 RNG = np.random.default_rng(4)

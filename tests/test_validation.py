@@ -11,8 +11,8 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.covariates import Covariates
 from bayescal.likelihood_ratio.sources import read_sources
 from bayescal.monitoring import Recalibrator
+from bayescal.support.labels import as_labels
 from bayescal.support.validation import (
-    as_labels,
     as_scores,
     check_choice,
     check_fraction,

@@ -26,6 +26,7 @@ from bayescal.inference.newton import log_scores
 from bayescal.metrics.evidence import sign_test
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import tails
+from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -350,7 +351,7 @@ def paired_bootstrap(
     weight = np.ones(size) if own is None else own
     total = weight * difference
     if groups is not None:
-        _, group = validation.read_groups(groups, "groups", "group", size, "losses")
+        _, group = read_groups(groups, "groups", "group", size, "losses")
         total = np.bincount(group, weights=total).astype(np.float64)
         weight = np.bincount(group, weights=weight).astype(np.float64)
     if total.size < 2:

@@ -16,6 +16,7 @@ from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import validation, weighting
 from bayescal.support.files import file_row
 from bayescal.support.label_words import PAIRS, one_spelling, plain, position_by_words
+from bayescal.support.labels import encode_labels, match_labels
 from bayescal.support.validation import first_of
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class ColumnReader:
         """Return the negative and the positive label, and masks of positive and labelled rows."""
         values, labelled = self.class_labels(column)
         with usage_errors():
-            classes, is_second = validation.encode_labels(values, name=self.name(column))
+            classes, is_second = encode_labels(values, name=self.name(column))
         if labelled.all():
             self.frame[column] = values
         else:
@@ -168,7 +169,7 @@ class ColumnReader:
         values, labelled = self.class_labels(column)
         is_positive, meanings = np.zeros(labelled.size, dtype=bool), None
         try:
-            is_positive[labelled] = validation.match_labels(values, classes, name)
+            is_positive[labelled] = match_labels(values, classes, name)
         except ValueError as err:
             meanings = spelled(values, classes)
             if meanings is None:

@@ -17,6 +17,7 @@ from bayescal.decisions.draws import BLOCK_ELEMENTS
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
+from bayescal.support.labels import as_labels, check_kept, check_no_dates
 from bayescal.support.validation import Floats, generator
 
 if TYPE_CHECKING:
@@ -295,11 +296,11 @@ def _collections(
 
 def _topics(topics: ArrayLike) -> NDArray[Any]:
     """Return the topic of each document, which may be a class: text, a number or a boolean."""
-    names = validation.as_labels(topics, "topics", "documents without a topic")
-    validation.check_no_dates(names, "topics")
+    names = as_labels(topics, "topics", "documents without a topic")
+    check_no_dates(names, "topics")
     if names.ndim != 1:
         raise ValueError(f"topics must have shape (n,), one topic a score, got {names.shape}.")
-    validation.check_kept(np.unique(names), "topics")
+    check_kept(np.unique(names), "topics")
     return names
 
 

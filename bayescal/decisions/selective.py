@@ -10,6 +10,7 @@ from scipy import special
 from bayescal.decisions.draws import SUM_TOLERANCE, as_draws, of_all_classes
 from bayescal.support import validation
 from bayescal.support.intervals import Interval, tails
+from bayescal.support.labels import as_labels, as_positions
 from bayescal.support.validation import Floats
 
 
@@ -93,7 +94,7 @@ def risk_coverage(
     lower, upper = np.clip(np.quantile(drawn, tails(level), axis=0), 0.0, 1.0)
     observed = None
     if y_true is not None:
-        label = validation.as_positions(y_true, n, "documents of draws", mean.shape[1])
+        label = as_positions(y_true, n, "documents of draws", mean.shape[1])
         observed = np.cumsum(label[order] != top[order])[answered - 1] / answered
     return RiskCoverage(
         coverage=answered / n,
@@ -187,7 +188,7 @@ def conformal_sets(
         validation.probabilities_of_shape(validation.as_reals(each, name), name, "n", "classes")
         for each, name in ((y_prob, "y_prob"), (new_prob, "new_prob"))
     )
-    label = validation.as_positions(y_true, len(p), "y_prob", p.shape[1])
+    label = as_positions(y_true, len(p), "y_prob", p.shape[1])
     rank = int(np.ceil((len(p) + 1) * coverage - 1e-9))
     if rank > len(p):
         return np.ones(new.shape, dtype=np.bool_)
@@ -229,12 +230,12 @@ def set_coverage(sets: ArrayLike, y_true: ArrayLike, *, level: float = 0.9) -> S
     (0.5, 1.5)
     """
     validation.check_fraction(level=level)
-    held = validation.as_labels(sets, "sets", "documents without a set")
+    held = as_labels(sets, "sets", "documents without a set")
     if held.ndim != 2 or held.size == 0:
         raise ValueError(f"sets must have shape (n, classes), got {held.shape}.")
     if held.dtype.kind != "b":
         raise ValueError("sets must hold booleans, whether a set has a class: pass p >= threshold.")
-    label = validation.as_positions(y_true, len(held), "sets", held.shape[1])
+    label = as_positions(y_true, len(held), "sets", held.shape[1])
     hits = int(held[np.arange(len(held)), label].sum())
     ends = special.betaincinv(hits + 0.5, len(held) - hits + 0.5, tails(level))
     lower, upper = ends.tolist()

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.support import score_checks, validation
+from bayescal.support.labels import as_labels, check_kept
 from bayescal.support.validation import Floats, Integers
 
 AUTO, SCORES, PROBABILITIES = "auto", "scores", "probabilities"
@@ -224,14 +225,14 @@ def read_classes(
 ) -> NDArray[Any]:
     """Return the class of each column: as given, by the names of columns, or by the labels."""
     if classes is not None:
-        given = validation.as_labels(classes, "classes")
+        given = as_labels(classes, "classes")
         if given.ndim != 1 or given.size != columns:
             raise ValueError(
                 f"classes must name the {columns} columns of scores, got {given.size} names."
             )
         if np.unique(given).size != given.size:
             raise ValueError("classes must name every class once, got a name twice.")
-        validation.check_kept(given, "classes")
+        check_kept(given, "classes")
         return given
     present = np.unique(labels)
     if names is not None and set(map(str, present.tolist())) <= set(map(str, names)):

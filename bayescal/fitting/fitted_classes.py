@@ -25,6 +25,7 @@ from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.fitting.results.tree import CLUSTERS, Fit, read_effect
 from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.support import validation, weighting
+from bayescal.support.labels import as_labels, check_no_dates
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats, Integers
 
@@ -379,8 +380,8 @@ def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
 def _labels(y: Any, n: int, name: str = "y") -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{name} must hold the label of every document, got None.")
-    labels = validation.as_labels(y, name)
-    validation.check_no_dates(labels, name)
+    labels = as_labels(y, name)
+    check_no_dates(labels, name)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:

@@ -40,6 +40,7 @@ from bayescal.metrics.evidence import effect_of
 from bayescal.metrics.inputs import Forecasts, as_probabilities
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval
+from bayescal.support.labels import as_labels, encode_labels, read_groups
 from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import Floats, Integers, check_choice, check_count, generator
 from bayescal.support.weighting import read_clusters
@@ -83,17 +84,17 @@ class RecalibrationParameters:
 
 def read_labels(y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the negative and the positive class, and the mask of positives; one may be absent."""
-    values = validation.as_labels(y, "y")
+    values = as_labels(y, "y")
     if positive is None and values.ndim == 1 and values.size and values.dtype.kind in "biuf":
         known = np.array([0, 1]).astype(values.dtype)
         if np.isin(values, known).all():
             return known, values == known[1]
-    return validation.encode_labels(y, name="y", positive=positive)
+    return encode_labels(y, name="y", positive=positive)
 
 
 def read_sites(sites: ArrayLike, documents: int) -> tuple[NDArray[Any], Integers]:
     """Return the names of the sites, in order, and the position of each document's site."""
-    return validation.read_groups(sites, "sites", "site", documents, "p")
+    return read_groups(sites, "sites", "site", documents, "p")
 
 
 def _cells(data: BinaryScores) -> LogOddsCells:

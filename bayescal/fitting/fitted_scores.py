@@ -34,6 +34,7 @@ from bayescal.fitting.settings import ScoreParameters
 from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.metrics.scores import losses
 from bayescal.support import validation, weighting
+from bayescal.support.labels import match_labels
 from bayescal.support.numerics import probability
 from bayescal.support.parallel import one_blas_thread, workers
 from bayescal.support.score_checks import score_problems, warn_of_scores
@@ -386,9 +387,7 @@ def read_new(
     labels = validation.as_array(y, "labels")
     validation.check_same_length("scores", values.size, "labels", len(labels))
     weight = weighting.as_weights(sample_weight, values.size)
-    return BinaryScores(
-        values, validation.match_labels(labels, classes, "labels"), weight, scores_are
-    )
+    return BinaryScores(values, match_labels(labels, classes, "labels"), weight, scores_are)
 
 
 def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinaryScores:

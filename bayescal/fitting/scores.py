@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.covariates import Covariates
 from bayescal.support import validation, weighting
+from bayescal.support.labels import encode_labels, match_labels
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction, warn_of_scores
 from bayescal.support.validation import PROBABILITY_ENDS, Floats, Integers
@@ -161,7 +162,7 @@ def read_binary_scores(
     validation.check_same_length("scores", values.size, "y", len(validation.as_array(y, "y")))
     weight, base_rate = weighting.either_weights(sample_weight, inclusion, values.size), None
     by_score = False
-    classes, is_positive = validation.encode_labels(y, weight, positive=positive, scores=values)
+    classes, is_positive = encode_labels(y, weight, positive=positive, scores=values)
     if weight is not None and inclusion is not None:
         by_score = by_part and chosen_by_score(weight, is_positive, values)
         weight, (positives, negatives) = sampled(weight, is_positive, values, by_score=by_score)
@@ -414,9 +415,9 @@ def read_topics(
     weight = weight if inverse is None else inverse
     weight = None if weight is None else weighting.bounded_weights(weight[known])
     if classes is None:
-        classes, is_positive = validation.encode_labels(flat[known], weight, "labels", positive)
+        classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
     else:
-        is_positive = validation.match_labels(flat[known], classes, "labels")
+        is_positive = match_labels(flat[known], classes, "labels")
     raw = cells.score[known]
     ends = validation.probability_ends(raw, scores_are) if ends is None else ends
     score = validation.as_scores_of(raw, scores_are, ends=ends)

@@ -13,6 +13,7 @@ from bayescal.likelihood_ratio.measures import Comparisons
 from bayescal.metrics.inputs import as_truth
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
+from bayescal.support.labels import as_labels
 from bayescal.support.validation import Floats, Integers
 
 MOST_GROUPS = 200  # more sources are left out in groups
@@ -47,7 +48,7 @@ def read_sources(
         )
     columns = []
     for name, values in zip(("a", "b"), sources, strict=True):
-        column = validation.as_labels(values, f"sources {name}", "comparisons without a source")
+        column = as_labels(values, f"sources {name}", "comparisons without a source")
         if column.ndim != 1:
             raise ValueError(f"sources {name} must have shape (n,), got {column.shape}.")
         validation.check_same_length("y_true", positive.size, f"sources {name}", column.size)

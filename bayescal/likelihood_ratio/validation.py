@@ -30,6 +30,7 @@ from bayescal.likelihood_ratio.sources import (
 )
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval, interval_table
+from bayescal.support.labels import encode_labels
 from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import Floats
 
@@ -354,7 +355,7 @@ def cross_validated(
     from sklearn.base import clone
 
     values = validation.as_scores(scores)
-    classes, positive = validation.encode_labels(y, positive=getattr(calibrator, "positive", None))
+    classes, positive = encode_labels(y, positive=getattr(calibrator, "positive", None))
     validation.check_same_length("scores", values.size, "y", positive.size)
     warn_if_reversed(values, positive, None, classes.tolist())
     random = validation.generator(rng)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.inference.design_effect import DesignEffect
 from bayescal.support import validation, weighting
+from bayescal.support.labels import as_labels, check_no_dates, names_of_columns
 from bayescal.support.validation import Floats
 
 MOST_NAMED = 5  # documents with an impossible outcome in a message
@@ -152,14 +153,14 @@ def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     """Return whether each document is positive."""
     values = validation.as_array(y_true, name)
     if values.dtype.kind not in "biu":
-        values = validation.as_labels(values, name)
+        values = as_labels(values, name)
     if values.ndim != 1:
         raise ValueError(
             f"{name} must have shape (n,), one outcome a document, got {values.shape}."
         )
     if values.dtype == bool:
         return values
-    validation.check_no_dates(values, name)
+    check_no_dates(values, name)
     positive: NDArray[np.bool_] = np.asarray(values == 1)
     if any((positive | np.asarray(values == negative)).all() for negative in (0, -1)):
         return positive
@@ -202,8 +203,8 @@ def read_class_outcomes(
 ) -> tuple[NDArray[np.intp], Floats, NDArray[np.object_]]:
     """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
     p = as_rows(y_prob, SUM_TOLERANCE)
-    names = validation.names_of_columns(classes, p.shape[1], "y_prob")
-    y = validation.as_labels(y_true, "y_true")
+    names = names_of_columns(classes, p.shape[1], "y_prob")
+    y = as_labels(y_true, "y_true")
     validation.check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
     position = {name: k for k, name in enumerate(names.tolist())}
     label = np.array([position.get(each, -1) for each in y.tolist()], dtype=np.intp)

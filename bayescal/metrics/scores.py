@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.metrics import inputs
 from bayescal.support import validation, weighting
+from bayescal.support.labels import as_positions
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
@@ -192,7 +193,7 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     ([True, False], [0.7, 0.6])
     """
     p = inputs.as_rows(y_prob)
-    truth = validation.as_positions(y_true, p.shape[0], "y_prob", p.shape[1])
+    truth = as_positions(y_true, p.shape[0], "y_prob", p.shape[1])
     best = p.argmax(axis=1)
     return best == truth, p[np.arange(best.size), best]
 

@@ -11,6 +11,7 @@ from bayescal.inference.importance import StudentT
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support import validation
 from bayescal.support.intervals import tails
+from bayescal.support.labels import names_of_columns
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, generator
 
@@ -91,7 +92,7 @@ def shares_posterior(
         )
     if not r.any(axis=2).all():
         raise ValueError("ratio must be above 0 for some class of each document: some have none.")
-    names = validation.names_of_columns(classes, r.shape[2], "ratio")
+    names = names_of_columns(classes, r.shape[2], "ratio")
     random = generator(rng)
     draws = np.empty((len(r), r.shape[2]))
     start = np.zeros(r.shape[2] - 1)

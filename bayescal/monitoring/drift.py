@@ -15,6 +15,7 @@ from scipy import special
 
 from bayescal.monitoring.running_evidence import CHANGES, Change, Changed, Label
 from bayescal.support import validation
+from bayescal.support.labels import match_labels, negative_and_positive
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 
@@ -177,8 +178,8 @@ class DriftMonitor:
         """
         of_classifier = hasattr(self.calibrator, "problem_scores")
         values = validation.as_documents(scores) if of_classifier else validation.as_scores(scores)
-        classes = validation.negative_and_positive(self.calibrator)
-        positive = validation.match_labels(labels, classes, "labels")
+        classes = negative_and_positive(self.calibrator)
+        positive = match_labels(labels, classes, "labels")
         n = values.shape[0] if hasattr(values, "shape") else len(values)
         validation.check_same_length("scores", n, "labels", positive.size)
         # Raise errors of scores, such as probabilities above 1, before anything changes.

@@ -19,6 +19,7 @@ from bayescal.monitoring.sample_size import labels_needed
 from bayescal.monitoring.shift_evidence import log_bayes_factor, mixture_test, thinned
 from bayescal.support import validation
 from bayescal.support.intervals import Interval, interval_table, p_words, readable
+from bayescal.support.labels import encode_labels, match_labels, negative_and_positive
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, generator
 
@@ -327,10 +328,10 @@ def _read(
     score = validation.as_scores(old, "reference scores")
     fitted = hasattr(source, "sample_proba")
     if fitted:
-        classes = validation.negative_and_positive(source)
-        positive = validation.match_labels(labels, classes, "reference labels")
+        classes = negative_and_positive(source)
+        positive = match_labels(labels, classes, "reference labels")
     else:
-        _, positive = validation.encode_labels(labels, name="reference labels")
+        _, positive = encode_labels(labels, name="reference labels")
     validation.check_same_length("reference scores", score.size, "labels", positive.size)
     if positive.all() or not positive.any():
         raise ValueError("reference labels must hold both classes, got one.")

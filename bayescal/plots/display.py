@@ -18,8 +18,9 @@ from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support import palette
 from bayescal.support.files import whole_file
+from bayescal.support.labels import match_labels
 from bayescal.support.signatures import with_options
-from bayescal.support.validation import Floats, check_flag, check_same_length, match_labels
+from bayescal.support.validation import Floats, check_flag, check_same_length
 from bayescal.support.weighting import as_weights
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from bayescal.metrics import losses
 from bayescal.plots import display
 from bayescal.support import validation
+from bayescal.support.labels import encode_labels, match_labels
 from bayescal.support.palette import MLE_COLOUR, POSTERIOR_COLOUR
 from bayescal.support.score_checks import without_scores_warnings
 
@@ -95,17 +96,14 @@ class LearningCurveDisplay(display.EstimatorDisplay):
         # The name may mean something else in other objects with fit and predict_proba.
         asked = [each.positive for each in named.values() if _has_positive(each)]
         asked = [label for label in asked if label is not None]
-        classes, positive = validation.encode_labels(y, positive=asked[0] if asked else None)
+        classes, positive = encode_labels(y, positive=asked[0] if asked else None)
         validation.check_same_length("scores", values.size, "y", positive.size)
         if test is None:
             fitted = _half(positive, rng)
             tested = (values[~fitted], positive[~fitted])
             values, positive = values[fitted], positive[fitted]
         else:
-            tested = (
-                validation.as_scores(test[0], "test"),
-                validation.match_labels(test[1], classes, "test"),
-            )
+            tested = (validation.as_scores(test[0], "test"), match_labels(test[1], classes, "test"))
             validation.check_same_length(
                 "test scores", tested[0].size, "test labels", tested[1].size
             )

@@ -12,9 +12,10 @@ from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
 from bayescal.metrics import reliability_curve
 from bayescal.plots import curve, display
+from bayescal.support.labels import as_labels, of_each_class
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR
-from bayescal.support.validation import Floats, as_labels, first_of, of_each_class
+from bayescal.support.validation import Floats, first_of
 from bayescal.support.weighting import either_weights
 
 if TYPE_CHECKING:

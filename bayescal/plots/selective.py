@@ -12,8 +12,9 @@ from bayescal.decisions.selective import conformal_sets, expected_sets, risk_cov
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
 from bayescal.plots.classes import ClassDisplay, answers_of
+from bayescal.support.labels import of_each_class
 from bayescal.support.palette import DATA_COLOUR
-from bayescal.support.validation import Floats, as_reals, check_fraction, generator, of_each_class
+from bayescal.support.validation import Floats, as_reals, check_fraction, generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

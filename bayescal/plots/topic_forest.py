@@ -13,8 +13,9 @@ from bayescal.fitting.results.diagnostics import unpooled_sides
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.support.intervals import tails
+from bayescal.support.labels import negative_and_positive
 from bayescal.support.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
-from bayescal.support.validation import check_choice, check_fraction, negative_and_positive
+from bayescal.support.validation import check_choice, check_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

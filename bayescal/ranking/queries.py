@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.support import validation
+from bayescal.support.labels import of_each_class
 from bayescal.support.validation import Floats, Integers
 
 EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
@@ -85,7 +86,7 @@ def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
     """Return grades of new documents; raise ValueError unless they resemble the fitted grades."""
     grades = as_grades(y, n)
     if only:
-        validation.of_each_class(grades, fitted, advice=f": {EXCHANGED}")
+        of_each_class(grades, fitted, advice=f": {EXCHANGED}")
     elif grades.min() > fitted[-1]:
         raise ValueError(
             f"y must hold grades like those from {fitted[0]:g} to {fitted[-1]:g} that were fitted,"

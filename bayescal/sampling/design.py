@@ -13,6 +13,7 @@ from bayescal.inference.design_effect import FEWEST, design_effect
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, count_limits, share_limits, sum_limits
 from bayescal.support import score_checks, validation
 from bayescal.support.intervals import Interval, counted
+from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
 
 ROUNDING = 1e-9  # of effective numbers
@@ -32,7 +33,7 @@ class SamplingUnits:
         """Return the units of a collection."""
         if groups is None:
             return cls(scores, labels, np.arange(scores.size))
-        names, code = validation.read_groups(groups, "groups", "group", scores.size, "scores")
+        names, code = read_groups(groups, "groups", "group", scores.size, "scores")
         highest = np.full(names.size, -np.inf)
         np.maximum.at(highest, code, scores)
         label = np.full(names.size, np.nan)

@@ -27,6 +27,7 @@ from bayescal.sampling.plans import (
 from bayescal.sampling.rank_curve import fit_rank_curve
 from bayescal.support import validation
 from bayescal.support.intervals import Interval, counted, tails
+from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
 
 MODEL, DESIGN = "model", "design"
@@ -269,7 +270,7 @@ def read_labels(
             " cluster, without clusters."
         )
     of_clusters = f"clusters{suffix}", "cluster", known.size, f"scores{suffix}"
-    return values, known, validation.read_groups(clusters, *of_clusters)[1]
+    return values, known, read_groups(clusters, *of_clusters)[1]
 
 
 def _labels_alone(

@@ -33,6 +33,7 @@ from bayescal.sampling.rates import (
 )
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
+from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
 
 DEVIATIONS = (0.25, 0.5, 1.0, 2.0)  # sigma
@@ -95,7 +96,7 @@ def rates_by_slice(
     """
     validation.check_fraction(level=level)
     values, known, cluster = read_labels(scores, labels, clusters)
-    names, code = validation.read_groups(slices, "slices", "slice", values.size, "scores")
+    names, code = read_groups(slices, "slices", "slice", values.size, "scores")
     if not 2 <= names.size <= MOST_SLICES:
         raise ValueError(
             f"slices must hold 2 to {MOST_SLICES} slices, got {names.size:,}: join small ones."

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.support import validation
+from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats, Integers
 
 # Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
@@ -100,7 +101,7 @@ def check_one_kind(sample_weight: Any, inclusion: Any) -> None:
 
 def read_clusters(clusters: ArrayLike, n: int, other: str) -> tuple[NDArray[Any], Integers]:
     """Return the sorted names of clusters, and the position of each document's cluster."""
-    return validation.read_groups(clusters, "clusters", "cluster", n, other)
+    return read_groups(clusters, "clusters", "cluster", n, other)
 
 
 def by_appearance(code: Integers) -> Integers:

@@ -18,6 +18,7 @@ from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.fitting.curves.curves import prior_draws
 from bayescal.support import validation
 from bayescal.support.intervals import tails
+from bayescal.support.labels import as_labels, encode_labels
 from bayescal.support.validation import Floats
 from bayescal.support.weighting import effective_weights
 from bayescal.text.classifiers import WORDS, make_classifier
@@ -99,8 +100,8 @@ def cross_val_scores(
     >>> cross_val_scores(MultinomialNB(), counts, labels, folds=3).shape
     (6,)
     """
-    _, positive = validation.encode_labels(labels, name="labels")
-    values = validation.as_labels(labels, "labels").reshape(positive.size)
+    _, positive = encode_labels(labels, name="labels")
+    values = as_labels(labels, "labels").reshape(positive.size)
     rows = documents if hasattr(documents, "shape") else np.asarray(documents, dtype=object)
     scores = np.full(positive.size, np.nan)
     check_folds(folds, positive)
@@ -430,7 +431,7 @@ def _as_documents(texts: Iterable[str]) -> list[str]:
 
 
 def _as_labels(y: ArrayLike) -> NDArray[Any]:
-    labels = validation.as_labels(y, "y")
+    labels = as_labels(y, "y")
     if labels.ndim != 1:
         raise ValueError(
             f"y must have shape (n,), one class per document, got shape {labels.shape}: of several"

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from bayescal.metrics.inputs import as_truth
 from bayescal.support import validation
+from bayescal.support.labels import encode_labels, sorted_labels
 from bayescal.support.numerics import probabilities
 from bayescal.support.validation import Floats
 
@@ -137,7 +138,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         validation.check_same_length("X", X.shape[0], "topics", labels.shape[1])
         # A class of all documents, or of none, gives no information on words: one class is enough.
         varied = [column for column in labels if np.unique(column).size > 1] or labels[:1]
-        positive = [validation.encode_labels(column)[1] for column in varied]
+        positive = [encode_labels(column)[1] for column in varied]
         documents = np.asarray(presence(X).sum(axis=0))
         least = self.min_documents
         if least is None:
@@ -185,7 +186,7 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels, two classes, both present.
         """
         X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, codes = validation.sorted_labels(y)
+        self.classes_, codes = sorted_labels(y)
         if self.only_counts:
             check_non_negative(X, f"{type(self).__name__}.fit")
         self._learn(X, codes == 1)

@@ -16,13 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_count,
-    check_same_length,
-    encode_labels,
-)
+from bayescal.support.labels import encode_labels
+from bayescal.support.validation import Floats, as_scores, check_count, check_same_length
 
 
 def reliability_deviance(estimate: ArrayLike, truth: ArrayLike) -> Floats:

@@ -23,7 +23,8 @@ from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.tree import ESTIMATOR, versions
 from bayescal.support.files import read_sealed, sealed, whole_file
-from bayescal.support.validation import Floats, check_fraction, match_labels
+from bayescal.support.labels import match_labels
+from bayescal.support.validation import Floats, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd

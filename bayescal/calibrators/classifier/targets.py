@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from bayescal.support.validation import as_labels, check_kept, first_of, position_of_positive
+from bayescal.support.labels import as_labels, check_kept, position_of_positive
+from bayescal.support.validation import first_of
 
 # With fewer than three classes left a multiclass problem becomes binary, with one column of scores.
 FEWEST_LEARNED = 3

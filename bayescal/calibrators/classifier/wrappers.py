@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 
 from bayescal.fitting.class_scores import SUM_TOLERANCE
-from bayescal.support.validation import Floats, as_labels, as_reals
+from bayescal.support.labels import as_labels
+from bayescal.support.validation import Floats, as_reals
 from bayescal.support.weighting import effective_weights
 
 METHODS = ("sigmoid", "isotonic", "temperature")

@@ -23,6 +23,7 @@ from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.indicators import models, neighbours, words
 from bayescal.combining.indicators.models import ModelIndicators
 from bayescal.support import validation
+from bayescal.support.labels import sorted_labels
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
 
@@ -253,7 +254,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
                 " the pipelines and pass its counts."
             )
         X, y = self._read(X, y)
-        self.classes_, codes = validation.sorted_labels(y)
+        self.classes_, codes = sorted_labels(y)
         positive = codes == 1
         validation.check_same_length("X", _num_samples(X), "y", positive.size)
         self.classifiers_ = [

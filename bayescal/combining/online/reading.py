@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.combining.online.rules import RULES, Advice
 from bayescal.support import validation
+from bayescal.support.labels import of_each_class
 from bayescal.support.numerics import PSEUDO_COUNT
 from bayescal.support.validation import Floats, Integers
 
@@ -216,5 +217,5 @@ def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
         raise ValueError(f"y must have shape (n,), one label a document, got {labels.shape}.")
     validation.check_same_length("P", n, "y", labels.size)
     advice = ": name all classes by classes= at the first call"
-    positions: Integers = validation.of_each_class(labels, classes, advice=advice).argmax(axis=0)
+    positions: Integers = of_each_class(labels, classes, advice=advice).argmax(axis=0)
     return positions

@@ -20,6 +20,7 @@ from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.support import validation
+from bayescal.support.labels import sorted_labels
 from bayescal.support.numerics import probabilities, probability
 from bayescal.support.validation import Floats, Integers, generator
 from bayescal.text.word_models import DecisionTree
@@ -178,7 +179,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learning.check_folds(self.cv)
         columns = validation.as_table(X, estimator=self, ensure_all_finite="allow-nan")
         validation.check_same_length("y", len(validation.as_array(y, "y")), "X", len(columns))
-        classes, codes = validation.sorted_labels(y)
+        classes, codes = sorted_labels(y)
         positive = codes == 1
         names, code = learning.read_task_names(task, len(columns))
         learning.check_both_classes(names, code, positive)

@@ -1,0 +1,228 @@
+"""Labels of documents: the positive class, and the class of each document."""
+
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.support.label_words import plain, position_by_words
+from bayescal.support.validation import (
+    DATES,
+    Floats,
+    Integers,
+    as_array,
+    check_names,
+    check_same_length,
+    missing,
+    warn_user,
+)
+
+LABELS = str | bytes | bool | np.bool_ | Number | DATES
+
+
+def encode_labels(
+    labels: ArrayLike,
+    weight: Floats | None = None,
+    name: str = "y",
+    positive: Any = None,
+    scores: Floats | None = None,
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the negative and the positive class, and the mask of positive labels."""
+    classes, codes = sorted_labels(labels, name)
+    larger = 1
+    if scores is not None and scores.shape == codes.shape:
+        rank = scores.argsort().argsort()
+        larger = int(rank[codes == 1].mean() > rank[codes == 0].mean())
+    second = position_of_positive(positive, classes, name, larger)
+    is_positive: NDArray[np.bool_] = codes == second
+    classes = classes[[1 - second, second]]
+    for which, label in zip((~is_positive, is_positive), classes.tolist(), strict=True):
+        if weight is not None and not weight[which].any():
+            raise ValueError(
+                f"sample_weight must leave both classes some weight, class {label!r} has none."
+            )
+    return classes, is_positive
+
+
+def sorted_labels(labels: ArrayLike, name: str = "y") -> tuple[NDArray[Any], Integers]:
+    """Return two classes in scikit-learn's order, and each label's position among them."""
+    classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
+    _check_two(classes, name)
+    check_kept(classes, name)
+    return classes, codes
+
+
+def check_no_dates(labels: NDArray[Any], name: str) -> None:
+    """Raise ValueError if labels are dates or time spans: to numpy 1 second equals 1."""
+    if labels.dtype.kind in "mM":
+        raise ValueError(
+            f"{name} must hold text, numbers or booleans, got {labels.dtype}: give them as text."
+        )
+
+
+def check_kept(classes: NDArray[Any], name: str) -> None:
+    """Raise ValueError if files cannot store the classes, such as dates and bytes."""
+    for label in classes.tolist():
+        if not isinstance(label, str | int | float):
+            raise ValueError(
+                f"{name} must hold text, numbers or booleans, got {type(label).__name__}: give them"
+                " as text."
+            )
+
+
+def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
+    """Return the mask of positive labels for two known classes; either may be absent."""
+    positive: NDArray[np.bool_] = of_each_class(_as_column(labels, name), classes, name)[1]
+    return positive
+
+
+def negative_and_positive(calibrator: Any) -> NDArray[Any]:
+    """Return the two classes of a fitted estimator, the positive one second."""
+    labels: NDArray[Any] = next(iter(calibrator.fitted_problems().values())).labels
+    return labels
+
+
+def of_each_class(
+    labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
+) -> NDArray[np.bool_]:
+    """Return the masks of known classes, shape (classes, n); raise ValueError for other labels."""
+    members: NDArray[np.bool_] = labels == classes[:, None]
+    strange = ~members.any(axis=0)
+    if strange.any():
+        expected = ", ".join(map(repr, classes.tolist()))
+        first = labels[strange].tolist()[0]
+        raise ValueError(f"{name} must hold {expected} only, got {first!r}{advice}.")
+    return members
+
+
+def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> NDArray[Any]:
+    """Return labels of one type as an array; raise ValueError if some are masked or missing."""
+    values = as_array(labels, name)
+    if values.dtype.kind == "f":
+        blank, wanted = np.flatnonzero(~np.isfinite(values)), "not hold nan or infinity"
+    else:
+        blank, wanted = np.flatnonzero(missing(values)), "hold labels of one type"
+    if blank.size:
+        raise ValueError(
+            f"{name} must {wanted}, got {values.ravel()[blank[0]]} at position {blank[0]}: leave"
+            f" {without} out."
+        )
+    if values.dtype.kind == "V":
+        raise ValueError(
+            f"{name} must hold text, numbers or booleans, got records: pass one field."
+        )
+    if values.dtype.kind == "O":
+        types = {type(value) for value in values.flat}
+        came = ", ".join(sorted(each.__name__ for each in types))
+        if not all(issubclass(each, LABELS) for each in types):
+            raise ValueError(
+                f"{name} must hold text, numbers or booleans, got values of type {came}: give"
+                " them as text."
+            )
+        if len({issubclass(each, str) for each in types}) > 1:
+            raise ValueError(f"{name} must hold labels of one type, got {came}.")
+        if all(issubclass(each, bool | np.bool_ | Number) for each in types):
+            values = np.array(values.tolist()).reshape(values.shape)
+    if values.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} must hold text, real numbers or booleans, got"
+            f" {values.flat[0]!r}. Give complex ones as text."
+        )
+    if values.dtype.kind in "OU":
+        check_names(labels, name)
+    return values
+
+
+def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArray[Any]:
+    """Return the classes of columns, by default their positions."""
+    names = np.arange(columns)
+    if classes is not None:
+        names = as_labels(classes, "classes", "columns without a class")
+    if names.shape != (columns,):
+        raise ValueError(
+            f"classes must name the {columns} columns of {of}, got shape {names.shape}."
+        )
+    return names
+
+
+def read_groups(
+    values: ArrayLike, name: str, group: str, documents: int, other: str
+) -> tuple[NDArray[Any], Integers]:
+    """Return the sorted names of groups, and the position of each document's group."""
+    names = as_labels(values, name, f"documents without a {group}")
+    if names.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one {group} a document, got {names.shape}.")
+    check_same_length(name, names.size, other, documents)
+    groups, code = np.unique(names, return_inverse=True)
+    return groups, code
+
+
+def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> Integers:
+    """Return labels that are positions of columns, one for each of n documents."""
+    label = as_labels(y_true, "y_true")
+    if label.ndim != 1:
+        raise ValueError(f"y_true must have shape (n,), one label a document, got {label.shape}.")
+    check_same_length("y_true", label.size, other, n)
+    if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= columns:
+        raise ValueError(
+            f"y_true must hold positions of columns, 0 to {columns - 1}: pass"
+            " numpy.searchsorted(classes, y)."
+        )
+    return label.astype(np.intp)
+
+
+def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
+    values = as_labels(labels, name)
+    check_no_dates(values, name)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one label a document, got {values.shape}.")
+    return values
+
+
+def position_of_positive(positive: Any, classes: NDArray[Any], name: str, larger: int = 1) -> int:
+    """Return the index of the positive one of two sorted classes, by default by their words."""
+    known: list[Any] = classes.tolist()
+    if positive is None:
+        by_words = position_by_words(known)
+        return 1 if by_words is None else by_words
+    if positive not in known and known == [0, 1] and classes.dtype.kind in "iu":
+        warn_user(
+            f"positive={positive!r} is no label of {name}, which holds 0 and 1, as if"
+            f" scikit-learn passed codes for labels: {larger} is taken for positive. Set it to"
+            f" {larger} if the labels are yours."
+        )
+        return larger
+    if positive not in known:
+        expected = " or ".join(map(repr, known))
+        raise ValueError(f"positive must be a label of {name}, {expected}, got {positive!r}.")
+    return known.index(positive)
+
+
+def _check_two(classes: NDArray[Any], name: str) -> None:
+    if classes.size == 1:
+        raise ValueError(
+            f"{name} must hold both classes: a calibrator can't be fit when only one class is"
+            f" present, got only {classes.tolist()[0]!r}."
+        )
+    if classes.size == 0:
+        raise ValueError(f"{name} must hold at least one label of each class, got none.")
+    if classes.size > 2:
+        came = ", ".join(repr(value) for value in classes[:4].tolist())
+        came += ", ..." if classes.size > 4 else ""
+        kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
+        alike = {plain(label) for label in classes.tolist()}
+        several = ""
+        if kind == "classes" and len(alike) > 2:
+            several = (
+                "; MulticlassCalibrator (in a shell --classes) calibrates several classes, each"
+                " with a score of its own"
+            )
+        hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
+        raise ValueError(
+            f"Only binary classification is supported: {name} must hold two classes, got"
+            f" {classes.size} {kind} ({came}).{hint} Leave out documents of other classes, and"
+            f" those without a label (in a file, leave the cell empty){several}."
+        )
