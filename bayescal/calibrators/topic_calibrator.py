@@ -414,7 +414,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         else:
             values = read(curves, read_cells(scores, topics))
         dims, ends = ((ROW,), {}) if last is None else ((ROW, last[0]), dict([last]))
-        return as_given(scores, values, dims, ends, kept=values.ndim - len(ends))
+        given: Floats = as_given(scores, values, dims, ends, kept=values.ndim - len(ends))
+        return given
 
 
 def _negated(read: Callable[..., Floats], *arguments: Any, **options: Any) -> Floats:
