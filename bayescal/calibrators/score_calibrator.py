@@ -338,8 +338,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         ValueError
             If `prior` is not inside (0, 1), or covariates are missing or were not fitted.
         """
-        calibration = self._calibration(scores, prior, covariates)
-        log_odds = calibration.log_odds(scores, self._point)
+        log_odds = self._log_odds(scores, prior, covariates)
         return -log_odds if self._fit.turned else log_odds
 
     @rowwise(ROW, KLASS)
@@ -447,6 +446,10 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
         clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
         clone.prior_knowledge = self.prior_knowledge
         return clone
+
+    def _log_odds(self, scores: ArrayLike, prior: Prior | None, covariates: Any = None) -> Floats:
+        """Return log-odds of the positive class."""
+        return self._calibration(scores, prior, covariates).log_odds(scores, self._point)
 
     def _calibration(self, scores: ArrayLike, prior: Prior | None, covariates: Any) -> Calibration:
         """Return the calibration for a class prior and for documents with covariates."""
