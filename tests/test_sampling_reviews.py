@@ -234,6 +234,18 @@ def test_a_later_plan_for_prevalence_is_the_better_of_two(share, better):
     assert (plan.expected_width < by_score.expected_width) == (better == "control")
 
 
+def test_a_document_without_a_label_may_be_drawn_again():
+    scores, positive = collection()
+    one = plan_sample(scores, 80, threshold=AT, random_state=0)
+    labels, unsure = labelled(positive, one), one.documents[:3]
+    labels[unsure] = np.nan
+    two = plan_sample(scores, N, threshold=AT, labels=labels, inclusion=one)  # all that are left
+    units = SamplingUnits.of(scores, labelled(positive, one, two), None)
+    before = draw_of_plans(units, (one, two)).before
+    assert before.sum() == 77
+    assert not before[unsure].any()
+
+
 def test_a_plan_survives_its_file(tmp_path):
     scores, _, _, (_, two) = review()
     path = two.to_csv(tmp_path / "round2.csv")

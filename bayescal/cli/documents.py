@@ -22,7 +22,10 @@ LABEL = "label"
 
 
 class DocumentNames:
-    """The documents of a file of scores: their rows, and identifiers if the file has them."""
+    """The documents of a file of scores: their rows, and identifiers if the file has them.
+
+    Identified documents are ordered by identifier: the order of rows and columns changes no draw.
+    """
 
     def __init__(self, reader: ColumnReader, column: str | None) -> None:
         self.path, self.frame = reader.path, reader.frame
@@ -42,6 +45,10 @@ class DocumentNames:
             )
             if column is not None:
                 raise UsageError(f"--id-column: {why}")
+        if self.identifiers:
+            order = self.identifiers[min(self.identifiers)].argsort()
+            self.frame, self.rows = self.frame.iloc[order], self.rows[order]
+            self.identifiers = {name: texts[order] for name, texts in self.identifiers.items()}
         by = first_of([*self.identifiers]) or f"{ROW!r}, as a spreadsheet counts"
         unfit = [] if self.identifiers else self._unfit.values()
         note = f"{counted(self.rows.size, 'document')} in {self.path}, identified by {by}."

@@ -91,7 +91,7 @@ class ReviewFiles:
                 f"{self.documents.path} must have no column {taken[0]!r} beside --labels: leave"
                 " out one of them."
             )
-        return frame.assign(**added)
+        return frame.assign(**added).sort_index()
 
 
 def read_review(
@@ -108,9 +108,9 @@ def read_review(
     """Read a collection, and labels and plans from files, which must not contradict each other."""
     from bayescal.sampling.plans import OF_PLAN_ALONE
 
-    reader = ColumnReader(scores, screen=screen)
+    documents = DocumentNames(ColumnReader(scores, screen=screen), id_column)
+    reader = ColumnReader(scores, documents.frame, screen)
     values = sign * reader.scores(score_column)
-    documents = DocumentNames(reader, id_column)
     groups = None if group_column is None else reader.names(group_column, "group")
     known, second = (np.full(values.size, np.nan) for _ in range(2))
     plan_of = {path: _read_plan(path, documents, values, groups) for path in plans or ()}

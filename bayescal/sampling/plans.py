@@ -264,7 +264,8 @@ def check_hash(name: str, own: str, scores: Floats) -> None:
     if own != hash_of(scores):
         raise ValueError(
             f"scores must be those of the plan {name}, whose hash is {own}, got scores with the"
-            f" hash {hash_of(scores)}: its inclusion probabilities are of other scores."
+            f" hash {hash_of(scores)}: its inclusion probabilities are of other scores, or of these"
+            " in another order; in a shell, documents with identifiers are ordered by them."
         )
 
 
@@ -350,6 +351,7 @@ def _labelled_before(
         of_plans |= units.mask(plan.documents)
         if plan.round < main.round:
             earlier |= units.mask(plan.documents)
+    earlier &= ~units.mask(main.documents)  # drawn again: without a label until then
     # Labels in no plan are all earlier than the plan, or all later.
     others = ~np.isnan(units.labels) & ~of_plans
     for before in (earlier | others, earlier):
