@@ -124,15 +124,15 @@ def compare_reviewers(
 
 def _errors(cells: NDArray[np.integer[Any]]) -> Floats:
     """Return the shares missed and mistaken by the first, (2, ...), of counts by EM."""
-    counts = cells.reshape(*cells.shape[:-1], STRATA, 2, 2) + 1e-9
-    truth = np.array([[0.01, 0.5], [0.5, 0.99]])  # P(positive | answers)
+    # Resamples come last, where sums over the short axes before them are fast.
+    counts = np.ascontiguousarray(cells.reshape(-1, STRATA, 2, 2).transpose(1, 2, 3, 0)) + 1e-9
+    truth = np.array([[0.01, 0.5], [0.5, 0.99]])[..., None]  # P(positive | answers)
     for _ in range(STEPS):
-        each = np.stack([counts * (1.0 - truth), counts * truth], axis=-1)
-        total = each.sum((-4, -3, -2))
-        one, two = (each.sum(axes)[..., 1, :] / total for axes in ((-4, -2), (-4, -3)))
-        answers = [np.stack([1.0 - says, says], axis=-2)[..., None, :, :] for says in (one, two)]
-        joint = each.sum((-3, -2), keepdims=True) * (
-            answers[0][..., :, None, :] * answers[1][..., None, :, :]
-        )
-        truth = joint[..., 1] / joint.sum(-1)
-    return np.stack([1.0 - one[..., 1], one[..., 0]])
+        positive = counts * truth
+        each = np.stack([counts - positive, positive])  # (truth, stratum, answers, resample)
+        one, two = each.sum((1, 3)), each.sum((1, 2))
+        total = one.sum(1, keepdims=True)
+        one, two = one / total, two / total
+        joint = each.sum((2, 3))[:, :, None, None] * one[:, None, :, None] * two[:, None, None]
+        truth = joint[1] / joint.sum(0)
+    return np.stack([one[1, 0], one[0, 1]]).reshape(2, *cells.shape[:-1])
