@@ -406,7 +406,7 @@ def test_predict_adds_likelihood_ratios(tmp_path):
     assert "--likelihood-ratio: likelihood ratios need a combination" in refused.stderr
 
 
-def test_fit_weighs_comparisons_by_their_sources(glass_like):
+def test_fit_weighs_comparisons_by_their_sources(glass_like, tmp_path):
     arguments = {"score_column": "score", "label_column": "label", "positive": "same"}
     table = read_scores(glass_like, {**arguments, "source_columns": "a,b"})
     names = table.frame["a"].to_numpy(), table.frame["b"].to_numpy()
@@ -415,6 +415,11 @@ def test_fit_weighs_comparisons_by_their_sources(glass_like):
     assert table.unnamed_sources is None
     unnamed = read_scores(glass_like, {**arguments, "source_columns": None})
     assert unnamed.unnamed_sources == ("a", "b")
+    typed = pd.read_csv(glass_like, dtype=str)
+    typed["a"], typed["b"] = "s" + typed["a"], "S" + typed["b"] + " "
+    typed.to_csv(tmp_path / "typed.csv", index=False)
+    typed = read_scores(tmp_path / "typed.csv", {**arguments, "source_columns": None})
+    assert typed.unnamed_sources == ("a", "b")
     assert unnamed.weights(unnamed.fit_rows)["sample_weight"] is None
     both = run("fit", glass_like, "--source-columns", "a,b", "--cluster-column", "a", code=2)
     assert "--source-columns weighs the rows by itself" in both.stderr.replace("\n", " ")

@@ -15,6 +15,8 @@ from bayescal.cli.terminal import Screen, usage_errors
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayescal.fitting.problems.problem import FittedProblem
     from bayescal.likelihood_ratio import LikelihoodRatios
 
@@ -58,15 +60,20 @@ def unnamed_sources(
     frame, truth = reader.frame[labelled], positive[labelled]
     columns = frame.columns.difference([*filter(None, used)], sort=False)
     step = max(1, truth.size // SOME_ROWS)
-    some = {name: frame[name].iloc[::step].astype(str).to_numpy() for name in columns}
+    some = {name: _spelled_alike(frame[name].iloc[::step]) for name in columns}
     for one, other in combinations(columns, 2):
         if ((some[one] == some[other]) == truth[::step]).all():
-            first, second = (frame[each].astype(str).to_numpy() for each in (one, other))
+            first, second = (_spelled_alike(frame[each]) for each in (one, other))
             sources = np.unique([*first, *second]).size
             repeated = 2 < sources < 2 * truth.size - truth.sum()
             if repeated and ((first == second) == truth).all():
                 return str(one), str(other)
     return None
+
+
+def _spelled_alike(names: pd.Series[Any]) -> NDArray[Any]:
+    """Return names without capitals and blanks at their ends."""
+    return names.astype(str).str.strip().str.casefold().to_numpy()
 
 
 def warn_of_unnamed(screen: Screen, record: Mapping[str, Any]) -> None:
