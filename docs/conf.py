@@ -116,6 +116,7 @@ def write_text(app: Any, error: Exception | None) -> None:
         pages = [
             ROOT / "README.md",
             *sorted(DOCS.glob("*.md")),
+            *sorted(DOCS.glob("guides/*.md")),
             *sorted(DOCS.glob("validation/*.md")),
         ]
         text = "\n\n".join(page.read_text(encoding="utf-8") for page in pages)

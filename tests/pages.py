@@ -5,7 +5,11 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -61,6 +65,34 @@ def run_commands(commands):
         # Programs are sampled by NUTS, whose draws at length show nothing more.
         few = ("--draws", "50", "--tune", "200", "--chains", "2") if "--model" in arguments else ()
         run(*arguments, *few)
+
+
+def follow(page):
+    """
+    Yield each block of a guide, run in the current folder, what is shown below it, and its output.
+
+    A block without a language shows the output of the block above.
+    """
+    names = {}
+    blocks = [found[1:] for found in BLOCK.findall(PAGES[page])]
+    for (language, block), (below, text) in pairwise([*blocks, ("end", "")]):
+        shown = "" if below else text
+        if language == "python":
+            with redirect_stdout(StringIO()) as output:
+                exec(compile(block, page, "exec"), names)
+            yield block, shown, output.getvalue()
+        elif language == "sh":
+            refused = shown.startswith("Error")
+            yield block, shown, "".join(said(line, refused) for line in block.splitlines())
+
+
+def said(line, refused=False):
+    """Return the output of a shell line; bayescal runs in this process."""
+    words = shlex.split(line)
+    if words[0] != "bayescal":
+        return subprocess.run(line, shell=True, capture_output=True, text=True, check=True).stdout
+    with patch.object(sys, "argv", words):
+        return run(*words[1:], code=2 * refused).output
 
 
 def run_in_shell(commands):

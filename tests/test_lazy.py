@@ -152,6 +152,17 @@ def test_what_needs_memory_says_so(ask):
         ask(da.from_array(P, chunks=10))
 
 
+def test_tables_get_arrays_and_through_xarray_their_index():
+    fitted = ScoreCalibrator("gaussian", **FAST).fit(X[:, 0], np.where(Y == 0, "yes", "no"))
+    rows = pd.Series(NEW[:, 0], [f"d{k}" for k in range(len(NEW))], name="score")
+    expected = fitted.predict_proba(NEW[:, 0])
+    assert type(fitted.predict_proba(rows)) is np.ndarray
+    found = fitted.predict_proba(rows.to_xarray()).to_pandas()
+    assert found.index.tolist() == rows.index.tolist()
+    assert found.columns.tolist() == ["no", "yes"]
+    same(found.to_numpy(), expected)
+
+
 def test_rows_may_be_named():
     fitted = ScoreCalibrator("gaussian", **FAST).fit(X[:, 0], Y == 0)
     expected = fitted.predict_proba(P)

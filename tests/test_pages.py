@@ -1,18 +1,23 @@
 """Every block of code in README and docs is run as it stands, page by page."""
 
 import re
+import shutil
 import tomllib
+from contextlib import chdir
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from importlib.util import find_spec
 
 import pytest
 
 from studies.papers.corpora import PATH_VARIABLE
+from tests.browser import browser
 from tests.corpus import corpus_path
 from tests.pages import (
     PAGES,
     ROOT,
     blocks_of,
     commands_of,
+    follow,
     languages_of,
     output_of,
     run_commands,
@@ -25,6 +30,22 @@ pytestmark = pytest.mark.one_era
 
 PYTHON = [page for page in PAGES if blocks_of(page)]
 SHELL = [page for page in PAGES if commands_of(page)]
+# From a spreadsheet to a page to sign: followed word by word, in an empty folder.
+GUIDES = {
+    "docs/guides/document_review.md": "recall.html",
+    "docs/guides/comparison_of_speakers.md": "validation.html",
+    "docs/guides/risk_model_in_hospitals.md": "audit.html",
+}
+TOOLS = ("awk", "head", "tail")  # of every shell
+# Names of marks on an axis that lie on each other.
+OVERLAPPING = """[...document.querySelectorAll("svg.chart")].flatMap((chart) => {
+  const all = [...chart.querySelectorAll(".axis text:not(.label)")];
+  const boxes = all.map((each) => each.getBoundingClientRect());
+  return all.filter((_, k) => boxes.some((other, j) => j > k
+    && boxes[k].left < other.right - 2 && other.left < boxes[k].right - 2
+    && boxes[k].top < other.bottom - 2 && other.top < boxes[k].bottom - 2))
+    .map((each) => each.textContent);
+})"""
 # What takes minutes, or the network: that there is such a thing is all that is tested.
 NOT_RUN = ("make", "pip", "python", "PYTHONPATH=", "bayescal demo")
 WRITTEN = {
@@ -63,6 +84,8 @@ def exists(line):
         return re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     if program == "python":
         return words[0] == "-m" and find_spec(words[1]) is not None
+    if program in TOOLS:
+        return shutil.which(program) is not None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(re.findall(r"[\w-]+", "".join(re.findall(r"\[(.*?)\]", line))))
     return program == "pip" and extras <= set(project["optional-dependencies"])
@@ -135,7 +158,7 @@ def test_what_does_not_exist_is_found():
 # 2026-11: arviz-stats 0.8 sorts tables as pandas 4 will not.
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
 # The block of README.md runs above, in a process of its own.
-@pytest.mark.parametrize("page", [page for page in PYTHON if page != "README.md"])
+@pytest.mark.parametrize("page", [page for page in PYTHON if page not in ("README.md", *GUIDES)])
 def test_python_runs(page, tmp_path, monkeypatch):
     blocks = blocks_of(page)
     if "fetch_reuters21578" in "".join(blocks):
@@ -146,13 +169,60 @@ def test_python_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.docs
-@pytest.mark.parametrize("page", SHELL)
+@pytest.mark.parametrize("page", [page for page in SHELL if page not in GUIDES])
 def test_commands_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_samples(tmp_path)
     commands = [line for line in commands_of(page) if not line.startswith(NOT_RUN)]
     # A process a command costs seconds of imports: those of one page show that it works.
     (run_in_shell if page == "docs/audit.md" else run_commands)(commands)
+
+
+@pytest.fixture(scope="module", params=GUIDES)
+def followed(request, tmp_path_factory):
+    """A guide, the folder in which it was followed, and what its blocks printed."""
+    folder = tmp_path_factory.mktemp("guide")
+    with chdir(folder):
+        return request.param, folder, list(follow(request.param))
+
+
+def differing(blocks):
+    """Return the blocks whose output is not the one shown, with it; "..." stands for any words."""
+    same, options = OutputChecker().check_output, ELLIPSIS | NORMALIZE_WHITESPACE
+    outputs = [(*each, output.replace("\ufeff", "")) for *each, output in blocks]
+    return [(b, out) for b, shown, out in outputs if shown and not same(shown, out, options)]
+
+
+@pytest.mark.docs
+def test_guides_print_what_they_show(followed):
+    _, _, blocks = followed
+    assert sum(shown != "" for _, shown, _ in blocks) >= 3
+    assert differing(blocks) == []
+
+
+@pytest.mark.docs
+def test_pages_to_sign_fit_every_screen(followed):
+    """Screenshots for readers of the guides are in build/guides."""
+    guide, folder, _ = followed
+    page = folder / GUIDES[guide]
+    pictures = ROOT / "build/guides"
+    pictures.mkdir(parents=True, exist_ok=True)
+    with browser() as new_page:
+        for width in (1280, 390):
+            for scheme in ("light", "dark"):
+                shown = new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+                shown.goto(page.as_uri())
+                assert shown.evaluate("document.documentElement.scrollWidth") <= width
+                assert shown.evaluate(OVERLAPPING) == []
+                shown.screenshot(
+                    path=pictures / f"{page.stem}-{width}-{scheme}.png", full_page=True
+                )
+                shown.close()
+
+
+def test_an_output_that_differs_is_found():
+    blocks = [("a", "1 of ... 3\n", "1 of\n2 3\n"), ("b", "", "4"), ("c", "5\n", "6\n")]
+    assert differing(blocks) == [("c", "6\n")]
 
 
 # Pages name all that they are about.

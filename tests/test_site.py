@@ -122,6 +122,7 @@ def test_pages_fit_a_telephone(site, site_folder):
 def test_the_text_for_tools_has_all_pages(site_folder):
     text = (site_folder / "llms.txt").read_text(encoding="utf-8")
     titles = ["# bayescal", "# When not to use this", "# Stability", "# Coverage of the bands"]
+    titles += ["# A document review, from the export to the signed page"]
     assert all(f"{title}\n" in text for title in titles)
 
 

@@ -64,7 +64,7 @@ function siteFigure(which, width) {
   const margin = 0.06 * (ends[1] - ends[0]);
   const rows = ticks(1, name.length, Math.min(name.length, 10)).filter(Number.isInteger);
   const few = name.length <= 8;
-  const room = Math.floor(width / (name.length + 1) / 7);  // letters
+  const room = Math.floor((width - MARGIN.left - MARGIN.right) / (name.length + 1) / 8);  // letters
   const shortened = (text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
   const chart = new Chart({ width, x: [0, name.length + 1], y: [ends[0] - margin, ends[1] + margin],
     xTicks: few ? name.map((each, k) => [k + 1, shortened(each)])
