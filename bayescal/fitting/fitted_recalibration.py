@@ -21,16 +21,9 @@ from bayescal.fitting.fitted_scores import FittedScores, fit_scores
 from bayescal.fitting.parts.part import POPULATION, POSTERIOR, Block, cluster_blocks
 from bayescal.fitting.posterior import DRAWS, Posterior
 from bayescal.fitting.problems.problem import FittedProblem, Problems
+from bayescal.fitting.results import tree
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.fitting.results.tree import (
-    CLUSTERS,
-    Fit,
-    Results,
-    kept_below,
-    read_below,
-    read_effect,
-)
 from bayescal.fitting.scores import NOTHING, BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
 from bayescal.inference.design_effect import DesignEffect
@@ -129,7 +122,7 @@ def fit_recalibration(
         outcomes = Forecasts(positive, values, weight, sampled=inclusion is not None)
         code = read_clusters(clusters, values.size, "p")[1]
         effect = effect_of(outcomes, code)
-        groups[CLUSTERS], weight = xr.Dataset(asdict(effect)), weight / effect.factor
+        groups[tree.CLUSTERS], weight = xr.Dataset(asdict(effect)), weight / effect.factor
     kept = weight > 0.0
     log_odds = changes.clipped_log_odds(values)[kept]
     data = BinaryScores(log_odds, positive[kept], weight[kept], "probabilities")
@@ -247,7 +240,7 @@ def _compare_refit(
     )
     if refit is None:
         return {WEIGHTS: group}
-    return {WEIGHTS: group, **kept_below(REFIT, refit.results)}
+    return {WEIGHTS: group, **tree.kept_below(REFIT, refit.results)}
 
 
 def _cross_validated_gain(data: BinaryScores, cluster: Integers, rng: np.random.Generator) -> float:
@@ -287,14 +280,14 @@ def _fit_again(data: BinaryScores, draws: int, rng: np.random.Generator) -> Fitt
         return fit_scores(parameters, data.score, data.positive.astype(int), weight)
 
 
-class FittedRecalibration(Fit[RecalibrationParameters]):
+class FittedRecalibration(tree.Fit[RecalibrationParameters]):
     """The fit of given probabilities."""
 
     estimator = "Recalibrator"
     parameter_type = RecalibrationParameters
 
     def __init__(
-        self, parameters: RecalibrationParameters, results: Results, classes: NDArray[Any]
+        self, parameters: RecalibrationParameters, results: tree.Results, classes: NDArray[Any]
     ) -> None:
         super().__init__(parameters, results, classes)
         self._kept: dict[int | None, Calibration] = {}
@@ -302,7 +295,7 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
     @cached_property
     def refit(self) -> FittedScores | None:
         """The calibration from scratch, where it has a weight."""
-        own = read_below(REFIT, self.groups)
+        own = tree.read_below(REFIT, self.groups)
         return None if own is None else FittedScores.from_results(own)
 
     @property
@@ -314,7 +307,7 @@ class FittedRecalibration(Fit[RecalibrationParameters]):
     @property
     def design_effect(self) -> DesignEffect | None:
         """Return the design effect of clusters; None without any."""
-        return read_effect(self.groups)
+        return tree.read_effect(self.groups)
 
     @property
     def sites(self) -> list[Any] | None:

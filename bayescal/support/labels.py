@@ -6,27 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.support import validation
 from bayescal.support.label_words import plain, position_by_words
-from bayescal.support.validation import (
-    DATES,
-    Floats,
-    Integers,
-    as_array,
-    check_names,
-    check_same_length,
-    missing,
-    warn_user,
-)
 
-LABELS = str | bytes | bool | np.bool_ | Number | DATES
+LABELS = str | bytes | bool | np.bool_ | Number | validation.DATES
 
 
 def encode_labels(
     labels: ArrayLike,
-    weight: Floats | None = None,
+    weight: validation.Floats | None = None,
     name: str = "y",
     positive: Any = None,
-    scores: Floats | None = None,
+    scores: validation.Floats | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the negative and the positive class, and the mask of positive labels."""
     classes, codes = sorted_labels(labels, name)
@@ -45,7 +36,7 @@ def encode_labels(
     return classes, is_positive
 
 
-def sorted_labels(labels: ArrayLike, name: str = "y") -> tuple[NDArray[Any], Integers]:
+def sorted_labels(labels: ArrayLike, name: str = "y") -> tuple[NDArray[Any], validation.Integers]:
     """Return two classes in scikit-learn's order, and each label's position among them."""
     classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
     _check_two(classes, name)
@@ -98,11 +89,11 @@ def of_each_class(
 
 def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> NDArray[Any]:
     """Return labels of one type as an array; raise ValueError if some are masked or missing."""
-    values = as_array(labels, name)
+    values = validation.as_array(labels, name)
     if values.dtype.kind == "f":
         blank, wanted = np.flatnonzero(~np.isfinite(values)), "not hold nan or infinity"
     else:
-        blank, wanted = np.flatnonzero(missing(values)), "hold labels of one type"
+        blank, wanted = np.flatnonzero(validation.missing(values)), "hold labels of one type"
     if blank.size:
         raise ValueError(
             f"{name} must {wanted}, got {values.ravel()[blank[0]]} at position {blank[0]}: leave"
@@ -130,7 +121,7 @@ def as_labels(labels: Any, name: str, without: str = "unlabelled documents") -> 
             f" {values.flat[0]!r}. Give complex ones as text."
         )
     if values.dtype.kind in "OU":
-        check_names(labels, name)
+        validation.check_names(labels, name)
     return values
 
 
@@ -148,22 +139,22 @@ def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArra
 
 def read_groups(
     values: ArrayLike, name: str, group: str, documents: int, other: str
-) -> tuple[NDArray[Any], Integers]:
+) -> tuple[NDArray[Any], validation.Integers]:
     """Return the sorted names of groups, and the position of each document's group."""
     names = as_labels(values, name, f"documents without a {group}")
     if names.ndim != 1:
         raise ValueError(f"{name} must have shape (n,), one {group} a document, got {names.shape}.")
-    check_same_length(name, names.size, other, documents)
+    validation.check_same_length(name, names.size, other, documents)
     groups, code = np.unique(names, return_inverse=True)
     return groups, code
 
 
-def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> Integers:
+def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> validation.Integers:
     """Return labels that are positions of columns, one for each of n documents."""
     label = as_labels(y_true, "y_true")
     if label.ndim != 1:
         raise ValueError(f"y_true must have shape (n,), one label a document, got {label.shape}.")
-    check_same_length("y_true", label.size, other, n)
+    validation.check_same_length("y_true", label.size, other, n)
     if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= columns:
         raise ValueError(
             f"y_true must hold positions of columns, 0 to {columns - 1}: pass"
@@ -189,7 +180,7 @@ def position_of_positive(positive: Any, classes: NDArray[Any], name: str, larger
         by_words = position_by_words(known)
         return 1 if by_words is None else by_words
     if positive not in known and known == [0, 1] and classes.dtype.kind in "iu":
-        warn_user(
+        validation.warn_user(
             f"positive={positive!r} is no label of {name}, which holds 0 and 1, as if"
             f" scikit-learn passed codes for labels: {larger} is taken for positive. Set it to"
             f" {larger} if the labels are yours."
