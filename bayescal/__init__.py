@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bayescal.fitting.parts.configured import Program as Program
     from bayescal.fitting.parts.configured import Recalibrated as Recalibrated
     from bayescal.fitting.population import Population as Population
+    from bayescal.fitting.results.diagnostics import ConvergenceWarning as ConvergenceWarning
+    from bayescal.support.score_checks import ScoresWarning as ScoresWarning
 
 __version__ = "0.1.0"
 
@@ -36,6 +38,7 @@ _CONFIGURED = "bayescal.fitting.parts.configured"
 _HOMES = {
     "CalibratedClassifier": "bayescal.calibrators.calibrated_classifier",
     "CombinedClassifier": "bayescal.combining.combined_classifier",
+    "ConvergenceWarning": "bayescal.fitting.results.diagnostics",
     "Densities": _CONFIGURED,
     "Density": _CONFIGURED,
     "Identity": _CONFIGURED,
@@ -49,6 +52,7 @@ _HOMES = {
     "Program": _CONFIGURED,
     "Recalibrated": _CONFIGURED,
     "ScoreCalibrator": "bayescal.calibrators.score_calibrator",
+    "ScoresWarning": "bayescal.support.score_checks",
     "TopicCalibrator": "bayescal.calibrators.topic_calibrator",
     "load": "bayescal.calibrators.loading",
 }

@@ -5,6 +5,7 @@ import gzip
 import json
 import zipfile
 from contextlib import nullcontext
+from contextvars import copy_context
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 import bayescal
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.files import BLOCK, as_numbers, dialect_of, read_frame
+from bayescal.cli.files import BLOCK, DECIMAL, NumberFormat, as_numbers, dialect_of, read_frame
 from bayescal.cli.terminal import UsageError
 from bayescal.support.files import file_row
 from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write
@@ -139,6 +140,61 @@ def test_points_that_may_be_thousands_are_asked_about(cells, asks, tmp_path):
             assert column(ColumnReader(path), "size").tolist() == [float(cell) for cell in cells]
     if asks:
         assert "column 'score' of" in run("fit", path, *MLE, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("cells", "points", "commas"),
+    [
+        (["850", "1.012", "\N{MINUS SIGN}2.500"], [850.0, 1.012, -2.5], [850.0, 1012.0, -2500.0]),
+        (["850", "1,012", "-2,500"], [850.0, 1012.0, -2500.0], [850.0, 1.012, -2.5]),
+        (["0.5", "1,012", "3"], [0.5, 1012.0, 3.0], None),
+        (["1.012", "12.5", "3"], [1.012, 12.5, 3.0], [1.012, 12.5, 3.0]),  # no thousands
+        (["1.500%", "2.250 %", "4%"], [0.015, 0.0225, 0.04], [15.0, 22.5, 0.04]),
+    ],
+)
+def test_decimal_says_how_thousands_are_written(cells, points, commas):
+    for decimal, expected in (("point", points), ("comma", commas)):
+        context = copy_context()
+        context.run(DECIMAL.set, decimal)
+        found, advice = context.run(as_numbers, cells)
+        if expected is None:
+            assert "decimal comma" in advice
+        else:
+            assert found.tolist() == pytest.approx(expected)
+
+
+def test_decimal_stands_before_or_after_the_command_and_is_recorded(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("score;label\n850;1\n1.012;0\n2.500;0\n")
+    fit = ("fit", path, *MLE, "--out", tmp_path / "out")
+    calls = {"point": ("--decimal", "point", *fit), "comma": (*fit, "--decimal=comma")}
+    for (decimal, words), expected in zip(calls.items(), (1.012, 1012.0), strict=True):
+        run(*words)
+        table = pd.read_csv(tmp_path / "out/probabilities.csv")
+        assert table["score"].tolist()[:2] == [850.0, expected]
+        assert summary_of(tmp_path / "out")["arguments"]["decimal"] == decimal
+    assert "give --decimal point" in run(*fit, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected", "advice"),
+    [
+        (["0.5", "3"], ["1.250", "2.125"], [1.25, 2.125], ""),
+        (["0,5", "3"], ["1,250", "2,125"], [1.25, 2.125], ""),
+        (["3", "4"], ["1.250", "2.125"], [np.nan, np.nan], "may be thousands"),
+        (["0.5", "3"], ["1,5", "2"], [np.nan, 2.0], "decimal comma"),
+        (["0,5", "3"], ["1.5", "2"], [np.nan, 2.0], "point"),
+        (["50%", "30%"], ["60", "70%"], [np.nan, 0.7], "Per cent"),
+        (["50", "30"], ["60%", "70"], [np.nan, 70.0], "Per cent"),
+        ([np.nan, "  "], ["60%", "70%"], [0.6, 0.7], ""),
+    ],
+)
+def test_the_first_block_decides_the_format_of_numbers(first, second, expected, advice):
+    column = NumberFormat()
+    column.read(first)
+    found, told = column.read(second)
+    np.testing.assert_allclose(found, expected)
+    assert advice in told if advice else not told
 
 
 def test_text_in_numbers_is_no_decimal_comma(tmp_path):

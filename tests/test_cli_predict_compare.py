@@ -130,6 +130,18 @@ def test_predict_names_file_and_row_of_a_bad_score_in_a_later_block(
     assert not (tmp_path / "p.csv").exists()
 
 
+def test_blocks_of_a_file_have_one_format_of_numbers(scores, tmp_path, monkeypatch):
+    run("fit", scores, *MLE, "--out", tmp_path / "out")
+    monkeypatch.setattr("bayescal.cli.commands.predict.ROWS", 2)
+    new = tmp_path / "new.csv"
+    call = ("predict", tmp_path / "out", new, "--out", tmp_path / "p.csv")
+    new.write_text("document;score\na;0,5\nb;3\nc;1,250\nd;2,125\n")
+    run(*call)
+    assert read(tmp_path / "p.csv")["score"].tolist() == [0.5, 3.0, 1.25, 2.125]
+    new.write_text("document;score\na;50%\nb;30%\nc;60\nd;70%\n")
+    assert "got '60' in row 4" in " ".join(run(*call, code=2).stderr.split())
+
+
 # compare
 
 

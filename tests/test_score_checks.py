@@ -10,9 +10,14 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 import bayescal
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.support.score_checks import ScoresWarning, direction, topic_problems
+from bayescal import (
+    CalibratedClassifier,
+    ConvergenceWarning,
+    ScoreCalibrator,
+    ScoresWarning,
+    TopicCalibrator,
+)
+from bayescal.support.score_checks import direction, topic_problems
 from bayescal.text import TextCalibrator
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of

@@ -108,7 +108,7 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
     score_problems_ : tuple of str
         Problems of the fitted scores and what to do: positives that lie below negatives,
         uninformative scores, scores that look like probabilities. `fit` also warns
-        (`bayescal.support.score_checks.ScoresWarning`).
+        (`bayescal.ScoresWarning`).
     inference_ : str
         The inference, with "auto" resolved.
     mle_ : bayescal.fitting.engines.point_estimates.ClassFits

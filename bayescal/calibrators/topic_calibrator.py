@@ -104,7 +104,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         The design effect of clusters on all topics; None for a fit without any.
     score_problems_ : tuple of str
         Problems of the scores of all topics, and what to do; `fit` and `add_topics` also warn
-        (`bayescal.support.score_checks.ScoresWarning`).
+        (`bayescal.ScoresWarning`).
     combination_ : pandas.DataFrame
         For each part of a combination, its weight for a topic without labels, its leave-one-out log
         score over all topics (elpd, in natural logarithms) and the standard error of its difference

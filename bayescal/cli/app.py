@@ -3,16 +3,17 @@
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from importlib import import_module
 from itertools import pairwise
 from pkgutil import iter_modules
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 import bayescal
-from bayescal.cli import commands, terminal
+from bayescal.cli import commands, files, terminal
 from bayescal.support.files import printable
 
 WRONG_USE = 2
@@ -29,9 +30,10 @@ class CommandGroup(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
         """Run a command, and exit with its code; see `typer.core.TyperGroup.main`."""
         extra["standalone_mode"] = False
-        words = list(sys.argv[1:] if args is None else args)
+        words = _shared_first(sys.argv[1:] if args is None else args)
         try:
-            code = super().main(words, *others, **extra)
+            # What an option sets does not outlive the call.
+            code = copy_context().run(super().main, words, *others, **extra)
         except terminal.UsageError as err:
             _leave(in_options(str(err), self._options_of(words), words))
         except _TyperUsageError as err:
@@ -50,6 +52,15 @@ class CommandGroup(TyperGroup):
         names = {each.opts[0][2:].replace("-", "_"): each.opts[0] for each in options}
         # Functions say path, commands --out.
         return names | ({"path": names["out"]} if "out" in names else {})
+
+
+def _shared_first(words: Sequence[str]) -> list[str]:
+    """Return the words of a call with --decimal, which all commands share, before the command."""
+    for k, word in enumerate(words):
+        if word.partition("=")[0] == "--decimal":
+            end = k + 2 - ("=" in word)
+            return [*words[k:end], *words[:k], *words[end:]]
+    return list(words)
 
 
 def in_options(message: str, options: Mapping[str, str], words: Sequence[str]) -> str:
@@ -108,12 +119,26 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _answer(decimal: str | None) -> str | None:
+    files.DECIMAL.set(decimal)
+    return decimal
+
+
+DECIMAL = (
+    "Say how files of text write numbers that may be thousands, such as 1.234 or 1,234; before or"
+    " after a command's name."
+)
+
+
 @app.callback()
 def _bayescal(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    decimal: Annotated[
+        Literal["point", "comma"] | None, typer.Option("--decimal", callback=_answer, help=DECIMAL)
+    ] = None,
 ) -> None:
     """Turn classifier scores into probabilities, and quantify their uncertainty.
 

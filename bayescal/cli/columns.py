@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -43,11 +44,17 @@ class ColumnReader:
     """Columns of a file, or of some of its rows; errors name the file, column and row."""
 
     def __init__(
-        self, path: Path, frame: pd.DataFrame | None = None, screen: Screen | None = None
+        self,
+        path: Path,
+        frame: pd.DataFrame | None = None,
+        screen: Screen | None = None,
+        formats: files.Formats | None = None,
     ) -> None:
         self.path = path
         self.screen = Screen(quiet=True) if screen is None else screen
         self.frame = files.read_frame(path) if frame is None else frame
+        # By column; blocks of one file share them.
+        self.formats = defaultdict(files.NumberFormat) if formats is None else formats
 
     def name(self, column: str) -> str:
         """Return a column's name for messages."""
@@ -62,7 +69,9 @@ class ColumnReader:
         cells = self._cells(column, option)
         typed = cells.dtype.kind in "iuf"
         values, advice = (
-            (cells.to_numpy(dtype=np.float64), "") if typed else files.as_numbers(cells.tolist())
+            (cells.to_numpy(dtype=np.float64), "")
+            if typed
+            else self.formats[column].read(cells.tolist())
         )
         self._refuse(column, ~np.isfinite(values), "a finite number", advice)
         with usage_errors():
@@ -92,7 +101,7 @@ class ColumnReader:
     def covariate(self, column: str, *, text: bool | None = None) -> NDArray[Any]:
         """Return a column as finite numbers or text; by default numbers if any cell is one."""
         cells = self._named(column, "--covariate-columns", "a number or text").astype(str)
-        values, advice = files.as_numbers(cells.tolist())
+        values, advice = self.formats[column].read(cells.tolist())
         strange = ~np.isfinite(values)
         if text is None:
             text = bool(strange.all()) and not advice

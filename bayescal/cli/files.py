@@ -12,8 +12,10 @@ import sys
 import tempfile
 import warnings
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -129,10 +131,13 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     return next(_blocks_of(path, None, what))
 
 
-def read_blocks(paths: Sequence[Path], rows: int | None) -> Iterator[tuple[Path, pd.DataFrame]]:
-    """Yield the rows of files by blocks of at most so many, or whole, as `read_frame` does."""
+def read_blocks(
+    paths: Sequence[Path], rows: int | None
+) -> Iterator[tuple[Path, pd.DataFrame, Formats]]:
+    """Yield the rows of files by blocks of at most so many, and the formats of each file."""
     columns: list[str] = []
     for path in paths:
+        formats: Formats = defaultdict(NumberFormat)
         for frame in _blocks_of(path, rows, "scores"):
             columns = columns or list(frame.columns)
             if list(frame.columns) != columns:
@@ -140,7 +145,7 @@ def read_blocks(paths: Sequence[Path], rows: int | None) -> Iterator[tuple[Path,
                     f"{path} must have the columns of {paths[0]}, {', '.join(columns)}, in this"
                     f" order, got {', '.join(map(str, frame.columns))}."
                 )
-            yield path, frame
+            yield path, frame, formats
 
 
 def _blocks_of(path: Path, rows: int | None, what: str) -> Iterator[pd.DataFrame]:
@@ -471,45 +476,94 @@ def _map_text(
 
 # Cells of text as numbers, with a decimal point or comma, or in per cent.
 
-# 1,234 may be 1234 or 1.234, and so may 1.234.
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+# 1,234 may be 1234 or 1.234, and so may 1.234; --decimal answers which.
+THOUSANDS = re.compile(r"[+\-\N{MINUS SIGN}]?[1-9]\d{0,2}[.,]\d{3}")
+DECIMAL: ContextVar[str | None] = ContextVar("decimal", default=None)
 POINT_ADVICE = (
-    " Every number with a point may be thousands, as 1.234 can be 1234: write 1234 without the"
-    " point, or 1.2340 for a decimal number."
+    " Every number with a point may be thousands, as 1.234 can be 1234: give --decimal point, or"
+    " --decimal comma if points separate thousands."
 )
 ADVICE = (
-    " Numbers with a decimal comma are read only in a column without decimal points, and where they"
-    " cannot be thousands, as 1,234 can: write them with a decimal point."
+    " Numbers with a decimal comma are read only in a column without decimal points. Numbers such"
+    " as 1,234 may be thousands: give --decimal comma, or --decimal point if commas separate"
+    " thousands."
 )
-
 PERCENT_ADVICE = (
     " Per cent signs are read only in a column where every number has one: add those that lack."
 )
 
 
+@dataclass
+class NumberFormat:
+    """How a column writes its numbers; the first rows that show it decide for later blocks."""
+
+    separator: str = ""  # "." or ","; empty until a number has one that cannot be thousands
+    percent: bool | None = None  # whether every number has a per cent sign; None before any number
+
+    def read(self, cells: Sequence[Any]) -> tuple[Floats, str]:
+        """Return cells as numbers, nan for other text, with advice on commas and per cent signs."""
+        signed = [isinstance(cell, str) and cell.rstrip().endswith("%") for cell in cells]
+        filled = [
+            bool(cell.strip()) if isinstance(cell, str) else np.isfinite(_number(cell))
+            for cell in cells
+        ]
+        if self.percent is None and any(filled):
+            self.percent = any(signed)
+        if not self.percent:
+            values, advice = self._decimals(cells)
+            return values, PERCENT_ADVICE if any(signed) else advice
+        values, advice = self._decimals([str(cell).rstrip().removesuffix("%") for cell in cells])
+        lacking = np.array(filled) & ~np.array(signed)
+        shares = np.where(lacking, np.nan, values / 100.0)
+        return shares, PERCENT_ADVICE if lacking.any() else advice
+
+    def _decimals(self, cells: Sequence[Any]) -> tuple[Floats, str]:
+        cells = _with_answers(cells)
+        values = np.array([_number(cell) for cell in cells], dtype=np.float64)
+        truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells], dtype=bool)
+        if not truths.all():
+            values[truths] = np.nan  # TRUE among a spreadsheet's numbers is no number
+        commas, points = (
+            [cell for cell in cells if isinstance(cell, str) and mark in cell] for mark in ",."
+        )
+        if not commas:
+            if points and not self.separator and not _in_thousands(points):
+                self.separator = "."
+            if points and self.separator != ".":
+                asked = np.array([isinstance(cell, str) and "." in cell for cell in cells])
+                return np.where(asked, np.nan, values), POINT_ADVICE
+            return values, ""
+        other = np.array([_number(_with_point(cell)) for cell in cells], dtype=np.float64)
+        if not points and np.isfinite(other).all():
+            if not self.separator and not _in_thousands(commas):
+                self.separator = ","
+            if self.separator == ",":
+                return other, ""
+        numbers = any(np.isfinite(_number(_with_point(cell))) for cell in commas)
+        return values, ADVICE if numbers else ""
+
+
+Formats = defaultdict[str, NumberFormat]  # by column
+
+
 def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
-    """Return cells as numbers, nan for other text, with advice on commas and per cent signs."""
-    values = np.array([_number(cell) for cell in cells], dtype=np.float64)
-    truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells], dtype=bool)
-    if not truths.all():
-        values[truths] = np.nan  # TRUE among a spreadsheet's numbers is no number
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    if any(text.rstrip().endswith("%") for text in texts):
-        if not all(text.rstrip().endswith("%") for text in texts) or np.isfinite(values).any():
-            return values, PERCENT_ADVICE
-        shares, advice = as_numbers([str(cell).rstrip().removesuffix("%") for cell in cells])
-        return shares / 100.0, advice
-    with_comma = [text for text in texts if "," in text]
-    with_point = [text for text in texts if "." in text]
-    if not with_comma:
-        if with_point and _in_thousands(with_point):
-            asked = np.array([isinstance(cell, str) and "." in cell for cell in cells])
-            return np.where(asked, np.nan, values), POINT_ADVICE
-        return values, ""
-    other = np.array([_number(_with_point(cell)) for cell in cells], dtype=np.float64)
-    if not with_point and not _in_thousands(with_comma) and np.isfinite(other).all():
-        return other, ""
-    return values, ADVICE if any(np.isfinite(_number(_with_point(c))) for c in with_comma) else ""
+    """Return the cells of a whole column as `NumberFormat.read` does."""
+    return NumberFormat().read(cells)
+
+
+def _with_answers(cells: Sequence[Any]) -> Sequence[Any]:
+    """Return cells with those that may be thousands as the numbers that --decimal makes them."""
+    if DECIMAL.get() is None:
+        return cells
+    own, other = ".," if DECIMAL.get() == "point" else ",."
+    if not _in_thousands([cell for cell in cells if isinstance(cell, str) and other in cell]):
+        return cells
+    return [
+        _number(cell.replace(other, "").replace(own, "."))
+        if isinstance(cell, str) and _in_thousands([cell])
+        else cell
+        for cell in cells
+    ]
 
 
 def _in_thousands(texts: Sequence[str]) -> bool:

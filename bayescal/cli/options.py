@@ -8,7 +8,7 @@ import typer
 from bayescal.cli.terminal import number_check
 
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
-FILE_KINDS = "A .csv or .tsv (or .gz of these), .xlsx or .parquet file"
+FILE_KINDS = "A .csv or .tsv (or .gz of these; --decimal), .xlsx or .parquet file"
 # Arguments that the record of a run omits: output and printing.
 UNRECORDED = ("out", "parameters", "quiet")
 
@@ -35,6 +35,8 @@ def option(
 def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
     """Return the arguments of a call, by parameter, for the record."""
     recorded = {name: context.params[name] for name in context.params if name not in UNRECORDED}
+    if decimal := context.find_root().params["decimal"]:
+        recorded["decimal"] = decimal
     return {"command": command, **recorded}
 
 

@@ -118,8 +118,8 @@ def predict(
         screen.progress("rows", count_rows(paths)) as update,
         writing.table_writer(out, screen) as write,
     ):
-        for k, (path, frame) in enumerate(read_blocks(paths, None if whole else ROWS)):
-            reader = ColumnReader(path, frame, screen)
+        for k, (path, frame, formats) in enumerate(read_blocks(paths, None if whole else ROWS)):
+            reader = ColumnReader(path, frame, screen, formats)
             writing.check_columns_free(frame, path, *ratio_names)
             values = reader.scores(score_column)
             saved = predictions.read_calibrator(
