@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
+from bayescal.support.intervals import percent
 from bayescal.support.numerics import probability
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats
@@ -130,7 +131,7 @@ def _own_bars(own: pd.DataFrame) -> list[Bar]:
             out.append(
                 Bar(
                     claim=f"{family}: bands {'cover' if right else case + ', found out'}",
-                    measured=f"largest z = {z.max():.1f} ({level:.0%} at n = {n})",
+                    measured=f"largest z = {z.max():.1f} ({percent(level, 0)} at n = {n})",
                     limit=f"{'≤' if right else '>'} {LARGEST_Z}",
                     holds=bool(z.max() <= LARGEST_Z) == right,
                 )

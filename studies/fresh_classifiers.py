@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.problems import fresh
@@ -120,7 +121,7 @@ def comparison(bits: pd.DataFrame) -> pd.DataFrame:
                     "against": peer,
                     "log-loss": in_percent(mean, error),
                     "lower on": f"{(ratio < 0.0).sum()} of {ratio.size} tables",
-                    "worst table": f"{ratio.idxmax()[1]}, {np.expm1(ratio.max()):+.1%}",
+                    "worst table": f"{ratio.idxmax()[1]}, {100.0 * np.expm1(ratio.max()):+.1f} %",
                     "mean": mean,
                     "error": error,
                 }
@@ -134,7 +135,7 @@ def bars(compared: pd.DataFrame) -> list[Bar]:
         Bar(
             claim=f"{row['classifier']}, against {row['against']}",
             measured=f"{row['log-loss']} more",
-            limit=f"≤ {ERRORS * row['error']:.1%}",
+            limit=f"≤ {percent(ERRORS * row['error'], 1)}",
             holds=bool(row["mean"] <= ERRORS * row["error"]),
         )
         for row in compared.to_dict("records")

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from scipy import special
 
 from bayescal import Densities, ScoreCalibrator
+from bayescal.support.intervals import percent
 from bayescal.support.numerics import probability
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats
@@ -202,7 +203,7 @@ def _at_most(peer: str, row: dict[Hashable, Any]) -> Bar:
 
 def _coverage(shape: str, default: pd.DataFrame) -> list[Bar]:
     least, most = COVERAGE
-    limit = f"{least:.0%} to {most:.0%}"
+    limit = f"{percent(least, 0)} to {percent(most, 0)}"
     each, error = default["coverage"].to_numpy(), default["coverage error"].to_numpy()
     outside = (each < least) | (each > most)
     worst = np.abs(each - np.mean(COVERAGE)).argmax()

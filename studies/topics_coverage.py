@@ -25,6 +25,7 @@ from bayescal.fitting.engines.pooled.population import (
 from bayescal.fitting.parts.pooled import hyperparameters_path
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.peers import calibrator
@@ -77,7 +78,7 @@ def page(folder: Path) -> str:
         table=_costs_shown(pd.read_csv(folder / "topics_nothing_in_common.csv")),
         coverage=", ".join(
             f"{with_error(row['mean'], row['error'], 3)}"
-            f" ({row['topic']} topics, {row['level']:.0%} band)"
+            f" ({row['topic']} topics, {percent(row['level'], 0)} band)"
             for row in right
         ),
     )
@@ -226,7 +227,7 @@ def coverage_bars(table: pd.DataFrame) -> list[Bar]:
         near = abs(row["mean"] - row["level"]) <= 3.0 * row["error"]
         out.append(
             Bar(
-                claim=f"{row['topic']} topic, {row['level']:.0%} band {row['band']}",
+                claim=f"{row['topic']} topic, {percent(row['level'], 0)} band {row['band']}",
                 measured=with_error(row["mean"], row["error"], 3),
                 limit=f"{'within' if right else 'not within'} three errors of {row['level']}",
                 holds=bool(near == right),
@@ -245,8 +246,8 @@ def cost_bars(table: pd.DataFrame) -> list[Bar]:
             out.append(
                 Bar(
                     claim=f"{where}: log-loss of the {name} pooled beside unpooled",
-                    measured=f"{cost:+.1%} ± {error:.1%}",
-                    limit=f"at most {LARGEST_COST:.0%} more, two errors allowed",
+                    measured=f"{100.0 * cost:+.1f} % ± {percent(error, 1)}",
+                    limit=f"at most {percent(LARGEST_COST, 0)} more, two errors allowed",
                     holds=bool(cost - 2.0 * error <= LARGEST_COST),
                 )
             )

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bayescal.support.intervals import percent
 from studies.papers.sigir2003.figures import lines
 from studies.peers import DEFAULT, OURS, PEERS, PLAIN, POOLED, VAGUE
 from studies.reporting import (
@@ -247,7 +248,7 @@ def _against_best(row: dict[Hashable, Any]) -> Bar:
         claim=f"{row['kind']}, n+ = {row['n']}, {row['time']}:"
         f" {row['method']} against {row['peer']}",
         measured=f"{in_percent(excess, error)} more bits",
-        limit=f"≤ {allowed:.1%}",
+        limit=f"≤ {percent(allowed, 1)}",
         holds=bool(excess <= allowed),
     )
 
@@ -255,8 +256,8 @@ def _against_best(row: dict[Hashable, Any]) -> Bar:
 def _data_set(row: dict[Hashable, Any], compared: str) -> Bar:
     return Bar(
         claim=f"{row['data_set']}: {compared}, beyond two errors",
-        measured=f"{row['beyond']:.1%} ({row['beyond at']})",
-        limit=f"≤ {SHARE_OF_ONE:.0%}",
+        measured=f"{percent(row['beyond'], 1)} ({row['beyond at']})",
+        limit=f"≤ {percent(SHARE_OF_ONE, 0)}",
         holds=bool(row["beyond"] <= SHARE_OF_ONE),
     )
 
@@ -266,7 +267,7 @@ def _coverage(row: dict[Hashable, Any]) -> Bar:
     return Bar(
         claim=f"{row['kind']}, n+ = {row['n']}: 90 % band",
         measured=with_error(row["mean"], row["error"], 3),
-        limit=f"{least:.0%} to {most:.0%}",
+        limit=f"{percent(least, 0)} to {percent(most, 0)}",
         holds=bool(least <= row["mean"] <= most),
     )
 
@@ -293,7 +294,7 @@ def by_excess(worst: pd.DataFrame) -> pd.DataFrame:
             "problems": rows["units"],
             "largest excess": largest,
             "at n+, time, against": rows["at"],
-            "largest beyond two errors": rows["beyond"].map("{:+.1%}".format),
+            "largest beyond two errors": rows["beyond"].map(lambda x: f"{100.0 * x:+.1f} %"),
             "at": rows["beyond at"],
         }
     )

@@ -32,7 +32,7 @@ def fails(*words):
 
 def test_the_advice_comes_first(folder, tmp_path):
     page = tmp_path / "audit.html"
-    options = ("--threshold", "0.1", "--noun", "patient", "--out", page)
+    options = ("--threshold", "0.1", "--out", page)
     result = run("audit", folder / "heart.csv", *options)
     patients = load_heart_disease()
     found = audit(patients["y"], patients["p"], threshold=0.1, noun="patient", random_state=0)
@@ -84,21 +84,21 @@ def test_names_of_columns_words_for_labels_and_missing_outcomes(folder, tmp_path
     result = run(
         "audit", tmp_path / "words.csv", "--probability-column", "risk", "--label-column", "died"
     )
-    assert "of 600 documents are positive" in result.stdout
+    assert "of 600 patients are positive" in result.stdout
 
 
 def test_one_class_alone(tmp_path):
     frame = pd.DataFrame({"p": np.linspace(0.05, 0.3, 40), "y": 0})
     write(frame, tmp_path / "none.csv")
     result = run("audit", tmp_path / "none.csv")
-    assert "0 of 40 documents are positive" in result.stdout
+    assert "0 of 40 patients are positive" in result.stdout
     assert "one class" in result.stdout
     write(frame.assign(y="gone"), tmp_path / "word.csv")
     told = fails("audit", tmp_path / "word.csv")
     assert "got 'gone' only: name the positive label with --positive" in told
     for positive, number in (("gone", 40), ("here", 0)):
         shown = run("audit", tmp_path / "word.csv", "--positive", positive).stdout
-        assert f"{number} of 40 documents are positive" in shown
+        assert f"{number} of 40 patients are positive" in shown
 
 
 @pytest.mark.filterwarnings("always:Row 24")
@@ -114,7 +114,7 @@ def test_an_impossible_outcome_is_named_by_its_row_of_the_file(tmp_path):
         f"SHA-256 of {tmp_path / 's.csv'}": digest,
         "Rows": "22 read, 21 used, 1 left out without a label",
         "Positive label": 1,
-        "Unit of counting": "documents",
+        "Unit of counting": "patients",
         "Date": date.today().isoformat(),
         "command": "audit",
         "label_column": "y",
@@ -123,6 +123,14 @@ def test_an_impossible_outcome_is_named_by_its_row_of_the_file(tmp_path):
     for name, value in facts.items():
         assert f"<dt>{name}</dt><dd>{value}</dd>" in page
     assert "Reviewed and signed" in page
+
+
+def test_rows_of_clusters_are_no_patients_by_themselves(tmp_path):
+    visits = pd.DataFrame({"p": np.linspace(0.1, 0.9, 40), "y": [0, 0, 0, 1, 1] * 8})
+    path = write(visits.assign(patient=np.arange(40) // 2), tmp_path / "visits.csv")
+    shown = run("audit", path, "--cluster-column", "patient").stdout
+    assert "40 rows of 20 clusters count as" in shown
+    assert "16 of 40 rows are positive" in shown
 
 
 def test_documents_keep_their_numbers_where_others_do_not_count():

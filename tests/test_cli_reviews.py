@@ -21,6 +21,7 @@ from bayescal.sampling import (
     rates_by_slice,
     read_plan,
 )
+from bayescal.support.intervals import percent
 from tests.cli_tools import run
 
 pytestmark = pytest.mark.one_era
@@ -85,8 +86,8 @@ def test_recall_is_that_of_the_functions(folder, tmp_path):
         labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
     expected = estimate_recall(scores, labels, 1.5, design=plans)
     for limits in (expected.design_based, expected.robust):
-        assert f"{limits.lower:.1%}" in out
-        assert f"{limits.upper:.1%}" in out
+        assert percent(limits.lower, 1) in out
+        assert percent(limits.upper, 1) in out
     beside = estimate_precision(scores, labels, 1.5, design=plans)
     assert f"precision: {beside:.2%}, the share of positive documents of those taken" in out
     assert vars(expected.precision) == vars(beside.design_based)
@@ -127,7 +128,7 @@ def test_recall_states_what_it_allows_for(folder, tmp_path):
         out_of_sample=False,
     )
     for limits in (expected.design_based, expected.robust):
-        assert f"{limits.lower:.1%}" in out
+        assert percent(limits.lower, 1) in out
     page = report.read_text()
     for words in (
         "which hold for all thresholds at once",
@@ -167,8 +168,8 @@ def test_two_reviewers_give_labels_and_their_error(folder, tmp_path):
     error = (agreement.missed.value, agreement.mistaken.value)
     plan = read_plan(tmp_path / "both.plan.csv", scores)
     wanted = estimate_recall(scores, first, 1.5, design=plan, hidden=0, reviewer_error=error)
-    assert f"{wanted.lower:.1%}" in found
-    assert f"{wanted.upper:.1%}" in found
+    assert percent(wanted.lower, 1) in found
+    assert percent(wanted.upper, 1) in found
 
 
 def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path):

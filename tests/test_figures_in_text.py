@@ -1,5 +1,7 @@
 """Sentences of pages and notebooks have the figures of the tables that they cite."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -124,3 +126,13 @@ def test_sentences_have_the_figures_of_their_table(sentences):
         words = " ".join((ROOT / page).read_text(encoding="utf-8").split())
         for piece in text.split(" [...] "):
             assert piece in words, f"{page}: {piece}"
+
+
+@pytest.mark.parametrize("pattern", ["*.md", "docs/**/*.md", "docs/**/*.csv", "notebooks/*"])
+def test_per_cent_is_spelled_in_one_way(pattern):
+    """Texts have "90 %", with a space, in formats of notebooks too; "%20" stands in addresses."""
+    paths = [path for path in ROOT.glob(pattern) if path.is_file()]
+    assert paths
+    for path in paths:
+        found = re.search(r"\d%(?![0-9A-F]{2}).*", path.read_text(encoding="utf-8"))
+        assert found is None, f"{path}: {found[0]}"

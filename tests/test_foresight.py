@@ -184,7 +184,7 @@ def test_scores_beyond_the_reference_are_counted(calibrator, reference):
     s = np.append(sample(45, 0.5, np.random.default_rng(14))[0], [40.0] * 5)
     found = foresee(calibrator, s, reference=reference, alpha=1e-9, random_state=0)
     assert found.outside == 0.1
-    assert "10.0% of the new scores lie beyond those of the reference" in found.text
+    assert "10.0 % of the new scores lie beyond those of the reference" in found.text
 
 
 def test_refuted_means_a_request_and_no_number_of_label_shift(calibrator, reference):
@@ -197,7 +197,7 @@ def test_refuted_means_a_request_and_no_number_of_label_shift(calibrator, refere
     assert found.reading == "case mix"
     assert found.text.startswith("Do not trust the probabilities on these scores without labels")
     assert "hold only if nothing but the case mix did, which no score can show" in found.text
-    assert f"label about {found.labels_needed:,} documents" in found.text
+    assert f"audit about {found.labels_needed:,} outcomes." in found.text
     assert found.pvalue <= 0.05
 
 
@@ -239,7 +239,7 @@ def test_numbers_are_those_of_the_labels_drawn(calibrator, reference):
         y, p = (np.array(each) for each in zip(*own, strict=True))
         check_drawn(found, reading, y, p, calibrator.predict_proba(s)[:, 1])
     assert found.labels_needed == labels_needed(p[0], ratio_width=0.4)["ratio"]
-    assert f"label about {found.labels_needed:,} documents and audit." in found.text
+    assert f"audit about {found.labels_needed:,} outcomes." in found.text
     # The labels of label shift are drawn with the share of positives that the scores show.
     assert found.share.level == 0.8
     error = np.sqrt(0.25 / 60 / len(y))

@@ -11,7 +11,7 @@ from bayescal.metrics import (
     log_loss,
     posterior_interval,
 )
-from bayescal.support.intervals import counted, readable
+from bayescal.support.intervals import counted, percent, readable
 
 pytestmark = pytest.mark.one_era
 
@@ -129,6 +129,8 @@ def test_numbers_and_intervals_are_printed_in_one_way():
     assert (counted(1, "row"), counted(2_000, "row")) == ("1 row", "2,000 rows")
     found = Interval(0.5, 0.25, 1853.0, 0.9)
     assert f"{found}" == str(found) == "0.5 (0.25 to 1,853)"
-    assert f"{found / 10.0:.1%}" == "5.0% (2.5% to 18530.0%)"
+    assert f"{found / 10.0:.1%}" == "5.0 % (2.5 % to 18530.0 %)"
     assert str(Interval(np.pi)) == "3.14"
+    assert [percent(0.9), percent(1.0 - 0.9), percent(0.125)] == ["90 %", "10 %", "12.5 %"]
+    assert [percent(0.816, 0), percent(0.5, 1)] == ["82 %", "50.0 %"]
     assert (found / 10.0).level == 0.9

@@ -173,7 +173,7 @@ def test_findings_are_shares_of_documents():
     assert "over-confident: they give their likeliest class the probability 0.925" in confidence
     assert "right with probability 0.775 (0.775 to 0.775)" in confidence
     assert pair.startswith("cat is mistaken for bird most often")
-    assert "30 % are cat (30 to 30 %)" in pair
+    assert "30.0 % (30.0 % to 30.0 %) are cat" in pair
     between = class_findings(np.stack([p, raw]), 0.5 * (p + raw), weight, None, 0.9)
     assert "as confident as they are right" in between[0]
     assert "under-confident" in class_findings(raw[None], p, weight, None, 0.9)[0]

@@ -46,8 +46,11 @@ def test_net_benefit(found, ax):
     counted = found.net_benefit["counted"].sel(strategy="as is")
     np.testing.assert_array_equal(display.counted_.get_ydata(), counted)
     assert display.asked_.get_xdata()[0] == 0.1
-    plain = audit([0, 1] * 20, np.linspace(0.1, 0.8, 40), random_state=0)
-    assert NetBenefitDisplay.from_audit(plain, ax=Figure().subplots()).asked_ is None
+    assert ax.get_ylabel() == "net benefit (true positives per document)"
+    plain = audit([0, 1] * 20, np.linspace(0.1, 0.8, 40), noun="patient", random_state=0)
+    shown = NetBenefitDisplay.from_audit(plain, ax=Figure().subplots())
+    assert shown.asked_ is None
+    assert "per patient" in shown.ax_.get_ylabel()
 
 
 def test_explanations(found, ax):

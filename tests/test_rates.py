@@ -239,7 +239,7 @@ def test_a_ranking_holds_for_all_systems_at_once():
     assert table.index[-1] == "low"
     assert table.loc["low", ["rank_from", "rank_to"]].tolist() == [3, 3]
     assert table.loc["high", ["rank_from", "rank_to"]].tolist() == [1, 2]
-    assert f"low: {ranking.intervals['low']:.1%}, best with probability 0%" in ranking.text
+    assert f"low: {ranking.intervals['low']:.1%}, best with probability 0 %" in ranking.text
     with pytest.raises(ValueError, match="two or more systems, got 1"):
         rank_rates({"low": three_systems()["low"]})
     with pytest.raises(ValueError, match="labels of 'low' must hold at least one"):

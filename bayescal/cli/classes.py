@@ -18,6 +18,7 @@ from bayescal.cli.files import as_numbers, read_frame
 from bayescal.cli.fitting import SINGLE
 from bayescal.cli.scores import ScoreTable, read_scores
 from bayescal.cli.terminal import Screen, UsageError, option_advice, usage_errors
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats, check_choice, first_of
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def fit(
         shown = tables.new_table("parameter", "class", "other class", *map(str, summary.columns))
         for names, row in zip(summary.index.tolist(), summary.to_numpy(), strict=True):
             shown.add_row(*map(str, names), *(f"{value:.3g}" for value in row))
-        screen.show(tables.titled(f"Parameters, with {100 * level:g} % intervals", shown))
+        screen.show(tables.titled(f"Parameters, with {percent(level)} intervals", shown))
     shown = tables.new_table("class", "rows fitted", "share, posterior mean")
     for name, share in zip(table.classes, calibrator.share_, strict=True):
         shown.add_row(name, f"{np.count_nonzero(labels == name):,}", f"{share:.3g}")
@@ -180,7 +181,7 @@ def _losses_table(
     both = (weights.get("sample_weight"), weights.get("inclusion"))
     weight = either_weights(*both, rows.size)
     weight = np.ones(rows.size) if weight is None else weight
-    more = f"more per row than {MAP}, {tables.percent(level)} interval"
+    more = f"more per row than {MAP}, {percent(level)} interval"
     shown = tables.new_table(*tables.LOSS_COLUMNS, more, words=["method"])
     first: Floats | None = None
     for name, p in by_method.items():

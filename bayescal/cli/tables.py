@@ -18,7 +18,7 @@ from bayescal.cli.predictions import ALL_TOPICS, Calibrated, RowCurve
 from bayescal.cli.scores import LeftOut, ScoreTable
 from bayescal.cli.terminal import counted
 from bayescal.support.files import printable
-from bayescal.support.intervals import readable
+from bayescal.support.intervals import percent, readable
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -89,11 +89,6 @@ def share(value: float) -> str:
     if 0.0 < value < 5e-5:
         return "<0.0001"
     return ">0.9999" if 1.0 - 5e-5 <= value < 1.0 else f"{value:.4f}"
-
-
-def percent(share: float) -> str:
-    """Return a share in percent as text."""
-    return f"{100 * share:g} %"
 
 
 # Parameters, probabilities and topics.
@@ -365,7 +360,7 @@ def review_table(result: ReviewEstimate) -> Group:
         limits = getattr(result, name)
         if limits is not None:
             numbers = (limits.value, limits.lower, limits.upper)
-            table.add_row(words, *("-" if math.isnan(x) else f"{x:.1%}" for x in numbers))
+            table.add_row(words, *("-" if math.isnan(x) else percent(x, 1) for x in numbers))
     counts = f"positive {result.unit}: {result.positives:,.0f}, missed: {result.missed:,.0f}"
     conflict = result.conflict
     deep = "P(so many positives deep in the ranking if none is hidden)"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 
 # Probabilities closer to 0 or 1 have log-odds that would dominate the slope's direction.
@@ -66,8 +67,8 @@ class DesignEffect:
     @property
     def _giant(self) -> str:
         return (
-            f"one cluster holds {self.largest:.0%} of the pairs, so that the correlation is little"
-            " more than its own and its error is unknown"
+            f"one cluster holds {percent(self.largest, 0)} of the pairs, so that the correlation is"
+            " little more than its own and its error is unknown"
         )
 
     @property

@@ -11,7 +11,7 @@ from scipy import special
 from bayescal.fitting.problems.problem import Calibrator, problem_of
 from bayescal.likelihood_ratio.measures import LN10
 from bayescal.likelihood_ratio.ratios import shown
-from bayescal.support.intervals import Interval
+from bayescal.support.intervals import Interval, percent
 from bayescal.support.validation import Floats, as_scores, check_fraction, generator
 
 METHOD = "posterior and Bayesian bootstrap"
@@ -44,7 +44,7 @@ class DiagnosticRatios:
     @property
     def text(self) -> str:
         """Return the likelihood ratios in sentences."""
-        level = f"{100.0 * self.level:g} %"
+        level = percent(self.level)
         lines = [
             f"{name}: LR {shown(each.value)} ({level} {shown(each.lower)} to {shown(each.upper)})"
             for name, each in (

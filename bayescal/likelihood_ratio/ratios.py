@@ -19,6 +19,7 @@ from bayescal.likelihood_ratio.bounds import (
     source_bounds,
 )
 from bayescal.likelihood_ratio.measures import LN10
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats, Integers, as_reals, check_flag, check_fraction
 
 # The LR of predictives depends a little on the prior, since they are mean probabilities.
@@ -120,7 +121,7 @@ class LikelihoodRatios:
         value, low, high = (float(each[k]) for each in (self.log10, self.lower, self.upper))
         band = ""
         if np.isfinite(low):
-            band = f" ({100.0 * self.level:g} % {shown(low)} to {shown(high)})"
+            band = f" ({percent(self.level)} {shown(low)} to {shown(high)})"
         one, other = self.classes[int(value > 0.0)], self.classes[int(value <= 0.0)]
         times = shown(abs(value))
         text = (

@@ -29,7 +29,7 @@ from bayescal.likelihood_ratio.sources import (
     weights_by_source,
 )
 from bayescal.support import validation, weighting
-from bayescal.support.intervals import Interval, interval_table
+from bayescal.support.intervals import Interval, interval_table, percent
 from bayescal.support.labels import encode_labels
 from bayescal.support.score_checks import warn_if_reversed, without_scores_warnings
 from bayescal.support.validation import Floats
@@ -104,7 +104,7 @@ class LikelihoodRatioValidation:
         of = "" if self.sources is None else f" of {self.sources:,} {self.grouped_by}"
         lines = [
             f"{positives:,} comparisons of the positive and {negatives:,} of the negative"
-            f" proposition{of}; intervals of {100.0 * self.level:g} %."
+            f" proposition{of}; intervals of {percent(self.level)}."
         ]
         lines += [f"{name}: {each:.3f}" for name, each in self._intervals()]
         lines += [self.caveat] if self.caveat else []
@@ -130,8 +130,8 @@ class LikelihoodRatioValidation:
             return ""
         return (
             f"devPAV depends on few comparisons and has no interval: only the"
-            f" {100.0 * MOST_MISLEADING:g} % most misleading LRs of a class reach"
-            f" {100.0 * self.extremes:.0f} % of the range of log10 LR over which it averages."
+            f" {percent(MOST_MISLEADING)} most misleading LRs of a class reach"
+            f" {percent(self.extremes, 0)} of the range of log10 LR over which it averages."
         )
 
     def _intervals(self) -> Iterable[tuple[str, Interval]]:

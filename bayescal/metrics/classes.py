@@ -17,7 +17,7 @@ from bayescal.metrics.evidence import Verdict
 from bayescal.metrics.inputs import SUM_TOLERANCE, read_class_outcomes
 from bayescal.metrics.scores import top_label
 from bayescal.metrics.verdict import POWER, share_above
-from bayescal.support.intervals import counted, p_words, readable, tails
+from bayescal.support.intervals import counted, p_words, percent, readable, tails
 from bayescal.support.validation import Floats, as_reals, check_fraction, probabilities_of_shape
 from bayescal.support.weighting import (
     effective_size,
@@ -112,7 +112,7 @@ class ClassVerdict(Verdict):
         return (
             f"Probabilities of {self.classes.size} classes against"
             f" {counted(self.documents, 'held-out label')}: {self._outcome_words} (p"
-            f" {p_words(self.pvalue)}, tested at {100.0 * (1.0 - self.level):.3g} %). The likeliest"
+            f" {p_words(self.pvalue)}, tested at {percent(1.0 - self.level)}). The likeliest"
             f" class is right for {counted(float(right), 'document')} where {readable(hoped)} were"
             f" expected; log-loss {readable(self.log_loss)} nats."
             f"{'' if self.design_effect is None else f' {self.design_effect}.'}"

@@ -14,7 +14,7 @@ from bayescal.metrics import changes, inputs
 from bayescal.metrics.calibration_error import smooth_error
 from bayescal.metrics.changes import LINEAR
 from bayescal.metrics.evidence import LinearChange, Verdict, with_clusters
-from bayescal.support.intervals import counted, p_words, readable, tails
+from bayescal.support.intervals import counted, p_words, percent, readable, tails
 from bayescal.support.validation import Floats, check_fraction, probabilities_of_shape
 
 SAMPLES = 999
@@ -100,7 +100,7 @@ class CalibrationVerdict(Verdict):
         source = "bands" if self.with_bands else "probabilities"
         return (
             f"Probabilities against held-out labels: {self._outcome_words} ({pvalue}, tested at"
-            f" {100.0 * (1.0 - self.level):.3g} %). {counted(self.observed, 'positive')} of"
+            f" {percent(1.0 - self.level)}). {counted(self.observed, 'positive')} of"
             f" {counted(self.documents, 'document')} where {readable(self.expected)} were"
             f" expected, {readable(self.lower)} to {readable(self.upper)} with probability"
             f" {self.level:g} if the {source} are right; smooth calibration error {self.error:.2g}."

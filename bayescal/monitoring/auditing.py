@@ -21,7 +21,7 @@ from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring import audit_numbers
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation
-from bayescal.support.intervals import Interval, interval_table, p_words, readable
+from bayescal.support.intervals import Interval, interval_table, p_words, percent, readable
 from bayescal.support.validation import generator, warn_user
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Audit:
         return "unknown" if self.reserve else "good"
 
     def _explained(self) -> list[str]:
-        numbers, level = self.numbers, f"{100.0 * self.level:g} %"
+        numbers, level = self.numbers, percent(self.level)
         shares = ", ".join(
             f"{NAMES[name]} {each:.2f} ({changes.PRIOR[name]:.2f})"
             for name, each in self.model_probability.items()
@@ -177,7 +177,7 @@ class Audit:
             expected = f"{readable(verdict.expected, 4)} were expected: ratio {_shown(ratio)}"
         effect = self.outcomes.effect
         lines = [
-            *([] if effect is None else [f"{effect}."]),
+            *([] if effect is None else [f"{effect}.".replace("documents", f"{self.noun}s")]),
             f"Probability of each explanation (before the outcomes): {shares}; test that they are"
             f" right: p {p_words(verdict.pvalue)}.{reserve}",
             f"{readable(verdict.observed)} of {readable(self.documents)} {self.noun}s are positive"

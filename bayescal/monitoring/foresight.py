@@ -18,7 +18,7 @@ from bayescal.monitoring.prior_shift import PriorPosterior, estimate_prior
 from bayescal.monitoring.sample_size import labels_needed
 from bayescal.monitoring.shift_evidence import log_bayes_factor, mixture_test, thinned
 from bayescal.support import validation
-from bayescal.support.intervals import Interval, interval_table, p_words, readable
+from bayescal.support.intervals import Interval, interval_table, p_words, percent, readable
 from bayescal.support.labels import encode_labels, match_labels, negative_and_positive
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, generator
@@ -38,7 +38,7 @@ MEANING = (
 )
 UNSEEN = (
     "No score can show a change of P(positive | score), which makes both readings wrong: to be"
-    " sure, label about"
+    " sure, audit about"
 )
 Metric = Callable[[Floats, Floats], float]
 
@@ -135,7 +135,7 @@ class Foresight:
     @property
     def text(self) -> str:
         """Return the finding in words, then the numbers of both readings."""
-        lines = [self.finding, f"{MEANING} {100.0 * self.level:g} % intervals:"]
+        lines = [self.finding, f"{MEANING} {percent(self.level)} intervals:"]
         for name in self.numbers[CASE_MIX]:
             own = (
                 f"{reading} {_shown(each[name])}" for reading, each in self.numbers.items() if each
@@ -143,10 +143,10 @@ class Foresight:
             lines.append(f"{name}: {', '.join(own)}")
         if self.outside > 0.0:
             lines.append(
-                f"{self.outside:.1%} of the new scores lie beyond those of the reference: there its"
-                " P(positive | score) is extrapolated."
+                f"{percent(self.outside, 1)} of the new scores lie beyond those of the reference:"
+                " there its P(positive | score) is extrapolated."
             )
-        return "\n".join([*lines, f"{UNSEEN} {self.labels_needed:,} documents and audit."])
+        return "\n".join([*lines, f"{UNSEEN} {self.labels_needed:,} outcomes."])
 
     def __str__(self) -> str:
         return self.text

@@ -18,6 +18,7 @@ from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support import palette
 from bayescal.support.files import whole_file
+from bayescal.support.intervals import percent
 from bayescal.support.labels import match_labels
 from bayescal.support.signatures import with_options
 from bayescal.support.validation import Floats, check_flag, check_same_length
@@ -330,7 +331,7 @@ class Display:
     @property
     def _level(self) -> str:
         """Return the probability of intervals and bands as text."""
-        return f"{100 * self.data.attrs['level']:g} %"
+        return percent(self.data.attrs["level"])
 
     def _looks(self) -> tuple[Look, Look]:
         """Return the looks of the line and of its band, unlike those drawn before."""

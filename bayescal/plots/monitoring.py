@@ -148,7 +148,7 @@ class NetBenefitDisplay(AuditDisplay):
     def compute(audit: Any) -> xr.Dataset:
         """Return the numbers of an `Audit`."""
         shown: xr.Dataset = audit.net_benefit
-        return shown
+        return shown.assign_attrs(noun=audit.noun)
 
     def _draw(self, ax: Axes) -> None:
         data = self.data
@@ -170,7 +170,7 @@ class NetBenefitDisplay(AuditDisplay):
             look = {"color": "0.3", "linewidth": 1.0}
             self.asked_ = ax.axvline(data.attrs["asked"], label="threshold asked for", **look)
         most = float(data["upper"].sel(strategy=["as is", "recalibrated"]).max())
-        ax.set(xlabel="threshold", ylabel="net benefit (true positives per document)")
+        ax.set(xlabel="threshold", ylabel=f"net benefit (true positives per {data.attrs['noun']})")
         ax.set(xlim=(0.0, 1.0), ylim=(-0.25 * most, 1.08 * most) if most > 0.0 else None)
 
 

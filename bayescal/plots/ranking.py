@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.plots import display
+from bayescal.support.intervals import percent
 from bayescal.support.validation import as_scores, check_same_length, unmasked
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class RankingDisplay(display.EstimatorDisplay):
         band = f"{self._level} band"
         self.band_ = ax.fill_between(rank, data["lower"], data["upper"], label=band, **display.BAND)
         (self.line_,) = ax.plot(rank, data["probability"], label="P(relevant)", **display.POSTERIOR)
-        stop = f"{100 * attrs['recall']:g} % read, with probability {attrs['probability']:g}"
+        stop = f"{percent(attrs['recall'])} read, with probability {attrs['probability']:g}"
         self.stop_ = ax.axvline(attrs["stop"] + 0.5, label=stop, **display.REFERENCE)
         self.rug_ = (
             display.rug(ax, rank[data["relevant"].values], ABOVE) if "relevant" in data else None

@@ -13,6 +13,7 @@ from scipy import special, stats
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.report.rendering import Cell, numbers
 from bayescal.report.topic import ReadingGoal
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 
 # The verdict of held-out documents.
@@ -196,7 +197,7 @@ class TopicRow:
 def choice_columns(asked: ReadingGoal) -> tuple[str, ...]:
     """Return the headings of the numbers for decisions."""
     where = "where the probability is ½" if asked.threshold is None else "asked for"
-    wanted = f"{100.0 * asked.recall:g} % recall"
+    wanted = f"{percent(asked.recall)} recall"
     return (
         "Positives",
         f"Threshold {where}",

@@ -19,7 +19,7 @@ from bayescal.sampling.hidden import simultaneous_level
 from bayescal.sampling.plans import RANDOM
 from bayescal.sampling.rates import MODEL, Rate, rate_and_errors
 from bayescal.support import validation
-from bayescal.support.intervals import Interval, interval_table, tails
+from bayescal.support.intervals import Interval, interval_table, percent, tails
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class RateDifference(Interval):
         units = "clusters" if self.first.design_effect else "items"
         text = (
             f"The rate of A is {self.first:.1%}, that of B {self.second:.1%}; A less B is"
-            f" {self:+.1%}, with {100.0 * self.level:g} % intervals. {self.paired:,} {units} are"
-            f" labelled for both.\nA is higher with probability {self.probability_above:.0%}.\n"
+            f" {self:+.1%}, with {percent(self.level)} intervals. {self.paired:,} {units} are"
+            f" labelled for both.\nA is higher with probability"
+            f" {percent(self.probability_above, 0)}.\n"
             f"From the labels alone the difference is {self.classical:+.1%}.\n"
             f"This assumes of each system that {self.first.assumption}."
         )
@@ -107,10 +108,10 @@ class RateRanking:
     @property
     def text(self) -> str:
         """Return a line for each system, best first, and the assumption."""
-        level = f"{100.0 * self.level:g} %"
+        level = percent(self.level)
         lines = [
-            f"{name}: {self.intervals[str(name)]:.1%}, best with probability {row['best']:.0%},"
-            f" rank {row['rank_from']:.0f} to {row['rank_to']:.0f}"
+            f"{name}: {self.intervals[str(name)]:.1%}, best with probability"
+            f" {percent(row['best'], 0)}, rank {row['rank_from']:.0f} to {row['rank_to']:.0f}"
             for name, row in self.to_frame().iterrows()
         ]
         first = f"Rates with {level} intervals that hold for all at once, ranks with {level} each:"

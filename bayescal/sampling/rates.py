@@ -26,7 +26,7 @@ from bayescal.sampling.plans import (
 )
 from bayescal.sampling.rank_curve import fit_rank_curve
 from bayescal.support import validation
-from bayescal.support.intervals import Interval, counted, tails
+from bayescal.support.intervals import Interval, counted, percent, tails
 from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
 
@@ -113,7 +113,7 @@ class Rate(Interval):
     def text(self) -> str:
         """Return the rate, that from labels alone, what the scores add, and the assumption."""
         of = f"{counted(self.labels, 'label')} of {self.documents:,} documents"
-        lines = [f"The rate is {self:.1%}, with a {100.0 * self.level:g} % interval, from {of}."]
+        lines = [f"The rate is {self:.1%}, with a {percent(self.level)} interval, from {of}."]
         if self.method == DESIGN:
             lines.append(
                 f"This needs no scores. By the model of the scores it is {self.model:.1%}."
@@ -122,7 +122,7 @@ class Rate(Interval):
             lines.append(f"From the labels alone it is {self.classical:.1%}.")
             lines.append(
                 f"With the scores your {counted(self.labels, 'label')} are worth {self.worth:,.0f};"
-                f" the probability that the scores are useless is {self.useless:.0%}."
+                f" the probability that the scores are useless is {percent(self.useless, 0)}."
             )
         return "\n".join([*lines, f"This assumes that {self.assumption}.", *self.notes])
 

@@ -33,6 +33,11 @@ def counted(number: float, noun: str) -> str:
     return f"{readable(number)} {noun}{'' if number == 1.0 else 's'}"
 
 
+def percent(share: float, decimals: int | None = None) -> str:
+    """Return a share in per cent, with a number of decimals or those that it has."""
+    return f"{100.0 * share:g} %" if decimals is None else f"{100.0 * share:.{decimals}f} %"
+
+
 def p_words(pvalue: float) -> str:
     """Return a p-value for readers, after the letter p."""
     return "= 0.001 or less" if 0.0 < pvalue <= 0.001 else f"= {pvalue:.2g}"
@@ -42,7 +47,8 @@ def p_words(pvalue: float) -> str:
 class Interval:
     """A number with its interval; printed as "value (lower to upper)".
 
-    In an f-string a format such as ``.1%`` applies to all three numbers.
+    In an f-string a format such as ``.1%`` applies to all three numbers: "82.0 % (75.1 % to
+    87.4 %)".
 
     Attributes
     ----------
@@ -83,7 +89,9 @@ class Interval:
 
     def __format__(self, spec: str) -> str:
         numbers = self.value, self.lower, self.upper
-        value, lower, upper = (format(x, spec) if spec else readable(x) for x in numbers)
+        value, lower, upper = (
+            format(x, spec).replace("%", " %") if spec else readable(x) for x in numbers
+        )
         return value if math.isnan(self.lower) else f"{value} ({lower} to {upper})"
 
     def __str__(self) -> str:

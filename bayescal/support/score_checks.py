@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.support.intervals import percent
 from bayescal.support.validation import PROBABILITY_ENDS, Floats, as_scores, as_scores_of, warn_user
 
 # Posterior probability above which a check reports.
@@ -126,7 +127,7 @@ def score_problems(
         problems.append(
             "the scores hardly separate the classes: every document gets about the base rate,"
             " because a positive's score is the larger one in"
-            f" {separation.auc:.0%} of all pairs with a negative; check"
+            f" {percent(separation.auc, 0)} of all pairs with a negative; check"
             " that scores and labels belong to the same documents"
         )
     if inside and not stated:

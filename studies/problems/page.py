@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 from studies.problems.folds import Bools
 from studies.problems.library import Problem, problems
@@ -92,7 +93,7 @@ def _classifiers(table: pd.DataFrame) -> pd.DataFrame:
                 "problems": len(part),
                 "AUC out of fold": _quartiles(part["AUC out of fold"].to_numpy()),
                 "AUC on test": _quartiles(part["AUC on test"].to_numpy()),
-                "tied": f"{part['tied'].median():.0%}",
+                "tied": percent(part["tied"].median(), 0),
                 "largest": f"{part['largest'].median():.3g}, {part['largest'].max():.2g}",
             }
         )

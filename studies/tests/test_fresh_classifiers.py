@@ -54,7 +54,7 @@ def test_the_comparison_is_of_geometric_means_and_bars_can_be_missed():
     compared = comparison(bits)
     expected = (1.1 * 1.2 * 1.1) ** (1 / 3) - 1.0
     assert compared["mean"].tolist() == pytest.approx([expected, (1 + expected) / 2 - 1.0])
-    assert compared["worst table"].tolist() == ["b, +20.0%", "b, -40.0%"]
+    assert compared["worst table"].tolist() == ["b, +20.0 %", "b, -40.0 %"]
     assert compared["lower on"].tolist() == ["0 of 3 tables", "3 of 3 tables"]
     assert [bar.holds for bar in bars(compared)] == [False, True]
 

@@ -19,6 +19,7 @@ from bayescal.cli.columns import ColumnReader, spelled
 from bayescal.cli.commands.report import PAGES
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats, check_positive
 
 if TYPE_CHECKING:
@@ -46,8 +47,11 @@ NO_LABELS = (
     " may they still be trusted?"
 )
 NoLabels = Annotated[bool, options.option("--no-labels", QUESTION, NO_LABELS)]
-NOUN = "What sentences call a row: a word whose plural ends in s, such as patient."
-Noun = Annotated[str, options.option("--noun", options.OUTPUT, NOUN, "WORD")]
+NOUN = (
+    "What sentences call a row: a word whose plural ends in s. By default patient, or row with"
+    " --cluster-column."
+)
+Noun = Annotated[str | None, options.option("--noun", options.OUTPUT, NOUN, "WORD")]
 OUT = "With labels: the .html file of a report to write."
 Out = Annotated[Path | None, options.option("--out", options.OUTPUT, OUT, "FILE")]
 
@@ -148,7 +152,7 @@ def audit(
     threshold: Threshold = None,
     miss_cost: MissCost = None,
     no_labels: NoLabels = False,
-    noun: Noun = "document",
+    noun: Noun = None,
     out: Out = None,
     level: options.Level = 0.9,
     seed: options.Seed = 0,
@@ -177,6 +181,8 @@ def audit(
             check_positive(**{"--miss-cost": miss_cost})
     if threshold is not None and miss_cost is not None:
         raise UsageError("--threshold or --miss-cost, which implies one: give one, not both.")
+    if noun is None:
+        noun = "patient" if cluster_column is None else "row"
     if not noun.strip():
         raise UsageError(f"--noun must be a word such as patient, got {noun!r}.")
     wanted = 1 + no_labels
@@ -276,7 +282,7 @@ def _foresee(
 
 def _table(frame: pd.DataFrame, level: float) -> Any:
     """Return the numbers of an audit as a table."""
-    interval = f"{tables.percent(level)} interval"
+    interval = f"{percent(level)} interval"
     table: Table = tables.new_table("value", interval, words=["number"])
     records: list[dict[Any, float]] = frame.to_dict("records")
     for name, row in zip(frame.index, records, strict=True):

@@ -19,6 +19,7 @@ from bayescal.cli.scores import (
     split_by_topic,
 )
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.intervals import percent
 
 DEFAULT_HOLDOUT = 0.3
 NO_TEST_ROWS = "no row is left to test on, so there are no losses: classes of one row are kept."
@@ -140,6 +141,6 @@ def _with_test_rows(
         of, test = "clusters", hold_out_clusters(table.clusters, table.labelled, share, seed)
     screen.show(
         f"No test rows: {int(test.sum())} of {test.size} rows held out at random,"
-        f" {100 * share:g} % of {of} (--holdout {share:g} --seed {seed})."
+        f" {percent(share)} of {of} (--holdout {share:g} --seed {seed})."
     )
     return replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))

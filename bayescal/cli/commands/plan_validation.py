@@ -11,6 +11,7 @@ from bayescal.cli import options, tables
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.commands.audit import ProbabilityColumn
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 
 POINTS = 10_000  # quantiles of a normal distribution of log-odds
@@ -18,7 +19,7 @@ NAMES = {"slope": "slope", "ratio": "observed / expected", "auc": "AUC (C-statis
 NAMES |= {"error": "mean error (ICI)", "saving": "saving by recalibrating"}
 MODEL, WIDTHS = "Model to validate, one of the first two", "Widths of intervals"
 
-FILE = f"{options.FILE_KINDS} of the model's probabilities of such documents."
+FILE = f"{options.FILE_KINDS} of the model's probabilities of such patients."
 File = Annotated[Path | None, options.argument("[FILE]", FILE)]
 LOG_ODDS = "In place of FILE: mean and standard deviation of normally distributed log-odds."
 LogOdds = Annotated[
@@ -35,9 +36,9 @@ RatioWidth = Annotated[float, options.option("--ratio-width", WIDTHS, "Observed 
 AucWidth = Annotated[float, options.option("--auc-width", WIDTHS, "AUC, or C-statistic.")]
 ERROR = "Mean error of the probabilities (ICI), by simulated audits."
 ErrorWidth = Annotated[float | None, options.option("--error-width", WIDTHS, ERROR)]
-SAVING = "Saving by recalibrating, in true positives per document at --threshold, by simulation."
+SAVING = "Saving by recalibrating, in true positives per patient at --threshold, by simulation."
 SavingWidth = Annotated[float | None, options.option("--saving-width", WIDTHS, SAVING)]
-THRESHOLD = "With --saving-width: documents of at least this probability are treated."
+THRESHOLD = "With --saving-width: patients of at least this probability are treated."
 Threshold = Annotated[float | None, options.option("--threshold", WIDTHS, THRESHOLD, fraction=True)]
 
 app = typer.Typer()
@@ -101,7 +102,7 @@ def plan_validation(
     table = tables.new_table("width", "outcomes", "positive", words=["interval"])
     for name, n in needed.items():
         table.add_row(NAMES[name], f"{widths[name]:g}", f"{n:,}", f"{n * share:,.0f}")
-    screen.show(tables.titled(f"Outcomes for intervals of {tables.percent(level)}", table))
+    screen.show(tables.titled(f"Outcomes for intervals of {percent(level)}", table))
     most = max(needed.values())
     screen.say(f"Collect {most:,} outcomes, {most * share:,.0f} of them positive, for all widths.")
 

@@ -305,7 +305,6 @@ def class_findings(
         taken, own = classes[j], classes[k]
         sentences.append(
             f"{own!s} is mistaken for {taken!s} most often: of documents whose likeliest class is"
-            f" {taken!s}, {100 * wrong.value:.2g} % are {own!s}"
-            f" ({100 * wrong.lower:.2g} to {100 * wrong.upper:.2g} %)."
+            f" {taken!s}, {wrong:.1%} are {own!s}."
         )
     return tuple(sentences)

@@ -15,10 +15,11 @@ from bayescal.fitting.parts.part import COMBINATION, Groups
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD
+from bayescal.support.intervals import percent
 from bayescal.support.numerics import probability
 
 LEVEL = 0.9
-INTERVAL = f"{100 * LEVEL:g} % interval"
+INTERVAL = f"{percent(LEVEL)} interval"
 # Rows of the tables of one problem and of topics.
 ROWS, TOPICS = 5, 12
 POINT_NAMES = {"exact": "posterior", "nuts": "posterior", "map": "mode"}
@@ -66,7 +67,7 @@ def calibrator_html(
     notes = [f"Model: {family}. Inference: {inference}."]
     if COMBINATION in tree:
         weights = tree[COMBINATION]["weight"].to_series()
-        each = ", ".join(f"{100.0 * value:.0f} % {name}" for name, value in weights.items())
+        each = ", ".join(f"{percent(value, 0)} {name}" for name, value in weights.items())
         notes = [f"Model: {each}. Inference: {inference}."]
     table = _curve_table(
         observed, calibration, point, "posterior" in tree, POINT_NAMES.get(inference)
