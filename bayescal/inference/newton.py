@@ -113,11 +113,8 @@ DIFFERENCE, WIDE_DIFFERENCE = 1e-4, 3e-3
 def laplace(
     log_density: Callable[[Floats], Floats], start: Floats, *, flattest: float
 ) -> tuple[Floats, Floats]:
-    """Return the mode of a density without derivatives, and the root of its normal approximation.
-
-    The density takes points of shape (m, d). The root R is lower triangular, R R^T the inverse of
-    the curvature, with eigenvalues of at least `flattest`.
-    """
+    """Return the mode of a density of points, (m, d), and the root of its normal approximation."""
+    # R is lower triangular, R R^T the inverse curvature, with eigenvalues of at least `flattest`.
     axes = np.eye(start.size)
 
     def gradient(point: Floats) -> Floats:
@@ -266,11 +263,9 @@ class LogisticLikelihood:
         return climb(start, value, newton, tolerance=tolerance, rise=rise)
 
     def laplace(self, mean: Floats, precision: Floats, *, tolerance: float) -> NormalPosterior:
-        """Return the normal posterior around the mode.
-
-        It is Normal(mode, (X'VX + precision)^-1), with V = w p (1 - p) at the mode; the log
-        evidence is log-likelihood + log prior at the mode + (d/2) log 2 pi + log det(covariance)/2.
-        """
+        """Return the posterior around the mode, Normal(mode, (X'VX + precision)^-1)."""
+        # V = w p (1 - p). The log evidence is log-likelihood + log prior at the mode + (d/2) log 2
+        # pi + log det(covariance)/2.
         mode = self.mode(mean, precision, mean, tolerance=tolerance)
         away, information = mode - mean, self.information(mode) + precision
         value = float(self.log_likelihood(mode[None])[0] - 0.5 * away @ precision @ away)
