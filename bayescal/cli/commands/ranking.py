@@ -110,6 +110,8 @@ def fit_run(
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors(errors=ERRORS):
         retrieved, judgements = read_run(run), read_qrels(qrels)
+        # In one order, so that the order of lines changes no draw.
+        retrieved = retrieved.sort_values(["query_id", "doc_id"])
         judged = judge_run(retrieved, judgements)
         new = retrieved.drop(judged.index)
         if new.empty:
@@ -129,8 +131,8 @@ def fit_run(
         counts = (row["documents"], row["stop"], row["relevant"], row["missed"])
         shown.add_row(str(name), *map(tables.number, counts))
     title = f"To read for a recall of {recall:g} with probability {assurance:g}"
-    more = tables.more_topics(len(stops), "in the order of the run")
+    more = tables.more_topics(len(stops), "by their names")
     screen.show(tables.titled(title, shown, "relevant, missed: expected numbers", *more))
     if out is not None:
-        table = new.assign(probability=probability, lower=lower, upper=upper)
+        table = new.assign(probability=probability, lower=lower, upper=upper).sort_index()
         write_table(table, out, screen)

@@ -98,7 +98,9 @@ def fit_text(
         random_state=seed,
         positive=table.classes[1],
     )
-    fit_rows, scores = table.fit_rows, np.empty(len(texts))
+    # By text, so that the order of rows changes no fold.
+    fit_rows = np.array(sorted(table.fit_rows, key=lambda k: (texts[k], table.label[k])))
+    scores = np.empty(len(texts))
     with screen.warnings(lambda _: ""), usage_errors():
         labels, weights = table.labels(fit_rows), table.weights(fit_rows)
         model.fit([texts[k] for k in fit_rows], labels, **weights)
