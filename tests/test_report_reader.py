@@ -2,8 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from bayescal.report.review import write_review_report
+from bayescal.sampling import estimate_recall, plan_sample
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from tests.browser import DESKTOP, opened, settle
 from tests.report_data import as_number
@@ -106,6 +109,26 @@ def test_on_a_phone_tables_scroll_in_themselves_and_nothing_overlaps(chromium, w
             page.locator("#topics").evaluate("(table) => { table.parentElement.scrollLeft = 300; }")
             first = page.locator("#topics tbody th").first.bounding_box()
             assert 0 <= first["x"] < first["x"] + first["width"] < 200
+
+
+def test_a_page_of_a_review_follows_its_buttons_and_says_what_scrolls(chromium, tmp_path):
+    rng = np.random.default_rng(0)
+    positive = rng.random(1_000) < 0.1
+    scores = rng.normal(size=1_000) + 2.5 * positive
+    plan = plan_sample(scores, 200, threshold=1.8, random_state=7)
+    labels = np.full(scores.size, np.nan)
+    labels[plan.documents] = positive[plan.documents]
+    found = estimate_recall(scores, labels, 1.8, design=plan)
+    path = write_review_report(tmp_path / "review.html", found, scores, labels, [plan])
+    for viewport, wide in ((PHONE, 1), (DESKTOP, 0)):
+        with opened(chromium, path, viewport=viewport) as page:
+            page.wait_for_function(f"document.querySelectorAll('.sideways').length === {wide}")
+            page.click("[data-theme-choice=dark]")
+            assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    hint = "getComputedStyle(document.querySelector('.sideways'), '::before').content"
+    with opened(chromium, path, viewport=PHONE) as page:
+        page.wait_for_selector(".sideways")
+        assert "Scroll sideways" in page.evaluate(hint)
 
 
 def test_heads_of_tables_are_repeated_on_paper_and_rows_stay_whole(chromium, topics_report):

@@ -45,9 +45,11 @@ function plainTable(header, rows, caption) {
       isNumber(value)
         ? element("td", { class: "number" }, format(value, 4))
         : element("td", value.length > 24 ? { class: "words" } : {}, value))));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  const place = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     element("table", {}, element("caption", { class: "hidden" }, caption),
       element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body)));
+  sideways.observe(place);
+  return place;
 }
 
 // Sorting by the buttons in the heads of columns, and rows hidden that a search does not find.
