@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bayescal.calibrators.multiclass_calibrator import (
         MulticlassCalibrator as MulticlassCalibrator,
     )
+    from bayescal.calibrators.ordinal_calibrator import OrdinalCalibrator as OrdinalCalibrator
     from bayescal.calibrators.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.calibrators.topic_calibrator import TopicCalibrator as TopicCalibrator
     from bayescal.combining.combined_classifier import CombinedClassifier as CombinedClassifier
@@ -48,6 +49,7 @@ _HOMES = {
     "NUTS": _CONFIGURED,
     "MulticlassCalibrator": "bayescal.calibrators.multiclass_calibrator",
     "OnlineCombiner": "bayescal.combining.online.online_combiner",
+    "OrdinalCalibrator": "bayescal.calibrators.ordinal_calibrator",
     "Population": "bayescal.fitting.population",
     "Program": _CONFIGURED,
     "Recalibrated": _CONFIGURED,

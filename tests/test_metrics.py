@@ -256,6 +256,24 @@ OF_CLASSES = RNG.dirichlet([0.5, 1.0, 2.0], 400)
 CLASS = CLASSES[(OF_CLASSES.cumsum(axis=1) < RNG.random((400, 1))).sum(axis=1)]
 
 
+def test_ranked_score_is_the_sum_of_brier_scores_of_thresholds():
+    p = RNG.dirichlet(np.ones(4), size=50)
+    y, weight = RNG.integers(4, size=50), RNG.integers(1, 4, 50)
+    reached = p[:, ::-1].cumsum(axis=1)[:, ::-1]
+    expected = sum(
+        metrics.brier_score(y >= k, np.minimum(reached[:, k], 1.0), sample_weight=weight)
+        for k in (1, 2, 3)
+    )
+    assert metrics.ranked_probability_score(y, p, sample_weight=weight) == pytest.approx(expected)
+    names = np.array(["none", "poor", "good", "best"])
+    named = metrics.ranked_probability_score(names[y], p, classes=names, sample_weight=weight)
+    assert named == pytest.approx(expected)
+    of_two = metrics.ranked_probability_score([0, 1], [[0.7, 0.3], [0.4, 0.6]])
+    assert of_two == pytest.approx(metrics.brier_score([0, 1], [0.3, 0.6]))
+    with pytest.raises(ValueError, match="y_true must hold classes"):
+        metrics.ranked_probability_score([0, 4], [[0.7, 0.3], [0.4, 0.6]])
+
+
 def test_losses_of_several_classes_are_those_of_scikit_learn():
     expected = sklearn_log_loss(CLASS, OF_CLASSES, sample_weight=WEIGHT, labels=CLASSES)
     options = {"classes": CLASSES, "sample_weight": WEIGHT}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.notebook import picture_html
 from bayescal.fitting.results.tree import Fit, Results
+from bayescal.fitting.settings import VAGUE
 from bayescal.support.validation import generator
 
 if TYPE_CHECKING:
@@ -194,6 +196,20 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
+
+
+class SharedKnowledge:
+    """Mixin of estimators whose clones share their prior knowledge; it precedes BaseEstimator."""
+
+    prior_knowledge: Any
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that shares the prior knowledge, which may be fitted."""
+        bare = copy(self)
+        bare.prior_knowledge = VAGUE
+        clone: Self = super(SharedKnowledge, bare).__sklearn_clone__()  # type: ignore[misc]
+        clone.prior_knowledge = self.prior_knowledge
+        return clone
 
 
 class ScoreEstimator(ClassifierMixin, FittedEstimator[Fitted]):  # type: ignore[misc]

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import xarray as xr
 
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+from bayescal.calibrators.ordinal_calibrator import OrdinalCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
@@ -71,7 +72,13 @@ def read_saved(
 # Classes by the name in their files; each has `from_results`, which takes a tree of results.
 CALIBRATORS: dict[str, Any] = {
     each._fit_type.estimator: each
-    for each in (ScoreCalibrator, TopicCalibrator, MulticlassCalibrator, Recalibrator)
+    for each in (
+        ScoreCalibrator,
+        TopicCalibrator,
+        MulticlassCalibrator,
+        OrdinalCalibrator,
+        Recalibrator,
+    )
 }
 
 
@@ -81,6 +88,7 @@ def load(
     ScoreCalibrator
     | TopicCalibrator
     | MulticlassCalibrator
+    | OrdinalCalibrator
     | Recalibrator
     | CalibratorsOfTopics[ScoreCalibrator]
 ):
@@ -94,7 +102,7 @@ def load(
 
     Returns
     -------
-    ScoreCalibrator, TopicCalibrator, MulticlassCalibrator, Recalibrator or CalibratorsOfTopics
+    an estimator, or CalibratorsOfTopics
         The saved calibrator; for a folder of topics fitted one by one, a mapping from each topic's
         name to its ScoreCalibrator.
 

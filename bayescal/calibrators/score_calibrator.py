@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.calibrators.estimator import chosen_draws, draw_curves
+from bayescal.calibrators.estimator import SharedKnowledge, chosen_draws, draw_curves
 from bayescal.calibrators.score_results import ScoreResults
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.fitted_scores import fit_scores
@@ -17,13 +16,12 @@ from bayescal.fitting.parts.part import model_name
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
-from bayescal.fitting.settings import VAGUE
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
 
-class ScoreCalibrator(FittedHTML, ScoreResults):
+class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
     """Calibrate the raw scores of a binary classifier.
 
     A density p(s|class) is fitted to the scores s of each class, and Bayes' rule turns the two and
@@ -438,14 +436,6 @@ class ScoreCalibrator(FittedHTML, ScoreResults):
     def fitted_problems(self) -> Problems:
         """Return the fitted problem, under the empty name, for plots and reports."""
         return self._fit.fitted_problems()
-
-    def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy that shares the prior knowledge, which may be fitted."""
-        bare = copy(self)
-        bare.prior_knowledge = VAGUE
-        clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
-        clone.prior_knowledge = self.prior_knowledge
-        return clone
 
     def _log_odds(self, scores: ArrayLike, prior: Prior | None, covariates: Any = None) -> Floats:
         """Return log-odds of the positive class."""

@@ -30,7 +30,7 @@ from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import Fit, Results, problem_groups, read_documents
 from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, read_binary_scores, together
-from bayescal.fitting.settings import ScoreParameters
+from bayescal.fitting.settings import CurveParameters, ScoreParameters
 from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.metrics.scores import losses
 from bayescal.support import validation, weighting
@@ -72,9 +72,9 @@ class FittedScores(Fit[ScoreParameters]):
         return fitted
 
     @classmethod
-    def saved_parameters(cls, parameters: ScoreParameters) -> dict[str, Any]:
+    def saved_parameters(cls, parameters: CurveParameters) -> dict[str, Any]:
         """Return the parameters without a population, which has its own groups."""
-        saved, known = super().saved_parameters(parameters), parameters.prior_knowledge
+        saved, known = dict(vars(parameters)), parameters.prior_knowledge
         return saved if isinstance(known, str | Path) else saved | {"prior_knowledge": None}
 
     @property

@@ -45,14 +45,13 @@ SAMPLED = ("nuts", "map")
 
 
 @dataclass(eq=False, repr=False)
-class ScoreParameters:
-    """The parameters of a `ScoreCalibrator`; see its docstring."""
+class CurveParameters:
+    """The parameters of curves from scores to probabilities; see `ScoreCalibrator`."""
 
     parts: Parts = AUTO
     inference: Inference = AUTO
     _: KW_ONLY
     scores_are: str = AUTO
-    positive: Any = None
     prior_knowledge: Any = LEARNED
     units: Mapping[str, float] | None = None
     point: str | None = None
@@ -67,6 +66,14 @@ class ScoreParameters:
         listed = as_list(self.parts)
         monotone = any(isinstance(each, Densities) and each.monotone for each in listed)
         return self.point or ("mean" if monotone else "predictive")
+
+
+@dataclass(eq=False, repr=False)
+class ScoreParameters(CurveParameters):
+    """The parameters of a `ScoreCalibrator`; see its docstring."""
+
+    _: KW_ONLY
+    positive: Any = None
 
 
 def read_options(parameters: ScoreParameters) -> Options:

@@ -26,6 +26,7 @@ from bayescal.metrics.scores import brier_score as brier_score
 from bayescal.metrics.scores import log_loss as log_loss
 from bayescal.metrics.scores import losses as losses
 from bayescal.metrics.scores import pointwise_losses as pointwise_losses
+from bayescal.metrics.scores import ranked_probability_score as ranked_probability_score
 from bayescal.metrics.scores import top_label as top_label
 from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
 from bayescal.metrics.verdict import calibration_verdict as calibration_verdict

@@ -110,6 +110,38 @@ def brier_score(
     return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
 
 
+def ranked_probability_score(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
+) -> float:
+    """Return the mean over documents of sum_k (P(grade >= g_k) - [y >= g_k])^2, k = 1, ..., K.
+
+    A proper score of ordered classes: the sum of the Brier scores of the events to reach a grade.
+
+    Parameters
+    ----------
+    y_true, y_prob, classes, sample_weight, inclusion : array-like
+        As in `log_loss`; the columns of `y_prob` are in the order of the grades, lowest first.
+
+    References
+    ----------
+    E. S. Epstein, *A scoring system for probability forecasts of ranked categories*, Journal of
+    Applied Meteorology 1969.
+
+    Examples
+    --------
+    >>> ranked_probability_score([0, 2], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    0.25
+    """
+    label, p, _ = inputs.read_class_outcomes(y_true, y_prob, classes)
+    below = np.cumsum(p, axis=1)[:, :-1] - (label[:, None] <= np.arange(p.shape[1] - 1))
+    return _mean((below**2).sum(axis=1), sample_weight, inclusion)
+
+
 def pointwise_losses(
     y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log", *, classes: ArrayLike | None = None
 ) -> Floats:

@@ -38,7 +38,7 @@ def encode_labels(
 
 def sorted_labels(labels: ArrayLike, name: str = "y") -> tuple[NDArray[Any], validation.Integers]:
     """Return two classes in scikit-learn's order, and each label's position among them."""
-    classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
+    classes, codes = np.unique(as_column(labels, name), return_inverse=True)
     _check_two(classes, name)
     check_kept(classes, name)
     return classes, codes
@@ -64,7 +64,7 @@ def check_kept(classes: NDArray[Any], name: str) -> None:
 
 def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
     """Return the mask of positive labels for two known classes; either may be absent."""
-    positive: NDArray[np.bool_] = of_each_class(_as_column(labels, name), classes, name)[1]
+    positive: NDArray[np.bool_] = of_each_class(as_column(labels, name), classes, name)[1]
     return positive
 
 
@@ -163,7 +163,8 @@ def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> validat
     return label.astype(np.intp)
 
 
-def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
+def as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
+    """Return one label a document as an array of shape (n,)."""
     values = as_labels(labels, name)
     check_no_dates(values, name)
     if values.ndim == 2 and values.shape[1] == 1:

@@ -116,14 +116,14 @@ class Calibration:
 
     def take(self, index: NDArray[np.intp]) -> Calibration:
         """Return the same calibration with the draws at some positions."""
-        return replace(self, draws=self._posterior.take(index))
+        return replace(self, draws=self.posterior.take(index))
 
     def interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
         """Return an interval over draws of P(+|s), one of KINDS; shape (n, 2)."""
         if kind != "hdi":
             log_odds = self.log_odds_interval(scores, level, kind)
             return probability(log_odds, out=log_odds)
-        values, draws = self.read(scores), self._posterior
+        values, draws = self.read(scores), self.posterior
         parts = [
             highest_density(probability(draws.log_odds(values[part])), level)
             for part in curves.blocks(draws.size, values.size)
@@ -132,7 +132,7 @@ class Calibration:
 
     def log_odds_interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
         """Return an equal-tailed interval of the log-odds, one of EQUAL_TAILED; shape (n, 2)."""
-        values, draws = self.read(scores), self._posterior
+        values, draws = self.read(scores), self.posterior
         tail = 0.5 - level / 2.0
         if kind == "simultaneous":
             if self.by_position:
@@ -146,7 +146,7 @@ class Calibration:
 
     def sample(self, scores: ArrayLike) -> Floats:
         """Return P_k(+|s) of every draw k, of many scores within POINT; shape (draws, n)."""
-        values, draws = self.read(scores), self._posterior
+        values, draws = self.read(scores), self.posterior
         direct = values.size if self.by_position else DIRECT_DRAWS[0] + DIRECT_DRAWS[1] * draws.size
         # Not kept: a table of all draws may take a hundred megabytes.
         tables = Tables(self.centre, self.spread, self.jumps)
@@ -165,7 +165,8 @@ class Calibration:
         raise ValueError("class densities need a family of densities; monotone log-odds have none.")
 
     @property
-    def _posterior(self) -> Posterior:
+    def posterior(self) -> Posterior:
+        """The draws; raise ValueError without any."""
         if self.draws is None:
             raise ValueError("maximum likelihood has no draws: fit with inference='exact'.")
         return self.draws
@@ -187,7 +188,7 @@ class Calibration:
     @cached_property
     def _in_any_order(self) -> Posterior:
         """The draws in the order of fastest evaluation."""
-        draws = self._posterior
+        draws = self.posterior
         return draws.by_part() if isinstance(draws, CombinedDraws) else draws
 
     @cached_property
