@@ -671,8 +671,31 @@ def test_one_map_of_classes_has_clusters():
     counted = MulticlassCalibrator(exchangeable=True, random_state=0)
     counted.fit(scores, y, sample_weight=np.full(y.size, 1.0 / effect.factor))
     np.testing.assert_array_equal(named.predict_proba(scores), counted.predict_proba(scores))
-    with pytest.raises(ValueError, match="update has no clusters"):
-        named.update(scores, y)
+
+
+@pytest.mark.slow
+def test_an_update_of_classes_continues_clusters(tmp_path):
+    p, y, cluster = copies_of_classes(0, 30)
+    scores, first = np.log(p), np.flatnonzero(cluster % 2)
+    # One cluster goes on in the update.
+    first, later = first[:-2], np.append(np.flatnonzero(cluster % 2 == 0), first[-2:])
+    every = np.append(first, later)
+    fitted, whole, sampled = (
+        MulticlassCalibrator(exchangeable=True, draws=20, random_state=0) for _ in range(3)
+    )
+    fitted.fit(scores[first], y[first], clusters=cluster[first]).save(tmp_path / "classes.nc")
+    fitted = load(tmp_path / "classes.nc")
+    with pytest.raises(ValueError, match="clusters must be given in update"):
+        fitted.update(scores[later], y[later])
+    fitted.update(scores[later], y[later], clusters=cluster[later])
+    whole.fit(scores[every], y[every], clusters=cluster[every])
+    effect, expected = fitted.design_effect_, whole.design_effect_
+    assert (effect.documents, effect.clusters) == (expected.documents, expected.clusters)
+    assert effect.factor == pytest.approx(expected.factor, rel=0.05)
+    np.testing.assert_allclose(fitted.predict_proba(scores), whole.predict_proba(scores), atol=0.05)
+    sampled.fit(scores, y, inclusion=np.full(y.size, 0.5), clusters=cluster)
+    with pytest.raises(ValueError, match="inclusion in neither"):
+        sampled.update(scores, y, clusters=cluster)
 
 
 # In a shell.

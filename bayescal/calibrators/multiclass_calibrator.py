@@ -201,6 +201,7 @@ class MulticlassCalibrator(
         sample_weight: ArrayLike | None = None,
         *,
         forgetting: float = 1.0,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """Learn from further labelled documents.
 
@@ -212,6 +213,8 @@ class MulticlassCalibrator(
             New documents, as in `fit`.
         forgetting : float
             A number in (0, 1] by which the weights of all earlier documents are multiplied.
+        clusters : array-like of shape (n,), optional
+            The clusters of the new documents, as in `ScoreCalibrator.update`.
 
         Raises
         ------
@@ -219,7 +222,7 @@ class MulticlassCalibrator(
             If an argument is not as described. The calibrator is then unchanged.
         """
         self._fitted = self._fit.updated(
-            self._parameters(), scores, labels, sample_weight, forgetting
+            self._parameters(), scores, labels, sample_weight, forgetting, clusters
         )
         warn_of_problems(self._fitted.problems)
         return self

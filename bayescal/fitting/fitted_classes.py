@@ -61,6 +61,12 @@ class ClassData:
     scores: ClassScores
     label: Integers  # (n,): columns
     weight: Floats | None  # (n,)
+    cluster: NDArray[np.str_] | None = None  # (n,): names of clusters
+
+    @property
+    def weights(self) -> Floats:
+        """Return the weight of each document, 1 by default."""
+        return np.ones(self.label.size) if self.weight is None else self.weight
 
     def used(self) -> ClassData:
         """Return the documents with a positive weight."""
@@ -68,7 +74,8 @@ class ClassData:
             return self
         kept = np.flatnonzero(self.weight)
         scores = replace(self.scores, log_p=self.scores.log_p[kept])
-        return ClassData(scores, self.label[kept], self.weight[kept])
+        cluster = None if self.cluster is None else self.cluster[kept]
+        return ClassData(scores, self.label[kept], self.weight[kept], cluster)
 
 
 class BlockedMap:
@@ -178,8 +185,10 @@ def groups_of(
     constants: dict[str, Any] = {
         **dict(variables_of(drawn.design)),
         "share": ("klass", share),
-        "weight": ("document", np.ones(data.label.size) if data.weight is None else data.weight),
+        "weight": ("document", data.weights),
     }
+    if data.cluster is not None:
+        constants["cluster"] = "document", data.cluster
     return {
         POSTERIOR: xr.Dataset(posterior, coords),
         SAMPLER: xr.Dataset(
@@ -264,8 +273,13 @@ class FittedClasses(Fit[ClassParameters]):
         groups = self.results.groups
         observed, attrs = groups[OBSERVED], groups[CONSTANTS].attrs
         scores = ClassScores(observed["score"].values, names=None, **{k: attrs[k] for k in READ})
-        weight = groups[CONSTANTS]["weight"].values
-        return ClassData(scores, observed["label"].values, None if np.all(weight == 1) else weight)
+        weight, cluster = groups[CONSTANTS]["weight"].values, groups[CONSTANTS].get("cluster")
+        return ClassData(
+            scores,
+            observed["label"].values,
+            None if np.all(weight == 1) else weight,
+            None if cluster is None else cluster.values.astype(np.str_),
+        )
 
     @property
     def diagnostics_(self) -> diagnostics.Diagnostics:
@@ -303,7 +317,7 @@ class FittedClasses(Fit[ClassParameters]):
         log_p = data.scores.log_p
         part = slice(None, None, 1 + log_p.size * self.map.size // SHARE_ELEMENTS)
         log_p, given = log_p[part], np.exp(data.scores.given[part])
-        weight = np.ones(len(log_p)) if data.weight is None else data.weight[part]
+        weight = data.weights[part]
         drawn = [np.swapaxes(p, 1, 2) for _, p in self.map.blocks(log_p)]
         classes = None if self.parameters.exchangeable else self.classes
         found = class_findings(np.concatenate(drawn, axis=1), given, weight, classes, level)
@@ -316,20 +330,23 @@ class FittedClasses(Fit[ClassParameters]):
         labels: ArrayLike,
         sample_weight: ArrayLike | None,
         forgetting: float,
+        clusters: ArrayLike | None = None,
     ) -> FittedClasses:
         """Return the fit to these documents and to further ones."""
         validation.check_share(forgetting=forgetting)
-        if self.design_effect is not None:
-            raise ValueError("update has no clusters: fit all documents together.")
-        old = self.documents()
+        old, effect = self.documents(), self.design_effect
+        if (effect is None) != (clusters is None) or (effect and old.cluster is None):
+            raise ValueError(
+                "clusters must be given in update if they were in fit, and only then, and inclusion"
+                " in neither: fit all documents together."
+            )
         log_p = self.read(scores)
         label = class_scores.positions(
             _labels(labels, len(log_p), "labels"), self.classes, "labels"
         )
         class_scores.check_possible(log_p, label)
         weight = weighting.as_weights(sample_weight, len(log_p))
-        kept = np.ones(old.label.size) if old.weight is None else old.weight
-        kept = kept * forgetting
+        kept = old.weights * forgetting * (effect.factor if effect else 1.0)
         new = np.ones(len(log_p)) if weight is None else weight
         both = weighting.bounded_weights(np.concatenate([kept, new]))
         both = np.where(both < LEAST_WEIGHT * min(both.max(), 1.0), 0.0, both)
@@ -337,9 +354,12 @@ class FittedClasses(Fit[ClassParameters]):
             replace(old.scores, log_p=np.concatenate([old.scores.log_p, log_p])),
             np.concatenate([old.label, label]),
             None if np.all(both == 1.0) else both,
-        ).used()
+        )
+        names = weighting.cluster_names(clusters, len(log_p), "scores")
+        if names is not None and old.cluster is not None:
+            data = replace(data, cluster=np.concatenate([old.cluster, names]))
         unit = float(self.results.groups[CONSTANTS]["unit"])
-        return fit_documents(parameters, data, self.classes, unit)
+        return fit_counted(parameters, data.used(), self.classes, unit)
 
 
 def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
@@ -410,18 +430,8 @@ def fit_multiclass(
     label = class_scores.positions(labels, named)
     class_scores.check_possible(read.log_p, label)
     weight = weighting.effective_weights(sample_weight, inclusion, n)
-    fitted = fit_documents(parameters, ClassData(read, label, weight).used(), named)
-    if clusters is not None:
-        _, code = weighting.read_clusters(clusters, n, "scores")
-        # Fitted as if documents were independent: dependence does not bias P(class | scores).
-        p = fitted.map.mean(read.log_p)
-        own, by_chance = label[:, None] == np.arange(columns), inclusion is not None
-        effect = design_effect(own, p, code, weight, sampled=by_chance)
-        if effect.factor > 1.0:
-            counts = (np.ones(n) if weight is None else weight) / effect.factor
-            fitted = fit_documents(parameters, ClassData(read, label, counts).used(), named)
-        groups = {**fitted.groups, CLUSTERS: xr.Dataset(asdict(effect))}
-        fitted = FittedClasses.of_groups(parameters, groups, named)
+    data = ClassData(read, label, weight, weighting.cluster_names(clusters, n, "scores"))
+    fitted = fit_counted(parameters, data.used(), named, sampled=inclusion is not None)
     diagnostics.warn_of_problems(fitted.problems)
     return fitted
 
@@ -442,6 +452,32 @@ def _check(parameters: ClassParameters) -> None:
         raise ValueError("chains must be at least 2, so that they can be compared, got 1.")
     if parameters.draws < 4:
         raise ValueError(f"draws must be at least 4 a chain, got {parameters.draws}.")
+
+
+def fit_counted(
+    parameters: ClassParameters,
+    data: ClassData,
+    classes: NDArray[Any],
+    unit: float | None = None,
+    *,
+    sampled: bool = False,
+) -> FittedClasses:
+    """Return the fit to documents that count by the design effect of their clusters, if any."""
+    # Names serve updates, which samples with inclusion probabilities do not have.
+    kept = replace(data, cluster=None) if sampled else data
+    fitted = fit_documents(parameters, kept, classes, unit)
+    if data.cluster is None:
+        return fitted
+    _, code = np.unique(data.cluster, return_inverse=True)
+    # Fitted as if documents were independent: dependence does not bias P(class | scores).
+    p = fitted.map.mean(data.scores.log_p)
+    own = data.label[:, None] == np.arange(p.shape[1])
+    effect = design_effect(own, p, code, data.weight, sampled=sampled)
+    if effect.factor > 1.0:
+        kept = replace(kept, weight=data.weights / effect.factor)
+        fitted = fit_documents(parameters, kept, classes, unit)
+    groups = {**fitted.groups, CLUSTERS: xr.Dataset(asdict(effect))}
+    return FittedClasses.of_groups(parameters, groups, classes)
 
 
 def fit_documents(
@@ -473,8 +509,7 @@ def _share(drawn: BlockedMap, data: ClassData) -> Floats:
     if n * classes * drawn.size > SHARE_ELEMENTS:
         draws = np.linspace(0, drawn.size - 1, SHARE_DRAWS).astype(np.intp)
     part = slice(None, None, 1 + n * classes * draws.size // SHARE_ELEMENTS)
-    weight = np.ones(n) if data.weight is None else data.weight
-    total = np.zeros(classes)
+    weight, total = data.weights[part], np.zeros(classes)
     for rows, p in drawn.blocks(data.scores.log_p[part], draws=draws):
-        total += p.mean(axis=0) @ weight[part][rows]
+        total += p.mean(axis=0) @ weight[rows]
     return np.asarray(total / total.sum())

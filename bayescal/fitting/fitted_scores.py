@@ -156,8 +156,7 @@ class FittedScores(Fit[ScoreParameters]):
         )
         before = calibration.log_odds(scores, parameters.point_estimate, READ_ONCE)
         record = with_row(groups, before, new, forgetting)
-        if clusters is not None:
-            new = replace(new, cluster=_names_of(clusters, new.score.size))
+        new = replace(new, cluster=weighting.cluster_names(clusters, new.score.size, "scores"))
         options = settings.read_options(parameters)
         data, effect = _counted(joined(old.divided_by(1.0 / old.factor), new, forgetting), options)
         refitted = fit_groups(options, data, kept_population(groups))
@@ -248,19 +247,13 @@ def fit_scores(
         data = replace(data, covariates=Covariates.read(covariates, data.score.size))
     if population is None and asked == AUTO and options.inference == "exact":
         data = as_probabilities(data)
-    if clusters is not None:
-        data = replace(data, cluster=_names_of(clusters, data.score.size))
+    data = replace(data, cluster=weighting.cluster_names(clusters, data.score.size, "scores"))
     data, effect = _counted(data, options)
     groups = fit_groups(options, data, population)
     fitted = FittedScores.of_groups(parameters, effect | groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
     warn_of_scores(fitted.score_problems_)
     return fitted
-
-
-def _names_of(clusters: ArrayLike, n: int) -> NDArray[np.str_]:
-    names, code = weighting.read_clusters(clusters, n, "scores")
-    return names[code].astype(np.str_)
 
 
 def _counted(data: BinaryScores, options: Options) -> tuple[BinaryScores, dict[str, xr.Dataset]]:

@@ -104,6 +104,14 @@ def read_clusters(clusters: ArrayLike, n: int, other: str) -> tuple[NDArray[Any]
     return read_groups(clusters, "clusters", "cluster", n, other)
 
 
+def cluster_names(clusters: ArrayLike | None, n: int, other: str) -> NDArray[np.str_] | None:
+    """Return the name of each document's cluster, for results; None without clusters."""
+    if clusters is None:
+        return None
+    names, code = read_clusters(clusters, n, other)
+    return names[code].astype(np.str_)
+
+
 def by_appearance(code: Integers) -> Integers:
     """Return codes of groups in the order of their first documents."""
     _, first, code = np.unique(code, return_index=True, return_inverse=True)
