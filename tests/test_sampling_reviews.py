@@ -1,6 +1,7 @@
 """Plans of samples, and recall by four intervals; wrong inputs one by one."""
 
 import functools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -859,6 +860,25 @@ def test_copies_count_as_one(of):
         assert getattr(other, end) == pytest.approx(getattr(one, end))
     alone = replace(of_documents, group=None).limits(of, scores >= AT, 0.9)
     assert alone.width < 0.8 * other.width
+
+
+def test_a_later_plan_of_groups_expects_widths_of_documents():
+    """Documents of a group have one label; as many single documents would say far more."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(500), rng.integers(1, 15, 500))
+    positive = (rng.random(500) < 0.3)[groups]
+    scores = 2.0 * positive + rng.normal(size=groups.size)
+    one = plan_sample(scores, 60, threshold=AT, groups=groups, random_state=0)
+    options = {"labels": labelled(positive, one), "inclusion": one, "random_state": 1}
+    two = plan_sample(scores, 120, threshold=AT, groups=groups, **options)
+    labels = labelled(positive, one, two)
+    drawn = draw_of_plans(SamplingUnits.of(scores, labels, groups), (one, two))
+    found = drawn.by_document(SamplingUnits.of(scores, labels, None))
+    width = two.expected_width
+    assert width == pytest.approx(found.limits("recall", scores >= AT, 0.9).width, rel=0.35)
+    single, own = re.search(r"expected width (.*), these of (.*)\.$", two.notes[-1]).groups()
+    assert own == f"{width:.2f}"
+    assert float(single) < 0.6 * width
 
 
 def test_groups_of_one_document_change_nothing():

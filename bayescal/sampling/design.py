@@ -110,6 +110,7 @@ class StratifiedDraw:
     sampled: NDArray[np.bool_]  # (units,)
     before: NDArray[np.bool_]  # (units,): labelled before the draw
     group: NDArray[np.intp] | None = None  # (units,): the group of each, if groups were drawn
+    correlation: float | None = None  # of labels within groups; None to estimate it
 
     def by_document(self, documents: SamplingUnits) -> StratifiedDraw:
         """Return the draw of groups with their documents as units."""
@@ -170,7 +171,7 @@ class StratifiedDraw:
 
     def _positives(self, mine: NDArray[np.bool_], level: float, error: ReviewerError) -> Interval:
         """Return the limits of the positives among units, by stratum and for earlier labels."""
-        positive, correlation = self.units.labels == 1.0, self._correlation(mine)
+        positive, correlation = self.units.labels == 1.0, self.correlation_within(mine)
         known = mine & self.before
         cells = [(known, known)]
         for h in range(int(self.stratum.max()) + 1):
@@ -191,8 +192,10 @@ class StratifiedDraw:
             ]
         )
 
-    def _correlation(self, mine: NDArray[np.bool_]) -> float:
+    def correlation_within(self, mine: NDArray[np.bool_]) -> float:
         """Return the correlation of labels within groups, given their stratum and `mine`."""
+        if self.correlation is not None:
+            return self.correlation
         drawn = self.sampled & ~self.before
         if self.group is None or not drawn.any():
             return 0.0

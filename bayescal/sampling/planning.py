@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,9 @@ def plan_sample(
         The family of near duplicates, or the thread of messages, of each document: whole groups are
         drawn, by their highest score, and all their documents are in the plan. As many documents
         drawn one by one usually give narrower intervals, also where they depend on each other: draw
-        groups if reading one takes hardly longer than reading a document.
+        groups if reading one takes hardly longer than reading a document. With earlier labels the
+        plan states both widths. They rest on the correlation of the labels within groups, taken as
+        1 if fewer than three groups hold positives.
     random_state : int, Generator, RandomState or None
         Seeds the draw. The plan keeps a seed that draws the same documents again.
 
@@ -107,9 +109,7 @@ def plan_sample(
         notes.append("All scores are equal: the plan is a simple random sample.")
     posterior = None
     if labelled and len(lowest) > 1:
-        ranked = RankedCollection.of(units.scores)
-        p = fit_posterior(ranked, units.labels, hidden, seed=0).probabilities()
-        posterior = p.mean(axis=0)[ranked.code], p[:: len(p) // WIDTHS, ranked.code]
+        posterior = ExpectedLabels.of(units, SamplingUnits.of(values, known, None), hidden)
     seed, rounds = _seed_of(random_state), 1 + max((plan.round for plan in plans), default=0)
     # A simple random sample may be the better one of a share.
     choices = [lowest] if purpose != "prevalence" or posterior is None else [lowest[-1:], lowest]
@@ -124,11 +124,61 @@ def plan_sample(
     if documents.size == n:
         return plan
     mean = plan.inclusion[np.isnan(units.labels)[units.of_document]].sum()
-    note = (
-        f"{n:,} groups hold {documents.size:,} documents, in such draws {mean:,.0f} on average. As"
-        " many documents drawn one by one usually give a narrower interval of recall."
-    )
+    note = f"{n:,} groups hold {documents.size:,} documents, in such draws {mean:,.0f} on average."
+    note += " As many documents drawn one by one"
+    if math.isnan(width):
+        note += " usually give a narrower interval of recall."
+    else:
+        options = {"labels": known, "inclusion": plans, "hidden": hidden, "random_state": seed}
+        other = plan_sample(values, documents.size, purpose=purpose, threshold=cut, **options)
+        note += (
+            f" have an interval of expected width {other.expected_width:.2f}, these of {width:.2f}."
+        )
     return replace(plan, notes=(*notes, note))
+
+
+@dataclass(frozen=True)
+class ExpectedLabels:
+    """The posterior of labels to come."""
+
+    documents: SamplingUnits  # with the labels so far
+    p: Floats  # (units,): P(+) of the units to draw
+    draws: Floats  # (draws, documents): some posterior draws of P(+)
+
+    @classmethod
+    def of(cls, units: SamplingUnits, documents: SamplingUnits, hidden: Any) -> ExpectedLabels:
+        """Return what the labels so far lead to expect of units and their documents."""
+        p, draws = _probabilities(units, hidden)
+        if units.scores.size < documents.scores.size:
+            _, draws = _probabilities(documents, hidden)
+        return cls(documents, p, draws)
+
+    def width(
+        self, drawn: StratifiedDraw, threshold: float | None, purpose: str, rng: np.random.Generator
+    ) -> float:
+        """Return the mean width of design-based intervals for labels of all documents."""
+        if purpose == "recall" and threshold is None:
+            return math.nan
+        of = purpose if purpose in ("recall", "precision") else "prevalence"
+        known, above = self.documents.labels, self.documents.above(threshold)
+        widths = []
+        for p in self.draws:
+            labels = np.where(np.isnan(known), rng.random(p.size) < p, known)
+            own = drawn.by_document(replace(self.documents, labels=labels))
+            # Draws of single labels do not depend on each other within groups.
+            so_far = replace(
+                own, units=self.documents, sampled=~np.isnan(known), before=np.zeros_like(above)
+            )
+            own = replace(own, correlation=so_far.correlation_within(above))
+            widths.append(own.limits(of, above, EXPECTED_LEVEL).width)
+        return float(np.mean(widths))
+
+
+def _probabilities(units: SamplingUnits, hidden: Any) -> tuple[Floats, Floats]:
+    """Return P(+) of each unit, and some posterior draws of it, (draws, units)."""
+    ranked = RankedCollection.of(units.scores)
+    p = fit_posterior(ranked, units.labels, hidden, seed=0).probabilities()
+    return p.mean(axis=0)[ranked.code], p[:: len(p) // WIDTHS, ranked.code]
 
 
 def _draw(
@@ -137,15 +187,15 @@ def _draw(
     n: int,
     threshold: float | None,
     purpose: str,
-    posterior: tuple[Floats, Floats] | None,
+    posterior: ExpectedLabels | None,
     seed: list[int],
 ) -> tuple[float, tuple[Stratum, ...], NDArray[np.bool_]]:
-    """Return the expected width, the strata and the sampled units, by P(+) and draws of it."""
+    """Return the expected width, the strata and the sampled units."""
     stratum, unlabelled = stratum_of(units.scores, lowest), np.flatnonzero(np.isnan(units.labels))
     sizes = np.bincount(stratum[unlabelled], minlength=len(lowest))
     size = PROPORTIONAL * sizes / sizes.sum() + (1.0 - PROPORTIONAL) * (sizes > 0) / len(lowest)
     if posterior is not None:
-        wanted = _wanted(units, stratum, sizes, threshold, purpose, posterior[0])
+        wanted = _wanted(units, stratum, sizes, threshold, purpose, posterior.p)
         size = UNINFORMED * size / size.sum() + (1.0 - UNINFORMED) * wanted
     drawn, rng = allocate(size, sizes, n), np.random.default_rng(seed)
     picked = [
@@ -157,7 +207,7 @@ def _draw(
     width = math.nan
     if posterior is not None:
         own = StratifiedDraw(units, stratum, sampled, ~np.isnan(units.labels))
-        width = _expected_width(own, threshold, purpose, posterior[1], rng)
+        width = posterior.width(own, threshold, purpose, rng)
     strata = tuple(
         Stratum(low, int(size), int(count))
         for low, size, count in zip(lowest, sizes, drawn, strict=True)
@@ -213,26 +263,6 @@ def _wanted(
     variance = np.bincount(own, (p * (1.0 - p) * importance**2)[unlabelled], sizes.size)
     spread = np.sqrt(sizes * variance)
     return np.asarray(spread / spread.sum())
-
-
-def _expected_width(
-    drawn: StratifiedDraw,
-    threshold: float | None,
-    purpose: str,
-    posterior: Iterable[Floats],
-    rng: np.random.Generator,
-) -> float:
-    """Return the mean width of design-based intervals for labels drawn from the posterior."""
-    if purpose == "recall" and threshold is None:
-        return math.nan
-    of = purpose if purpose in ("recall", "precision") else "prevalence"
-    above, known = drawn.units.above(threshold), drawn.units.labels
-    widths = []
-    for p in posterior:
-        labels = np.where(drawn.before, known, rng.random(p.size) < p)
-        own = replace(drawn, units=replace(drawn.units, labels=labels))
-        widths.append(own.limits(of, above, EXPECTED_LEVEL).width)
-    return float(np.mean(widths))
 
 
 def allocate(size: Floats, documents: NDArray[Any], n: int) -> NDArray[np.intp]:

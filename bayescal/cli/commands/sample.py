@@ -117,8 +117,7 @@ def sample(
         screen.say(f"Written to {written[1]}: the plan, for recall and later rounds; keep it")
     screen.say(f"Seed of the draw {plan.seed}, hash of the scores {plan.hash}, command: {words}")
     if not math.isnan(plan.expected_width):
-        of = "" if review.groups is None else " if groups are counted"
         width = f"{plan.expected_width:.2f}"
-        screen.say(f"Expected width of the design-based 90 % interval{of}: {width}")
+        screen.say(f"Expected width of the design-based 90 % interval: {width}")
     for note in plan.notes:
         screen.warn(note)
