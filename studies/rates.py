@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import special, stats
+from sklearn.metrics import cohen_kappa_score
 
-from bayescal.sampling import SamplePlan, compare_rates, estimate_rate, plan_sample, rates_by_slice
+from bayescal.sampling import (
+    SamplePlan,
+    compare_rates,
+    estimate_rate,
+    judge_agreement,
+    plan_sample,
+    rates_by_slice,
+)
 from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.hidden import RankedCollection
 from bayescal.sampling.plans import draw_of_plans
@@ -43,7 +51,13 @@ ALONE, SHARED, PARTIAL, TOTAL = (
 )
 PROMPTS, CLUSTER_SIZES, CLUSTER_RUNS = 2_000, (10, 20, 60), 60
 CLUSTERED = ("independent", "dependent", "dependent, useless judge")
-TABLES = ("rates", "rates_differences", "rates_plans", "rates_slices", "rates_clusters")
+TABLES = (
+    *("rates", "rates_differences", "rates_plans", "rates_slices", "rates_clusters"),
+    "rates_agreement",
+)
+AGREEMENT_RUNS = 200
+# Judges whose verdicts are compared with labels, and the score from which on they are positive.
+CUTS = {"informative": 0.3, "bimodal": 0.5, "ratings": 0.75, "useless": 0.5, "rare": 0.02}
 # Judges of collections whose plans are measured.
 PLANNED = ("informative", "useless", "rare", "hidden", "bimodal")
 SCENARIOS = ("same judge", "favours A", "useless", "rare", VALUES)
@@ -256,6 +270,29 @@ def clusters(scenario: str, n: int, seed: int) -> dict[str, tuple[float, float, 
     return _judged(found, float(y.mean()), WILSON)
 
 
+def agreement(judge: str, n: int, seed: int) -> dict[str, tuple[float, float, float]]:
+    """Return the same of `judge_agreement`; widths by Wilson's of labels alone, kappa's as is."""
+    rng = np.random.default_rng([seed, n, 3, list(JUDGES).index(judge)])
+    scores, y = JUDGES[judge](rng)
+    labels = _drawn(y, n, rng)
+    verdict, known = scores >= CUTS[judge], ~np.isnan(labels)
+    found = judge_agreement(scores, labels, CUTS[judge], random_state=rng)
+    shares = {
+        "sensitivity": (found.sensitivity, verdict, y == 1.0),
+        "specificity": (found.specificity, ~verdict, y == 0.0),
+    }
+    out = {}
+    for name, (interval, right, own) in shares.items():
+        alone = right[own & known].astype(float)
+        width = wilson_limits(alone, LEVEL).width if alone.size else 1.0
+        out |= _judged(
+            {name: interval, WILSON: Interval(0.0, 0.0, width)}, right[own].mean(), WILSON
+        )
+    kappa = float(cohen_kappa_score(y, verdict))
+    out |= _judged({"kappa": found.kappa, WILSON: Interval(0.0, 0.0, 1.0)}, kappa, WILSON)
+    return {name: numbers for name, numbers in out.items() if name != WILSON}
+
+
 def plans(judge: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """Return the same of plans: one by score, and two rounds for prevalence."""
     rng = np.random.default_rng([seed, 7, list(JUDGES).index(judge)])
@@ -299,6 +336,7 @@ def run(options: Options) -> None:
         _table(options, _plans, PLANNED, (PLAN_SIZE,), PLAN_RUNS, "judge"),
         _table(options, slices, SLICED, SLICE_SIZES, SLICE_RUNS, "slices"),
         _table(options, clusters, CLUSTERED, CLUSTER_SIZES, CLUSTER_RUNS, "answers to one prompt"),
+        _table(options, agreement, CUTS, SIZES, AGREEMENT_RUNS, "judge"),
     ]
     for name, table in zip(TABLES, measured, strict=True):
         write_table(table, options.out, name)
@@ -339,7 +377,9 @@ def _table(
 
 def page(folder: Path) -> str:
     """Return the page: coverage and relative width of each method."""
-    rated, compared, _, sliced, clustered = (pd.read_csv(folder / f"{name}.csv") for name in TABLES)
+    rated, compared, _, sliced, clustered, agreed = (
+        pd.read_csv(folder / f"{name}.csv") for name in TABLES
+    )
     few = rated[(rated["n"] == SIZES[0]) | (rated["judge"] == POOLED)]
     pooled = _fewest(compared[compared["systems"].isin((POOLED, VALUES))])
     return fill(
@@ -347,6 +387,7 @@ def page(folder: Path) -> str:
         folder,
         rates=markdown(_wide(few)),
         differences=markdown(_wide(pooled)),
+        agreement=markdown(_wide(_fewest(agreed[agreed["judge"] != POOLED]))),
         **{
             name: markdown(_wide(_fewest(table[table.iloc[:, 0] != POOLED])))
             for name, table in (("slices", sliced), ("clusters", clustered))

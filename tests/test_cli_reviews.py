@@ -18,6 +18,7 @@ from bayescal.sampling import (
     estimate_precision,
     estimate_rate,
     estimate_recall,
+    judge_agreement,
     rates_by_slice,
     read_plan,
 )
@@ -708,6 +709,26 @@ def test_answers_to_one_prompt_are_clusters_of_a_rate(judged):
     change = compare_rates(*new, *old, clusters_a=prompt, clusters_b=prompt)
     assert change.text in run(*asked, *other).stdout
     assert "column 'prompt'" in run("rate", path, *given).stderr
+
+
+def test_a_judge_is_compared_with_labels_at_a_score(judged, tmp_path):
+    report, path = tmp_path / "rate.html", judged / "new.csv"
+    asked = ("rate", path, "--labels", judged / "new_labels.csv", "--at-score", 0.5)
+    new, old = (arrays_of(judged, name) for name in ("new", "old"))
+    expected = judge_agreement(*new, 0.5)
+    out = run(*asked, "--design", "random", "--report", report).stdout
+    assert expected.text in out
+    page = report.read_text()
+    assert page.count('<th scope="row">kappa') == 1
+    assert f"kappa is {expected.kappa:.2f}" in page
+    other = ("--against", judged / "old.csv", "--against-labels", judged / "old_labels.csv")
+    both = run(*asked, *other, "--report", report).stdout
+    assert f"A: {expected.text}" in both
+    assert f"B: {judge_agreement(*old, 0.5).text}" in both
+    assert report.read_text().count(": specificity") == 2
+    turned = run(*asked[:4], "--at-score", -0.5, "--lower-is-positive", "--design", "random")
+    assert judge_agreement(-new[0], new[1], 0.5).text in turned.stdout
+    assert "threshold must divide" in run(*asked[:4], "--at-score", 99, code=2).stderr
 
 
 def test_wrong_options_of_rates(judged):

@@ -5,11 +5,13 @@ import functools
 import numpy as np
 import pytest
 from scipy import special, stats
+from sklearn.metrics import cohen_kappa_score
 
 from bayescal.inference.design_effect import design_effect
 from bayescal.sampling import (
     compare_rates,
     estimate_rate,
+    judge_agreement,
     labels_needed_for_rate,
     plan_sample,
     rank_rates,
@@ -19,7 +21,7 @@ from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.plans import as_design, draw_of_plans
 from bayescal.sampling.rank_curve import BENDS, SCALES, SLOPES, columns_of, fit_rank_curve
 from bayescal.sampling.rate_comparisons import _correlation, _correlations, _coupled, _newcombe
-from bayescal.sampling.rates import _dispersion, wilson_limits
+from bayescal.sampling.rates import _dispersion, fit_by_spread, wilson_limits
 from bayescal.sampling.slice_rates import DEVIATIONS
 
 pytestmark = pytest.mark.one_era
@@ -158,6 +160,29 @@ def test_values_between_have_the_variance_around_the_curve():
     )
     assert rate.lower < y.mean() < rate.upper
     assert rate.width < 0.85 * binary.width
+
+
+def test_values_are_fitted_again_by_their_spread_around_the_last_curve():
+    rng, powers = np.random.default_rng(0), []
+    p = rng.uniform(0.2, 0.8, 2_000)
+
+    def fit(power):
+        powers.append(power)
+        curves = p + 0.15 / np.sqrt(power) * rng.normal(size=(200, 1))
+        return curves.clip(0.01, 0.99), None, None
+
+    values, apart = rng.binomial(4, p) / 4.0, np.arange(p.size)
+    *_, spread, effect = fit_by_spread(fit, values, apart)
+    assert effect is None
+    assert powers[0] == 1.0
+    assert spread == 1.0 / powers[-1]
+    # The first curves are uncertain: their variance of .0225 is a tenth of that of binary labels.
+    one, last = 1.0 / powers[1], _dispersion(values, p[None])
+    assert one > last + 0.08
+    assert spread == pytest.approx(last + 0.1 * one, abs=0.015)
+    powers.clear()
+    assert fit_by_spread(fit, (rng.random(p.size) < p) * 1.0, apart)[2] == 1.0
+    assert powers == [1.0]
 
 
 def test_a_design_decides_what_is_stated_first():
@@ -498,6 +523,24 @@ def test_clusters_couple_systems_by_their_totals():
         compare_rates(scores, labels, *other[:2], clusters_a=cluster)
 
 
+def test_clusters_couple_all_systems_of_a_ranking():
+    found = {name: prompts(shift=-k, seed=k) for k, name in enumerate("abc")}
+    systems = {name: each[:2] for name, each in found.items()}
+    clusters = {name: each[2] for name, each in found.items()}
+    ranking = rank_rates(systems, clusters=clusters)
+    for name, rate in ranking.rates.items():
+        own, cluster = ~np.isnan(systems[name][1]), clusters[name]
+        assert rate.design_effect.clusters == np.unique(cluster[own]).size == 40
+        assert rate.design_effect.factor > 1.5
+    # Pairs are coupled as by compare_rates.
+    both = {"clusters_a": clusters["a"], "clusters_b": clusters["b"]}
+    change = compare_rates(*systems["a"], *systems["b"], **both)
+    of_ranking = np.ptp(np.quantile(ranking.draws[0] - ranking.draws[1], [0.05, 0.95]))
+    assert of_ranking == pytest.approx(change.width, rel=0.06)
+    with pytest.raises(ValueError, match="names of the systems, a, b, c, got a, b"):
+        rank_rates(systems, clusters={name: clusters[name] for name in "ab"})
+
+
 def test_clusters_need_binary_labels_of_a_simple_random_sample():
     scores, labels, cluster, _ = prompts()
     with pytest.raises(ValueError, match="labels must be 0 or 1 with clusters"):
@@ -506,3 +549,78 @@ def test_clusters_need_binary_labels_of_a_simple_random_sample():
         estimate_rate(scores, labels, design=np.linspace(0.1, 0.5, N), clusters=cluster)
     with pytest.raises(ValueError, match="clusters and scores must have the same length"):
         estimate_rate(scores, labels, clusters=cluster[1:])
+
+
+@functools.cache
+def verdicts(apart=2.0, n=150, seed=3):
+    """Return scores, labels of some, all labels and verdicts."""
+    scores, y = collection(apart, seed=seed)
+    return scores, sampled(y, n), y, scores >= 1.0
+
+
+def test_agreement_with_all_labels_known_is_the_collections():
+    scores, _, y, verdict = verdicts()
+    labels = y.copy()
+    labels[0] = np.nan
+    found = judge_agreement(scores, labels, 1.0)
+    assert found.called == verdict.mean()
+    truth = verdict[y == 1.0].mean(), 1.0 - verdict[y == 0.0].mean(), cohen_kappa_score(y, verdict)
+    for own, true in zip((found.sensitivity, found.specificity, found.kappa), truth, strict=True):
+        assert own.value == pytest.approx(true, abs=0.002)
+        assert own.width < 0.05
+
+
+def test_agreement_has_jeffreys_posteriors_of_both_verdicts():
+    scores, labels, _, verdict = verdicts()
+    found, own = judge_agreement(scores, labels, 1.0), ~np.isnan(labels)
+    called, p = verdict.mean(), []
+    for mine in (verdict, ~verdict):
+        k, n = np.nansum(labels[mine]), np.count_nonzero(own & mine)
+        p.append(stats.beta(k + 0.5, n - k + 0.5).mean())
+    caught, missed = called * p[0], (1.0 - called) * p[1]
+    assert found.sensitivity.value == pytest.approx(caught / (caught + missed), abs=0.01)
+    specificity = (1.0 - called) * (1.0 - p[1]) / (1.0 - caught - missed)
+    assert found.specificity.value == pytest.approx(specificity, abs=0.01)
+    part, total = (verdict & (labels == 1.0)).sum(), (labels == 1.0).sum()
+    alone = stats.binomtest(int(part), int(total)).proportion_ci(0.9, method="wilson")
+    assert found.sensitivity.width < 0.95 * (alone.high - alone.low)
+    for words in (f"{found.sensitivity:.1%} of the positives", f"kappa is {found.kappa:.2f}"):
+        assert words in found.text
+
+
+def test_agreement_holds_as_often_as_it_says():
+    # 90 % intervals of 100 samples hold each truth fewer than 80 times with probability .001.
+    scores, _, y, verdict = verdicts()
+    truth = verdict[y == 1.0].mean(), 1.0 - verdict[y == 0.0].mean(), cohen_kappa_score(y, verdict)
+    held = np.zeros(3, dtype=int)
+    for seed in range(100):
+        found = judge_agreement(scores, sampled(y, 60, seed), 1.0, random_state=seed)
+        three = found.sensitivity, found.specificity, found.kappa
+        held += [own.lower <= true <= own.upper for own, true in zip(three, truth, strict=True)]
+    assert held.min() >= 80
+
+
+def test_agreement_has_an_answer_without_a_class_and_counts_clusters():
+    scores, labels, _, _ = verdicts()
+    none = judge_agreement(scores, np.where(np.isnan(labels), np.nan, 1.0), 1.0)
+    assert none.specificity.width > 0.8
+    assert none.sensitivity.width < 0.1
+    scores, labels, cluster, _ = prompts()
+    plain, named = (judge_agreement(scores, labels, 0.5, clusters=each) for each in (None, cluster))
+    assert named.kappa.width > 1.15 * plain.kappa.width
+
+
+@pytest.mark.parametrize(
+    ("labels", "threshold", "message"),
+    [
+        (None, np.nan, "threshold must be a finite number"),
+        (None, 99.0, "threshold must divide the scores.*got 99.0"),
+        (0.5, 1.0, "labels must be 1, 0,.*got 0.5"),
+    ],
+)
+def test_agreement_needs_verdicts_and_binary_labels(labels, threshold, message):
+    scores, known = verdicts()[:2]
+    if labels is not None:
+        known = labels * known
+    with pytest.raises(ValueError, match=message):
+        judge_agreement(scores, known, threshold)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 
 from bayescal.fitting.results.tree import versions
 from bayescal.report.rendering import Cell, Row, numbers, series_of, write_page
-from bayescal.sampling import Rate, RateDifference, RateRanking
+from bayescal.sampling import JudgeAgreement, Rate, RateDifference, RateRanking
 from bayescal.sampling.plans import hash_of
 from bayescal.support.files import check_target
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
+
+BOTH = "labels and scores"
+MEASURES = {"sensitivity": "percent", "specificity": "percent", "kappa": "short"}  # and formats
 
 
 def write_rate_report(
@@ -23,6 +26,7 @@ def write_rate_report(
     result: Rate | RateDifference,
     collections: Mapping[str, tuple[ArrayLike, ArrayLike]],
     slices: RateRanking | None = None,
+    agreement: Sequence[JudgeAgreement] = (),
     *,
     positive: str = "1",
     axis: str = "score",
@@ -41,6 +45,8 @@ def write_rate_report(
         The arguments of these functions: one collection by its name, or A and B.
     slices : RateRanking, optional
         The result of `rates_by_slice` for the first collection.
+    agreement : sequence of JudgeAgreement
+        The result of `judge_agreement` for each collection, or none.
     positive : str
         The label of positives in words.
     axis : str
@@ -80,8 +86,14 @@ def write_rate_report(
     rows = [
         Row(name, [source, Cell.of(each, "percent")])
         for name, joint, alone in intervals
-        for source, each in (("labels and scores", joint), ("labels alone", alone))
+        for source, each in ((BOTH, joint), ("labels alone", alone))
         if each is not None
+    ]
+    agreed = dict(zip(rates, agreement, strict=False))
+    rows += [
+        Row(f"{of}{name}", [BOTH, Cell.of(getattr(own, name), shown)])
+        for of, own in agreed.items()
+        for name, shown in MEASURES.items()
     ]
     figures = [
         _figure(of, rate, np.asarray(scores), np.asarray(labels), axis)
@@ -105,6 +117,7 @@ def write_rate_report(
         positive=positive,
         rows=rows,
         sliced=slices is not None,
+        agreement=agreed,
     )
 
 

@@ -31,8 +31,10 @@ from bayescal.sampling.rates import Rate as Rate
 from bayescal.sampling.rates import RateCurve as RateCurve
 from bayescal.sampling.rates import estimate_rate as estimate_rate
 from bayescal.sampling.rates import labels_needed_for_rate as labels_needed_for_rate
+from bayescal.sampling.reviewers import JudgeAgreement as JudgeAgreement
 from bayescal.sampling.reviewers import ReviewerAgreement as ReviewerAgreement
 from bayescal.sampling.reviewers import compare_reviewers as compare_reviewers
+from bayescal.sampling.reviewers import judge_agreement as judge_agreement
 from bayescal.sampling.slice_rates import rates_by_slice as rates_by_slice
 from bayescal.sampling.stopping import RULES as RULES
 from bayescal.sampling.stopping import StopDecision as StopDecision

@@ -174,8 +174,6 @@ def compare_rates(
     if (clusters_a is None) != (clusters_b is None):
         raise ValueError("clusters_a and clusters_b must be given together, got one of them.")
     (first, second), labels, errors = _rates_of(systems, paired, level, rng)
-    if clusters_a is not None:
-        labels, errors = (_totals(each, clusters_a, clusters_b) for each in (labels, errors))
     alone = [rate.classical for rate in (first, second) if rate.classical is not None]
     draws = _coupled((first, second), _correlations(errors, paired), rng)
     difference = draws[0] - draws[1]
@@ -197,6 +195,7 @@ def rank_rates(
     systems: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
     paired: bool | None = None,
+    clusters: Mapping[str, ArrayLike] | None = None,
     level: float = 0.9,
     random_state: Any = 0,
 ) -> RateRanking:
@@ -212,6 +211,8 @@ def rank_rates(
         `estimate_rate`.
     paired : bool or None
         Whether position i is one item in all systems; None means yes for equal numbers of items.
+    clusters : mapping of str to array-like of shape (items,), optional
+        The clusters of each system's items by its name, as in `compare_rates`.
     level : float
         Probability of the intervals.
     random_state : int, Generator, RandomState or None
@@ -233,7 +234,13 @@ def rank_rates(
     if len(systems) < 2:
         raise ValueError(f"systems must hold two or more systems, got {len(systems)}.")
     rng = validation.generator(random_state)
-    named = {f" of {name!r}": arrays for name, arrays in systems.items()}
+    given = dict.fromkeys(systems) if clusters is None else clusters
+    if set(given) != set(systems):
+        raise ValueError(
+            f"clusters must have the names of the systems, {', '.join(systems)}, got"
+            f" {', '.join(given)}."
+        )
+    named = {f" of {name!r}": (*arrays, given[name]) for name, arrays in systems.items()}
     rates, _, errors = _rates_of(named, paired, level, rng)
     draws = _coupled(rates, _correlations(errors, paired), rng)
     return ranking_of(dict(zip(systems, rates, strict=True)), draws, level, rng)
@@ -269,8 +276,8 @@ def _rates_of(
 ) -> tuple[list[Rate], list[Floats], list[Floats]]:
     """Return rates of systems by suffix of their arguments, labels, labels less expectations."""
     found = [
-        rate_and_errors(scores, labels, RANDOM, level, rng, suffix, *clusters)
-        for suffix, (scores, labels, *clusters) in systems.items()
+        rate_and_errors(scores, labels, RANDOM, level, rng, suffix, clusters)
+        for suffix, (scores, labels, clusters) in systems.items()
     ]
     sizes = [f"{labels.size:,}" for _, labels, _ in found]
     if paired and len(set(sizes)) > 1:
@@ -278,16 +285,18 @@ def _rates_of(
             "paired systems must have the same items in the same order, got"
             f" {' and '.join(sizes)} items: pass paired=False for different items."
         )
-    rates, labels, errors = zip(*found, strict=True)
-    return list(rates), list(labels), list(errors)
+    rates, labels, errors = map(list, zip(*found, strict=True))
+    names = [np.asarray(each) for *_, each in systems.values() if each is not None]
+    if names:  # pairs of clusters in place of items
+        labels, errors = (_totals(each, names) for each in (labels, errors))
+    return rates, labels, errors
 
 
-def _totals(values: Sequence[Floats], *clusters: ArrayLike | None) -> list[Floats]:
+def _totals(values: Sequence[Floats], clusters: Sequence[NDArray[Any]]) -> list[Floats]:
     """Return totals of each system's centred values in all clusters, nan where there is none."""
-    names = [np.asarray(each) for each in clusters]
-    every, code = np.unique(np.concatenate(names), return_inverse=True)
-    totals = []
-    for each, cluster in zip(values, np.split(code, [names[0].size]), strict=True):
+    every, code = np.unique(np.concatenate(clusters), return_inverse=True)
+    ends, totals = np.cumsum([each.size for each in clusters])[:-1], []
+    for each, cluster in zip(values, np.split(code, ends), strict=True):
         known = ~np.isnan(each)
         centred, own = each[known] - each[known].mean(), cluster[known]
         number = np.bincount(own, minlength=every.size)

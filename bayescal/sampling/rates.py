@@ -7,6 +7,7 @@ share of positives, or the mean of values in [0, 1].
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,7 @@ from bayescal.support.validation import Floats
 
 MODEL, DESIGN = "model", "design"
 FEW = 10  # labels below which a note names the prior
+ROUNDS = 3  # of the spread of values around the curve, which narrows with it
 SAME = 1e-12  # rounding of equal inclusion probabilities
 RANDOM_SAMPLE = "the labelled documents are a simple random sample of the collection"
 CLUSTER_SAMPLE = "the clusters with labels are a simple random sample of all clusters"
@@ -192,10 +194,12 @@ def rate_and_errors(
     collection = RankedCollection.even(values)
     code, numbers = collection.code[fitted], collection.count(fitted)
     sums = collection.count(fitted, known)
-    p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0, rng)
-    spread, effect = spread_of_labels(known[fitted], p[:, code], cluster[fitted])
-    if spread != 1.0:
-        p, useless = fit_rank_curve(collection.z, numbers, sums, 1.0 / spread, rng)
+
+    def fit(power: float) -> tuple[Floats, Floats, float]:
+        p, useless = fit_rank_curve(collection.z, numbers, sums, power, rng)
+        return p[:, code], p, useless
+
+    p, useless, spread, effect = fit_by_spread(fit, known[fitted], cluster[fitted])
     draws = draw_rate(known, collection.count(np.isnan(known)), p, spread, rng)
     curve = curve_of(collection, values, p, level)
     few = int(np.count_nonzero(~np.isnan(known))) < FEW
@@ -306,6 +310,24 @@ def _labels_alone(
 
 def _binary(values: Floats) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())
+
+
+def fit_by_spread(
+    fit: Callable[[float], tuple[Floats, Floats, Any]], labels: Floats, cluster: NDArray[np.intp]
+) -> tuple[Floats, Any, float, DesignEffect | None]:
+    """Return draws and weights of a fit to the power 1 / spread, the spread, the design effect."""
+    # `fit` returns draws of expected labels first.
+    (expected, *found), spread, effect = fit(1.0), 1.0, None
+    for _ in range(ROUNDS):
+        before = spread
+        spread, effect = spread_of_labels(labels, expected, cluster)
+        if spread == before:
+            break
+        expected, *found = fit(1.0 / spread)
+        if effect is not None:
+            break  # k is that of residuals of independent labels
+    drawn, share = found
+    return drawn, share, spread, effect
 
 
 def spread_of_labels(

@@ -1,4 +1,4 @@
-"""Two reviewers of the same documents: their agreement, and how often the first one errs."""
+"""Agreement of two reviewers of the same documents, and of a judge's scores with people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.sampling.design import as_partial_labels
+from bayescal.sampling.design import SamplingUnits, as_partial_labels, as_threshold
+from bayescal.sampling.rank_curve import DRAWS
+from bayescal.sampling.rates import read_labels, spread_of_labels
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
@@ -136,3 +138,108 @@ def _errors(cells: NDArray[np.integer[Any]]) -> Floats:
         joint = each.sum((2, 3))[:, :, None, None] * one[:, None, :, None] * two[:, None, None]
         truth = joint[1] / joint.sum(0)
     return np.stack([one[1, 0], one[0, 1]]).reshape(2, *cells.shape[:-1])
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """How far a judge's verdicts agree with people's labels, on the whole collection.
+
+    Attributes
+    ----------
+    called : float
+        Share of the documents that the judge calls positive.
+    sensitivity, specificity : Interval
+        The share of positives that the judge calls positive, and of negatives that it calls
+        negative.
+    kappa : Interval
+        Cohen's kappa of verdicts and labels.
+    """
+
+    called: float
+    sensitivity: Interval
+    specificity: Interval
+    kappa: Interval
+
+    @property
+    def text(self) -> str:
+        """Return the agreement in words."""
+        return (
+            f"The judge calls {self.called:.1%} of the documents positive, among them"
+            f" {self.sensitivity:.1%} of the positives (sensitivity), and calls"
+            f" {self.specificity:.1%} of the negatives negative (specificity). Cohen's kappa is"
+            f" {self.kappa:.2f}."
+        )
+
+
+def judge_agreement(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    threshold: float,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.9,
+    random_state: Any = 0,
+) -> JudgeAgreement:
+    """Return how far a judge's verdicts agree with people's labels.
+
+    The shares of positives among documents that the judge calls positive and negative have
+    Jeffreys' posteriors. With the verdicts on all documents they give the measures of the whole
+    collection: values are posterior medians. People's labels count as right.
+
+    Parameters
+    ----------
+    scores, labels, clusters
+        As in `estimate_rate`; labels are 1, 0 or nan. The labelled documents must be a simple
+        random sample, or one of each verdict.
+    threshold : float
+        The judge calls documents of at least this score positive: 1 if its scores are labels.
+    level : float
+        Probability of the intervals.
+    random_state : int, Generator, RandomState or None
+        Seeds the posterior draws.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or all documents have the same verdict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(2)
+    >>> good = rng.random(5_000) < 0.7
+    >>> points = rng.binomial(10, np.where(good, 0.8, 0.5))
+    >>> labels = np.where(np.arange(5_000) < 200, good, np.nan)
+    >>> found = judge_agreement(points, labels, 7)
+    >>> print(f"{found.sensitivity:.2f}; {np.mean(points[good] >= 7):.2f}")
+    0.87 (0.82 to 0.90); 0.88
+    """
+    validation.check_fraction(level=level)
+    values, known, cluster = read_labels(scores, labels, clusters)
+    as_partial_labels(labels, values.size)
+    units = SamplingUnits.of(values, known, None)
+    positive = units.above(as_threshold(threshold, needed=True))
+    called = float(positive.mean())
+    if called in (0.0, 1.0):
+        raise ValueError(
+            f"threshold must divide the scores, which go from {values.min():g} to"
+            f" {values.max():g}, got {threshold!r}."
+        )
+    own = np.flatnonzero(~np.isnan(known))
+    y, verdict = known[own], positive[own].astype(np.intp)
+    n, k = np.bincount(verdict, minlength=2), np.bincount(verdict, y, 2)
+    expected = ((k + 0.5) / (n + 1.0))[verdict]
+    factor, _ = spread_of_labels(y, expected[None], cluster[own])
+    rng = validation.generator(random_state)
+    p = rng.beta(k / factor + 0.5, (n - k) / factor + 0.5, (DRAWS, 2))
+    # Shares of all documents: positives that the judge calls negative, and positive.
+    missed, found = (p * [1.0 - called, called]).T
+    rate = missed + found
+    chance = rate * called + (1.0 - rate) * (1.0 - called)
+    drawn = (
+        found / rate,
+        1.0 - (called - found) / (1.0 - rate),
+        (1.0 - called - missed + found - chance) / (1.0 - chance),
+    )
+    intervals = [Interval.of_draws(each, level, float(np.median(each))) for each in drawn]
+    return JudgeAgreement(called, *intervals)

@@ -26,9 +26,9 @@ from bayescal.sampling.rate_comparisons import RateRanking, ranking_of
 from bayescal.sampling.rates import (
     curve_of,
     draw_rate,
+    fit_by_spread,
     rate_of,
     read_labels,
-    spread_of_labels,
     wilson_limits,
 )
 from bayescal.support import validation
@@ -134,11 +134,12 @@ def _fit(
     pairs = product(SCALES, DEVIATIONS)
     scales = np.array([[*curve, *[sigma] * (2 * size)] for curve, sigma in pairs])
     numbers, sums = (np.bincount(row, each).astype(np.float64) for each in (np.ones_like(y), y))
-    drawn, share = sample_coefficients(columns, scales, numbers, sums, 1.0, rng)
-    expected = special.expit(drawn @ columns.T)[:, row]
-    spread, effect = spread_of_labels(y, expected, cluster[labelled])
-    if spread != 1.0:
-        drawn, share = sample_coefficients(columns, scales, numbers, sums, 1.0 / spread, rng)
+
+    def fit(power: float) -> tuple[Floats, Floats, Floats]:
+        drawn, share = sample_coefficients(columns, scales, numbers, sums, power, rng)
+        return special.expit(drawn @ columns.T)[:, row], drawn, share
+
+    drawn, share, spread, effect = fit_by_spread(fit, y, cluster[labelled])
     shared, intercepts, slopes = np.split(drawn, np.cumsum([common.shape[1], size]), axis=1)
     curves = (
         special.expit(shared @ common.T + intercept[:, None] + slope[:, None] * steep)

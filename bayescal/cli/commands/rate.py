@@ -35,6 +35,11 @@ SLICES = (
     "Slices, such as languages: state the rate of each, with intervals that hold for all at once;"
     " slices borrow from each other."
 )
+AT_SCORE = (
+    "The judge calls answers of at least this score positive: state how far it agrees with the"
+    " labels."
+)
+AtScore = Annotated[float | None, options.option("--at-score", reviews.REVIEW, AT_SCORE, "SCORE")]
 CLUSTERS = (
     "Which documents were drawn together, as all answers to one prompt: they count by the"
     " dependence of their labels."
@@ -57,6 +62,7 @@ def rate(
     against: Against = None,
     against_labels: AgainstLabels = None,
     unpaired: Unpaired = False,
+    at_score: AtScore = None,
     by_column: ByColumn = None,
     cluster_column: ClusterColumn = None,
     report: Report = None,
@@ -80,7 +86,7 @@ def rate(
     says whether the new system is better.
     """
     from bayescal.report.rates import write_rate_report
-    from bayescal.sampling import rates_by_slice
+    from bayescal.sampling import judge_agreement, rates_by_slice
 
     if not labels:
         raise UsageError("--labels must name a file of labels, got none.")
@@ -98,10 +104,10 @@ def rate(
     if design and drawn:
         raise UsageError("--design random must be left out, since there is a plan of the labels.")
     strata = max((len(plan.strata) for plan in drawn), default=1)
-    if strata > 1 and (against is not None or by_column is not None):
+    if strata > 1 and any(each is not None for each in (against, by_column, at_score)):
         raise UsageError(
-            f"--against and --by-column need simple random samples, got a plan of {strata} strata:"
-            " draw documents by bayescal sample --for control."
+            "--against, --by-column and --at-score need simple random samples, got a plan of"
+            f" {strata} strata: draw documents by bayescal sample --for control."
         )
     used = score_column, id_column, by_column
     readers = [ColumnReader(read.documents.path, read.documents.frame, screen) for read in reads]
@@ -120,7 +126,14 @@ def rate(
             names = readers[0].names_of([by_column], "slice", "--by-column")[0]
             given: dict[str, Any] = {"clusters": systems[0][2], **more}
             slices = rates_by_slice(systems[0][0], systems[0][1], names, **given)
+        agreement = [
+            judge_agreement(values, known, columns[1] * at_score, clusters=cluster, **more)
+            for values, known, cluster in systems
+            if at_score is not None
+        ]
     screen.say(result.text)
+    for system, each in zip("AB", agreement, strict=False):
+        screen.say(f"{system}: {each.text}" if against is not None else each.text)
     if slices is not None:
         screen.say(f"By {by_column}. {slices.text}")
     if report is not None:
@@ -137,7 +150,7 @@ def rate(
         }
         with usage_errors(errors=(ValueError, OSError)):
             run = _provenance(context, files, arrays, reads[0].positive)
-            write_rate_report(report, result, arrays, slices, run=run, **words)
+            write_rate_report(report, result, arrays, slices, agreement, run=run, **words)
         screen.say(f"Written to {report}")
 
 
