@@ -584,7 +584,8 @@ def test_agreement_has_jeffreys_posteriors_of_both_verdicts():
     part, total = (verdict & (labels == 1.0)).sum(), (labels == 1.0).sum()
     alone = stats.binomtest(int(part), int(total)).proportion_ci(0.9, method="wilson")
     assert found.sensitivity.width < 0.95 * (alone.high - alone.low)
-    for words in (f"{found.sensitivity:.1%} of the positives", f"kappa is {found.kappa:.2f}"):
+    called = f"calls {100.0 * called:.1f} % of the documents positive"
+    for words in (called, f"{found.sensitivity:.1%} of the pos", f"kappa is {found.kappa:.2f}"):
         assert words in found.text
 
 

@@ -12,7 +12,7 @@ from bayescal.sampling.design import SamplingUnits, as_partial_labels, as_thresh
 from bayescal.sampling.rank_curve import DRAWS
 from bayescal.sampling.rates import read_labels, spread_of_labels
 from bayescal.support import validation
-from bayescal.support.intervals import Interval
+from bayescal.support.intervals import Interval, percent
 from bayescal.support.validation import Floats
 
 STRATA, STEPS, RESAMPLES = 4, 300, 200  # groups of scores, steps of EM, bootstrap resamples
@@ -164,7 +164,7 @@ class JudgeAgreement:
     def text(self) -> str:
         """Return the agreement in words."""
         return (
-            f"The judge calls {self.called:.1%} of the documents positive, among them"
+            f"The judge calls {percent(self.called, 1)} of the documents positive, among them"
             f" {self.sensitivity:.1%} of the positives (sensitivity), and calls"
             f" {self.specificity:.1%} of the negatives negative (specificity). Cohen's kappa is"
             f" {self.kappa:.2f}."
