@@ -143,15 +143,15 @@ class ExpectedLabels:
 
     documents: SamplingUnits  # with the labels so far
     p: Floats  # (units,): P(+) of the units to draw
-    draws: Floats  # (draws, documents): some posterior draws of P(+)
+    of_documents: Floats  # (documents,): P(+) of documents
 
     @classmethod
     def of(cls, units: SamplingUnits, documents: SamplingUnits, hidden: Any) -> ExpectedLabels:
         """Return what the labels so far lead to expect of units and their documents."""
-        p, draws = _probabilities(units, hidden)
+        p = of_documents = _probabilities(units, hidden)
         if units.scores.size < documents.scores.size:
-            _, draws = _probabilities(documents, hidden)
-        return cls(documents, p, draws)
+            of_documents = _probabilities(documents, hidden)
+        return cls(documents, p, of_documents)
 
     def width(
         self, drawn: StratifiedDraw, threshold: float | None, purpose: str, rng: np.random.Generator
@@ -162,8 +162,9 @@ class ExpectedLabels:
         of = purpose if purpose in ("recall", "precision") else "prevalence"
         known, above = self.documents.labels, self.documents.above(threshold)
         widths = []
-        for p in self.draws:
-            labels = np.where(np.isnan(known), rng.random(p.size) < p, known)
+        # Widths are concave in the probabilities: their mean over posterior draws is too small.
+        for _ in range(WIDTHS):
+            labels = np.where(np.isnan(known), rng.random(known.size) < self.of_documents, known)
             own = drawn.by_document(replace(self.documents, labels=labels))
             # Draws of single labels do not depend on each other within groups.
             so_far = replace(
@@ -174,11 +175,11 @@ class ExpectedLabels:
         return float(np.mean(widths))
 
 
-def _probabilities(units: SamplingUnits, hidden: Any) -> tuple[Floats, Floats]:
-    """Return P(+) of each unit, and some posterior draws of it, (draws, units)."""
+def _probabilities(units: SamplingUnits, hidden: Any) -> Floats:
+    """Return the posterior mean P(+) of each unit."""
     ranked = RankedCollection.of(units.scores)
     p = fit_posterior(ranked, units.labels, hidden, seed=0).probabilities()
-    return p.mean(axis=0)[ranked.code], p[:: len(p) // WIDTHS, ranked.code]
+    return np.asarray(p.mean(axis=0)[ranked.code])
 
 
 def _draw(

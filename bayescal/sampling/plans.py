@@ -58,8 +58,8 @@ class SamplePlan:
     threshold : float or None
         Threshold whose recall or precision the plan is for.
     expected_width : float
-        Mean width of design-based 90 % intervals for documents' labels drawn from the posterior;
-        nan without earlier labels, or for recall without a threshold.
+        Mean width of design-based 90 % intervals for documents' labels drawn with the posterior
+        mean probabilities; nan without earlier labels, or for recall without a threshold.
     notes : tuple of str
         Remarks about the plan.
     """
