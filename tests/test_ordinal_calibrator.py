@@ -79,15 +79,6 @@ def test_draws_never_cross_and_agree_with_intervals(fitted):
         fitted.sample_proba(NEW, 61)
 
 
-def test_draws_of_stages_are_independent():
-    """Parts are given to draws by one fixed order, so that stages would share it."""
-    calibrator = OrdinalCalibrator(**TWO | {"draws": 1000}).fit(SCORES, grade)
-    first, second = (each.draws.which for each in (c for c in calibrator._fit.curves[:2]))
-    assert len(np.unique(first)) == len(np.unique(second)) == 2
-    # Of 2,000 independent draws the correlation exceeds 0.09 once in 16,000 seeds.
-    assert abs(np.corrcoef(first, second)[0, 1]) < 0.09
-
-
 def test_gains_of_extreme_curves_stay_finite():
     curve = Constant(np.array([800.0, -800.0, 2.0]))
     gain = np.array([0.0, 0.25, 1.0])
@@ -187,12 +178,11 @@ def test_weights_and_clusters_reach_their_stages():
 
 
 def test_all_stages_read_scores_as_the_first_does():
-    """Scores of the upper grades alone would not look like probabilities."""
-    p = special.expit(2.0 * SCORES)
     with pytest.warns(ScoresWarning, match="^>= 1: all scores lie in"):
-        calibrator = OrdinalCalibrator(**SMALL).fit(p, grade)
-    kinds = [each.scores_are for each in calibrator._fit.curves]
-    assert kinds == [kinds[0]] * 3
+        calibrator = OrdinalCalibrator(**SMALL).fit(special.expit(2.0 * SCORES), grade)
+    first, *others = (each.scores_are for each in calibrator.stages_.values())
+    assert (first, *others) == ("auto", "probabilities", "probabilities")
+    assert not any(each.calibration.guessed for each in calibrator._fit.stages[1:])
     assert calibrator.predict_proba([0.0, 0.5, 1.0]).shape == (3, 4)
 
 

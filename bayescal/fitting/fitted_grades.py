@@ -204,12 +204,7 @@ class FittedGrades(Fit[GradeParameters]):
         """The calibrations of the stages, which read scores as the first does."""
         first, *others = (each.calibration for each in self.stages)
         how = {name: getattr(first, name) for name in ("scores_are", "guessed", "ends")}
-        curves = [first]
-        for k, each in enumerate(others):
-            # Draws at one position may be of the same part in all stages, so not independent.
-            order = np.random.default_rng(k).permutation(each.posterior.size)
-            curves.append(replace(each.take(order), **how))
-        return curves
+        return [first, *(replace(each, **how) for each in others)]
 
     def probabilities(self, scores: ArrayLike) -> Floats:
         """Return P(grade | s) by the stages' point estimates, (n, K + 1)."""
