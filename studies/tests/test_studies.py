@@ -11,7 +11,7 @@ from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from studies import combining, drift, rates, reuters, sbc, synthetic, weight_shifts
+from studies import combining, drift, grades, rates, reuters, sbc, synthetic, weight_shifts
 from studies.__main__ import PAGES
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth, write_report
@@ -205,6 +205,38 @@ def test_indicators_that_cost_miss_their_bar(tmp_path):
     assert row in page
     verdicts = pd.read_csv(tmp_path / "weight_shifts_bars.csv")["verdict"].tolist()
     assert verdicts == ["holds", "MISSED"]
+
+
+def test_methods_that_beat_ours_miss_their_bar(tmp_path):
+    ours, shares = grades.OURS, {grades.APART: 1.02, "multinomial": 0.9, "proportional odds": 1.1}
+    rows = [
+        {"problem": name, "n": 20, "sample": 0, "method": method, "crossing": 0.25}
+        | {"rps": share * rps, "log_loss": share}
+        for name, rps in (("a", 0.5), ("b", 0.02))
+        for method, share in {ours: 1.0, **shares}.items()
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "grades.csv", index=False)
+    held = {"truth": "one", "n": 50, "k": 1, "width": 0.2}
+    bands = pd.DataFrame([held | {"sample": k, "coverage": 0.9 - 0.2 * k} for k in range(2)])
+    bands.to_csv(tmp_path / "grades_bands.csv", index=False)
+    grades.write_report(tmp_path)
+    page = (tmp_path / "grades.md").read_text(encoding="utf-8")
+    assert "| multinomial | -10.5 ± 0.0 |" in page
+    assert "25 % with 20 labels" in page
+    assert "| one | 0.800 ± 0.100, 0.20 |" in page
+    verdicts = pd.read_csv(tmp_path / "grades_bars.csv")["verdict"].tolist()
+    assert verdicts == ["holds", "MISSED", "holds", "holds"]
+
+
+def test_proportional_odds_find_slope_and_cuts_and_samples_merge_grades():
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=4000)
+    y = (rng.random((4000, 1)) < grades.TRUTHS["proportional odds"](s)).sum(axis=1)
+    new = np.array([-1.0, 0.5, 2.0])
+    reached = grades.proportional_odds(s, y, new)[:, ::-1].cumsum(axis=1)[:, -2::-1]
+    # Twice the standard error at any of these scores is below .04.
+    np.testing.assert_allclose(reached, grades.TRUTHS["proportional odds"](new), atol=0.04)
+    assert grades.merged(np.array([0, 1, 2, 3]), np.array([1, 3])).tolist() == [0, 0, 0, 1]
 
 
 def test_bands_of_classes_are_held_as_often_as_draws_are_right():
