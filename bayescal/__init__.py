@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.parts.configured import Program as Program
     from bayescal.fitting.parts.configured import Recalibrated as Recalibrated
     from bayescal.fitting.population import Population as Population
+    from bayescal.fitting.program_check import check_program as check_program
     from bayescal.fitting.results.diagnostics import ConvergenceWarning as ConvergenceWarning
     from bayescal.support.score_checks import ScoresWarning as ScoresWarning
 
@@ -56,6 +57,7 @@ _HOMES = {
     "ScoreCalibrator": "bayescal.calibrators.score_calibrator",
     "ScoresWarning": "bayescal.support.score_checks",
     "TopicCalibrator": "bayescal.calibrators.topic_calibrator",
+    "check_program": "bayescal.fitting.program_check",
     "load": "bayescal.calibrators.loading",
 }
 

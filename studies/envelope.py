@@ -1,62 +1,15 @@
-"""Simultaneous envelopes for the empirical distribution of ranks that should be uniform.
-
-Säilynoja, Bürkner and Vehtari (Statistics and Computing 32, 2022, arXiv:2103.10522). N ranks
-among `draws` independent draws take the values 0, ..., draws with equal probability; so the number
-of those not above j is Binomial(N, z_j), z_j = (j + 1)/(draws + 1). The pointwise two-sided
-tail probability of the counts, minimised over j, is the statistic
-
-    gamma = min_j 2 min( P(B_j <= count_j), P(B_j >= count_j) ),   B_j ~ Binomial(N, z_j).
-
-Its distribution under uniform ranks is simulated. The p-value of observed ranks is the share of
-simulated gammas that are no larger; the envelope of simultaneous coverage 1 - alpha consists of the
-pointwise binomial intervals at the alpha quantile of gamma.
-"""
+"""Pictures of ranks that should be uniform, with simultaneous envelopes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
-from scipy import special, stats
 
-from bayescal.support.validation import Floats
+from bayescal.inference.ranks import Ranks, ecdf_difference, envelope, p_value
 from studies.papers.sigir2003.figures import COLOURS, panels
-
-REFERENCE_SETS = 10_000
-SEED = 2103_10522
-
-Ranks = NDArray[np.intp]
-
-
-def ecdf_difference(ranks: Ranks, draws: int) -> tuple[Floats, Floats]:
-    """Return z_j and the empirical distribution function of ranks at j less z_j, j = 0, ..., draws.
-
-    Examples
-    --------
-    >>> ecdf_difference(np.array([0, 1]), draws=1)[1]
-    array([0., 0.])
-    """
-    z = np.arange(1, draws + 2) / (draws + 1)
-    return z, _counts(ranks[None], draws)[0] / ranks.size - z
-
-
-def envelope(n_ranks: int, draws: int, alpha: float) -> tuple[Floats, Floats]:
-    """Return the lower and upper envelope of `ecdf_difference`, shape (draws + 1,) each."""
-    gamma = float(np.quantile(_reference(n_ranks, draws), alpha))
-    z = np.arange(1, draws + 2) / (draws + 1)
-    binomial = stats.binom(n_ranks, z)
-    return binomial.ppf(gamma / 2) / n_ranks - z, binomial.isf(gamma / 2) / n_ranks - z
-
-
-def p_value(ranks: Ranks, draws: int) -> float:
-    """Return the p-value of the ranks: the share of uniform ranks with so small a gamma."""
-    reference = _reference(ranks.size, draws)
-    observed = _gamma(_counts(ranks[None], draws), ranks.size)[0]
-    return float((np.searchsorted(reference, observed * (1 + 1e-9)) + 1) / (reference.size + 1))
 
 
 def least_uniform(ranks: Mapping[str, Ranks], draws: int) -> tuple[str, float]:
@@ -64,26 +17,6 @@ def least_uniform(ranks: Mapping[str, Ranks], draws: int) -> tuple[str, float]:
     p_values = {name: p_value(each, draws) for name, each in ranks.items()}
     name = min(p_values, key=p_values.__getitem__)
     return name, p_values[name]
-
-
-@cache
-def _reference(n_ranks: int, draws: int) -> Floats:
-    rng = np.random.default_rng(SEED)
-    probability = np.full(draws + 1, 1.0 / (draws + 1))
-    counts = rng.multinomial(n_ranks, probability, size=REFERENCE_SETS).cumsum(axis=1)
-    return np.sort(_gamma(counts, n_ranks))
-
-
-def _counts(ranks: Ranks, draws: int) -> Ranks:
-    return np.stack([np.bincount(row, minlength=draws + 1).cumsum() for row in ranks])
-
-
-def _gamma(counts: Ranks, n_ranks: int) -> Floats:
-    # The last count is always n_ranks.
-    count, draws = counts[:, :-1], counts.shape[1] - 1
-    z = np.arange(1, draws + 1) / (draws + 1)
-    tails = np.minimum(special.bdtr(count, n_ranks, z), special.bdtrc(count - 1, n_ranks, z))
-    return np.asarray(2.0 * tails.min(axis=1), dtype=np.float64)
 
 
 def draw_ranks(ax: Axes, ranks: np.ndarray, draws: int, alpha: float) -> None:

@@ -13,7 +13,7 @@ import scipy.stats as st
 import xarray as xr
 from arviz_base import convert_to_datatree
 from matplotlib.figure import Figure
-from scipy import optimize
+from scipy import optimize, special
 
 import bayescal
 from bayescal import NUTS, Density, Program, ScoreCalibrator
@@ -403,9 +403,80 @@ def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tm
         calibrator.export(tmp_path / "curve.py")
     with pytest.raises(ValueError, match="a predictive check has one curve"):
         PredictiveCheckDisplay.from_estimator(calibrator)
-    with pytest.raises(ValueError, match="update has no covariates"):
-        calibrator.update(SCORE, LABEL)
     assert not list(tmp_path.glob("[rc]*"))
+
+
+NEW_GROUP = """
+    def new_group(rng, slope):
+        return {"at_site": rng.normal(0, 2, slope.shape)}
+"""
+
+
+def with_new_group(write, text=NEW_GROUP):
+    return Program(write(GROUPS + text))
+
+
+def test_a_group_that_was_not_fitted_is_drawn_from_the_population(write, draws_of_prior, tmp_path):
+    calibrator = fitted(with_new_group(write), covariates={"length": COLUMN, "site": SITE})
+    columns = {"length": [0.0, 0.0, 0.0, 0.0], "site": ["rome", "oslo", "bern", "rome"]}
+    got = calibrator.sample_proba(np.full(4, 0.7), covariates=columns)
+    posterior = calibrator.posterior_["posterior"]
+    draws = {n: posterior[n].values.reshape(400, -1)[:, 0] for n in ("slope", "at_site")}
+    fitted_site = 0.7 * draws["slope"] + draws["at_site"]
+    np.testing.assert_allclose(got[:, 1], special.expit(fitted_site))
+    # One site has one curve; two sites have independent shifts, here of scale 2.
+    np.testing.assert_array_equal(got[:, 0], got[:, 3])
+    shifts = special.logit(got[:, [0, 2]]) - 0.7 * draws["slope"][:, None]
+    assert shifts.std(axis=0) == pytest.approx([2.0, 2.0], rel=0.15)  # 4 standard errors
+    assert abs(np.corrcoef(shifts.T)[0, 1]) < 0.2
+    # Other documents beside it, their order, and a saved file change nothing.
+    rome = {name: values[:1] for name, values in columns.items()}
+    np.testing.assert_array_equal(calibrator.sample_proba([0.7], covariates=rome)[:, 0], got[:, 0])
+    again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
+    np.testing.assert_array_equal(again.sample_proba([0.7], covariates=rome)[:, 0], got[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def new_group(rng):\n    return {'at_site': rng.normal()}", r"of shape \(400,\)"),
+        (
+            "def new_group(rng):\n    return {'at_town': rng.normal(size=400)}",
+            "must return 'at_site' .*nothing",
+        ),
+        ("def new_group(rng, tau):\n    return {}", "takes tau, which is no variable"),
+        ("def new_group(rng):\n    return 1 / 0", "cannot draw a new group: ZeroDivisionError"),
+    ],
+)
+def test_a_new_group_has_the_shapes_of_the_draws(text, message, write, draws_of_prior):
+    program = with_new_group(write, textwrap.indent(f"\n{text}\n", "    "))
+    calibrator = fitted(program, covariates={"length": COLUMN, "site": SITE})
+    with pytest.raises(ValueError, match=message):
+        calibrator.predict_proba([0.0], covariates={"length": [0.0], "site": ["rome"]})
+
+
+def test_a_mode_has_no_new_groups(write):
+    calibrator = fitted(with_new_group(write), "map", covariates={"length": COLUMN, "site": SITE})
+    with pytest.raises(ValueError, match="'rome', which was not fitted"):
+        calibrator.predict_proba([0.0], covariates={"length": [0.0], "site": ["rome"]})
+
+
+def test_updates_take_covariates_of_old_and_new_groups(write, draws_of_prior):
+    program = with_new_group(write)
+    columns = {"length": COLUMN, "site": np.append(SITE[:-1], "bern")}
+    first = {name: values[:50] for name, values in columns.items()}
+    rest = {name: values[50:] for name, values in columns.items()}
+    updated = ScoreCalibrator(program, draws=200, chains=2, random_state=0)
+    updated.fit(SCORE[:50], LABEL[:50], covariates=first)
+    with pytest.raises(ValueError, match="takes covariates length, site: pass covariates="):
+        updated.update(SCORE[50:], LABEL[50:])
+    updated.update(SCORE[50:], LABEL[50:], covariates=rest)
+    at_once = ScoreCalibrator(program, draws=200, chains=2, random_state=0, units=updated.units_)
+    at_once.fit(SCORE, LABEL, covariates=columns)
+    for group in ("covariates", "observed_data", "posterior"):
+        xr.testing.assert_equal(
+            updated.posterior_[group].to_dataset(), at_once.posterior_[group].to_dataset()
+        )
 
 
 @pytest.mark.slow

@@ -199,7 +199,9 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         covariates : DataFrame or mapping of columns, optional
             Further columns of the documents, such as their length or site, for a single `Program`
             that takes them: numbers, or text, coded as positions among its levels. Plots show the
-            curve of a typical document, with medians and commonest levels.
+            curve of a typical document, with medians and commonest levels. Predictions for a level
+            that was not fitted need a program with `new_group`, and have the wider bands of a group
+            drawn from the population; the same name has the same draws.
         clusters : array-like of shape (n,), optional
             Which documents belong together: the thread, patient, speaker or near duplicates of
             each, as text or whole numbers. Labels and scores of a cluster may depend on each other,
@@ -233,6 +235,7 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         *,
         forgetting: float = 1.0,
         clusters: ArrayLike | None = None,
+        covariates: Any = None,
     ) -> Self:
         """Learn from further labelled documents: yesterday's posterior is today's prior.
 
@@ -254,6 +257,8 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         clusters : array-like of shape (n,), optional
             The clusters of the new documents, needed if the fit had clusters: names that occurred
             before are the same cluster. The design effect is estimated again from all documents.
+        covariates : DataFrame or mapping of columns, optional
+            The columns of the new documents, needed if the fit had covariates.
 
         Raises
         ------
@@ -302,6 +307,7 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
             sample_weight,
             forgetting=forgetting,
             clusters=clusters,
+            covariates=covariates,
         )
         return self
 

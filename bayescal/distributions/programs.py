@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LOG_DENSITY, LOG_ODDS = "log_density", "log_odds"
+LOG_DENSITY, LOG_ODDS, NEW_GROUP = "log_density", "log_odds", "new_group"
 # Arguments that the package passes: documents, not hyperparameters.
 COVARIATES, COORDS = "covariates", "coords"
 OF_DOCUMENTS = ("score", "klass", COVARIATES)
@@ -44,15 +44,22 @@ class ModelProgram:
     # ``(n, rng, **hyperparameters)`` -> dict of a score, a label and the parameters behind them
     simulate: Callable[..., dict[str, Any]] | None
     summary: str  # the first line of its docstring
+    # ``(rng, **variables)`` -> dict of the variables of one group that was not fitted, by draw
+    new_group: Callable[..., dict[str, Any]] | None = None
     standardised: bool = False  # whether its scores are (score - centre)/spread
     # Of a standardised program: (a, b) of parameters that are a centre + spread^b value in score
     # units
     score_units: Mapping[str, tuple[int, int]] | None = None
 
     @property
+    def file(self) -> str:
+        """Return its file, or its name without one."""
+        return str(self.path or self.name)
+
+    @property
     def label(self) -> str:
         """Return the name for messages."""
-        return f"program {self.path or self.name}"
+        return f"program {self.file}"
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the keyword arguments of `model` and their defaults."""
@@ -109,6 +116,12 @@ class ModelProgram:
         """Return the arguments of `answer` that are variables of the model or hyperparameters."""
         return [n for n in inspect.signature(self.answer).parameters if n not in OF_DOCUMENTS]
 
+    def group_parameters(self) -> list[str]:
+        """Return the arguments of `new_group` that are variables or hyperparameters."""
+        if self.new_group is None:
+            return []
+        return [name for name in inspect.signature(self.new_group).parameters if name != "rng"]
+
     def answers_by(self, name: str) -> bool:
         """Return whether `answer` takes an argument, such as covariates."""
         return name in inspect.signature(self.answer).parameters
@@ -159,6 +172,7 @@ def load(name_or_path: str | Path) -> ModelProgram:
         log_odds=getattr(module, LOG_ODDS, None),
         simulate=getattr(module, "simulate", None),
         summary=summary[0] if summary else "",
+        new_group=getattr(module, NEW_GROUP, None),
     )
 
 

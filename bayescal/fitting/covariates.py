@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +36,8 @@ class Covariates:
         }
         return cls({name: _coded(name, each, levels) for name, each in columns.items()}, levels)
 
-    def like(self, frame: Frame, size: int) -> Covariates:
-        """Return the columns of other documents, coded like these."""
+    def like(self, frame: Frame, size: int, open_to: Collection[str] = ()) -> Covariates:
+        """Return the columns of other documents, coded like these; `open_to` take new levels."""
         if frame is None:
             raise ValueError(
                 f"the model takes covariates {', '.join(self.columns)}: pass"
@@ -49,8 +49,25 @@ class Covariates:
                 f"covariates must have the columns {', '.join(self.columns)}; there is no"
                 f" {', '.join(missing)}."
             )
-        coded = {name: _coded(name, columns[name], self.levels) for name in self.columns}
-        return Covariates(coded, self.levels)
+        levels = dict(self.levels)
+        for name in open_to:
+            known = levels[name]
+            levels[name] += tuple(sorted({*columns[name].astype(str).tolist()}.difference(known)))
+        coded = {name: _coded(name, columns[name], levels) for name in self.columns}
+        return Covariates(coded, levels)
+
+    def followed_by(self, other: Covariates) -> Covariates:
+        """Return these columns and those of further documents, with the levels of both."""
+        own, new = self._words(), other._words()
+        columns = {name: np.concatenate([own[name], new[name]]) for name in own}
+        return Covariates.read(columns, next(iter(columns.values())).size)
+
+    def _words(self) -> dict[str, NDArray[Any]]:
+        """Return the columns with levels in words."""
+        return {
+            name: np.array(self.levels[name])[each] if name in self.levels else each
+            for name, each in self.columns.items()
+        }
 
     def take(self, index: NDArray[Any] | slice) -> Covariates:
         """Return the columns of some documents."""
@@ -127,10 +144,12 @@ def _coded(name: str, values: NDArray[Any], levels: Mapping[str, tuple[str, ...]
         return values
     known = np.array(levels[name])
     text = values.astype(str)
-    code = np.minimum(np.searchsorted(known, text), known.size - 1)
+    order = np.argsort(known)  # new levels follow the fitted ones
+    code = order[np.minimum(np.searchsorted(known, text, sorter=order), known.size - 1)]
     if (unknown := np.unique(text[known[code] != text])).size:
         raise ValueError(
             f"covariates: {name!r} holds {', '.join(map(repr, unknown[:3].tolist()))}, which was"
-            f" not fitted; known are {', '.join(map(repr, levels[name][:10]))}."
+            f" not fitted; known are {', '.join(map(repr, levels[name][:10]))}. A program that"
+            " defines new_group answers for others."
         )
     return code.astype(np.int64)

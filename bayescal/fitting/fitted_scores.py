@@ -129,12 +129,12 @@ class FittedScores(Fit[ScoreParameters]):
         *,
         forgetting: float = 1.0,
         clusters: ArrayLike | None = None,
+        covariates: Frame = None,
     ) -> Self:
         """Return the fit to these documents and to further ones; see `ScoreCalibrator.update`."""
         validation.check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
-        if calibration.covariates is not None:
-            raise ValueError("update has no covariates: fit all documents together.")
+        of_new = calibration.of_documents(scores, covariates)
         old = read_documents(groups)
         if (old.cluster is None) != (clusters is None):
             raise ValueError(
@@ -154,7 +154,11 @@ class FittedScores(Fit[ScoreParameters]):
             ends=calibration.ends,
             classes=self.classes,
         )
-        before = calibration.log_odds(scores, parameters.point_estimate, READ_ONCE)
+        if calibration.covariates is not None:
+            columns = calibration.covariates
+            columns = columns.like(covariates, new.score.size, columns.levels)
+            new = replace(new, covariates=columns)
+        before = of_new.log_odds(scores, parameters.point_estimate, READ_ONCE)
         record = with_row(groups, before, new, forgetting)
         new = replace(new, cluster=weighting.cluster_names(clusters, new.score.size, "scores"))
         options = settings.read_options(parameters)
@@ -392,10 +396,14 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     # Without weights, updates and one fit to all documents agree to the bit.
     own = None if np.all(both.weight == 1.0) else weighting.bounded_weights(both.weight)
     clusters = [each.cluster for each in (kept, new) if each.cluster is not None]
+    columns = None
+    if kept.covariates is not None and new.covariates is not None:
+        columns = kept.covariates.followed_by(new.covariates)
     return replace(
         both,
         weight=own,
         cluster=np.concatenate(clusters) if clusters else None,
+        covariates=columns,
         scores_are=old.scores_are,
         name=old.name,
         units=old.centre_and_spread,

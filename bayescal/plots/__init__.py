@@ -20,7 +20,7 @@ from bayescal.plots.monitoring import (
     NetBenefitDisplay,
     SitesDisplay,
 )
-from bayescal.plots.predictive_check import PredictiveCheckDisplay
+from bayescal.plots.predictive_check import PredictiveCheckDisplay, RankDisplay
 from bayescal.plots.ranking import RankingDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
 from bayescal.plots.selective import PredictionSetDisplay, RiskCoverageDisplay
@@ -46,6 +46,7 @@ __all__ = [
     "PredictionSetDisplay",
     "PredictiveCheckDisplay",
     "ProbabilityDisplay",
+    "RankDisplay",
     "RankingDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",

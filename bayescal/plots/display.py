@@ -239,7 +239,7 @@ class Display:
             return
         if "plot" not in vars(cls):
             cls.plot = with_options(cls.plot, [cls._draw])  # type: ignore[method-assign]
-        for name in ("from_estimator", "from_estimators", "from_predictions", "from_audit"):
+        for name in [each for each in dir(cls) if each.startswith("from_")]:
             if own := getattr(cls, name, None):
                 filled = cls._filled if name.startswith("from_estimator") else ()
                 made = with_options(own.__func__, [cls.compute, cls.plot], filled)

@@ -77,10 +77,10 @@ class ProgramInference:
             if inference == "map":
                 from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode
 
-                with blamed_on_program(_file(program), "has no posterior mode"):
+                with blamed_on_program(program.file, "has no posterior mode"):
                     groups = _mode_group(find_mode(ParameterSpace(model), rng), model)
             else:
-                with blamed_on_program(_file(program), "cannot be sampled"):
+                with blamed_on_program(program.file, "cannot be sampled"):
                     groups = draw_posterior(
                         model,
                         rng,
@@ -101,7 +101,7 @@ class ProgramInference:
         program = self.record.program()
         with _deadline(program):
             model, _ = self._model(program, data)
-            with blamed_on_program(_file(program), "has no mode under flat priors"):
+            with blamed_on_program(program.file, "has no mode under flat priors"):
                 return find_mode(ParameterSpace(model, flat=True), rng)
 
     def prior(
@@ -200,7 +200,7 @@ def try_out(
     score, columns = pt.vector("score"), _symbolic_columns(data)
     fixed = {name: pt.constant(value) for name, value in arguments.items()}
     klasses = (None,) if program.log_odds is not None else (0, 1)
-    with blamed_on_program(_file(program)):
+    with blamed_on_program(program.file):
         answers = model.replace_rvs_by_values(
             [symbolic(program, klass, score, columns, variables | fixed) for klass in klasses]
         )
@@ -239,10 +239,6 @@ def _symbolic_columns(data: BinaryScores) -> dict[str, Any] | None:
         return None
     columns = data.covariates.columns
     return {name: pt.vector(name, dtype=str(each.dtype)) for name, each in columns.items()}
-
-
-def _file(program: ModelProgram) -> str:
-    return str(program.path or program.name)
 
 
 def _mode_group(mode: Mode, model: Any) -> dict[str, xr.Dataset]:
@@ -398,7 +394,7 @@ def _called(
         raise ValueError(
             f"{program.label} takes covariates: pass fit(scores, labels, covariates=frame)."
         )
-    with blamed_on_program(_file(program)):
+    with blamed_on_program(program.file):
         model = program.model(score, label, **arguments, **further)
     if not isinstance(model, pm.Model):
         raise ValueError(

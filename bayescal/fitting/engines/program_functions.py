@@ -126,11 +126,18 @@ class ProgramFunctions:
         """Return the arguments of the function other than documents."""
         return self.record.program().answer_parameters()
 
+    @property
+    def shown(self) -> list[str]:
+        """Return the variables that tables show: those of predictions and of new groups."""
+        own = self.parameters
+        return own + [name for name in self.record.program().group_parameters() if name not in own]
+
     def _compiled(self, klass: int | None, own: Draws, columns: Columns | None) -> Any:
-        key = klass, None if columns is None else tuple(columns)
+        shapes = tuple(each.shape[1:] for each in own.values())
+        key = klass, None if columns is None else tuple(columns), shapes
         if key not in self._functions:
             program = self.record.program()
-            with blamed_on_program(str(program.path or program.name)):
+            with blamed_on_program(program.file):
                 self._functions[key] = over_draws(program, klass, own, self.constants, columns)
         return self._functions[key]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.distributions.programs import NEW_GROUP, blamed_on_program
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.covariates import Covariates
@@ -144,7 +145,7 @@ class ProgramPart(Part):
     def store(self, fit: Any, *, first: bool, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
         """Return the draws as the sampler made them, its statistics, and the program."""
         paths, functions = self.paths(fit, first=first), fit.functions
-        shown = " ".join(name for name in functions.parameters if name in fit.draws)
+        shown = " ".join(name for name in functions.shown if name in fit.draws)
         groups = {
             **paths.note(),
             paths.draws[0]: _with_units(fit.draws, functions).assign_attrs({PARAMETERS: shown}),
@@ -242,7 +243,8 @@ def curves_of(
     typical = None if covariates is None else covariates.typical()
     of_classes = functions.record.program().log_density is not None
     kind = ProgramClassDraws if of_classes else ProgramLogOdds
-    return kind(functions, values, prior, np.zeros(prior.size), typical)
+    dims = {str(n): tuple(map(str, each.dims[2:])) for n, each in draws.data_vars.items()}
+    return kind(functions, values, prior, np.zeros(prior.size), typical, dims)
 
 
 def _values(draws: xr.Dataset) -> Mapping[str, NDArray[Any]]:
@@ -294,10 +296,58 @@ class ProgramCurves(Posterior):
     prior: Floats  # (draws,): P(+) of the documents fitted
     shift: Floats  # (draws,): change of log-odds by a new prior
     covariates: Covariates | None = None  # of the documents, or of one typical document
+    dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by variable, without draws
 
     def of(self, covariates: Covariates) -> Self:
         """Return the same draws for documents with other columns."""
-        return replace(self, covariates=covariates)
+        values = dict(self.values)
+        for column in self.open_to:
+            own = self._with_dim(column)
+            axes = {name: 1 + dims.index(column) for name, dims in own.items()}
+            fitted = min(values[name].shape[axis] for name, axis in axes.items())
+            drawn = [self._new_group(column, each) for each in covariates.levels[column][fitted:]]
+            for name, axis in axes.items() if drawn else ():
+                new = np.stack([each[name] for each in drawn], axis)
+                values[name] = np.concatenate([values[name], new], axis)
+        return replace(self, covariates=covariates, values=values)
+
+    @property
+    def open_to(self) -> list[str]:
+        """Return the columns of groups whose new levels the program can draw."""
+        program = self.functions.record.program()
+        if program.new_group is None or self.covariates is None or self.size == 1:
+            return []
+        return [name for name in self.covariates.levels if self._with_dim(name)]
+
+    def _with_dim(self, column: str) -> dict[str, tuple[str, ...]]:
+        """Return the variables that have a value for each level of a column."""
+        return {name: dims for name, dims in self.dims.items() if column in dims}
+
+    def _new_group(self, column: str, level: str) -> dict[str, Floats]:
+        """Return the variables of a group that was not fitted; the same for the same name."""
+        program = self.functions.record.program()
+        assert program.new_group is not None  # noqa: S101
+        rng = np.random.default_rng(list(f"{column}={level}".encode()))
+        known = {**self.functions.constants, **self.values}
+        if strange := [name for name in program.group_parameters() if name not in known]:
+            raise ValueError(
+                f"{program.label}: {NEW_GROUP} takes {', '.join(strange)}, which is no variable of"
+                f" its model and no hyperparameter; those are {', '.join(sorted(known))}."
+            )
+        given = {name: known[name] for name in program.group_parameters()}
+        with blamed_on_program(program.file, "cannot draw a new group"):
+            drawn = dict(program.new_group(rng, **given))
+        for name, dims in self._with_dim(column).items():
+            shape = self.values[name].shape
+            axis = 1 + dims.index(column)
+            expected = shape[:axis] + shape[axis + 1 :]
+            got = np.shape(drawn[name]) if name in drawn else "nothing"
+            if got != expected:
+                raise ValueError(
+                    f"{program.label}: {NEW_GROUP} must return {name!r} of shape {expected}, a"
+                    f" value for each draw, got {got}."
+                )
+        return drawn
 
     def columns(self, scores: Floats) -> Mapping[str, NDArray[Any]] | None:
         """Return the columns of documents with these scores; by default of typical ones."""

@@ -84,8 +84,8 @@ class Calibration:
             return self
         assert self.draws is not None  # noqa: S101
         values = self.read(scores)
-        columns = self.covariates.like(covariates, values.size)
         own: Any = self.draws
+        columns = self.covariates.like(covariates, values.size, own.open_to)
         curves: Any = DocumentCurves(own, values, columns)
         return replace(self, draws=curves, by_position=True)
 
