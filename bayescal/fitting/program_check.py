@@ -103,7 +103,7 @@ class ProgramCheck:
                 f" so many data sets can tell (p = {self.p_value:.2g}). That says that posterior"
                 " and predictions follow from the program, not that the program fits your data."
             )
-        side = "below" if table.loc[worst, "mean_rank"] > 0.5 else "above"
+        side = "below" if table["mean_rank"].to_dict()[worst] > 0.5 else "above"
         return (
             f"Failed: in {sets} the ranks of {worst!r} are not uniform (p = {self.p_value:.2g} for"
             f" all {len(table)} quantities; its draws lie more often {side} the truth). The model"
