@@ -13,7 +13,6 @@ so that `length_level` is the change of the log slope for a document twice as lo
 mean of log(1 + length) unless given. Label 0 negative, 1 positive; scores in raw units.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ def model(
     score: ArrayLike,
     label: ArrayLike,
     *,
-    covariates: Mapping[str, Any],
+    covariates: dict[str, Any],
     centre: float = 0.0,
     spread: float = 1.0,
     typical: float | None = None,
@@ -47,7 +46,7 @@ def model(
 
 def log_odds(
     score: Any,
-    covariates: Mapping[str, Any],
+    covariates: dict[str, Any],
     intercept: Any,
     length_shift: Any,
     level: Any,

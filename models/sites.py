@@ -12,7 +12,6 @@ A site with few documents stays near the population; one that was not fitted is 
 (`new_group`), which gives it a wider band. Label 0 negative, 1 positive; scores in raw units.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,13 +23,13 @@ def model(
     score: ArrayLike,
     label: ArrayLike,
     *,
-    covariates: Mapping[str, Any],
-    coords: Mapping[str, list[str]],
+    covariates: dict[str, Any],
+    coords: dict[str, list[str]],
     centre: float = 0.0,
     spread: float = 1.0,
 ) -> pm.Model:
     """Return the model of labels given scores and sites."""
-    with pm.Model(coords=dict(coords)) as program:
+    with pm.Model(coords=coords) as program:
         intercept = pm.Normal("intercept", 0.0, 5.0)
         level = pm.Normal("level", 0.0, 1.0)
         shift_scale = pm.HalfNormal("shift_scale", 1.0)
@@ -47,7 +46,7 @@ def model(
 
 def log_odds(
     score: Any,
-    covariates: Mapping[str, Any],
+    covariates: dict[str, Any],
     intercept: Any,
     shift: Any,
     slope: Any,

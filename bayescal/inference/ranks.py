@@ -29,7 +29,7 @@ Ranks = NDArray[np.intp]
 
 
 def ecdf_difference(ranks: Ranks, draws: int) -> tuple[Floats, Floats]:
-    """Return z_j and the empirical distribution function of ranks at j minus z_j, j = 0, ..., draws.
+    """Return z_j and the empirical distribution function of ranks at j less z_j, j = 0, ..., draws.
 
     Examples
     --------

@@ -314,10 +314,11 @@ class ProgramCurves(Posterior):
     @property
     def open_to(self) -> list[str]:
         """Return the columns of groups whose new levels the program can draw."""
-        program = self.functions.record.program()
-        if program.new_group is None or self.covariates is None or self.size == 1:
+        levels = () if self.covariates is None else self.covariates.levels
+        grouped = [name for name in levels if self._with_dim(name)]
+        if not grouped or self.size == 1 or self.functions.record.program().new_group is None:
             return []
-        return [name for name in self.covariates.levels if self._with_dim(name)]
+        return grouped
 
     def _with_dim(self, column: str) -> dict[str, tuple[str, ...]]:
         """Return the variables that have a value for each level of a column."""
