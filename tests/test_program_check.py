@@ -68,6 +68,23 @@ def check(program, **options):
     return check_program(program, documents=20, data_sets=25, random_state=3, **options)
 
 
+WITH_SCORES = SLOPE.replace(
+    "        pm.Bern",
+    "        score = pm.Normal('score', 5, 0.1, observed=score)\n            pm.Bern",
+)
+
+
+@pytest.mark.slow
+def test_a_model_of_labels_may_draw_its_scores(write, grid):
+    """Its labels belong to the scores drawn with them: all near 5 here, not around 0."""
+    found = check(write(WITH_SCORES))
+    assert found.passed
+    low, high = (f"P(+ | {end} score)" for end in ("lowest", "highest"))
+    assert found.prior_predictive.loc[low].to_numpy() == pytest.approx(
+        found.prior_predictive.loc[high].to_numpy(), abs=0.1
+    )
+
+
 @pytest.mark.slow
 def test_exact_draws_pass(write, grid):
     found = check(write(SLOPE))
@@ -116,7 +133,7 @@ def test_programs_of_the_package_pass():
     site = rng.choice(["oslo", "paris", "rome"], 40)
     check = check_program("sites", rng.normal(size=40), {"site": site}, data_sets=5, random_state=0)
     assert check.passed
-    assert "shift 2" in check.ranks
+    assert "intercept 2" in check.ranks
 
 
 def result(**ranks):

@@ -136,7 +136,7 @@ def check_program(
         The program, its name or the path of its file. Arguments of the model that depend on the
         labels, such as the reference of "logistic", must be given.
     scores : array-like of shape (n,), optional
-        Scores for a model of labels given scores; by default standard normal.
+        Scores for a model that does not draw any; by default standard normal.
     covariates : DataFrame or mapping of columns, optional
         The columns of documents with these scores, for a program that takes them.
     documents : int
@@ -230,7 +230,8 @@ def _drawn(
         for each in zip(*values, strict=True):
             truth = dict(zip(names, each, strict=True))
             label = truth.pop("label") == 1
-            score = truth.pop("score") if program.log_density is not None else start.score
+            # Also a model of labels may draw its scores, as "logistic" does.
+            score = truth.pop("score", start.score)
             if label.all() or not label.any():
                 continue
             yield replace(start, score=score, positive=label), truth
