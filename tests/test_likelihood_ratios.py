@@ -7,7 +7,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.fitting.results.calibration import Calibration
-from bayescal.likelihood_ratio import diagnostic_ratios, likelihood_ratios
+from bayescal.likelihood_ratio import diagnostic_ratios, elub, invariance_bounds, likelihood_ratios
 from bayescal.likelihood_ratio.ratios import ENFSI, grade_of, shown
 
 pytestmark = pytest.mark.one_era
@@ -164,6 +164,12 @@ def test_bounds_clip_point_and_band(fitted, bounds):
     assert plain.bounds is None
     if bounds == "sources":
         np.testing.assert_allclose(ratios.bounds, (-np.log10(20.0), np.log10(60.0)))
+    if method := {"elub": elub, "invariance": invariance_bounds}.get(bounds):
+        scores, same = comparisons()
+        log_odds = fitted.decision_function(scores, prior=0.5)
+        np.testing.assert_allclose(
+            ratios.bounds, method(same == "same source", log_odds / np.log(10.0)), atol=1e-3
+        )
 
 
 def test_topics_have_ratios_of_their_own():

@@ -410,6 +410,14 @@ def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tm
     assert not list(tmp_path.glob("[rc]*"))
 
 
+def test_programs_of_families_stand_beside_their_maximum_likelihood(draws_of_prior):
+    table = fitted("gaussian", "nuts").summary()["mle"]
+    for label in (False, True):
+        own = SCORE[label == LABEL]
+        assert table[(str(label), "mu")] == pytest.approx(own.mean())
+        assert table[(str(label), "sigma")] == pytest.approx(own.std())
+
+
 NEW_GROUP = """
     def new_group(rng, slope):
         return {"at_site": rng.normal(0, 2, slope.shape)}

@@ -147,6 +147,15 @@ def test_units_are_centre_and_spread_unless_the_classes_reach_far(name):
     assert units_of(x, positive, counts.astype(float)) == pytest.approx(copies, rel=1e-12)
 
 
+def test_quartiles_of_a_class_are_weighted():
+    """A far positive that weighs as much as three moves a quartile, a light one does not."""
+    x = np.concatenate([np.linspace(-1.0, 1.0, 101), [0.0, 0.0, 0.0, 1000.0]])
+    positive = np.arange(x.size) > 100
+    for far, unit in ((0.5, 0.74), (3.0, 20.01)):
+        weight = np.append(np.ones(104), far)
+        assert units_of(x, positive, weight)[1] == pytest.approx(unit, abs=0.01)
+
+
 def test_a_tiny_spread_of_most_is_no_unit_for_the_others():
     rng = np.random.default_rng(0)
     x = np.r_[1e-9 * rng.normal(size=90), rng.uniform(0.0, 10.0, 30)]

@@ -17,7 +17,7 @@ from bayescal import (
     ScoresWarning,
     TopicCalibrator,
 )
-from bayescal.support.score_checks import direction, topic_problems
+from bayescal.support.score_checks import direction, read_scores, topic_problems
 from bayescal.text import TextCalibrator
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of
@@ -28,6 +28,13 @@ RNG = np.random.default_rng(7)
 LABELS = np.repeat(["Corn", "wheat"], [20, 180])  # ASCII has capitals first
 SCORES = RNG.normal(2.0 * (LABELS == "Corn"), 1.0)
 FAST = {"draws": 100, "chains": 2, "random_state": 0}
+
+
+def test_one_score_beyond_probabilities_is_read_as_the_nearest():
+    with pytest.warns(ScoresWarning, match=r"a score of 1\.7 is no probability"):
+        found = read_scores([0.25, 1.7, 0.5], "probabilities", guessed=True)
+    np.testing.assert_allclose(special.expit(found)[[0, 2]], [0.25, 0.5])
+    assert special.expit(found[1]) > 0.99
 
 
 # What scores say of their direction
