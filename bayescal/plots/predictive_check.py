@@ -241,6 +241,9 @@ class RankDisplay(display.Display):
     [[0.0, 0.0, 0.0, 0.0]]
     """
 
+    _legend = "lower left"
+    _corner = (0.0, 1.0)  # above the axes: steps may reach all of their corners
+
     @classmethod
     def from_check(cls, check: ProgramCheck, **options: Any) -> Self:
         """Compute and plot.
