@@ -56,6 +56,6 @@ def log_odds(
     spread: float,
 ) -> Any:
     """Return the log-odds at scores of documents of some lengths, symbolic."""
-    length = (pm.math.log1p(covariates["length"]) - middle) / np.log(2.0)
+    length = (pm.math.log(1.0 + covariates["length"]) - middle) / np.log(2.0)
     slope = pm.math.exp(level + length_level * length)
     return intercept + length_shift * length + slope * (score - centre) / spread

@@ -24,6 +24,7 @@ BY_LOG_DENSITY = {
     "laplace": "test_exact_priors.py",
     "monotone_log_odds": "test_monotone_programs.py",
     "topics": "test_pooled_program.py",
+    **dict.fromkeys(["gaussian_process", "length", "sites"], "test_programs.py"),
 }
 # Chains take other ways on other machines, so that chance has its say in every run. Of 800 normal
 # numbers one passes 6.5 once in fifteen million runs.

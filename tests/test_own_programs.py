@@ -19,6 +19,7 @@ import bayescal
 from bayescal import NUTS, Density, Program, ScoreCalibrator
 from bayescal.calibrators import compare_estimates
 from bayescal.distributions import programs
+from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
 from bayescal.fitting.engines.program_functions import ProgramFunctions, ProgramRecord, compiled
@@ -121,15 +122,16 @@ def test_all_programs_of_one_problem_answer():
     }
 
 
-# `check_program` compares those with covariates with their model.
-OF_SCORES_ALONE = [each.name for each in LOADED if each.answers and not each.takes_covariates]
+OWN_COLUMNS = {"sites": {"site": SITE}, "length": {"length": np.exp(COLUMN)}}
 
 
-@pytest.mark.parametrize("name", OF_SCORES_ALONE)
+@pytest.mark.parametrize("name", ANSWERING)
 def test_a_shipped_program_says_of_new_scores_what_its_model_says(name):
     """By the model's own likelihood: of documents for densities, of labels for log-odds."""
     program = programs.load(name)
-    data = BinaryScores(SCORE, LABEL)
+    columns = OWN_COLUMNS.get(name)
+    columns = None if columns is None else Covariates.read(columns, SCORE.size)
+    data = BinaryScores(SCORE, LABEL, covariates=columns)
     model = build_model(program, data)
     record = ProgramRecord(
         "shipped", name, arguments=engine.resolve_hyperparameters(program, data, None)
@@ -144,7 +146,8 @@ def test_a_shipped_program_says_of_new_scores_what_its_model_says(name):
         prior = draws["prior"][:, None]
         expected = np.where(LABEL, both[1] + np.log(prior), both[0] + np.log1p(-prior))
     else:
-        chance = 1 / (1 + np.exp(-functions.log_odds(SCORE, draws, None)))
+        own = None if columns is None else columns.columns
+        chance = 1 / (1 + np.exp(-functions.log_odds(SCORE, draws, own)))
         if name == "noisy_logistic":
             n = LABEL.sum()
             chance = 1 / (62 - n) + (1 - 1 / (n + 2) - 1 / (62 - n)) * chance

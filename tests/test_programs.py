@@ -214,3 +214,85 @@ def test_weights_have_their_log_density():
     expected = sum(float(np.sum(line)) for line in lines)
     found = model.compile_logp(jacobian=False, mode="FAST_COMPILE")(point)
     assert float(found) == pytest.approx(expected)
+
+
+# The programs with groups, columns and smooth curves, written again with scipy.
+
+
+def labels_log_density(log_odds):
+    return st.bernoulli(special.expit(log_odds)).logpmf(LABEL).sum()
+
+
+def of_sites(point):
+    at, slope = (
+        np.arange(SCORE.size) % 3,
+        np.exp(point["level"] + point["level_scale"] * point["level_z"]),
+    )
+    return [
+        st.norm(0, 5).logpdf(point["mean"]),
+        st.gamma(2, scale=0.5).logpdf(point["mean_scale"]),
+        st.norm(point["mean"], point["mean_scale"]).logpdf(point["intercept"]),
+        st.norm(0, 1).logpdf(point["level"]),
+        st.halfnorm(scale=0.5).logpdf(point["level_scale"]),
+        st.norm(0, 1).logpdf(point["level_z"]),
+        labels_log_density(point["intercept"][at] + slope[at] * (SCORE - 1.0) / 2.0),
+    ]
+
+
+def of_length(point):
+    length = np.log2(1.0 + LENGTH)
+    length = length - length.mean()
+    slope = np.exp(point["level"] + point["length_level"] * length)
+    return [
+        st.norm(0, 5).logpdf(point["intercept"]),
+        st.norm(0, 1).logpdf([point["length_shift"], point["level"]]),
+        st.norm(0, 0.5).logpdf(point["length_level"]),
+        labels_log_density(
+            point["intercept"] + point["length_shift"] * length + slope * (SCORE - 1.0) / 2.0
+        ),
+    ]
+
+
+def of_gaussian_process(point):
+    x = (SCORE - 1.0) / 2.0
+    curve = np.zeros(SCORE.size)
+    for m, weight in enumerate(point["frequency_weight"], start=1):
+        w = m * np.pi / 10.0
+        density = point["amplitude"] ** 2 * np.sqrt(2 * np.pi) * point["length"]
+        density *= np.exp(-((point["length"] * w) ** 2) / 2)
+        curve += weight * np.sqrt(density) * np.sin(w * (x + 5.0)) / np.sqrt(5.0)
+    return [
+        st.norm(0, 5).logpdf(point["intercept"]),
+        st.norm(0, 1).logpdf(point["level"]),
+        st.halfnorm(scale=1.0).logpdf(point["amplitude"]),
+        st.lognorm(0.5, scale=np.exp(0.5)).logpdf(point["length"]),
+        st.norm(0, 1).logpdf(point["frequency_weight"]),
+        labels_log_density(point["intercept"] + np.exp(point["level"]) * x + curve),
+    ]
+
+
+LENGTH = np.array([3.0, 10.0, 40.0, 200.0, 5.0, 80.0, 20.0, 1.0])
+SITES = {"covariates": {"site": np.arange(SCORE.size) % 3}, "coords": {"site": ["a", "b", "c"]}}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "more"),
+    [
+        ("sites", of_sites, SITES),
+        ("length", of_length, {"covariates": {"length": LENGTH}}),
+        ("gaussian_process", of_gaussian_process, {}),
+    ],
+)
+def test_curves_of_labels_have_their_log_density(name, expected, more):
+    model = programs.load(name).model(SCORE, LABEL, centre=1.0, spread=2.0, **more)
+    log_density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+    start, rng = model.initial_point(), np.random.default_rng(5)
+    for _ in range(3):
+        point, given = {}, {}
+        for free in model.free_RVs:
+            value = model.rvs_to_values[free].name
+            own = rng.uniform(0.2, 1.5, np.shape(start[value]))
+            positive = value.endswith("_log__")
+            point[free.name], given[value] = own, np.log(own) if positive else own
+        terms = np.concatenate([np.ravel(each) for each in expected(point)])
+        assert float(log_density(given)) == pytest.approx(terms.sum(), rel=1e-7)
