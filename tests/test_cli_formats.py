@@ -13,7 +13,8 @@ import pytest
 
 import bayescal
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.files import BLOCK, DECIMAL, NumberFormat, as_numbers, dialect_of, read_frame
+from bayescal.cli.files import BLOCK, dialect_of, read_frame
+from bayescal.cli.numbers import DECIMAL, NumberFormat, as_numbers
 from bayescal.cli.terminal import UsageError
 from bayescal.support.files import file_row
 from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write

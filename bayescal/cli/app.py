@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 import bayescal
-from bayescal.cli import commands, files, terminal
+from bayescal.cli import commands, numbers, terminal
 from bayescal.support.files import printable
 
 WRONG_USE = 2
@@ -120,7 +120,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def _answer(decimal: str | None) -> str | None:
-    files.DECIMAL.set(decimal)
+    numbers.DECIMAL.set(decimal)
     return decimal
 
 

@@ -14,8 +14,9 @@ from rich.console import Group
 
 from bayescal.cli import tables, writing
 from bayescal.cli.columns import ColumnReader, Rows
-from bayescal.cli.files import as_numbers, read_frame
+from bayescal.cli.files import read_frame
 from bayescal.cli.fitting import SINGLE
+from bayescal.cli.numbers import as_numbers
 from bayescal.cli.scores import ScoreTable, read_scores
 from bayescal.cli.terminal import Screen, UsageError, option_advice, usage_errors
 from bayescal.support.intervals import percent

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import files
+from bayescal.cli.numbers import Formats, NumberFormat, as_numbers
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import validation, weighting
 from bayescal.support.files import file_row
@@ -48,13 +49,13 @@ class ColumnReader:
         path: Path,
         frame: pd.DataFrame | None = None,
         screen: Screen | None = None,
-        formats: files.Formats | None = None,
+        formats: Formats | None = None,
     ) -> None:
         self.path = path
         self.screen = Screen(quiet=True) if screen is None else screen
         self.frame = files.read_frame(path) if frame is None else frame
         # By column; blocks of one file share them.
-        self.formats = defaultdict(files.NumberFormat) if formats is None else formats
+        self.formats = defaultdict(NumberFormat) if formats is None else formats
 
     def name(self, column: str) -> str:
         """Return a column's name for messages."""
@@ -90,7 +91,7 @@ class ColumnReader:
             )
         columns = []
         for name in classes:
-            values, advice = files.as_numbers(self.frame[name].tolist())
+            values, advice = as_numbers(self.frame[name].tolist())
             strange = np.isnan(values) | np.isposinf(values)
             self._refuse(name, strange, "a number, or -inf for an excluded class,", advice)
             columns.append(values)
@@ -122,7 +123,7 @@ class ColumnReader:
                 weighting.as_inclusion(weights, weights.size, self.name(column))
             else:
                 weighting.as_weights(weights, weights.size, self.name(column))
-        self.frame[column] = np.where(labelled, weights, files.as_numbers(cells.tolist())[0])
+        self.frame[column] = np.where(labelled, weights, as_numbers(cells.tolist())[0])
         return weights
 
     def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
@@ -451,7 +452,7 @@ def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str | None) -> s
         return f" Did you mean {option + ' ' if option else ''}{near[0]!r}?"
     if len(names) == 1:
         return " It has one column: separate cells by commas, semicolons, tabs or bars."
-    if any(np.isfinite(files.as_numbers([name])[0][0]) for name in names):
+    if any(np.isfinite(as_numbers([name])[0][0]) for name in names):
         return " Its first line looks like data, where names of columns are expected: add them."
     pair = _probabilities(frame) if option == "--score-column" else None
     if pair is None:
@@ -466,7 +467,7 @@ def _probabilities(frame: pd.DataFrame) -> tuple[str, str] | None:
     """Return two columns of probabilities that sum to 1 in every row; None without any."""
     inside = {}
     for name in frame.columns[:MOST_COLUMNS]:
-        values, _ = files.as_numbers(frame[name].tolist())
+        values, _ = as_numbers(frame[name].tolist())
         # Labels of 0 and 1 are no probabilities, and nan fails too.
         if ((values >= 0.0) & (values <= 1.0)).all() and not np.isin(values, (0.0, 1.0)).all():
             inside[str(name)] = values
