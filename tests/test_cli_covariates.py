@@ -107,6 +107,22 @@ def test_columns_reach_the_probabilities_of_fit_and_predict(folder):
 
 
 @pytest.mark.slow
+def test_predict_says_which_sites_were_not_fitted(folder):
+    group = "def new_group(rng, slope):\n    return {'at_site': rng.normal(0, 2, slope.shape)}\n"
+    (folder / "mine.py").write_text(textwrap.dedent(SITES) + "\n" + group)
+    fit("--out", "out")
+    frame = pd.read_csv("new.csv").assign(site=["bern", *["oslo"] * 11])
+    frame.to_csv("bern.csv", index=False)
+    said = run("predict", "out", "bern.csv", "--out", "p.csv").stdout.replace("\n", " ")
+    assert "Not fitted: site 'bern'." in said
+    assert "a new site, if it is like the 2 fitted" in said
+    calibrator, table = bayescal.load("out/posterior.nc"), pd.read_csv("p.csv")
+    p = calibrator.predict_proba(frame["score"], covariates=frame[["length", "site"]])[:, 1]
+    np.testing.assert_allclose(table["probability"], p)
+    assert "Not fitted" not in run("predict", "out", "new.csv", "--out", "q.csv").stdout
+
+
+@pytest.mark.slow
 def test_predict_is_what_python_predicts_for_another_prior(folder):
     fit("--out", "out")
     frame = pd.read_csv("new.csv")

@@ -16,7 +16,7 @@ from bayescal.cli import scores
 from bayescal.cli.columns import ColumnReader, Mask, Rows
 from bayescal.cli.files import WRITTEN
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.validation import Columns, Floats
+from bayescal.support.validation import Columns, Floats, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -331,7 +331,8 @@ def state_positive(screen: Screen, source: Calibrator) -> None:
 
 def read_covariates(path: Path, reader: ColumnReader, saved: SavedCalibrator) -> Columns | None:
     """Return a saved calibrator's covariates from a file, by the names fitted."""
-    known = next(iter(saved.problems.values())).calibration.covariates
+    calibration = next(iter(saved.problems.values())).calibration
+    known, draws = calibration.covariates, calibration.draws
     if known is None:
         return None
     names, frame = list(known.columns), reader.frame
@@ -340,7 +341,14 @@ def read_covariates(path: Path, reader: ColumnReader, saved: SavedCalibrator) ->
             f"{reader.path} must have the columns {', '.join(names)}, which the model of {path}"
             f" takes; there is no {', '.join(missing)}: add what is missing."
         )
-    return {name: reader.covariate(name, text=name in known.levels) for name in names}
+    columns = {name: reader.covariate(name, text=name in known.levels) for name in names}
+    for name in getattr(draws, "open_to", ()):
+        if new := sorted(set(columns[name].tolist()).difference(known.levels[name])):
+            reader.screen.note(
+                f"Not fitted: {name} {first_of(new)}. Probabilities and bands there are those of a"
+                f" new {name}, if it is like the {len(known.levels[name])} fitted."
+            )
+    return columns
 
 
 def fitted_examples(path: Path, problems: Problems) -> Examples | None:
