@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_documents_sampled_by_their_outcome(tmp_path):
     options = ("--inclusion-column", "chance")
     labelled = some[some["y"].notna()]
     weights = {"inclusion": labelled["chance"], "random_state": 0}
-    expected = audit(labelled["y"], labelled["p"], **weights).text
+    expected = replace(audit(labelled["y"], labelled["p"], **weights), noun="patient").text
     assert run("audit", path, *options).stdout.startswith(expected.splitlines()[0])
     run("recalibrate", path, *options, "--out", tmp_path / "again")
     again = Recalibrator(random_state=0)

@@ -144,7 +144,7 @@ def test_the_verdict_is_of_the_least_uniform_quantity():
     uniform = np.repeat(np.arange(DRAWS + 1), 2)
     low = np.zeros(40, dtype=int)
     found = result(right=uniform, low=low)
-    assert found.table["mean_rank"].tolist() == pytest.approx([0.5, 0.025])
+    assert found.quantities["mean_rank"].tolist() == pytest.approx([0.5, 0.025])
     assert not found.passed
     assert "'low'" in str(found)
     assert "above the truth" in str(found)
@@ -203,4 +203,4 @@ def test_a_density_is_checked_too(monkeypatch):
     monkeypatch.setattr(engine, "draw_posterior", draw)
     found = check_program("gaussian", documents=30, data_sets=15, random_state=0)
     assert not found.passed
-    assert found.table["p_value"].idxmin() == "log likelihood"
+    assert found.quantities["p_value"].idxmin() == "log likelihood"

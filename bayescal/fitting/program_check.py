@@ -60,7 +60,7 @@ class ProgramCheck:
     difference: float
 
     @property
-    def table(self) -> pd.DataFrame:
+    def quantities(self) -> pd.DataFrame:
         """By quantity, the mean rank (.5 if right) and the p-value of uniform ranks."""
         import pandas as pd
 
@@ -73,7 +73,7 @@ class ProgramCheck:
     @property
     def p_value(self) -> float:
         """The smallest p-value of all quantities times their number, at most 1."""
-        return min(1.0, float(self.table["p_value"].min()) * len(self.ranks.columns))
+        return min(1.0, float(self.quantities["p_value"].min()) * len(self.ranks.columns))
 
     @property
     def passed(self) -> bool:
@@ -85,7 +85,7 @@ class ProgramCheck:
 
     def __str__(self) -> str:
         """Return the verdict in words."""
-        table = self.table
+        table = self.quantities
         worst = str(table["p_value"].idxmin())
         sets = (
             f"{len(self.ranks)} data sets of {self.documents} documents from the program's own"

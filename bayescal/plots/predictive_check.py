@@ -278,7 +278,7 @@ class RankDisplay(display.Display):
                 "difference": (("quantity", "rank"), np.stack([each for _, each in steps])),
                 "lower": ("rank", lower),
                 "upper": ("rank", upper),
-                "p_value": ("quantity", check.table["p_value"].to_numpy()),
+                "p_value": ("quantity", check.quantities["p_value"].to_numpy()),
             },
             {"quantity": names, "rank": steps[0][0]},
             {"level": level},
