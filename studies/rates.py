@@ -377,7 +377,7 @@ def _table(
 
 def page(folder: Path) -> str:
     """Return the page: coverage and relative width of each method."""
-    rated, compared, _, sliced, clustered, agreed = (
+    rated, compared, _, sliced, clustered, _ = (
         pd.read_csv(folder / f"{name}.csv") for name in TABLES
     )
     few = rated[(rated["n"] == SIZES[0]) | (rated["judge"] == POOLED)]
@@ -387,7 +387,6 @@ def page(folder: Path) -> str:
         folder,
         rates=markdown(_wide(few)),
         differences=markdown(_wide(pooled)),
-        agreement=markdown(_wide(_fewest(agreed[agreed["judge"] != POOLED]))),
         **{
             name: markdown(_wide(_fewest(table[table.iloc[:, 0] != POOLED])))
             for name, table in (("slices", sliced), ("clusters", clustered))

@@ -269,8 +269,8 @@ def _costs_shown(table: pd.DataFrame) -> str:
             "positives per topic": f"{row['n']:.0f}",
             **{column: f"{row[column]:.4f}" for pair in PAIRS.values() for column in pair},
             **{
-                f"{name}, pooled beside unpooled": f"{row[f'cost, {name}']:+.1%} ±"
-                f" {row[f'error, {name}']:.1%}"
+                f"{name}, pooled beside unpooled": f"{100.0 * row[f'cost, {name}']:+.1f} % ±"
+                f" {percent(row[f'error, {name}'], 1)}"
                 for name in PAIRS
             },
             "tau": with_error(row["tau"], row["tau error"], 2),
