@@ -32,7 +32,7 @@ PERCENT_ADVICE = (
 
 @dataclass
 class NumberFormat:
-    """How a column writes its numbers; the first rows that show it decide for later blocks."""
+    """The number format of a column, decided by the first rows that show it, for all blocks."""
 
     separator: str = ""  # "." or ","; empty until a number has one that cannot be thousands
     percent: bool | None = None  # whether every number has a per cent sign; None before any number

@@ -142,8 +142,8 @@ def check_program(
     documents : int
         Documents of each data set if `scores` is not given.
     data_sets : int
-        Data sets; more see smaller mistakes. With 40, draws that are half as wide as they should be
-        are found nearly always.
+        Data sets; more see smaller mistakes. Draws of one of five quantities that are half as wide
+        as they should be fail in 66 ± 2 % of checks with 40, in 98 ± 1 % with 100.
     random_state : int, Generator or None
         Seed.
 

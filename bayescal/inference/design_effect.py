@@ -24,7 +24,7 @@ GIANT = 0.5
 
 @dataclass(frozen=True)
 class DesignEffect:
-    """How documents of clusters depend on each other, given their probabilities.
+    """The dependence of labels within clusters, given their probabilities.
 
     Attributes
     ----------

@@ -147,7 +147,7 @@ class ExpectedLabels:
 
     @classmethod
     def of(cls, units: SamplingUnits, documents: SamplingUnits, hidden: Any) -> ExpectedLabels:
-        """Return what the labels so far lead to expect of units and their documents."""
+        """Return P(+) of units and of their documents, given the labels so far."""
         p = of_documents = _probabilities(units, hidden)
         if units.scores.size < documents.scores.size:
             of_documents = _probabilities(documents, hidden)

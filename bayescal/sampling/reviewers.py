@@ -21,7 +21,7 @@ FEWEST = 20  # documents with two labels
 
 @dataclass(frozen=True)
 class ReviewerAgreement:
-    """How far two reviewers agree.
+    """The agreement of two reviewers.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def _errors(cells: NDArray[np.integer[Any]]) -> Floats:
 
 @dataclass(frozen=True)
 class JudgeAgreement:
-    """How far a judge's verdicts agree with people's labels, on the whole collection.
+    """The agreement of a judge's verdicts with people's labels, on the whole collection.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def judge_agreement(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> JudgeAgreement:
-    """Return how far a judge's verdicts agree with people's labels.
+    """Return the agreement of a judge's verdicts with people's labels.
 
     The shares of positives among documents that the judge calls positive and negative have
     Jeffreys' posteriors. With the verdicts on all documents they give the measures of the whole

@@ -352,7 +352,7 @@ def _signed(value: float) -> str:
 
 
 class Found(NamedTuple):
-    """What is found by one way to deal the sentences.
+    """The results of one way to deal the sentences into folds.
 
     Attributes
     ----------

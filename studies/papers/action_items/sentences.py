@@ -88,7 +88,7 @@ def ngrams(tokens: Sequence[str], longest: int) -> list[str]:
 
 @dataclass(frozen=True)
 class SentenceAnalyzer:
-    """What `CountVectorizer` counts of a text: the n-grams of its sentences, none across two.
+    """The n-grams of a text's sentences, none across two, for `CountVectorizer`.
 
     Attributes
     ----------

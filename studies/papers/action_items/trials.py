@@ -224,7 +224,7 @@ class Trial(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """What methods decided in some trials.
+    """The decisions of methods in some trials.
 
     Attributes
     ----------
