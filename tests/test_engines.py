@@ -1,5 +1,7 @@
 """Engines on data small enough to check by other means."""
 
+from dataclasses import replace
+
 import numpy as np
 import pymc as pm
 import pytest
@@ -8,6 +10,7 @@ from scipy import stats as st
 
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
+from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode, minimise_from
 from bayescal.fitting.engines.program import build_model, draw_posterior
 from bayescal.fitting.scores import BinaryScores
@@ -71,8 +74,9 @@ class TestBfgs:
 LOADED = [programs.load(name) for name in programs.available()]
 # Programs of one score and no topics.
 SINGLE = [each.name for each in LOADED if each.log_density or each.log_odds]
-# What a program counts labels for, which know nothing of weights.
-GIVEN = {"noisy_logistic": {"missed": 0.1, "false": 0.05}}
+# What a program computes from the rows it gets, whose weights it does not know.
+GIVEN = {"noisy_logistic": {"missed": 0.1, "false": 0.05}, "length": {"typical": 1.5}}
+COLUMNS = {"sites": {"site": np.repeat(["A", "B"], 4)}, "length": {"length": np.arange(1.0, 9.0)}}
 
 
 class TestWeights:
@@ -82,8 +86,11 @@ class TestWeights:
         weight = np.array([1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0])
         repeat = np.repeat(np.arange(SCORE.size), weight.astype(int))
         program, given = programs.load(name), HYPER | GIVEN.get(name, {})
-        weighted = build_model(program, BinaryScores(SCORE, POSITIVE, weight), given)
-        repeated = build_model(program, BinaryScores(SCORE[repeat], POSITIVE[repeat]), given)
+        columns = COLUMNS.get(name)
+        columns = None if columns is None else Covariates.read(columns, SCORE.size)
+        data = BinaryScores(SCORE, POSITIVE, covariates=columns)
+        weighted = build_model(program, replace(data, weight=weight), given)
+        repeated = build_model(program, data.take(repeat), given)
         # Uncompiled: three evaluations are not worth a compiler run.
         densities = [model.compile_logp(mode="FAST_COMPILE") for model in (weighted, repeated)]
         rng = np.random.default_rng(2)
