@@ -652,6 +652,13 @@ def arrays_of(judged, name):
     return scores, labels
 
 
+def assert_states(page, name, *intervals):
+    """Assert that the rows of a number state its intervals with the digits of the text."""
+    rows = re.findall(rf'<tr><th scope="row">{name}</th>.*?</tr>', page, re.DOTALL)
+    stated = [re.findall(r"[\d.]*\d", re.sub("<[^>]*>", " ", row)) for row in rows]
+    assert stated == [re.findall(r"[\d.]*\d", each) for each in intervals]
+
+
 def test_a_rate_is_that_of_the_function(judged, tmp_path):
     report = tmp_path / "rate.html"
     asked = ("rate", judged / "new.csv", "--labels", judged / "new_labels.csv")
@@ -664,6 +671,7 @@ def test_a_rate_is_that_of_the_function(judged, tmp_path):
     assert expected.text in out
     page = report.read_text()
     assert expected.text.splitlines()[2] in page
+    assert_states(page, "rate", f"{expected:.1%}", f"{expected.classical:.1%}")
     data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
     band, line, dots = data["evidence"][0]["series"]
     assert (np.array(band["lower"]) < line["y"]).all()
@@ -720,7 +728,9 @@ def test_a_judge_is_compared_with_labels_at_a_score(judged, tmp_path):
     assert expected.text in out
     page = report.read_text()
     assert page.count('<th scope="row">kappa') == 1
-    assert f"kappa is {expected.kappa:.2f}" in page
+    assert f"kappa is {expected.kappa:.3f}" in page
+    assert_states(page, "kappa", f"{expected.kappa:.3f}")
+    assert_states(page, "sensitivity", f"{expected.sensitivity:.1%}")
     other = ("--against", judged / "old.csv", "--against-labels", judged / "old_labels.csv")
     both = run(*asked, *other, "--report", report).stdout
     assert f"A: {expected.text}" in both

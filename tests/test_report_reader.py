@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 PHONE = {"width": 360, "height": 800}
 PAPER = {"width": 688, "height": 1000}  # A4 less its margins
 CONTROLS = ("prior", "own", "recall", "cost-fp", "cost-fn")
+KINDS = ("positive", "negative")
 
 
 def fill(page, control, value):
@@ -129,6 +130,23 @@ def test_a_page_of_a_review_follows_its_buttons_and_says_what_scrolls(chromium, 
     with opened(chromium, path, viewport=PHONE) as page:
         page.wait_for_selector(".sideways")
         assert "Scroll sideways" in page.evaluate(hint)
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        chart = page.locator("#evidence-figures svg.chart")
+        assert chart.locator(".dot.positive").count() == found.found
+        # The summary's interval stands at the number of documents taken, on a logarithmic axis.
+        band, line = (
+            np.array(
+                re.findall(r"([\d.]+) ([\d.]+)", chart.locator(kind).get_attribute("d")), float
+            )
+            for kind in ("path.band", "path.empirical")
+        )
+        left, right = band[:, 0].min(), band[:, 0].max()
+        share = np.log(np.sum(scores >= 1.8)) / np.log(scores.size)
+        assert line[:, 0] == pytest.approx(left + share * (right - left), abs=0.02)
+        top, bottom = (float(chart.locator(f".dot.{k}").first.get_attribute("cy")) for k in KINDS)
+        height = (np.array([found.lower, found.upper]) + 0.03) / 1.06  # dots are at 1.03 and -.03
+        assert line[:, 1] == pytest.approx(bottom + height * (top - bottom), abs=0.02)
+        assert chart.locator(".line.diagonal").count() == len(plan.strata) - 1
 
 
 def test_heads_of_tables_are_repeated_on_paper_and_rows_stay_whole(chromium, topics_report):

@@ -37,6 +37,7 @@ from bayescal.sampling.hidden import (
 )
 from bayescal.sampling.planning import allocate, strata_of
 from bayescal.sampling.plans import draw_of_plans, stratum_of
+from bayescal.support.intervals import Interval
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.sizes import size
@@ -574,14 +575,7 @@ def test_simultaneous_limits_of_curves_have_the_level_that_holds_at_every_score(
     labels = labelled(positive, plan)
     found = estimate(scores, labels, AT, design=plan, simultaneous=True)
     curves = HiddenCurves.of(
-        scores,
-        labels,
-        labels,
-        scores >= AT,
-        "vague",
-        (0.0, 0.0),
-        np.random.default_rng(0),
-        bins=True,
+        scores, labels, labels, scores >= AT, "vague", (0.0, 0.0), np.random.default_rng(0)
     )
     taken = np.cumsum(curves.collection.size)
     for name, (above, below), bins in zip(
@@ -602,6 +596,19 @@ def test_simultaneous_limits_of_curves_have_the_level_that_holds_at_every_score(
     assert found.positives.value == pytest.approx(np.mean(above + below))
     assert found.missed.value == pytest.approx(np.mean(below))
     assert found.hidden.value == pytest.approx(curves.share_hidden.mean())
+
+
+def test_recall_by_depth_is_the_hull_at_the_threshold_that_takes_as_many():
+    scores, _, labels, plans = review()
+    by_depth = found_of_review().by_depth
+    assert by_depth[scores.size] == Interval(1.0, 1.0, 1.0, 0.9)
+    values = [each.value for _, each in sorted(by_depth.items())]
+    assert values == sorted(values)
+    for depth in sorted(by_depth)[20:50:10]:
+        threshold = np.sort(scores)[-depth]
+        one = estimate_recall(scores, labels, threshold, design=plans, random_state=1).robust
+        ends = [(each.lower, each.value, each.upper) for each in (by_depth[depth], one)]
+        np.testing.assert_allclose(*ends, atol=0.02)  # each from 4,000 draws of its own
 
 
 def test_shared_limits_hold_in_both_posteriors():

@@ -153,7 +153,7 @@ def _tippett(data: xr.Dataset, classes: tuple[str, str]) -> dict[str, Any]:
         "y": [0, 1],
         "xLabel": LOG10_LR,
         "yLabel": "share of larger LRs",
-        "at": 0,
+        "at": [0],
         "note": "For each LR, the share of comparisons of either proposition with a larger one."
         " Misleading are those of the negative proposition right of 0, and those of the positive"
         " one left of 0.",
@@ -203,7 +203,7 @@ def _cross_entropy(data: xr.Dataset) -> dict[str, Any]:
         "y": [0.0, numbers(min(1.08 * finite.max(initial=1.0), 2.5))],
         "xLabel": "log10 prior odds",
         "yLabel": "cross-entropy (bits)",
-        "at": 0,
+        "at": [0],
         "note": "The mean cost, in bits, of posterior probabilities from these LRs, at every prior;"
         " at prior odds of 1 it is Cllr. Where it exceeds that of LR = 1, the LRs mislead.",
         "series": [series_of(f"line {kind}", names[k], x=x, y=data[k].values) for k, kind in kinds],

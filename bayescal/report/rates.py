@@ -18,7 +18,7 @@ from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 
 BOTH = "labels and scores"
-MEASURES = {"sensitivity": "percent", "specificity": "percent", "kappa": "short"}  # and formats
+MEASURES = {"sensitivity": "tenths", "specificity": "tenths", "kappa": "decimals"}  # and formats
 
 
 def write_rate_report(
@@ -84,7 +84,7 @@ def write_rate_report(
         ]
         intervals += [("all slices", slices.total, None)] if slices.total else []
     rows = [
-        Row(name, [source, Cell.of(each, "percent")])
+        Row(name, [source, Cell.of(each, "tenths")])
         for name, joint, alone in intervals
         for source, each in ((BOTH, joint), ("labels alone", alone))
         if each is not None

@@ -57,7 +57,7 @@ PAGES = {
     ),
     "classes": ("Calibration report of several classes", (*FIGURES, "classes")),
     "rate": ("Report of a rate", (*FIGURES, "evidence", "evidence_page")),
-    "review": ("Report of a review", ("numbers", "appearance")),
+    "review": ("Report of a review", (*FIGURES, "evidence", "evidence_page")),
     "ranking": ("Reading report", (*FIGURES, "chooser", "ranking")),
     "evidence": ("Validation of likelihood ratios", (*FIGURES, "evidence", "evidence_page")),
     "audit": ("Audit of probabilities", (*FIGURES, "audit")),
@@ -178,12 +178,21 @@ def count(value: float | None) -> str:
     return readable(value, 2)
 
 
+def tenths(value: float | None) -> str:
+    """Return a share or a difference of shares in per cent, with one decimal, as texts do."""
+    text = "\N{EN DASH}" if value is None else f"{100.0 * value:.1f} %"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
 def decimals(value: float | None) -> str:
     """Return a number from 0 to 1 that is no share as text, with three decimals."""
     return "\N{EN DASH}" if value is None else f"{value:.3f}"
 
 
-SHOWN = {"short": short, "percent": percent, "count": count, "decimals": decimals}
+SHOWN = {
+    **{"short": short, "percent": percent, "tenths": tenths},
+    **{"count": count, "decimals": decimals},
+}
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from bayescal.fitting.results.tree import versions
-from bayescal.report.rendering import count, percent, short, write_page
+from bayescal.report.rendering import count, percent, series_of, short, write_page
 from bayescal.sampling import ReviewEstimate, SamplePlan
 from bayescal.sampling.design import SamplingUnits, as_partial_labels
-from bayescal.sampling.estimates import CONFLICT, DESIGN
+from bayescal.sampling.estimates import CONFLICT, DESIGN, GROUPS
 from bayescal.sampling.exact import NO_ERROR
 from bayescal.sampling.plans import Design, as_design, hash_of
 from bayescal.support import validation
@@ -75,13 +77,17 @@ def write_review_report(
     plans, inclusion = as_design(design, values, known)
     labelled = int(np.count_nonzero(~np.isnan(known)))
     units = None if groups is None else SamplingUnits.of(values, known, groups)
+    counted = units if units and result.unit == GROUPS else SamplingUnits.of(values, known, None)
+    # Strata of groups are not those of the documents in them.
+    stratified = plans[-1:] if units is None or counted is units else ()
+    figures = [_recall_by_depth(result, counted, stratified)] if result.by_depth else []
     return write_page(
         target,
         "review",
-        {},
+        {"level": result.level, "evidence": figures},
         title=title,
         level=result.level,
-        result=result,
+        result=replace(result, by_depth={}),  # its numbers are those of the figure
         intervals={name: getattr(result, name) for name in INTERVALS},
         documents=values.size,
         labelled=labelled,
@@ -90,6 +96,7 @@ def write_review_report(
         refuted=result.conflict < CONFLICT,
         by_design=result.method == DESIGN,
         no_error=result.reviewer_error == NO_ERROR,
+        recall_figure=bool(figures),
         rounds=[_round(plan, known, units) for plan in plans],
         strata=[] if inclusion is None else _strata(inclusion, known),
         run={
@@ -126,6 +133,39 @@ def _facts(
         result.positives.value
     )
     return facts
+
+
+def _recall_by_depth(
+    result: ReviewEstimate, units: SamplingUnits, plans: tuple[SamplePlan, ...]
+) -> dict[str, Any]:
+    """Return recall by the number of documents taken, with labels, as evidence.js draws it."""
+    above = stats.rankdata(-units.scores, method="max")
+    taken, limits = list(result.by_depth), list(result.by_depth.values())
+    lower, upper, value = np.array([(each.lower, each.upper, each.value) for each in limits]).T
+    series = [series_of("band posterior", "hull of both curves", x=taken, lower=lower, upper=upper)]
+    for kind, label, y in (("positive", 1.0, 1.03), ("negative", 0.0, -0.03)):
+        x = np.unique(above[units.labels == label])
+        series.append(series_of(f"dot mode {kind}", f"labelled {kind}", x=x, y=np.full(x.size, y)))
+    at = [np.count_nonzero(units.above(result.threshold))] * 2
+    first = series_of(
+        "line empirical", "interval of the summary", x=at, y=[result.lower, result.upper]
+    )
+    series += [first, series_of("line posterior", "recall by the curves", x=taken, y=value)]
+    lowest = [each.lowest for plan in plans for each in plan.strata[:-1]]
+    dashed = " Dashed lines end the strata of the last round." if lowest else ""
+    return {
+        "title": f"Recall by {result.unit} taken",
+        "x": [1, taken[-1]],
+        "logarithmic": True,
+        "xTicks": [(10**k, count(10**k)) for k in range(len(str(taken[-1])))],
+        "y": [-0.06, 1.06],
+        "xLabel": f"{result.unit} taken, highest scores first (logarithmic)",
+        "yLabel": "recall",
+        "at": [int(np.count_nonzero(units.scores >= each)) for each in lowest],
+        "note": f"At each depth the band has {percent(result.level)}, under the assumptions of the"
+        f" hull.{dashed}",
+        "series": series,
+    }
 
 
 def _round(plan: SamplePlan, labels: Floats, units: SamplingUnits | None) -> dict[str, Any]:

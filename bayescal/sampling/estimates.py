@@ -7,7 +7,7 @@ on a curve along the score. All count a finite collection: known labels are not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ DOCUMENTS, GROUPS = "documents", "groups"  # what is counted
 DESIGN, HULL = "design", "hull"
 BESIDE = ("precision", "elusion")  # stated beside recall
 CONFLICT = 0.05  # smaller probabilities of the elusion positives have a note
+DEPTHS = 30  # evenly spaced in the ranking, and as many at its top, whose recall is stated
 TIED = 0.01  # larger shares of tied documents have a note
 
 
@@ -91,6 +92,9 @@ class ReviewEstimate(Interval):
     precision, elusion : Interval or None
         Beside recall at one threshold: the shares of positives among the units at or above it, and
         below it, each by the same method; None if there are no such units.
+    by_depth : dict of int to Interval
+        Beside recall: recall by the hull if that many units with the highest scores are taken, each
+        interval by itself.
     """
 
     of: str
@@ -111,6 +115,7 @@ class ReviewEstimate(Interval):
     notes: tuple[str, ...]
     precision: Interval | None = None
     elusion: Interval | None = None
+    by_depth: dict[int, Interval] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -311,7 +316,8 @@ def _estimate(
     }
     first = hulls["design_based"] or hulls["robust"]
     ends = {"value": first.value, "lower": first.lower, "upper": first.upper}
-    return replace(high, **ends, **hulls, notes=(*high.notes, note))
+    by_depth = {n: hull_of(low.by_depth[n], each) for n, each in high.by_depth.items()}
+    return replace(high, **ends, **hulls, by_depth=by_depth, notes=(*high.notes, note))
 
 
 def _estimate_of_labels(
@@ -347,10 +353,9 @@ def _estimate_of_labels(
         options.hidden,
         options.reviewer_error,
         validation.generator(options.random_state),
-        bins=options.simultaneous,
-        drawn=(share, drawn_units.of_document) if by_document else None,
+        (share, drawn_units.of_document) if by_document else None,
     )
-    without, with_hidden, robust = _of_curves(of, curves, above, level)
+    without, with_hidden, robust = _of_curves(of, curves, above, level, options.simultaneous)
     notes = _notes(units, of_plans, plans, threshold, options)
     exact, drawn, error = None, None, options.reviewer_error
     if plans:
@@ -376,7 +381,7 @@ def _estimate_of_labels(
     for name, own in zip(BESIDE, (above, ~above), strict=True):
         if of == "recall" and own.any() and not options.simultaneous:
             limits = None if drawn is None else drawn.limits(name, above, level, error)
-            beside[name] = limits or _of_curves(name, curves, above, level)[2]
+            beside[name] = limits or _of_curves(name, curves, above, level, False)[2]
     conflict = curves.conflict
     if conflict < CONFLICT:
         notes.append(
@@ -406,12 +411,13 @@ def _estimate_of_labels(
         reviewer_error=options.reviewer_error,
         hidden_prior=as_beta(options.hidden),
         notes=tuple(notes),
+        by_depth=_by_depth(curves, level) if of == "recall" else {},
         **beside,
     )
 
 
 def _of_curves(
-    of: str, curves: HiddenCurves, above: NDArray[np.bool_], level: float
+    of: str, curves: HiddenCurves, above: NDArray[np.bool_], level: float, simultaneous: bool
 ) -> tuple[Interval, Interval, Interval]:
     """Return the intervals without hidden positives, with them, and of both."""
     measure = MEASURES[of]
@@ -419,7 +425,7 @@ def _of_curves(
         measure(*each, np.count_nonzero(above), above.size)
         for each in (curves.without_hidden, curves.with_hidden)
     )
-    if curves.in_bins is None:
+    if not simultaneous:
         one, other = (Interval.of_draws(each, level) for each in (without, with_hidden))
         return one, other, shared_limits(without, with_hidden, level)
     taken = np.cumsum(curves.collection.size)
@@ -430,6 +436,18 @@ def _of_curves(
         levels.append(simultaneous_level(draws, level))
     one, other = map(Interval.of_draws, (without, with_hidden), levels)
     return one, other, hull_of(one, other)
+
+
+def _by_depth(curves: HiddenCurves, level: float) -> dict[int, Interval]:
+    """Return the hull of recall by the number of documents taken, highest scores first."""
+    taken = np.cumsum(curves.collection.size)
+    depths = [space(1, taken[-1], DEPTHS) for space in (np.linspace, np.geomspace)]
+    own = np.unique(np.searchsorted(taken, np.rint(depths)))
+    one, other = (
+        _recall(found[:, own], found[:, -1:] - found[:, own])
+        for found in (np.cumsum(each, axis=1) for each in curves.in_bins)
+    )
+    return {int(n): shared_limits(one[:, k], other[:, k], level) for k, n in enumerate(taken[own])}
 
 
 def _recall(above: Floats, below: Floats, *_: Any) -> Floats:

@@ -333,7 +333,7 @@ class HiddenCurves:
     share_hidden: Floats  # (draws,): by the latter
     conflict: float  # P(as many labelled positives deep in the ranking, or more) without hidden
     collection: RankedCollection
-    in_bins: tuple[Floats, Floats] | None  # (draws, bins): positives without hidden ones, and with
+    in_bins: tuple[Floats, Floats]  # (draws, bins): positives without hidden ones, and with
 
     def hull(self, weight_above: int, level: float) -> Interval:
         """Return the hull of the number of positives below, or above and below."""
@@ -352,31 +352,24 @@ class HiddenCurves:
         hidden: Any,
         error: ReviewerError,
         rng: np.random.Generator,
-        *,
-        bins: bool,
         drawn: tuple[Floats | None, NDArray[np.intp]] | None = None,
     ) -> HiddenCurves:
         """Return the draws of both posteriors, fitted to some of the labels."""
         collection = RankedCollection.of(scores)
         weight = None if drawn is None else group_weights(collection, fitted, rng, error, *drawn)
         both = [fit_posterior(collection, fitted, each, rng, error, weight) for each in (0, hidden)]
-        without, with_hidden = (
-            (
-                count_positives(each, collection, labels, above, rng).sum(axis=1),
-                count_positives(each, collection, labels, ~above, rng).sum(axis=1),
-            )
+        drawn_sides = [
+            tuple(count_positives(each, collection, labels, side, rng) for side in (above, ~above))
             for each in both
+        ]
+        (without, one), (with_hidden, other) = (
+            ((over.sum(axis=1), under.sum(axis=1)), over + under) for over, under in drawn_sides
         )
-        in_bins = None
-        if bins:
-            every = np.ones_like(above)
-            one, other = (count_positives(each, collection, labels, every, rng) for each in both)
-            in_bins = one, other
         conflict = math.nan
         if weight is None:
             conflict = conflict_of(collection, scores, fitted, above, error, rng)
         share = both[1].share_hidden()
-        return cls(without, with_hidden, share, conflict, collection, in_bins)
+        return cls(without, with_hidden, share, conflict, collection, (one, other))
 
 
 def group_weights(

@@ -167,7 +167,7 @@ class JudgeAgreement:
             f"The judge calls {percent(self.called, 1)} of the documents positive, among them"
             f" {self.sensitivity:.1%} of the positives (sensitivity), and calls"
             f" {self.specificity:.1%} of the negatives negative (specificity). Cohen's kappa is"
-            f" {self.kappa:.2f}."
+            f" {self.kappa:.3f}."
         )
 
 

@@ -1,11 +1,12 @@
 // Figures that come with their series, which are lines, bands or dots.
 
 function evidenceFigure(it, width) {
-  const { title, note, x, y, xLabel, yLabel } = it;
-  const chart = new Chart({ width, x, y, xLabel, yLabel, label: title });
-  if (it.at !== undefined) chart.vertical(it.at, "diagonal");
+  const { title, note, x, y, xTicks, xLabel, yLabel } = it;
+  const xScale = it.logarithmic ? Math.log10 : undefined;
+  const chart = new Chart({ width, x, y, xTicks, xScale, xLabel, yLabel, label: title });
+  for (const each of it.at ?? []) chart.vertical(each, "diagonal");
   for (const each of it.series) {
-    const [shape, kind] = each.kind.split(" ");
+    const [shape, ...kinds] = each.kind.split(" "), kind = kinds.join(" ");
     if (shape === "band") chart.band(each.x, each.lower, each.upper, kind);
     else if (shape === "line") chart.line(each.x, each.y, kind);
     else each.x.forEach((at, k) => chart.dot(at, each.y[k], kind, 2.5));

@@ -1,4 +1,4 @@
-// The pages of likelihood ratios and of rates.
+// The pages of likelihood ratios, of rates and of reviews.
 
 drawEvidence();
 followAppearance(drawEvidence);

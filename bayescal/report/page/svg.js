@@ -43,11 +43,11 @@ function axisOfShares(...parts) {
   return [low - margin, high + margin];
 }
 
-// A chart with axes; x and y are given as [low, high], and the marks of x, if not at round numbers, as
-// [value, text].
+// A chart with axes; x and y are given as [low, high], the marks of x, if not at round numbers, as
+// [value, text], and its scale, if not linear, as a function.
 class Chart {
-  constructor({ width, height = 260, x, y, xTicks, xLabel, yLabel, label }) {
-    Object.assign(this, { width, height, xRange: x, yRange: y, xTicks });
+  constructor({ width, height = 260, x, y, xTicks, xScale = (value) => value, xLabel, yLabel, label }) {
+    Object.assign(this, { width, height, xRange: x, yRange: y, xTicks, xScale });
     this.id = `clip-${Chart.count++}`;
     this.right = width - MARGIN.right;
     this.bottom = height - MARGIN.bottom;
@@ -67,8 +67,8 @@ class Chart {
   static count = 0;
 
   x(value) {
-    const [low, high] = this.xRange;
-    return MARGIN.left + ((value - low) / (high - low)) * (this.right - MARGIN.left);
+    const [low, high, at] = [...this.xRange, value].map(this.xScale);
+    return MARGIN.left + ((at - low) / (high - low)) * (this.right - MARGIN.left);
   }
 
   y(value) {
