@@ -11,7 +11,7 @@ from arviz_stats import compare, loo, summary
 from matplotlib import pyplot as plt
 from scipy import special
 
-from bayescal import Densities, Monotone, ScoreCalibrator
+from bayescal import Densities, Monotone, ScoreCalibrator, load
 from bayescal.calibrators import leave_one_out
 from bayescal.families import FAMILIES
 from bayescal.families.draws import raw_shapes
@@ -45,6 +45,20 @@ def tree_of(fitted, *given, **options):
 def figures():
     yield
     plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("parts", "units"),
+    [("hybrid", "1 / raw score"), (Densities("average"), "raw score"), ("logistic", "log-odds")],
+)
+def test_draws_have_long_names_and_units_in_files_too(parts, units, tmp_path):
+    fitted = ScoreCalibrator(parts, draws=50, random_state=0).fit(SCORES, LABELS)
+    again = load(fitted.save(tmp_path / "fit.nc"))
+    for draws in (fitted.posterior_["posterior"], again.posterior_["posterior"]):
+        found = {name: each.attrs["units"] for name, each in draws.data_vars.items()}
+        assert all(each.attrs["long_name"] for each in draws.data_vars.values())
+        assert found["prior"] == "probability"
+        assert units in found.values()
 
 
 # Pareto k of documents that all draws are sure of, whose weights hardly differ.

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import signal
 import textwrap
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import optimize, special
 import bayescal
 from bayescal import NUTS, Density, Program, ScoreCalibrator
 from bayescal.calibrators import compare_estimates
-from bayescal.distributions import programs
+from bayescal.distributions import LogitBeta, programs
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
@@ -336,10 +337,7 @@ HALF = Density("HalfNormal", sigma=5.0)
 @pytest.mark.parametrize(
     ("density", "message"),
     [
-        (Density("StudentTee", nu=3), "no distribution 'StudentTee' in pymc, did you mean"),
-        (Density(3.0), "distribution must be a distribution such as pm.StudentT"),
         (Density(pm.StudentT), r"StudentT needs nu, fixed or with a prior, such as nu=1.0"),
-        (Density(pm.Normal, nu=3), "parameters of Normal are mu, sigma, tau; got nu"),
         (Density(pm.Normal, mu=0, sigma=1), "all parameters of Normal are fixed"),
         (Density(pm.Gamma), "Gamma needs some of alpha, beta, mu, sigma, fixed or with a prior"),
         (Density(pm.Flat), "Flat has no parameters, so that nothing would be fitted"),
@@ -351,7 +349,6 @@ HALF = Density("HalfNormal", sigma=5.0)
             (Density(pm.Normal, priors={"sigma": prior}), message)
             for prior, message in (
                 (Density("HalfNormal", priors={"sigma": HALF}), "prior of sigma must have fixed"),
-                (Density("HalfNormal", sgma=1.0), "parameters of HalfNormal are .*; got sgma"),
                 (Density("HalfNormal", sigma=np.nan), "must be finite numbers, or a pair"),
                 (Density("Gamma", alpha=2.0), "the prior of sigma, Gamma, lacks parameters"),
             )
@@ -361,6 +358,40 @@ HALF = Density("HalfNormal", sigma=5.0)
 def test_densities_that_are_none(density, message):
     with pytest.raises(ValueError, match=message):
         fitted(density)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "message"),
+    [
+        ("StudentTee", "no distribution 'StudentTee' in pymc, did you mean"),
+        (3.0, "distribution must be a distribution such as pm.StudentT"),
+        (pm.Normal, "parameters of Normal are mu, sigma, tau; got nu"),
+        (pm.Poisson, "Poisson is discrete, and scores are real numbers"),
+        ("Bernoulli", "Bernoulli is discrete"),
+        (pm.MvNormal, "MvNormal is multivariate, and a document has one score"),
+        (pm.Wishart, "Wishart is multivariate"),
+        (pm.Mixture, "Mixture is discrete or a mixture, whose components are no numbers"),
+        (pm.ZeroInflatedPoisson, "ZeroInflatedPoisson is discrete or a mixture"),
+        (pm.AR, "AR is of a series"),
+        (pm.Truncated, "Truncated is made of other distributions"),
+        (pm.CustomDist, "CustomDist is made of other .* write a program: see models/README.md"),
+    ],
+)
+def test_densities_that_cannot_be_made(distribution, message):
+    with pytest.raises(ValueError, match=message):
+        Density(distribution, nu=3.0)
+
+
+def test_all_densities_of_pymc_of_one_real_number_can_be_made():
+    continuous = [
+        each
+        for name in dir(pm)
+        if getattr(each := getattr(pm, name), "__module__", "") == "pymc.distributions.continuous"
+        and hasattr(each, "dist")
+    ]
+    assert len(continuous) > 30
+    for each in [*continuous, pm.HurdleGamma, pm.HurdleLogNormal, LogitBeta]:
+        Density(each)
 
 
 def test_densities_are_equal_if_their_parameters_are():
@@ -580,7 +611,7 @@ BAD = {
     "unknown argument": (
         "(score, intercept, slope):",
         "(score, intercept, slop=1.0, slope=2.0):",
-        "takes 'slop', which is no variable.*did you mean 'slope'",
+        "takes 'slop', which is no variable.*those are intercept, slope; did you mean 'slope'",
     ),
     "labels not observed": (
         'pm.Bernoulli("label"',
@@ -613,6 +644,42 @@ def test_a_program_that_hangs_is_stopped(write, monkeypatch):
     path = write(LOGISTIC.replace("with pm.Model()", "while True: pass\n        with pm.Model()"))
     with pytest.raises(ValueError, match=r"line 5, fails: TimeoutError: .* has no draw after"):
         fitted(Program(path))
+
+
+def test_a_file_that_hangs_is_stopped_inside_another_deadline(write, monkeypatch):
+    monkeypatch.setattr(programs, "LOAD_LIMIT", 0.2)
+    path = write("import os\nwhile True: pass")
+    with programs.deadline(60, "too late"):
+        with pytest.raises(ValueError, match=r"line 2, does not run: TimeoutError: .* within 0\.2"):
+            programs.load(path)
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+
+SWAPPED_DENSITIES = """
+    import pymc as pm
+
+    def model(score, label):
+        with pm.Model() as program:
+            prior = pm.Beta("prior", 1, 1)
+            mu = pm.Normal("mu", 0, 3, shape=2)
+            k = pm.Bernoulli("label", prior, observed=label)
+            pm.Normal("score", mu[k], 1, observed=score)
+        return program
+
+    def log_density(score, klass, mu):
+        return pm.logp(pm.Normal.dist(mu[1 - klass], 1), score)
+"""
+SWAPPED = LOGISTIC.replace("return intercept + slope * score", "return -intercept - slope * score")
+SWAPPED = SWAPPED.replace("logit_p=log_odds(", "logit_p=-log_odds(")
+
+
+@pytest.mark.parametrize("text", [SWAPPED, SWAPPED_DENSITIES])
+def test_swapped_classes_are_warned_of(text, write):
+    calibrator = ScoreCalibrator(Program(write(text)), "map")
+    with pytest.warns(UserWarning, match=r"of class 'yes', the positive one, get lower .* swap"):
+        calibrator.fit(SCORE, np.where(LABEL, "yes", "no"))
+    assert len(calibrator.score_problems_) == 1
 
 
 def test_files_that_are_no_python(tmp_path):

@@ -17,7 +17,7 @@ from bayescal import (
     ScoresWarning,
     TopicCalibrator,
 )
-from bayescal.support.score_checks import direction, read_scores, topic_problems
+from bayescal.support.score_checks import direction, read_scores, swapped_classes, topic_problems
 from bayescal.text import TextCalibrator
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of
@@ -91,6 +91,16 @@ def test_topics_without_information_seldom_alarm():
 
 
 # ScoreCalibrator
+
+
+def test_classes_are_swapped_only_if_the_scores_are_not():
+    score, positive, names = SCORES, LABELS == "Corn", ["wheat", "Corn"]
+    (text,) = swapped_classes(score, -3.0 * score, positive, None, names)
+    assert text.startswith("documents of class 'Corn', the positive one, get lower probabilities")
+    assert swapped_classes(score, 3.0 * score, positive, None, names) == ()
+    assert swapped_classes(-score, -3.0 * score, positive, None, names) == ()
+    assert swapped_classes(score, np.zeros(200), positive, None, names) == ()
+    assert swapped_classes(score, -score, np.ones(200, dtype=bool), None, names) == ()
 
 
 @pytest.mark.parametrize("options", [{"parts": "gaussian"}, {"inference": "mle"}], ids=str)

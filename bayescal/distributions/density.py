@@ -27,6 +27,7 @@ IN_SCORE_UNITS: Mapping[str, dict[str, tuple[int, int]]] = {
     "Normal": {"mu": LOCATION, "sigma": SCALE, "tau": PRECISION},
     "StudentT": {"nu": SHAPE, "mu": LOCATION, "sigma": SCALE, "lam": PRECISION},
     "SkewNormal": {"alpha": SHAPE, "mu": LOCATION, "sigma": SCALE, "tau": PRECISION},
+    "ExGaussian": {"mu": LOCATION, "sigma": SCALE, "nu": SCALE},
     "Laplace": {"mu": LOCATION, "b": SCALE},
     "Logistic": {"mu": LOCATION, "s": SCALE},
     "Cauchy": {"alpha": LOCATION, "beta": SCALE},
@@ -34,16 +35,31 @@ IN_SCORE_UNITS: Mapping[str, dict[str, tuple[int, int]]] = {
     "Moyal": {"mu": LOCATION, "sigma": SCALE},
 }
 OURS = "bayescal."  # prefix of the names of this package's distributions
+HURDLES = "HurdleGamma", "HurdleLogNormal"  # mixtures of a point mass and a continuous density
+# By PyMC's module, why its distributions are no densities of a score.
+UNFIT = {
+    "discrete": "is discrete, and scores are real numbers",
+    "multivariate": "is multivariate, and a document has one score",
+    "timeseries": "is of a series, and documents are independent",
+    "mixture": "is discrete or a mixture, whose components are no numbers",
+}
 OTHER_ARGUMENTS = ("args", "kwargs", "rng", "size", "shape", "dims", "name")
 
 
 def distribution_of(name: str) -> Any:
-    """Return a distribution of PyMC or of this package by its name."""
+    """Return a univariate continuous distribution of PyMC or of this package by its name."""
     module, own = pm, name
     if name.startswith(OURS):
         module, own = bayescal.distributions, name.removeprefix(OURS)
     kind = getattr(module, own, None)
     if inspect.isclass(kind) and hasattr(kind, "dist"):
+        place = kind.__module__.removeprefix("pymc.distributions.")
+        if place != "continuous" and module is pm and name not in HURDLES:
+            raise ValueError(
+                f"Density: {name} {UNFIT.get(place, 'is made of other distributions or functions')}"
+                ". Choose a univariate density such as pm.StudentT, or write a program: see"
+                " models/README.md."
+            )
         return kind
     names = [n for n in dir(pm) if inspect.isclass(getattr(pm, n)) and n[0].isupper()]
     near = get_close_matches(name, names, n=2)
@@ -60,7 +76,7 @@ def check_density(plain: Mapping[str, Any]) -> None:
     known = _parameters(distribution_of(name))
     if not known:
         raise ValueError(f"Density: {name} has no parameters, so that nothing would be fitted.")
-    _check_names({**plain["fixed"], **plain["priors"]}, name)
+    check_names(name, {**plain["fixed"], **plain["priors"]})
     if both := [each for each in plain["fixed"] if each in plain["priors"]]:
         raise ValueError(f"Density: {both[0]} of {name} is fixed and has a prior: give one.")
     free = _free(plain)
@@ -85,8 +101,8 @@ def check_density(plain: Mapping[str, Any]) -> None:
         _check_prior(each, prior)
 
 
-def _check_names(given: Mapping[str, Any], name: str) -> None:
-    """Raise ValueError unless a distribution has these parameters."""
+def check_names(name: str, given: Mapping[str, Any]) -> None:
+    """Raise ValueError unless a score can have a distribution, and that has these parameters."""
     known = _parameters(distribution_of(name))
     if unknown := [each for each in given if each not in known]:
         raise ValueError(
@@ -114,7 +130,6 @@ def _check_prior(parameter: str, prior: Mapping[str, Any]) -> None:
             f" Density('HalfNormal', sigma=1); got a prior of {', '.join(prior['priors'])} in it."
             " For a hierarchical prior write a program: see models/README.md."
         )
-    _check_names(fixed, name)
     _check_fixed(fixed)
     try:
         distribution_of(name).dist(**fixed)

@@ -5,6 +5,8 @@ read, never the working directory.
 """
 
 import inspect
+import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ LOG_DENSITY, LOG_ODDS, NEW_GROUP = "log_density", "log_odds", "new_group"
 # Arguments that the package passes: documents, not hyperparameters.
 COVARIATES, COORDS = "covariates", "coords"
 OF_DOCUMENTS = ("score", "klass", COVARIATES)
+LOAD_LIMIT = 60  # seconds that a program's file may run
 CONTRACT = """\
     def log_density(score, klass, mu, sigma):  # of a class, 0 or 1; P(+) is the variable `prior`
         mine = pm.Normal.dist(mu[klass], sigma[klass])
@@ -187,6 +190,29 @@ def blamed_on_program(program: Path | str, what: str = "fails") -> Iterator[None
         raise ValueError(f"program {program}{where} {what}: {type(err).__name__}: {err}") from err
 
 
+@contextmanager
+def deadline(seconds: float, message: str) -> Iterator[Callable[[], None]]:
+    """Raise TimeoutError after some seconds, or never once cancelled; in the main thread only."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield lambda: None
+        return
+
+    def late(*_: Any) -> None:
+        raise TimeoutError(message)
+
+    def cancel() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    handler = signal.signal(signal.SIGALRM, late)
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield cancel
+    finally:
+        cancel()
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, outer)
+
+
 def _line_of(err: BaseException, file: str) -> int | None:
     """Return the last line of a file in an error's traceback."""
     if isinstance(err, SyntaxError) and err.filename == file:
@@ -229,7 +255,8 @@ def _run(path: Path, source: str) -> ModuleType:
     # __pycache__ beside the user's file.
     module = ModuleType(f"_bayescal_program_{path.stem}")
     module.__file__ = str(path)
-    with blamed_on_program(path, "does not run"):
+    late = f"it does not end within {LOAD_LIMIT} s: move what takes long into model(score, label)"
+    with blamed_on_program(path, "does not run"), deadline(LOAD_LIMIT, late):
         code = compile(source, str(path), "exec")
         exec(code, module.__dict__)
     return module

@@ -20,7 +20,7 @@ from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabiliti
 from bayescal.fitting.engines.point_estimates import fit_classes
 from bayescal.fitting.fitted_topics import extend_results
 from bayescal.fitting.parts.combination import LEFT_OUT, fit_parts, part_of, read_curves
-from bayescal.fitting.parts.configured import AUTO
+from bayescal.fitting.parts.configured import AUTO, PROGRAM
 from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Task, all_paths
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.posterior import Posterior, pack
@@ -37,7 +37,7 @@ from bayescal.support import validation, weighting
 from bayescal.support.labels import match_labels
 from bayescal.support.numerics import probability
 from bayescal.support.parallel import one_blas_thread, workers
-from bayescal.support.score_checks import score_problems, warn_of_scores
+from bayescal.support.score_checks import score_problems, swapped_classes, warn_of_scores
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class FittedScores(Fit[ScoreParameters]):
         raw = replace(self.calibration, scores_are="scores")
         effect = tree.read_effect(groups)
         of_effect = (effect.problem,) if effect is not None and effect.problem else ()
-        return of_effect + score_problems(
+        found = score_problems(
             observed["score"].values,
             observed["label"].values == 1,
             weight,
@@ -99,6 +99,18 @@ class FittedScores(Fit[ScoreParameters]):
             taken=self.calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self.parameters.point_estimate),
         )
+        return of_effect + found + self.swapped_classes
+
+    @cached_property
+    def swapped_classes(self) -> tuple[str, ...]:
+        """Return the problem of a program alone whose log-odds are those of the other class."""
+        draws, data = self.calibration.draws, read_documents(self.groups)
+        if draws is None or [each.kind for each in all_paths(self.groups)] != [PROGRAM]:
+            return ()
+        some = draws.take(np.linspace(0, draws.size - 1, min(draws.size, 20)).astype(np.intp))
+        log_odds = some.label_log_odds(data).mean(axis=0)
+        classes = self.classes.tolist()
+        return swapped_classes(data.score, log_odds, data.positive, data.weight, classes)
 
     @property
     def left_out_log_odds(self) -> Floats:
@@ -256,7 +268,10 @@ def fit_scores(
     groups = fit_groups(options, data, population)
     fitted = FittedScores.of_groups(parameters, effect | groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
-    warn_of_scores(fitted.score_problems_)
+    swapped = fitted.swapped_classes
+    warn_of_scores([each for each in fitted.score_problems_ if each not in swapped])
+    for each in swapped:
+        validation.warn_user(f"{each}.")
     return fitted
 
 

@@ -137,6 +137,28 @@ def score_problems(
     return tuple(problems)
 
 
+def swapped_classes(
+    score: Floats,
+    log_odds: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats | None,
+    classes: Sequence[Any],
+) -> tuple[str, ...]:
+    """Return the problem of log-odds that are lower for positives, where scores are not."""
+    own, fitted = (direction(each, positive, weight) for each in (score, log_odds))
+    # Scores that are reversed have a message of their own.
+    if own is None or fitted is None or own.probability_below > SURE:
+        return ()
+    if fitted.probability_below <= SURE:
+        return ()
+    return (
+        f"documents of class {classes[1]!r}, the positive one, get lower probabilities than those"
+        f" of {classes[0]!r} (AUC {fitted.auc:.2f}): the program seems to swap the classes. Its"
+        f" label 1 and klass 1 mean {classes[1]!r}, and its log_odds must be larger where that is"
+        " likelier; bayescal.check_program compares its predictions with its model",
+    )
+
+
 def topic_problems(
     names: Sequence[Any], directions: Sequence[Direction | None], classes: Sequence[Any]
 ) -> tuple[tuple[str, ...], dict[Any, str]]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,7 +15,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.distributions import programs
-from bayescal.distributions.programs import COORDS, COVARIATES, ModelProgram, blamed_on_program
+from bayescal.distributions.programs import (
+    COORDS,
+    COVARIATES,
+    ModelProgram,
+    blamed_on_program,
+    deadline,
+)
 from bayescal.fitting.engines.program_functions import (
     FILE,
     SHIPPED,
@@ -121,29 +125,13 @@ class ProgramInference:
         return model, record
 
 
-@contextmanager
-def _deadline(program: ModelProgram) -> Iterator[Callable[[], None]]:
-    """Raise ValueError unless the program ends, or starts to draw, within COMPILE_LIMIT."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
-        yield lambda: None
-        return
-
-    def late(*_: Any) -> None:
-        raise TimeoutError(
-            f"{program.label} has no draw after {COMPILE_LIMIT} s: its model does not end, or"
-            " compiles too slowly. Look for a loop over documents: write it with arrays."
-        )
-
-    def cancel() -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, COMPILE_LIMIT)
-    try:
-        yield cancel
-    finally:
-        cancel()
-        signal.signal(signal.SIGALRM, before)
+def _deadline(program: ModelProgram) -> AbstractContextManager[Callable[[], None]]:
+    """Return a context that must end, or start to draw, within COMPILE_LIMIT."""
+    return deadline(
+        COMPILE_LIMIT,
+        f"{program.label} has no draw after {COMPILE_LIMIT} s: its model does not end, or compiles"
+        " too slowly. Look for a loop over documents: write it with arrays.",
+    )
 
 
 def check_model(program: ModelProgram, model: Any, arguments: Mapping[str, Any]) -> None:
@@ -167,13 +155,14 @@ def check_model(program: ModelProgram, model: Any, arguments: Mapping[str, Any])
             f"{program.label} has variables named {', '.join(shadowed)}, which results keep for"
             " something else: rename them."
         )
-    named = {*model.named_vars, *arguments}
+    named = {*model.named_vars, *arguments} - observed
     for name in program.answer_parameters():
         if name not in named:
             near = get_close_matches(name, named, n=1)
             raise ValueError(
                 f"{program.label}: {answer.__name__} takes {name!r}, which is no variable of its"
-                f" model and no hyperparameter{f'; did you mean {near[0]!r}?' if near else '.'}"
+                f" model and no hyperparameter; those are {', '.join(sorted(named))}"
+                f"{f'; did you mean {near[0]!r}?' if near else '.'}"
             )
     if program.log_density is not None and (
         PRIOR not in model.named_vars or model[PRIOR].ndim != 0

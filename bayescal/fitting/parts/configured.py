@@ -263,13 +263,18 @@ class Density(ConfiguredPart):
     Parameters
     ----------
     distribution : class or str
-        A univariate distribution of PyMC or of `bayescal.distributions`, or its name. For others,
-        such as mixtures of several kinds, write a program.
+        A univariate continuous distribution of PyMC or of `bayescal.distributions`, or its name.
+        For mixtures, truncations and others write a program.
     priors : dict, optional
         The prior of each free parameter in both classes, as a `Density` of fixed parameters. By
         default "mu" is Normal(0, 2), and "sigma" and "b" are InverseGamma(2, 0.5).
     **parameters : float or pair of floats
         Fixed parameters, in both classes or in the negative and in the positive one.
+
+    Raises
+    ------
+    ValueError
+        If the distribution is discrete, multivariate or made of others, or has no such parameters.
 
     Examples
     --------
@@ -282,6 +287,9 @@ class Density(ConfiguredPart):
     def __init__(
         self, distribution: Any, priors: Mapping[str, Density] | None = None, **parameters: Any
     ) -> None:
+        from bayescal.distributions.density import check_names
+
+        check_names(_name_of(distribution), {**parameters, **(priors or {})})
         self.distribution = distribution
         self.priors = priors
         self.parameters = parameters

@@ -22,12 +22,7 @@ from bayescal.fitting.posterior import DRAWS, Posterior, draw_coords
 from bayescal.fitting.scores import KLASS, NOTHING, BinaryScores
 from bayescal.support.validation import Floats
 
-LONG_NAMES = {
-    "mode": "mode of the density, in raw score units",
-    "left_width": "distance to the left of the mode with 1/e of its side's mass beyond",
-    "right_width": "distance to the right of the mode with 1/e of its side's mass beyond",
-}
-SHAPES = tuple(LONG_NAMES)
+SHAPES = ("mode", "left_width", "right_width")
 
 
 class DensitiesPart(Part):
@@ -156,10 +151,7 @@ def _parameters(family: Family, theta: Floats, left: Floats, right: Floats) -> d
 def shapes(sides: DensitySides, shape: tuple[int, int]) -> xr.Dataset:
     """Return mode and widths of every draw in raw score units (chain, draw, klass)."""
     both = np.stack([raw_shapes(sides.of_class(klass)) for klass in range(2)], axis=-1)
-    dataset = _dataset(dict(zip(SHAPES, both, strict=True)) | {"prior": sides.prior}, shape)
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
-    return dataset
+    return _dataset(dict(zip(SHAPES, both, strict=True)) | {"prior": sides.prior}, shape)
 
 
 def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
@@ -168,7 +160,7 @@ def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset
         name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
         for name, value in variables.items()
     }
-    return xr.Dataset(arrays, draw_coords(shape) | {"klass": list(KLASS)})
+    return part.described(xr.Dataset(arrays, draw_coords(shape) | {"klass": list(KLASS)}))
 
 
 def rows_of_classes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -379,13 +379,45 @@ class Part(ABC):
         raise ValueError(f"the part {self.name!r} does not draw from its prior.")
 
 
+# Long names and units of draws, by variable.
+RAW_SCORE, RATE, SHARE = "raw score", "1 / raw score", "probability"
+BEYOND = "of the mode with 1/e of its side's mass beyond"
+DESCRIBED = {
+    "prior": ("share of positives", SHARE),
+    "log_odds": ("log-odds of a positive", "log-odds"),
+    "mode": ("mode of the density", RAW_SCORE),
+    "left_width": (f"distance to the left {BEYOND}", RAW_SCORE),
+    "right_width": (f"distance to the right {BEYOND}", RAW_SCORE),
+    "theta": ("mode of the density", RAW_SCORE),
+    "mu": ("mean of the density", RAW_SCORE),
+    "sigma": ("scale of the Gaussian", RAW_SCORE),
+    "sigma_left": ("scale of the Gaussian on the left", RAW_SCORE),
+    "sigma_right": ("scale of the Gaussian on the right", RAW_SCORE),
+    "beta": ("rate of the exponential on the left", RATE),
+    "gamma": ("rate of the exponential on the right", RATE),
+    "rate": ("rate of the exponential", RATE),
+    "left_share": ("share of the width on the left", SHARE),
+    "width": ("one over the density at the mode", RAW_SCORE),
+    "squared_width": ("squared width", f"{RAW_SCORE}^2"),
+}
+
+
+def described(draws: xr.Dataset, names: Iterable[str] = DESCRIBED) -> xr.Dataset:
+    """Return draws whose variables of some names have the attributes long_name and units."""
+    for name in set(names) & set(draws.data_vars):
+        long_name, units = DESCRIBED[name]
+        draws[name].attrs |= {"long_name": long_name, "units": units}
+    return draws
+
+
 def at_scores(
     curves: Posterior, shape: tuple[int, int], at: Floats, dim: str = "score"
 ) -> xr.Dataset:
     """Return the log-odds of every draw at some scores, or along another dimension."""
     log_odds = (*DRAWS, dim), curves.log_odds(at).reshape(*shape, at.size)
     prior = DRAWS, curves.prior.reshape(shape)
-    return xr.Dataset({"log_odds": log_odds, "prior": prior}, draw_coords(shape) | {dim: (dim, at)})
+    coords = draw_coords(shape) | {dim: (dim, at)}
+    return described(xr.Dataset({"log_odds": log_odds, "prior": prior}, coords))
 
 
 def shape_of(draws: xr.Dataset) -> tuple[int, int]:

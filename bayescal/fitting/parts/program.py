@@ -28,6 +28,7 @@ from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, Program
 from bayescal.fitting.parts.configured import CONFIGURED_PARTS, PROGRAM
 from bayescal.fitting.parts.densities import density_block
 from bayescal.fitting.parts.part import (
+    DESCRIBED,
     FOLDER,
     MODE,
     POSTERIOR,
@@ -40,6 +41,7 @@ from bayescal.fitting.parts.part import (
     Reading,
     Row,
     Task,
+    described,
 )
 from bayescal.fitting.posterior import ClassDraws, Posterior, check_finite
 from bayescal.fitting.scores import BinaryScores
@@ -214,12 +216,14 @@ class ProgramPart(Part):
 
 
 def _with_units(draws: xr.Dataset, functions: ProgramFunctions) -> xr.Dataset:
-    """Return draws whose parameters of standardised scores say how to read them."""
+    """Return draws with units, and parameters of standardised scores with how to read them."""
     record = functions.record
     program, (centre, spread) = record.program(), record.units
+    of_family = record.kind == SHIPPED and record.name in FAMILIES
+    draws = described(draws.copy(), DESCRIBED if of_family else [PRIOR])
     if not program.standardised or record.units == (0.0, 1.0):
         return draws
-    draws, in_score_units = draws.copy(), program.score_units or {}
+    in_score_units = program.score_units or {}
     for name in functions.parameters:
         if name in draws and name in in_score_units:
             a, b = in_score_units[name]
