@@ -29,11 +29,11 @@ POSITIVES = 4 + np.arange(15) % 3  # of each topic
 
 
 class Reader(HTMLParser):
-    """The cells of tables, and whether every tag that opens closes."""
+    """The tags of a page, each of which must close."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.tags, self.rows = [], set(), []
+        self.open, self.tags = [], set()
         self.feed(text)
         assert not self.open
 
@@ -41,18 +41,12 @@ class Reader(HTMLParser):
         self.tags.add(tag)
         if tag != "img":
             self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
 
     def handle_startendtag(self, tag, attrs):
         self.tags.add(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1].append(data)
 
 
 def shown(calibrator):
@@ -71,36 +65,12 @@ def topics():
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"parts": "gaussian"}, {"parts": "monotone"}])
-def test_table_says_what_the_calibrator_says(options):
-    calibrator = ScoreCalibrator(draws=100, random_state=0, **options).fit(SCORES, LABELS)
-    head, *rows = Reader(shown(calibrator)).rows
-    assert head == ["score", "maximum likelihood", "posterior", "90 % interval"]
-    # From the median of the negatives to that of the positives.
-    assert [float(row[0]) for row in rows] == pytest.approx(np.linspace(-1.75, 0.75, 5), abs=2e-3)
-    assert "ScoreCalibrator fitted to 8 scores: 4 of class 0 and 4 of class 1" in shown(calibrator)
-    for row in rows:
-        x = float(row[0])
-        mle = 1.0 / (1.0 + np.exp(-calibrator.mle_.log_odds(x)))
-        assert float(row[1]) == pytest.approx(float(mle), abs=2e-3)
-        p, (lower, upper) = calibrator.predict_proba([x])[0, 1], calibrator.predict_interval([x])[0]
-        # Scores are shown to four digits.
-        assert float(row[2]) == pytest.approx(p, abs=2e-3)
-        assert list(map(float, row[3].split(" to "))) == pytest.approx([lower, upper], abs=2e-3)
-
-
-def test_calibrators_of_other_kinds_are_shown():
-    calibrator = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
-    head, *rows = Reader(shown(calibrator)).rows
-    assert head == ["score", "maximum likelihood"]
-    p = calibrator.predict_proba([float(rows[0][0])])[0, 1]
-    assert float(rows[0][1]) == pytest.approx(p, abs=2e-3)
-    p = 1.0 / (1.0 + np.exp(-SCORES))
-    calibrator = ScoreCalibrator("gaussian", scores_are="probabilities", draws=50).fit(p, LABELS)
-    _, *rows = Reader(shown(calibrator)).rows
-    assert all(0.0 < float(row[0]) < 1.0 for row in rows)
-    mle = calibrator.mle_.log_odds(np.log(float(rows[0][0]) / (1.0 - float(rows[0][0]))))
-    assert float(rows[0][1]) == pytest.approx(1.0 / (1.0 + np.exp(-mle)), abs=2e-3)
+def test_notes_say_what_was_fitted():
+    calibrator = ScoreCalibrator("gaussian", draws=50, random_state=0).fit(SCORES, LABELS)
+    text = shown(calibrator)
+    assert "ScoreCalibrator fitted to 8 documents" in text
+    assert "4 of class 0 and 4 of class 1" in text
+    assert "Model: gaussian; exact." in text
     labels = np.where(LABELS, "$x_$", "$\\no$")
     assert "<img" in shown(ScoreCalibrator(inference="mle").fit(SCORES, labels))
 
@@ -108,7 +78,7 @@ def test_calibrators_of_other_kinds_are_shown():
 @pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 def test_equal_scores_can_be_shown():
     calibrator = ScoreCalibrator(inference="mle").fit(np.full(4, 2.0), [0, 1, 0, 1])
-    assert len(Reader(shown(calibrator)).rows) == 2
+    assert "<img" in shown(calibrator)
 
 
 @pytest.mark.slow
@@ -119,26 +89,21 @@ def test_text_of_data_is_escaped(topics):
     for text in (shown(calibrator), shown(topics)):
         assert "script" not in Reader(text).tags
         assert "b" not in Reader(text).tags
-        assert "&lt;script&gt;" in text
+    assert "&lt;script&gt;" in shown(calibrator)
 
 
-def test_topics_with_fewest_positives_are_shown(topics):
+def test_topics_with_fewest_positives_are_shown(topics, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(TopicCalibrator, "_draw", lambda self, ax, topics: drawn.extend(topics))
     text = shown(topics)
-    head, *rows = Reader(text).rows
-    assert head == ["topic", "of class 0", "of class 1", "mode", "90 % interval"]
+    assert Reader(text).tags
     assert "TopicCalibrator fitted to 375 documents of 15 topics" in text
     assert "<p style='margin:0.2em 0'>Pooling: partial.</p>" in text
     assert "Shown: the 12 with fewest of class 1." in text
     names = [EVIL, *(f"topic {k}" for k in range(14))]
     fewest = sorted(zip(POSITIVES.tolist(), names, strict=True))[:12]
-    assert [[row[0], *map(float, row[1:3])] for row in rows] == [
-        [name, 20.0, positives] for positives, name in fewest
-    ]
-    modes = topics.posterior_["posterior"]["theta"].sel(klass="positive")
-    for row in rows:
-        mode = modes.sel(topic=row[0]).values
-        assert row[3] == f"{mode.mean():.3g}"
-        assert row[4] == "{:.3g} to {:.3g}".format(*np.quantile(mode, [0.05, 0.95]))
+    assert drawn == [name for _, name in fewest]
+    assert "<img" not in shown(topics.population_)
 
 
 def test_boxes_of_scikit_learn_stand_where_it_shows_them():
@@ -202,7 +167,7 @@ def test_pictures_have_a_title_and_a_legend(topics, monkeypatch):
         assert "<img alt=" in text
         assert "data:image/png;base64," in text
     curve, forest = (figure.axes[0] for figure in figures)
-    assert curve.get_title() == "Probability of class 1 given the score"
+    assert curve.get_title() == "Probability given the score"
     assert forest.get_title() == "Mode of the scores of class 1 in each topic"
     for ax in (curve, forest):
         assert len(ax.get_legend().get_texts()) >= 2
@@ -214,7 +179,6 @@ def test_topics_that_are_not_pooled_partially_are_shown(pooling):
     names = np.repeat(["a", "b"], SCORES.size)
     calibrator.fit(np.tile(SCORES, 2), np.tile(LABELS, 2), names)
     assert "<img" in shown(calibrator)
-    assert len(Reader(shown(calibrator)).rows) == 3
 
 
 @pytest.mark.slow
@@ -225,7 +189,7 @@ def test_without_matplotlib_a_line_says_how_to_see_the_picture():
         "c = ScoreCalibrator(inference='mle').fit([0., 1., 2., 3.], [0, 1, 0, 1])\n"
         "text = c._repr_mimebundle_()['text/html']\n"
         "assert 'pip install bayescal[plots] shows the picture.' in text\n"
-        "assert '<table' in text and '<img' not in text"
+        "assert '<img' not in text"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

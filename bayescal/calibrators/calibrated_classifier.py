@@ -483,8 +483,6 @@ class CalibratedClassifier(
         return pairs[0].calibrators[0] if of_all else self
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "calibrated_classifiers_"):
-            return None
         pair = self._pairs()[0]
         if pair.score_map.of_all_classes:
             shown: str | None = pair.calibrators[0]._fitted_html()

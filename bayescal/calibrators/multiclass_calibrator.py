@@ -412,8 +412,6 @@ class MulticlassCalibrator(
         return self._fit.findings(level)
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "_fitted"):
-            return None
         label, title = self._fit.documents().label, "Documents fitted, and the numbers expected"
         head = f"MulticlassCalibrator fitted to {label.size:,} documents of {self.classes_.size}"
         head += " positions" if self.exchangeable else " classes"

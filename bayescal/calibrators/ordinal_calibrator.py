@@ -259,8 +259,6 @@ class OrdinalCalibrator(
         return gains
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "_fitted"):
-            return None
         fitted = self._fit
         notes = *fitted.problems("score_problems_"), *fitted.problems("draw_problems")
         return curves_html(self, fitted.documents(1).score.size, notes)

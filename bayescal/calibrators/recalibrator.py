@@ -271,7 +271,5 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
         return out
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "_fitted"):
-            return None
         documents = self.posterior_["observed_data"].sizes["document"]
         return curves_html(self, documents, self._fit.problems)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.calibrators.estimator import SharedKnowledge, chosen_draws, draw_curves
+from bayescal.calibrators.estimator import SharedKnowledge, chosen_draws, curves_html
 from bayescal.calibrators.score_results import ScoreResults
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.fitted_scores import fit_scores
 from bayescal.fitting.parts.part import model_name
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS, Calibration
-from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
+from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
@@ -456,18 +455,12 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         return self.point or self._fit.parameters.point_estimate
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "_fitted"):
-            return None
         fitted = self._fit
-        settings = model_name(fitted.results.groups), fitted.inference, self._point
-        return calibrator_html(
-            fitted.tree,
-            fitted.calibration,
-            fitted.problems,
-            fitted.classes,
-            settings,
-            partial(draw_curves, self),
-        )
+        groups = fitted.results.groups
+        label, (negative, positive) = groups["observed_data"]["label"].values, fitted.classes
+        counts = f"{np.sum(label == 0):,} of class {negative} and {np.sum(label == 1):,} of"
+        notes = f"{counts} class {positive}", f"Model: {model_name(groups)}; {fitted.inference}."
+        return curves_html(self, label.size, (*notes, *fitted.problems))
 
     def _posterior_draws(self, method: str) -> int:
         fitted = self._fit

@@ -18,10 +18,10 @@ from bayescal.fitting.parts.part import COMBINATION
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
-from bayescal.fitting.results.notebook import FittedHTML, topics_html
+from bayescal.fitting.results.notebook import FittedHTML, picture_html
 from bayescal.fitting.results.out_of_core import Last, read_lazily
 from bayescal.fitting.results.topics import at_topic
-from bayescal.fitting.results.tree import read_effect
+from bayescal.fitting.results.tree import LIKELIHOOD, read_effect
 from bayescal.fitting.scores import Cells, read_cells
 from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.lazy import BAND, DRAW, ENDS, KLASS, ROW, as_given
@@ -31,6 +31,8 @@ from bayescal.support.validation import Floats, check_choice, check_fraction, is
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+SHOWN = 12  # topics in a notebook
 
 
 @dataclass(eq=False, repr=False)
@@ -377,22 +379,25 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         return self.new_topics == "error"
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "_fitted"):
-            return None
         fitted = self._fit
-        return topics_html(
-            fitted.results.groups,
-            (*fitted.score_problems_, *fitted.diagnostics_.problems),
-            fitted.classes,
-            fitted.parameters.pooling,
-            len(fitted.flagged),
-            self._draw,
-        )
+        documents = fitted.results.groups[LIKELIHOOD]["total_weight"].transpose("klass", "topic")
+        fewest = np.argsort(documents.values[1], kind="stable")[:SHOWN]
+        size, positive = fitted.names.size, fitted.classes[1]
+        head = f"TopicCalibrator fitted to {documents.values.sum():,.0f} documents of {size:,}"
+        notes = [f"Pooling: {fitted.parameters.pooling}."]
+        if fitted.flagged:
+            notes.append(f"{len(fitted.flagged):,} topics have warnings (flagged_).")
+        if size > SHOWN:
+            notes.append(f"Shown: the {SHOWN} with fewest of class {positive}.")
+        notes += [*fitted.score_problems_, *fitted.diagnostics_.problems]
+        title = f"Mode of the scores of class {positive} in each topic"
+        draw = partial(self._draw, topics=fitted.names[fewest].tolist()) if size else None
+        return picture_html(f"{head} topics", notes, title, draw, 1.6 + 0.24 * fewest.size)
 
-    def _draw(self, ax: Axes, topics: NDArray[Any]) -> None:
+    def _draw(self, ax: Axes, topics: list[Any]) -> None:
         from bayescal.plots import TopicForestDisplay
 
-        TopicForestDisplay.from_estimator(self, topics=topics.tolist(), ax=ax)
+        TopicForestDisplay.from_estimator(self, topics=topics, ax=ax)
 
     def _of_both_classes(
         self, read: Callable[..., Floats], scores: Any, topics: Any, prior: Priors | None
