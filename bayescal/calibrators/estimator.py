@@ -19,6 +19,7 @@ from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.notebook import picture_html
 from bayescal.fitting.results.tree import Fit, Results
 from bayescal.fitting.settings import VAGUE
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.validation import generator
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
     def posterior_(self) -> xr.DataTree:
         """The tree of results, where it holds a posterior."""
         return self._fit.tree
+
+    @property
+    def design_effect_(self) -> DesignEffect | None:
+        """The design effect of clusters; None for a fit without any."""
+        return self._fit.design_effect
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.

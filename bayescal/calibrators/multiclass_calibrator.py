@@ -17,7 +17,6 @@ from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_multiclass
 from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
 from bayescal.fitting.results.notebook import FittedHTML, picture_html
-from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
@@ -397,11 +396,6 @@ class MulticlassCalibrator(
         check_fraction(level=level)
         warn_of_problems(self._fit.problems)
         return class_table(self._fit.results.groups, level)
-
-    @property
-    def design_effect_(self) -> DesignEffect | None:
-        """The design effect of clusters; None for a fit without any."""
-        return self._fit.design_effect
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
         """Return sentences on over-confidence and the classes that the fitted scores confuse most.

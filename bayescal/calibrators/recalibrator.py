@@ -19,7 +19,6 @@ from bayescal.fitting.fitted_recalibration import (
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML
-from bayescal.inference.design_effect import DesignEffect
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import probabilities
@@ -215,11 +214,6 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
             raise AttributeError("pooling='partial' compares no models: use pooling='complete'.")
         names, values = group["kind"].values.tolist(), group["probability"].values.tolist()
         return dict(zip(names, values, strict=True))
-
-    @property
-    def design_effect_(self) -> DesignEffect | None:
-        """The design effect of clusters; None for a fit without any."""
-        return self._fit.design_effect
 
     @property
     def refit_weight_(self) -> float:

@@ -18,9 +18,7 @@ from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.part import COMBINATION, flat
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.arviz_groups import GROUPS, PRIOR_PREDICTIVE, with_arviz_groups
-from bayescal.fitting.results.tree import read_effect
 from bayescal.fitting.settings import ScoreParameters, read_options
-from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
 if TYPE_CHECKING:
@@ -182,11 +180,6 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
         """Centre and spread of the scores first fitted, which priors are in units of."""
         calibration = self._fit.calibration
         return {"centre": calibration.centre, "spread": calibration.spread}
-
-    @property
-    def design_effect_(self) -> DesignEffect | None:
-        """The design effect of clusters; None for a fit without any."""
-        return read_effect(self._fit.results.groups)
 
     @property
     def prequential_(self) -> pd.DataFrame:

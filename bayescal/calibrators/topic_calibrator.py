@@ -21,9 +21,8 @@ from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.notebook import FittedHTML, picture_html
 from bayescal.fitting.results.out_of_core import Last, read_lazily
 from bayescal.fitting.results.topics import at_topic
-from bayescal.fitting.results.tree import LIKELIHOOD, read_effect
+from bayescal.fitting.results.tree import LIKELIHOOD
 from bayescal.fitting.scores import Cells, read_cells
-from bayescal.inference.design_effect import DesignEffect
 from bayescal.support.lazy import BAND, DRAW, ENDS, KLASS, ROW, as_given
 from bayescal.support.parallel import workers
 from bayescal.support.validation import Floats, check_choice, check_fraction, is_lazy
@@ -319,11 +318,6 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
     def score_problems_(self) -> tuple[str, ...]:
         """Problems of the scores of all topics, and what to do."""
         return self._fit.score_problems_
-
-    @property
-    def design_effect_(self) -> DesignEffect | None:
-        """The design effect of clusters on all topics; None for a fit without any."""
-        return read_effect(self._fit.results.groups)
 
     @property
     def flagged_(self) -> dict[Any, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -47,6 +47,7 @@ class Combination:
     labels: NDArray[Any]  # the negative and the positive class
     combiner: str
     attrs: dict[str, str]  # provenance
+    design_effect: ClassVar[None] = None  # clusters count in the weights of documents
 
     @property
     def names(self) -> list[str]:
@@ -118,7 +119,6 @@ class Combination:
         return CombinationProblem(
             name=name,
             labels=self.labels,
-            tree=self.tree,
             calibration=Calibration(
                 fits=without_densities(data),
                 draws=self.posterior.curves,
@@ -133,7 +133,7 @@ class Combination:
             score_name=SCORE_NAME,
             scores_are="log_odds",
             inference="exact",
-            combination=self,
+            fitted=self,
             draw_diagnostics=self.diagnostics,
         )
 
@@ -142,13 +142,13 @@ class Combination:
 class CombinationProblem(FittedProblem):
     """The fitted problem of a combination; documents have held-out log-odds."""
 
-    combination: Combination
+    fitted: Combination
     draw_diagnostics: Diagnostics
 
     @property
     def model(self) -> str:
         """Return the name of the combiner."""
-        return self.combination.combiner
+        return self.fitted.combiner
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -169,14 +169,14 @@ class CombinationProblem(FittedProblem):
         """Return the posterior of bias, weights and shifts; rows (class, parameter)."""
         import pandas as pd
 
-        table = self.combination.coefficients(level)
-        pairs = [(str(self.combination.labels[1]), name) for name in table.index]
+        table = self.fitted.coefficients(level)
+        pairs = [(str(self.fitted.labels[1]), name) for name in table.index]
         table.index = pd.MultiIndex.from_tuples(pairs, names=["class", "parameter"])
         return table
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
-        posterior = self.combination.posterior
+        posterior = self.fitted.posterior
         indicators, moderators = posterior.shifts.axes.shape
         values = {"prior": posterior.prior, "indicators": indicators, "moderators": moderators}
         return [Block("inference", {"method": "exact"}), Block("classifier_weights", values)]

@@ -22,8 +22,8 @@ from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS, unpack, variables_of
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.diagnostics import class_findings
-from bayescal.fitting.results.tree import CLUSTERS, Fit, read_effect
-from bayescal.inference.design_effect import DesignEffect, design_effect
+from bayescal.fitting.results.tree import CLUSTERS, Fit
+from bayescal.inference.design_effect import design_effect
 from bayescal.support import validation, weighting
 from bayescal.support.labels import as_labels, check_no_dates
 from bayescal.support.parallel import one_blas_thread
@@ -220,11 +220,6 @@ class FittedClasses(Fit[ClassParameters]):
         if self.parameters.exchangeable and self.parameters.position_bias:
             scale = posterior["scale"].sel(block="bias").values.ravel()
         return BlockedMap(*read_maps(self.results.groups), scale)
-
-    @property
-    def design_effect(self) -> DesignEffect | None:
-        """Return the design effect of clusters; None without any."""
-        return read_effect(self.groups)
 
     @property
     def share(self) -> Floats:

@@ -24,6 +24,7 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.tree import Fit, Results, kept_below, read_below, read_documents
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import CurveParameters, ScoreParameters
+from bayescal.inference.design_effect import DesignEffect
 from bayescal.support import labels, validation
 from bayescal.support.numerics import probability
 from bayescal.support.score_checks import ScoresWarning, warn_of_scores
@@ -261,6 +262,11 @@ class FittedGrades(Fit[GradeParameters]):
             documents=data,
             counts=(data.total(False), data.total(True)),
         )
+
+    @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return the design effect of clusters in the first stage, which has all documents."""
+        return self.stages[0].design_effect
 
     def problems(self, kind: str) -> tuple[str, ...]:
         """Return the problems of the stages, of the scores or of the draws, with advice."""

@@ -26,7 +26,6 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import NOTHING, BinaryScores
 from bayescal.fitting.settings import VAGUE, ScoreParameters
-from bayescal.inference.design_effect import DesignEffect
 from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, fit_changes
 from bayescal.metrics.evidence import effect_of
@@ -305,11 +304,6 @@ class FittedRecalibration(tree.Fit[RecalibrationParameters]):
         return LogOddsFrame(*(float(constants[name]) for name in ("pivot", "mean", "sd")))
 
     @property
-    def design_effect(self) -> DesignEffect | None:
-        """Return the design effect of clusters; None without any."""
-        return tree.read_effect(self.groups)
-
-    @property
     def sites(self) -> list[Any] | None:
         """Return the names of the sites; None without pooling."""
         posterior = self.groups[POSTERIOR]
@@ -388,7 +382,6 @@ class FittedRecalibration(tree.Fit[RecalibrationParameters]):
         return RecalibrationProblem(
             name="" if sites is None or site is None else str(sites[site]),
             labels=self.classes,
-            tree=self.tree,
             calibration=replace(self.calibration(site), scores_are="scores"),
             point="predictive",
             documents=documents,
@@ -422,11 +415,6 @@ class RecalibrationProblem(FittedProblem):
     def diagnostics(self) -> dict[str, Any]:
         """Return the number of draws, which are independent."""
         return {"independent_draws": self.fitted.parameters.draws}
-
-    @property
-    def design_effect(self) -> DesignEffect | None:
-        """Return the design effect of clusters; None without any."""
-        return self.fitted.design_effect
 
     @property
     def parts(self) -> pd.DataFrame | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,7 +25,7 @@ from bayescal.fitting.parts.part import POSTERIOR, Groups, Options, Reading, Tas
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.posterior import Posterior, pack
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.results_problem import ResultsProblems, describe_scores
+from bayescal.fitting.problems.results_problem import ScoreProblem
 from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import Fit, Results, problem_groups, read_documents
@@ -88,7 +88,7 @@ class FittedScores(Fit[ScoreParameters]):
         groups = self.results.groups
         observed, weight = groups["observed_data"], groups["constant_data"]["weight"].values
         raw = replace(self.calibration, scores_are="scores")
-        effect = tree.read_effect(groups)
+        effect = self.design_effect
         of_effect = (effect.problem,) if effect is not None and effect.problem else ()
         found = score_problems(
             observed["score"].values,
@@ -197,21 +197,13 @@ class FittedScores(Fit[ScoreParameters]):
 
     def fitted_problems(self) -> Problems:
         """Return the one problem, under the empty name, for plots and reports."""
-        return self._problems
+        return Problems([""], lambda _: self._problem, by_topic=False)
 
     @cached_property
-    def _problems(self) -> Problems:
-        return ResultsProblems(
-            results=self.results,
-            labels=self.classes,
-            point=self.parameters.point_estimate,
-            inference=self.inference,
-            diagnostics=self.diagnostics_,
-            # Not lambdas: problems are pickled.
-            score_problems=partial(getattr, self, "score_problems_"),
-            describe=partial(describe_scores, self.parameters, self.results.groups),
-            calibration=self.calibration,
-        ).problems()
+    def _problem(self) -> ScoreProblem:
+        # Kept, since a problem keeps the tables of its curves.
+        point, own = self.parameters.point_estimate, self.calibration
+        return ScoreProblem.of_groups(self, self.groups, own, name="", point=point)
 
     @property
     def _scores_stated(self) -> bool:

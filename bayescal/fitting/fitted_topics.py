@@ -1,9 +1,9 @@
 """The fit of many topics, with its parameters; further topics around a fit."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -35,14 +35,20 @@ from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rate
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
-from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, POSTERIOR, Reading
+from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, POSTERIOR, Reading, all_paths
 from bayescal.fitting.parts.pooled import MONOTONE_PATHS, densities_paths
 from bayescal.fitting.posterior import pack
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.results_problem import ResultsProblems, describe_topics
+from bayescal.fitting.problems.results_problem import TopicProblem
 from bayescal.fitting.results import diagnostics, tree
 from bayescal.fitting.results import topics as topic_groups
-from bayescal.fitting.results.calibration import POINTS, PREDICTIVE, Priors, TopicCurves
+from bayescal.fitting.results.calibration import (
+    POINTS,
+    PREDICTIVE,
+    Priors,
+    TopicCurves,
+    read_calibration,
+)
 from bayescal.fitting.results.tree import Fit, Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, Cells, TopicScores, check_alike, read_topics
 from bayescal.inference.design_effect import design_effect
@@ -108,7 +114,7 @@ class FittedTopics(Fit[TopicParameters]):
         self.score_problems_, reversed_topics = topic_groups.read_problems(
             results.groups, classes, stated=stated
         )
-        effect = tree.read_effect(results.groups)
+        effect = self.design_effect
         if effect is not None and effect.problem:
             self.score_problems_ = (effect.problem, *self.score_problems_)
         counts = results.groups[tree.LIKELIHOOD]["total_weight"].transpose("topic", "klass").values
@@ -196,25 +202,45 @@ class FittedTopics(Fit[TopicParameters]):
             raise ValueError(f"prior must name topics that were fitted, got {shown}.")
         return prior
 
+    @property
+    def inference(self) -> str:
+        """Return the name of the inference."""
+        inference = self.parameters.inference
+        return inference if isinstance(inference, str) else inference.name
+
+    @cached_property
+    def problems_of_draws(self) -> list[tuple[str, ...]]:
+        """The problems of each topic's draws."""
+        return diagnostics.problems_by_topic(self.groups)
+
+    @cached_property
+    def efficiency(self) -> Floats:
+        """The effective share of each topic's draws of the first part, (topics, classes)."""
+        efficiency = self.groups[all_paths(self.groups)[0].evidence]["efficiency"]
+        return np.asarray(efficiency.transpose("topic", "klass").values)
+
+    @cached_property
+    def topic_parameters(self) -> Callable[[float], dict[Any, Any]]:
+        """The rows of the summary by topic, as a function of the level."""
+
+        @lru_cache(maxsize=1)
+        def read(level: float) -> dict[Any, Any]:
+            table = diagnostics.topic_table(self.groups, self.classes, level)
+            return dict(iter(table.groupby(level="topic", sort=False)))
+
+        return read
+
     def fitted_problems(self, *, strict: bool) -> Problems:
         """Return the problem of each topic by name; `strict` refuses new topics."""
-        parameters, inference = self.parameters, self.parameters.inference
-        return ResultsProblems(
-            results=self.results,
-            labels=self.classes,
-            point=self.curves.point,
-            inference=inference if isinstance(inference, str) else inference.name,
-            diagnostics=self.diagnostics_,
-            score_problems=partial(getattr, self, "score_problems_"),
-            describe=partial(
-                describe_topics,
-                self.results.groups,
-                self.families,
-                parameters.pooling,
-                parameters.prior_knowledge,
-            ),
-            flagged=self.flagged,
-        ).problems(with_new=not strict)
+        new = None if strict else partial(self._problem, None)
+        return Problems(self.names.tolist(), self._problem, by_topic=True, read_new=new)
+
+    def _problem(self, topic: int | None) -> TopicProblem:
+        groups = topic_groups.at_topic(self.groups, topic)
+        whose = topic_groups.whose(self.groups, topic)
+        name = "" if topic is None else str(self.names[topic])
+        own = {"name": name, "point": self.curves.point, "topic": topic}
+        return TopicProblem.of_groups(self, groups, read_calibration(groups, topic=whose), **own)
 
 
 def fit_topic_scores(

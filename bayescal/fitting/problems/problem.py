@@ -43,7 +43,6 @@ class FittedProblem(ABC):
 
     name: str  # the topic; empty for a problem without topics
     labels: NDArray[Any]  # (2,): the negative and the positive class
-    tree: xr.DataTree  # its results, with all topics
     calibration: Calibration  # of scores on the internal scale
     point: str  # its point estimate, see `ScoreCalibrator`
     # Fitted or held-out documents, on the scale of the calibration; empty for a fit that keeps none
@@ -52,6 +51,7 @@ class FittedProblem(ABC):
     score_name: str  # name of the user's scores
     scores_are: str  # meaning of the user's scores
     inference: str  # {"exact", "nuts", "map", "mle"}
+    fitted: Any  # the `Fit` that holds it
     held_out: bool = field(default=False, kw_only=True)  # whether the documents are held out
 
     @property
@@ -85,7 +85,14 @@ class FittedProblem(ABC):
     @property
     def design_effect(self) -> DesignEffect | None:
         """Return the design effect of clusters; None without any."""
-        return None
+        effect: DesignEffect | None = self.fitted.design_effect
+        return effect
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """Return the results of the fit, with all topics."""
+        tree: xr.DataTree = self.fitted.tree
+        return tree
 
     @property
     def prior_moved(self) -> float | None:

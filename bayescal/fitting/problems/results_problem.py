@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.families.draws import IDENTITY
@@ -30,131 +28,52 @@ from bayescal.fitting.parts import combination
 from bayescal.fitting.parts.log_odds import recalibration_block
 from bayescal.fitting.parts.part import (
     COMBINATION,
-    CONSTANTS,
     Block,
     Groups,
     Reading,
-    all_paths,
     cluster_blocks,
     flat,
     model_name,
 )
 from bayescal.fitting.population import Population, kept_population
-from bayescal.fitting.problems.problem import FittedProblem, Problems, numbers_of
-from bayescal.fitting.results.calibration import Calibration, read_calibration
-from bayescal.fitting.results.diagnostics import (
-    Diagnostics,
-    parameter_table,
-    problems_by_topic,
-    topic_table,
-)
-from bayescal.fitting.results.topics import at_topic, names_of, whose
-from bayescal.fitting.results.tree import Results, read_documents, read_effect
+from bayescal.fitting.problems.problem import FittedProblem, numbers_of
+from bayescal.fitting.results.calibration import Calibration
+from bayescal.fitting.results.diagnostics import parameter_table
+from bayescal.fitting.results.topics import at_topic
+from bayescal.fitting.results.tree import read_documents, read_effect
 from bayescal.fitting.scores import NOTHING
 from bayescal.fitting.settings import ScoreParameters, read_options
-from bayescal.inference.design_effect import DesignEffect
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True)
-class ResultsProblems:
-    """All problems of results; numbers of all topics are cached."""
+class ResultsProblem(FittedProblem):
+    """The only problem of a fit, or one of its topics."""
 
-    results: Results
-    labels: NDArray[Any]  # (2,): the negative and the positive class
-    point: str  # the point estimate, see `ScoreCalibrator`
-    inference: str  # {"exact", "nuts", "map", "mle"}
-    diagnostics: Diagnostics | None  # of the draws of all problems; None without draws
-    score_problems: Callable[[], tuple[str, ...]]  # the problems of the scores, computed on request
-    describe: Callable[..., list[Block]]  # the model in words and formulas
-    flagged: Mapping[Any, str] = field(default_factory=dict)  # problems of documents, by topic
-    calibration: Calibration | None = None  # of the only problem, if it was read already
+    groups: Groups  # its own groups
 
-    def problems(self, *, with_new: bool = False) -> Problems:
-        """Return the problems by name; `with_new` includes new topics, by the population."""
-        if not self.by_topic:
-            return Problems([""], lambda _: self._only, by_topic=False)
-        read_new = partial(self.read, None) if with_new else None
-        return Problems(self.names, self.read, by_topic=True, read_new=read_new)
-
-    def read(self, topic: int | None) -> ResultsProblem:
-        """Return the topic at a position; None for a new topic or the only problem."""
-        groups, own = self.results.groups, ""
-        if self.by_topic:
-            groups, own = at_topic(groups, topic), whose(groups, topic)
-        calibration = self.calibration or read_calibration(groups, topic=own)
-        fits = calibration.fits
-        documents = NOTHING
+    @classmethod
+    def of_groups(cls, fitted: Any, groups: Groups, calibration: Calibration, **own: Any) -> Self:
+        """Return the problem in groups of a fit."""
+        fits, documents = calibration.fits, NOTHING
         # The curve describes typical documents, not the fitted ones.
         if "observed_data" in groups and calibration.covariates is None:
             documents = read_documents(groups)
-        return ResultsProblem(
-            name="" if topic is None else str(self.names[topic]),
-            labels=self.labels,
-            tree=self.results.tree,
+        return cls(
+            labels=fitted.classes,
             # Plots and reports use the internal scale of the results.
             calibration=replace(calibration, scores_are="scores"),
-            point=self.point,
             documents=documents,
             counts=(fits.negative.weight, fits.positive.weight),
             score_name=documents.name,
             scores_are=calibration.scores_are,
-            inference=self.inference,
+            inference=fitted.inference,
+            fitted=fitted,
             groups=groups,
-            together=self,
-            topic=topic,
+            **own,
         )
-
-    @cached_property
-    def _only(self) -> ResultsProblem:
-        # Kept, since a problem keeps the tables of its curves.
-        return self.read(None)
-
-    @property
-    def by_topic(self) -> bool:
-        """Return whether the results are of topics."""
-        return "topic" in self.results.groups[CONSTANTS].dims
-
-    @cached_property
-    def names(self) -> list[Any]:
-        """Return the names of the topics."""
-        names: list[Any] = names_of(self.results.groups).tolist()
-        return names
-
-    @cached_property
-    def problems_of_draws(self) -> list[tuple[str, ...]]:
-        """Return the problems of each topic's draws."""
-        return problems_by_topic(self.results.groups)
-
-    @cached_property
-    def efficiency(self) -> NDArray[np.float64]:
-        """Return the effective share of each topic's draws of the first part, (topics, classes)."""
-        groups = self.results.groups
-        efficiency = groups[all_paths(groups)[0].evidence]["efficiency"]
-        return np.asarray(efficiency.transpose("topic", "klass").values)
-
-    def topic_parameters(self, level: float) -> dict[Any, pd.DataFrame]:
-        """Return the rows of the summary, by topic."""
-        if level not in self._parameters:
-            table = topic_table(self.results.groups, self.labels, level)
-            self._parameters.clear()
-            self._parameters[level] = dict(iter(table.groupby(level="topic", sort=False)))
-        return self._parameters[level]
-
-    @cached_property
-    def _parameters(self) -> dict[float, dict[Any, pd.DataFrame]]:
-        return {}
-
-
-@dataclass(frozen=True)
-class ResultsProblem(FittedProblem):
-    """The only problem of results, or one topic of them."""
-
-    groups: Groups  # its own groups
-    together: ResultsProblems  # all problems of the results
-    topic: int | None  # its position; None without documents or without topics
 
     @property
     def model(self) -> str:
@@ -162,57 +81,32 @@ class ResultsProblem(FittedProblem):
         return model_name(self.groups)
 
     @property
-    def problems(self) -> tuple[str, ...]:
-        """Return the problems of scores, documents and draws, and the effect of the scale floor."""
-        scores = self.together.score_problems()
-        if not self.together.by_topic:
-            shared = self.together.diagnostics
-            return (*scores, *(() if shared is None else shared.problems), *self._held_by_floor())
-        if self.topic is None:
-            return scores
-        name, flagged = self.together.names[self.topic], self.together.flagged
-        of_documents = (flagged[name],) if name in flagged else ()
-        return (*scores, *of_documents, *self.together.problems_of_draws[self.topic])
-
-    @property
-    def diagnostics(self) -> dict[str, Any]:
-        """Return the numbers of all draws, with a topic's own efficiency."""
-        shared = numbers_of(self.together.diagnostics)
-        if self.topic is None:
-            return shared
-        own = self.together.efficiency[self.topic]
-        return shared | ({"efficiency": float(np.nanmin(own))} if np.isfinite(own).any() else {})
-
-    @property
     def parts(self) -> pd.DataFrame | None:
         """Return the weights of a combination's parts, and the log scores behind them."""
         return self.groups[COMBINATION].to_dataframe() if COMBINATION in self.groups else None
 
-    def parameters(self, level: float) -> pd.DataFrame:
-        """Return maximum likelihood beside the posterior; rows (class, parameter)."""
-        if not self.together.by_topic:
-            return parameter_table(flat(self.tree), self.labels, level)
-        tables = self.together.topic_parameters(level)
-        if self.topic is None:
-            return next(iter(tables.values())).droplevel("topic")[["population"]]
-        return tables[self.together.names[self.topic]].droplevel("topic")
+
+@dataclass(frozen=True)
+class ScoreProblem(ResultsProblem):
+    """The only problem of a fit."""
 
     @property
-    def design_effect(self) -> DesignEffect | None:
-        """Return the design effect of clusters; None without any."""
-        return read_effect(self.groups)
+    def problems(self) -> tuple[str, ...]:
+        """Return the problems of scores and draws, and the effect of the scale floor."""
+        return (*self.fitted.problems, *self._held_by_floor())
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers of the draws."""
+        return numbers_of(self.fitted.diagnostics_)
+
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return maximum likelihood beside the posterior; rows (class, parameter)."""
+        return parameter_table(flat(self.tree), self.labels, level)
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
-        return self.together.describe(several=several)
-
-    @property
-    def prior_moved(self) -> float | None:
-        """Return the mean of a topic's P(+): a new prior only shifts its log-odds."""
-        if not self.together.by_topic:
-            return None
-        assert self.densities is not None  # noqa: S101
-        return float(self.densities.prior.mean())
+        return describe_scores(self.fitted.parameters, self.groups, several=several)
 
     def _held_by_floor(self) -> tuple[str, ...]:
         """Return the effect of the scale floor, if maximum likelihood is the only fit."""
@@ -227,9 +121,51 @@ class ResultsProblem(FittedProblem):
         )
 
 
-def describe_scores(
-    parameters: ScoreParameters, groups: Groups, *, several: bool = False
-) -> list[Block]:
+@dataclass(frozen=True)
+class TopicProblem(ResultsProblem):
+    """One topic of many, or a topic without documents."""
+
+    topic: int | None  # its position; None without documents
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return the problems of all scores, of its documents and of its draws."""
+        fitted = self.fitted
+        if self.topic is None:
+            return tuple(fitted.score_problems_)
+        flagged = fitted.flagged.get(fitted.names[self.topic].item())
+        own = () if flagged is None else (flagged,)
+        return (*fitted.score_problems_, *own, *fitted.problems_of_draws[self.topic])
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers of all draws, with the topic's own efficiency."""
+        shared = numbers_of(self.fitted.diagnostics_)
+        if self.topic is None:
+            return shared
+        own = self.fitted.efficiency[self.topic]
+        return shared | ({"efficiency": float(np.nanmin(own))} if np.isfinite(own).any() else {})
+
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return maximum likelihood beside the posterior; rows (class, parameter)."""
+        tables: dict[Any, pd.DataFrame] = self.fitted.topic_parameters(level)
+        if self.topic is None:
+            return next(iter(tables.values())).droplevel("topic")[["population"]]
+        return tables[self.fitted.names[self.topic].item()].droplevel("topic")
+
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model in words and formulas."""
+        fitted, own = self.fitted, self.fitted.parameters
+        return describe_topics(fitted.groups, fitted.families, own.pooling, own.prior_knowledge)
+
+    @property
+    def prior_moved(self) -> float:
+        """Return the mean of a topic's P(+): a new prior only shifts its log-odds."""
+        assert self.densities is not None  # noqa: S101
+        return float(self.densities.prior.mean())
+
+
+def describe_scores(parameters: ScoreParameters, groups: Groups, *, several: bool) -> list[Block]:
     """Return the model of one problem, part by part."""
     effect, population = read_effect(groups), kept_population(groups)
     of_clusters = cluster_blocks(effect)
@@ -255,8 +191,6 @@ def describe_topics(
     families: Sequence[Family],
     pooling: str,
     prior_knowledge: Mapping[str, Any] | None,
-    *,
-    several: bool = True,
 ) -> list[Block]:
     """Return the model of many topics, part by part."""
     reading = Reading.of(at_topic(groups, None))

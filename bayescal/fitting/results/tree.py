@@ -326,6 +326,11 @@ class Fit(Generic[Parameters]):
         return self.results.tree
 
     @property
+    def design_effect(self) -> DesignEffect | None:
+        """Return the design effect of clusters; None without any."""
+        return read_effect(self.groups)
+
+    @property
     def turned(self) -> bool:
         """Return whether the positive class is the first of the two in sorted order."""
         return bool(self.classes[0] > self.classes[1])
