@@ -4,15 +4,10 @@ import arviz_stats
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import special, stats
+from scipy import special
 
 from bayescal import MulticlassCalibrator, ScoreCalibrator
-from bayescal.calibrators import (
-    compare_calibrators,
-    leave_one_out,
-    paired_bootstrap,
-    paired_sign_test,
-)
+from bayescal.calibrators import compare_calibrators, leave_one_out, paired_bootstrap
 from bayescal.inference.importance import smooth
 
 
@@ -141,17 +136,6 @@ def test_leave_one_out_refuses():
         compare_calibrators({"a": one, "b": other})
 
 
-def test_sign_test_counts_documents_that_differ():
-    rng = np.random.default_rng(3)
-    a, b = rng.integers(0, 3, (2, 200)).astype(float)
-    found = paired_sign_test(a, b)
-    assert (found.a_wins, found.b_wins, found.ties) == (sum(a < b), sum(a > b), sum(a == b))
-    assert found.pvalue == pytest.approx(
-        stats.binomtest(found.a_wins, found.a_wins + found.b_wins).pvalue
-    )
-    assert paired_sign_test(a, a + 1e-9, tolerance=1e-6) == (0, 0, 200, 1.0)
-
-
 @pytest.mark.one_era
 @pytest.mark.slow
 def test_bootstrap_interval_covers_the_difference():
@@ -215,12 +199,9 @@ def test_counts_are_repeated_documents_and_sampled_documents_are_not():
 
 
 def test_paired_comparisons_refuse():
-    for function in (paired_sign_test, paired_bootstrap):
-        with pytest.raises(ValueError, match="loss_a must be finite"):
-            function([np.inf, 1.0], [0.0, 1.0])
-        with pytest.raises(ValueError, match="same length"):
-            function([1.0, 2.0], [1.0])
+    with pytest.raises(ValueError, match="loss_a must be finite"):
+        paired_bootstrap([np.inf, 1.0], [0.0, 1.0])
+    with pytest.raises(ValueError, match="same length"):
+        paired_bootstrap([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="at least two documents or groups"):
         paired_bootstrap([1.0, 2.0], [0.0, 1.0], groups=["a", "a"])
-    with pytest.raises(ValueError, match="tolerance must be"):
-        paired_sign_test([1.0], [0.0], tolerance=-1)

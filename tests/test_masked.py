@@ -151,7 +151,6 @@ CASES = {
         partial(comparison.paired_bootstrap, resamples=10),
         {"loss_a": S, "loss_b": P, "groups": Q},
     ),
-    "paired_sign_test": (comparison.paired_sign_test, {"loss_a": S, "loss_b": P}),
     "SVMMAPRanker.fit": (ranking.SVMMAPRanker(tol=10.0).fit, {**DOCUMENTS, "qid": Q}),
     "SVMMAPRanker.predict": (ranking.SVMMAPRanker(tol=10.0).fit(X, Y, Q).predict, {"X": X}),
     "average_precision": (ranking.average_precision, {"y": Y, "scores": S, "qid": Q}),

@@ -1,4 +1,4 @@
-"""Leave-one-out log scores of calibrators by PSIS, and paired tests of losses."""
+"""Leave-one-out log scores of calibrators by PSIS, and paired bootstraps of losses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import smooth
 from bayescal.inference.newton import log_scores
-from bayescal.metrics.evidence import sign_test
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import tails
 from bayescal.support.labels import read_groups
@@ -234,41 +233,6 @@ def _labelled(values: Floats) -> xr.DataArray:
 
 
 # Paired comparison of the losses of two methods on the same documents.
-
-
-class PairedSigns(NamedTuple):
-    """Documents on which each method has the lower loss, ties, and the two-sided p-value."""
-
-    a_wins: int
-    b_wins: int
-    ties: int
-    pvalue: float
-
-
-def paired_sign_test(
-    loss_a: ArrayLike, loss_b: ArrayLike, *, tolerance: float = 0.0
-) -> PairedSigns:
-    """Test whether two methods win equally often, by the documents on which they differ.
-
-    Parameters
-    ----------
-    loss_a, loss_b : array-like of shape (n,)
-        Finite losses of the same documents, such as `bayescal.metrics.pointwise_losses` gives.
-    tolerance : float
-        Differences up to this are ties.
-
-    Examples
-    --------
-    >>> paired_sign_test([0, 0, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1])
-    PairedSigns(a_wins=5, b_wins=0, ties=1, pvalue=0.0625)
-    """
-    if not 0.0 <= tolerance < np.inf:
-        raise ValueError(f"tolerance must be finite and not negative, got {tolerance}.")
-    difference = _differences(loss_a, loss_b)
-    a_wins = int(np.count_nonzero(difference < -tolerance))
-    b_wins = int(np.count_nonzero(difference > tolerance))
-    ties = difference.size - a_wins - b_wins
-    return PairedSigns(a_wins, b_wins, ties, sign_test(a_wins, b_wins))
 
 
 @dataclass(frozen=True)
