@@ -12,7 +12,7 @@ import pytest
 from scipy import optimize, stats
 
 from bayescal import NUTS, Densities, Density, ScoreCalibrator, TopicCalibrator, load
-from bayescal.calibrators import compare_calibrators, leave_one_out, loading
+from bayescal.calibrators import leave_one_out, loading
 from bayescal.families import FAMILIES
 from bayescal.fitting.parts.combination import PARTS
 from bayescal.fitting.parts.part import all_paths, flat
@@ -31,7 +31,6 @@ pytestmark = [
     pytest.mark.one_era,
     # arviz-stats warns of documents that sway much, and of pandas.
     pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning"),
-    pytest.mark.filterwarnings("ignore:The inplace keyword"),
 ]
 LABELS = np.repeat([0, 1], [45, 15])
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
@@ -194,12 +193,12 @@ def test_it_is_drawn_reported_and_summarised(model, tmp_path):
 @pytest.mark.parametrize("model", MODELS)
 def test_it_is_compared(model):
     plain = ScoreCalibrator("gaussian", draws=100, chains=2, random_state=0).fit(SCORES, LABELS)
-    table = compare_calibrators({"toy": fit(model), "gaussian": plain})
-    assert set(table.index) == {"toy", "gaussian"}
+    own = leave_one_out(fit(model, draws=1000)).elpd
+    assert np.isfinite(own)
     if model == "part alone":
-        assert table.index[-1] == "toy"
+        assert own < leave_one_out(plain).elpd
         expected = 15 * np.log(15 / 61) + 45 * np.log(45 / 61)
-        assert leave_one_out(fit(model, draws=1000)).elpd == pytest.approx(expected, abs=0.3)
+        assert own == pytest.approx(expected, abs=0.3)
 
 
 def test_faults_of_its_draws_are_reported():

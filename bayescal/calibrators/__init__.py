@@ -1,7 +1,6 @@
 """Compare calibrators: by leave-one-out labels, and by paired tests on test documents."""
 
 from bayescal.calibrators.comparison import PairedDifference as PairedDifference
-from bayescal.calibrators.comparison import compare_calibrators as compare_calibrators
 from bayescal.calibrators.comparison import leave_one_out as leave_one_out
 from bayescal.calibrators.comparison import paired_bootstrap as paired_bootstrap
 from bayescal.calibrators.estimates import compare_estimates as compare_estimates

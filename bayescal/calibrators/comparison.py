@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +14,6 @@ from bayescal.fitting.curves.part_draws import CombinedDraws
 from bayescal.fitting.fitted_classes import FittedClasses
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.posterior import Posterior
-from bayescal.fitting.problems.problem import check_named
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_score_draws, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
@@ -29,8 +26,6 @@ from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
 
@@ -75,6 +70,11 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
     ConvergenceWarning
         If the draws of any part are unreliable; see `diagnostics_`.
 
+    Notes
+    -----
+    Calibrators fitted to the same documents are compared by
+    ``arviz_stats.compare({name: leave_one_out(each) for name, each in calibrators.items()})``.
+
     References
     ----------
     A. Vehtari, A. Gelman and J. Gabry, *Practical Bayesian model evaluation using leave-one-out
@@ -111,61 +111,6 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
     share = [[part.weight / part.log_score.shape[0]] for part in parts]
     estimate.p = float(special.logsumexp(each, axis=0, b=share).sum() - estimate.elpd)
     return estimate
-
-
-def compare_calibrators(
-    calibrators: Mapping[str, AnyCalibrator], *, draws: int = 1000
-) -> pd.DataFrame:
-    """Compare calibrators fitted to the same documents by their leave-one-out log scores.
-
-    Parameters
-    ----------
-    calibrators : mapping of str to ScoreCalibrator or MulticlassCalibrator
-        At least two; other calibrators are refused as by `leave_one_out`.
-    draws : int
-        See `leave_one_out`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table of `arviz_stats.compare`, best calibrator first: elpd, difference to the best, its
-        standard error and stacking weights; and pareto_k, a verdict on the estimates in words.
-    """
-    import arviz_stats
-
-    check_named(calibrators)
-    if len(calibrators) < 2:
-        raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")
-    first, *others = (_labels(each) for each in calibrators.values())
-    for name, labels in zip(list(calibrators)[1:], others, strict=True):
-        if not np.array_equal(labels, first):
-            raise ValueError(
-                f"calibrators must be fitted to the same documents: {name!r} was fitted to others"
-                f" than {next(iter(calibrators))!r}."
-            )
-    scores = {name: leave_one_out(each, draws=draws) for name, each in calibrators.items()}
-    with warnings.catch_warnings():
-        # 2026-11: arviz-stats 0.8 sorts in place, which pandas 3.1 announces the end of.
-        warnings.filterwarnings("ignore", message="The inplace keyword")
-        table: pd.DataFrame = arviz_stats.compare(scores)
-    table["pareto_k"] = [_in_words(scores[name]) for name in table.index]
-    return table
-
-
-def _labels(calibrator: Any) -> NDArray[Any]:
-    """Return the labels that a calibrator was fitted to."""
-    if getattr(calibrator, "several_classes", False):
-        fitted = calibrator._fit
-        return np.asarray(fitted.classes[fitted.documents().label])
-    return read_unweighted(flat(calibrator.results_), "leave_one_out").positive
-
-
-def _in_words(estimate: Any) -> str:
-    """Return a verdict on leave-one-out estimates by their Pareto k."""
-    k, good = np.asarray(estimate.pareto_k), float(estimate.good_k)
-    if (bad := int((k > good).sum())) == 0:
-        return "good for all documents"
-    return f"uncertain for {bad} of {k.size} documents (up to {k.max():.2f}, good below {good:.2f})"
 
 
 def _part_of_classes(fitted: FittedClasses, draws: int) -> _Part:
