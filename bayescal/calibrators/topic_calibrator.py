@@ -210,8 +210,8 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         ValueError
             If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        read = partial(TopicCurves.log_odds, prior=self._fit.checked(prior))
-        return self._read(partial(_negated, read) if self._fit.turned else read, scores, topics)
+        read = partial(TopicCurves.decision, prior=self._fit.checked(prior))
+        return self._read(read, scores, topics)
 
     def predict_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
@@ -398,7 +398,6 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
     ) -> Floats:
         """Return values of both classes in sorted order; of wide scores P(+) alone."""
         read = partial(read, prior=self._fit.checked(prior))
-        read = partial(_in_sorted_order, read) if self._fit.turned else read
         wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
         last = None if wide else (KLASS, self.classes_.tolist())
         return self._read(read, scores, topics, last)
@@ -417,19 +416,6 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         return given
 
 
-def _negated(read: Callable[..., Floats], *arguments: Any, **options: Any) -> Floats:
-    """Return log-odds of the other class."""
-    return -read(*arguments, **options)
-
-
 def _draws_last(curves: TopicCurves, cells: Cells, **options: Any) -> Floats:
     """Return probabilities of draws, on the last axis."""
     return np.moveaxis(curves.sample(cells, **options), 0, -1)
-
-
-def _in_sorted_order(
-    read: Callable[..., Floats], curves: TopicCurves, cells: Cells, **options: Any
-) -> Floats:
-    """Return probabilities in the order of the sorted classes; of wide scores P(+) alone."""
-    values = read(curves, cells, **options)
-    return values if len(cells.shape) == 2 else values[:, ::-1]

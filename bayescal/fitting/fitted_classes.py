@@ -280,16 +280,13 @@ class FittedClasses(Fit[ClassParameters]):
     def diagnostics_(self) -> diagnostics.Diagnostics:
         """Return diagnostics of the draws, with advice."""
         posterior = self.results.groups[POSTERIOR]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_chains = _effective_sizes(posterior)
-        draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-        rhat = float(self.results.groups[SAMPLER]["rhat"])
+        bulk, tail = _effective_sizes(posterior)
         return diagnostics.Diagnostics(
-            rhat=rhat,
-            ess_bulk=of_chains[0],
-            ess_tail=of_chains[1],
+            rhat=float(self.results.groups[SAMPLER]["rhat"]),
+            ess_bulk=bulk,
+            ess_tail=tail,
             divergences=0,
-            draws=int(draws),
+            draws=int(posterior.sizes["chain"] * posterior.sizes["draw"]),
             efficiency=None,
             pareto_k=None,
             problems=self.problems,
@@ -386,10 +383,10 @@ def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
     import arviz_stats
 
     kept = posterior[[name for name in (*GLOBALS, "lapse", "scale") if name in posterior]]
-    bulk, tail = (arviz_stats.ess(kept, method=method) for method in ("bulk", "tail"))
-    return tuple(  # type: ignore[return-value]
-        min(float(each.min()) for each in sizes.values()) for sizes in (bulk, tail)
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = [arviz_stats.ess(kept, method=method) for method in ("bulk", "tail")]
+    bulk, tail = (float(each.to_array().min()) for each in sizes)
+    return bulk, tail
 
 
 def _labels(y: Any, n: int, name: str = "y") -> NDArray[Any]:

@@ -109,7 +109,8 @@ class FittedTopics(Fit[TopicParameters]):
         self, parameters: TopicParameters, results: Results, classes: NDArray[Any]
     ) -> None:
         super().__init__(parameters, results, classes)
-        self.curves = TopicCurves(results, parameters.point or PREDICTIVE)
+        point = parameters.point or PREDICTIVE
+        self.curves = TopicCurves(results, point, turned=self.turned)
         stated = parameters.scores_are != AUTO
         self.score_problems_, reversed_topics = topic_groups.read_problems(
             results.groups, classes, stated=stated
@@ -413,7 +414,7 @@ def fit_topic_groups(data: TopicScores, options: TopicOptions) -> dict[str, xr.D
             apart=None if pooled else (units.prior_alpha, units.prior_beta),
         )
         groups |= topic_groups.level_groups(levels, data.names, shape)
-    groups |= _documents(data, shaped, families[0], scale, options.scores_are)
+    groups |= topic_groups.document_groups(data, shaped, families[0], scale, options.scores_are)
     if data.rate_counts is not None:
         groups |= topic_groups.with_base_rates(
             groups, *_base_rates(data.rate_counts, units, options)
@@ -436,45 +437,17 @@ def _base_rates(
     return np.array([beta_like(each) for each in rate]), beta_like(new)
 
 
-def _documents(
-    data: TopicScores,
-    shaped: TopicScores,
-    family: Family,
-    scale: tuple[float, float],
-    scores_are: str,
-    others: tuple[float, ...] = (),
-) -> dict[str, xr.Dataset]:
-    """Return the groups of documents, with maximum likelihood of `shaped`."""
-    unpooled = engine.fit_unpooled(shaped.topics(), family.name)
-    counts = np.stack([shaped.counts(False), shaped.counts(True)])
-    return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
-
-
 def _fit_family(
     topics: list[BinaryScores], family: Family, scale: tuple[float, float], options: TopicOptions
 ) -> DensitiesOfTopics:
     """Return the draws of one family's densities, by the fast engine or by a sampler."""
-    if options.sampler is not None:
-        return engine.sample_topics(
-            topics,
-            family,
-            options.rng,
-            draws=options.draws,
-            chains=options.chains,
-            scale=scale,
-            hyperparameters=options.hyperparameters,
-            options=options.sampler.sampler_options,
-            progressbar=options.sampler.progressbar,
-        )
-    return engine.fit_topics(
-        topics,
-        family,
-        options.rng,
-        draws=options.draws * options.chains,
-        pooling=options.pooling,
-        scale=scale,
-        hyperparameters=options.hyperparameters,
-    )
+    sampler, draws, chains = options.sampler, options.draws, options.chains
+    given: dict[str, Any] = {"scale": scale, "hyperparameters": options.hyperparameters}
+    if sampler is None:
+        given |= {"draws": draws * chains, "pooling": options.pooling}
+        return engine.fit_topics(topics, family, options.rng, **given)
+    given |= {"options": sampler.sampler_options, "progressbar": sampler.progressbar}
+    return engine.sample_topics(topics, family, options.rng, draws=draws, chains=chains, **given)
 
 
 def extend_results(
@@ -515,7 +488,7 @@ def extend_results(
     if of_levels is not None:
         levels = add_levels(*of_levels, data, rng)
         added[LEVELS] = pack(levels, shape, data.names)
-    documents = _documents(
+    documents = topic_groups.document_groups(
         data, data, families[0], scale, read_scores_are(groups), reading.score_range
     )
     joined = topic_groups.append_topics(groups, added) | topic_groups.join_documents(

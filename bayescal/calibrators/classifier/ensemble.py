@@ -191,45 +191,17 @@ def calibrate(
     calibrator = _with_known_settings(calibrator, target)
     if target.constant.any():
         _warn_of_constant(target)
-    problems = [_jobs_of(calibrator, part, target, weight, weights, clusters) for part in parts]
-    size = sum(len(each.jobs) for each in problems)
-    copies = iter(score_maps.seeded_copies(calibrator, size, random_state))
-    jobs = [delayed(_fit)(next(copies), *job) for problem in problems for job in problem.jobs]
-    fitted = iter(Parallel(n_jobs=n_jobs)(jobs))
-    return [
-        CalibratedPair(
-            part.estimator,
-            columns,
-            problem.reach,
-            problem.made([next(fitted) for _ in problem.jobs]),
-            target.kind,
-            target.names,
-            problem.shares,
-        )
-        for part, problem in zip(parts, problems, strict=True)
+    problems = [
+        _jobs_of(calibrator, part, target, weight, weights, clusters, columns) for part in parts
     ]
+    size = sum(len(jobs) for jobs, _ in problems)
+    copies = iter(score_maps.seeded_copies(calibrator, size, random_state))
+    tasks = [delayed(_fit)(next(copies), *job) for jobs, _ in problems for job in jobs]
+    fitted = iter(Parallel(n_jobs=n_jobs)(tasks))
+    return [paired([next(fitted) for _ in jobs]) for jobs, paired in problems]
 
 
 Job = tuple[Floats, ArrayLike, dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class CalibrationJobs:
-    """The calibrator fits of one part: their arguments, and the kind of map."""
-
-    reach: Reach
-    shares: Floats
-    counts: Floats  # See `score_maps.WithBaseRates`
-    jobs: list[Job]
-    kind: Callable[..., score_maps.ScoreMap]
-    names: NDArray[Any]  # Of the columns fitted
-
-    def made(self, calibrators: list[Any]) -> score_maps.ScoreMap:
-        """Return the map of the fitted calibrators."""
-        fitted = self.kind(calibrators, self.names)
-        if np.isnan(self.counts).all():
-            return fitted
-        return score_maps.WithBaseRates(calibrators, self.names, fitted, self.counts)
 
 
 def _warn_of_constant(target: Target) -> None:
@@ -261,7 +233,9 @@ def _jobs_of(
     weight: Floats | None,
     weights: str | None,
     clusters: NDArray[Any] | None,
-) -> CalibrationJobs:
+    columns: ScoreColumns,
+) -> tuple[list[Job], Callable[[list[Any]], CalibratedPair]]:
+    """Return the calibrators' fits of one part, and what makes its pair of those fitted."""
     own = np.ones(part.rows.size) if weight is None else weight[part.rows]
     every, absent = target.positive[part.rows], target.constant
     counts = np.stack([own @ ~every, own @ every], axis=1)
@@ -300,7 +274,16 @@ def _jobs_of(
     elif _knows_classes(calibrator, target) and names.size:
         jobs = [(scores, target.y[part.rows], extra)]
     counts[~absent] = np.nan
-    return CalibrationJobs(reach, shares, counts, jobs, kind, names)
+
+    def paired(calibrators: list[Any]) -> CalibratedPair:
+        fitted = kind(calibrators, names)
+        if absent.any():
+            fitted = score_maps.WithBaseRates(calibrators, names, fitted, counts)
+        return CalibratedPair(
+            part.estimator, columns, reach, fitted, target.kind, target.names, shares
+        )
+
+    return jobs, paired
 
 
 def _knows_classes(calibrator: Any, target: Target) -> bool:

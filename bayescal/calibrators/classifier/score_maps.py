@@ -183,12 +183,14 @@ class ScoreMap:
         raise ValueError(no_posterior(self.calibrators[0]))
 
     def posterior(self) -> xr.DataTree:
-        """Return the tree of results of the one calibrator."""
-        (calibrator,) = self.calibrators
-        if not hasattr(calibrator, "posterior_"):
-            raise AttributeError(no_posterior(calibrator))
-        tree: xr.DataTree = calibrator.posterior_
-        return tree
+        """Return the tree of the one calibrator, or a tree with a branch for each column."""
+        self._check_all("posterior_", AttributeError)
+        trees: list[xr.DataTree] = [calibrator.posterior_ for calibrator in self.calibrators]
+        if len(trees) == 1:
+            return trees[0]
+        # A slash would separate a path.
+        names = [str(name).replace("/", "|") for name in self.names.tolist()]
+        return xr.DataTree(children=dict(zip(names, trees, strict=True)))
 
     def problems(self) -> dict[str, FittedProblem]:
         """Return the fitted problem of each column, by the columns' names."""
@@ -204,6 +206,12 @@ class ScoreMap:
         """Return whether one calibrator is for all classes together."""
         return any(isinstance(each, MulticlassCalibrator) for each in self.calibrators)
 
+    def _check_all(self, name: str, error: type[Exception] = ValueError) -> None:
+        """Raise an error unless all calibrators have an attribute, which needs a posterior."""
+        for calibrator in self.calibrators:
+            if not hasattr(calibrator, name):
+                raise error(no_posterior(calibrator))
+
 
 @dataclass(frozen=True)
 class ColumnMaps(ScoreMap):
@@ -217,41 +225,28 @@ class ColumnMaps(ScoreMap):
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, columns); columns are independent."""
-        parts = []
-        for calibrator, column, prior in self._columns(scores, priors):
-            if not hasattr(calibrator, "sample_proba"):
-                raise ValueError(no_posterior(calibrator))
-            parts.append(np.asarray(calibrator.sample_proba(column, draws, rng, prior)).T)
+        self._check_all("sample_proba")
+        parts = [
+            np.asarray(calibrator.sample_proba(column, draws, rng, prior)).T
+            for calibrator, column, prior in self._columns(scores, priors)
+        ]
         # Draws of a document are contiguous in memory, as intervals sort them.
         return np.stack(parts).transpose(2, 1, 0)
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
         """Return posterior intervals of P(+), shape (n, columns, 2)."""
-        parts = []
-        for calibrator, column, prior in self._columns(scores, priors):
-            if not hasattr(calibrator, "predict_interval"):
-                raise ValueError(no_posterior(calibrator))
-            parts.append(calibrator.predict_interval(column, level, kind, prior))
+        self._check_all("predict_interval")
+        parts = [
+            calibrator.predict_interval(column, level, kind, prior)
+            for calibrator, column, prior in self._columns(scores, priors)
+        ]
         return np.stack(parts, axis=1)
-
-    def posterior(self) -> xr.DataTree:
-        """Return the tree of the one calibrator, or a tree with a branch for each column."""
-        for calibrator in self.calibrators:
-            if not hasattr(calibrator, "posterior_"):
-                raise AttributeError(no_posterior(calibrator))
-        if len(self.calibrators) == 1:
-            return super().posterior()
-        trees = [calibrator.posterior_ for calibrator in self.calibrators]
-        # A slash would separate a path.
-        names = [str(name).replace("/", "|") for name in self.names.tolist()]
-        return xr.DataTree(children=dict(zip(names, trees, strict=True)))
 
     def problems(self) -> dict[str, FittedProblem]:
         """Return the fitted problem of each column, by the columns' names."""
+        self._check_all("fitted_problems", AttributeError)
         out = {}
         for name, calibrator in zip(map(str, self.names.tolist()), self.calibrators, strict=True):
-            if not hasattr(calibrator, "fitted_problems"):
-                raise AttributeError(no_posterior(calibrator))
             (problem,) = calibrator.fitted_problems().values()
             out[name] = replace(problem, name=name)
         return out

@@ -256,22 +256,28 @@ class TopicCurves:
 
     results: Results  # of many topics
     point: str = PREDICTIVE  # the point estimate, see `ScoreCalibrator`
+    turned: bool = False  # whether the positive class is the first of the two in sorted order
 
     def log_odds(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
         """Return natural log-odds, of the shape of the cells."""
         return self._by_topic(cells, lambda each, scores: each.log_odds(scores, self.point), **how)
 
-    def proba(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
-        """Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone."""
+    def decision(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
+        """Return natural log-odds of the second class in sorted order."""
         log_odds = self.log_odds(cells, **how)
-        return probability(log_odds) if log_odds.ndim == 2 else probabilities(log_odds)
+        return -log_odds if self.turned else log_odds
+
+    def proba(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
+        """Return P of both classes in sorted order, (n, 2); of (documents, topics) P(+) alone."""
+        if len(cells.shape) == 2:
+            return probability(self.log_odds(cells, **how))
+        return probabilities(self.decision(cells, **how))
 
     def log_proba(self, cells: Cells, **how: Unpack[Asked]) -> Floats:
         """Return natural logarithms of `proba`, in the same shape."""
-        log_odds = self.log_odds(cells, **how)
-        return (
-            np.asarray(log_expit(log_odds)) if log_odds.ndim == 2 else log_probabilities(log_odds)
-        )
+        if len(cells.shape) == 2:
+            return np.asarray(log_expit(self.log_odds(cells, **how)))
+        return log_probabilities(self.decision(cells, **how))
 
     def interval(
         self, cells: Cells, level: float, kind: str = "pointwise", **how: Unpack[Asked]

@@ -23,7 +23,7 @@ from bayescal.fitting.engines.pooled.combination import (
     TopicLevels,
 )
 from bayescal.fitting.engines.pooled.drawing import Health
-from bayescal.fitting.engines.pooled.engine import TopicPosterior
+from bayescal.fitting.engines.pooled.engine import TopicPosterior, fit_unpooled
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
 from bayescal.fitting.parts import part, pooled
 from bayescal.fitting.parts.combination import lapse_groups
@@ -104,14 +104,15 @@ def append_to(old: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
 
 def document_groups(
     data: TopicScores,
+    shaped: TopicScores,
+    family: Family,
     scale: tuple[float, float],
     scores_are: str,
-    family: Family,
-    unpooled: Floats,
-    counts: NDArray[Any],
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
-    """Return constants and maximum likelihood (unpooled, (2, 3, topics)) of each topic."""
+    """Return constants and, of the documents of `shaped`, maximum likelihood of each topic."""
+    unpooled = fit_unpooled(shaped.topics(), family.name)
+    counts = np.stack([shaped.counts(False), shaped.counts(True)])
     centre, spread = scale
     low, high = data.range()
     directions = [each or Direction(np.nan, np.nan) for each in data.directions()]
