@@ -17,7 +17,7 @@ from bayescal.fitting.engines.classifier_weights.model import (
 )
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
-from tests.weights_cases import BASE, CENTRE, NAMES, case, model_of
+from tests.weights_cases import CENTRE, NAMES, case
 
 DRAWS = 8000
 
@@ -60,31 +60,6 @@ def test_draws_are_from_the_posterior(name):
 )
 def test_another_prior_is_rejected(name, wrong):
     assert np.abs(apart(name, WeightHyperparameters(**wrong))).max() > LIMIT
-
-
-def test_the_density_of_the_program_is_scipys():
-    data, model, rng = case("moderators"), model_of("moderators"), np.random.default_rng(0)
-    log_density = model.compile_logp(mode="FAST_COMPILE")
-    k, e, r, z = data.problem, data.evidence, data.indicators, data.moderators
-    shapes = {
-        "population_weight": 3, "log_tau": (), "offset": (2, 3), "bias": 2,
-        "log_kappa": (), "unit": (2, 4), "log_rho": (), "weight_unit": (2, 3, 2),
-    }  # fmt: skip
-    for _ in range(3):
-        point = {name: rng.normal(0.0, 0.3, size=shape) for name, shape in shapes.items()}
-        weight = point["population_weight"] + np.exp(point["log_tau"]) * point["offset"]
-        moved = np.exp(point["log_rho"]) * np.einsum("nij,nj->ni", point["weight_unit"][k], z)
-        log_odds = BASE[k] + point["bias"][k] + ((weight[k] + moved) * e).sum(axis=1)
-        log_odds += np.exp(point["log_kappa"]) * (point["unit"][k] * r).sum(axis=1)
-        expected = special.log_expit(np.where(data.label == 1, 1, -1) * log_odds).sum()
-        expected += stats.norm(CENTRE, 0.15).logpdf(point["population_weight"]).sum()
-        expected += stats.norm(0.0, 0.5).logpdf(point["bias"]).sum()
-        expected += stats.norm(np.log(0.15), 0.7).logpdf(point["log_tau"])
-        for name in ("log_kappa", "log_rho"):
-            expected += stats.norm(np.log(0.1), 1.0).logpdf(point[name])
-        for name in ("offset", "unit", "weight_unit"):
-            expected += stats.norm.logpdf(point[name]).sum()
-        assert float(log_density(point)) == pytest.approx(float(expected), rel=1e-10)
 
 
 @pytest.mark.one_era

@@ -102,10 +102,6 @@ class TestWeights:
             left, right = (float(density(point)) for density in densities)
             assert left == pytest.approx(right, rel=1e-10)
 
-    def test_equal_weights_of_one_add_nothing(self):
-        data = BinaryScores(SCORE, POSITIVE, np.ones(SCORE.size))
-        assert not build_model(programs.load("laplace"), data).potentials
-
 
 class TestBuildModel:
     def test_centre_and_spread_come_from_the_data(self):
@@ -189,23 +185,6 @@ def test_nuts_agrees_with_quadrature_and_never_beats_the_closed_form():
         beta = posterior["beta"].values[k]
         reached = family.logpdf(SCORE[which][:, None], draws, beta).sum(axis=0)
         assert reached.max() <= best
-
-
-@pytest.mark.slow
-def test_no_nuts_draw_beats_the_closed_form():
-    rng = np.random.default_rng(8)
-    score = np.concatenate([rng.gumbel(-2, 1, 60), rng.gumbel(1, 1.5, 12)])
-    positive = np.arange(72) >= 60
-    for name in ("asymmetric_laplace", "asymmetric_gaussian", "gaussian", "hybrid"):
-        model = build_model(programs.load(name), BinaryScores(score, positive))
-        groups = draw_posterior(model, np.random.default_rng(1), draws=500, chains=2)
-        posterior = groups["posterior"].stack(sample=("chain", "draw"))
-        for k, which in enumerate((~positive, positive)):
-            family = FAMILIES[name].of_class(k == 1)
-            best = family.fit(score[which], scale_floor=None).log_likelihood
-            draws = [posterior[parameter].values[k] for parameter in family.parameters]
-            reached = family.logpdf(score[which][:, None], *draws).sum(axis=0)
-            assert best - 20 < reached.max() <= best
 
 
 @pytest.mark.slow

@@ -53,8 +53,10 @@ def points(x, scale, rng):
         yield np.broadcast_to(mode, GROUPS), *(scale * rng.gamma(2.0, size=(2, GROUPS)))
 
 
-@pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize(("centre", "scale"), [(0.0, 1.0), (1e9, 1.0), (-3.0, 1e-30), (0.0, 1e30)])
+@pytest.mark.parametrize(
+    ("power", "centre", "scale"),
+    [(1, 0.0, 1.0), (2, 1e9, 1.0), (1, 1e9, 1.0), (2, -3.0, 1e-30), (1, 0.0, 1e30)],
+)
 def test_log_density_is_the_sum_over_documents(power, centre, scale):
     x, group, weight = data(centre, scale)
     density, _ = compiled(GroupedScores(x, group, GROUPS, power=power, weight=weight))

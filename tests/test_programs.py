@@ -66,8 +66,8 @@ def reference_log_density(name, point, centre, spread):
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
-@pytest.mark.parametrize(("centre", "spread"), [(0.0, 1.0), (3.0, 0.5)])
-def test_a_name_is_bound_to_its_log_density(name, centre, spread):
+def test_a_name_is_bound_to_its_log_density(name):
+    centre, spread = 3.0, 0.5
     model = programs.load(name).model(SCORE, LABEL, centre=centre, spread=spread)
     log_density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
     rng = np.random.default_rng(5)
@@ -213,7 +213,7 @@ def test_weights_have_their_log_density():
         lines.append(st.bernoulli(special.expit(log_odds)).logpmf(LABEL[i]))
     expected = sum(float(np.sum(line)) for line in lines)
     found = model.compile_logp(jacobian=False, mode="FAST_COMPILE")(point)
-    assert float(found) == pytest.approx(expected)
+    assert float(found) == pytest.approx(expected, rel=1e-10)
 
 
 # The programs with groups, columns and smooth curves, written again with scipy.

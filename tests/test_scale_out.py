@@ -17,7 +17,7 @@ from tests.sizes import size
 pytestmark = pytest.mark.one_era
 
 LIMIT = 400 * 10**6  # bytes, of each worker
-TOPICS = size(500, 5000)
+TOPICS = size(240, 5000)
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,18 @@ NEW = np.linspace(-8, 10, 19)
 
 
 @pytest.fixture(scope="module")
+def drawn():
+    return ScoreCalibrator("laplace", draws=60, chains=2, random_state=3).fit(SCORES, LABELS)
+
+
+@pytest.fixture(scope="module")
+def point():
+    return ScoreCalibrator("laplace", "mle").fit(SCORES, LABELS)
+
+
+@pytest.fixture(scope="module")
 def sampled():
-    """One real posterior of few draws, which says itself that they are few."""
+    """One posterior by NUTS of few draws, which says itself that they are few."""
     calibrator = ScoreCalibrator(
         "laplace", NUTS(sampler_options={"tune": 200}), draws=60, chains=2, random_state=3
     )
@@ -97,11 +107,14 @@ def test_any_vector_of_scores(scores):
     assert calibrator.predict_proba(NEW[:, None]) == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("inference", ["mle", pytest.param("map", marks=pytest.mark.slow)])
-def test_a_weight_is_a_number_of_repetitions(inference):
+@pytest.mark.parametrize(
+    ("parts", "inference"),
+    [("asymmetric_laplace", "mle"), pytest.param("gaussian", "map", marks=pytest.mark.slow)],
+)
+def test_a_weight_is_a_number_of_repetitions(parts, inference):
     weight = RNG.integers(0, 3, SCORES.size)
     repeat = np.repeat(np.arange(SCORES.size), weight)
-    settings = {"parts": "asymmetric_laplace", "inference": inference, "random_state": 0}
+    settings = {"parts": parts, "inference": inference, "random_state": 0}
     weighted = ScoreCalibrator(**settings).fit(SCORES, LABELS, weight)
     repeated = ScoreCalibrator(**settings).fit(SCORES[repeat], LABELS[repeat])
     expected = repeated.decision_function(NEW)
@@ -121,28 +134,28 @@ class TestPosterior:
         assert tree["observed_data"]["score"].values == pytest.approx(SCORES)
         assert tree["observed_data"]["label"].values.sum() == 20
 
-    def test_predictive_is_bayes_rule_with_mean_densities(self, sampled):
-        draws = sampled.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    def test_predictive_is_bayes_rule_with_mean_densities(self, drawn):
+        draws = drawn.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
         pdf = [
             np.exp(FAMILIES["laplace"].logpdf(NEW[:, None], *parameters)).mean(axis=1)
             for parameters in zip(draws["theta"].values, draws["beta"].values, strict=True)
         ]
         prior = float(draws["prior"].mean())
         expected = prior * pdf[1] / (prior * pdf[1] + (1 - prior) * pdf[0])
-        assert sampled.predict_proba(NEW)[:, 1] == pytest.approx(expected, rel=1e-9)
+        assert drawn.predict_proba(NEW)[:, 1] == pytest.approx(expected, rel=1e-9)
 
-    def test_mean_is_the_mean_of_the_curves(self, sampled):
-        curves = sampled.sample_proba(NEW)
+    def test_mean_is_the_mean_of_the_curves(self, drawn):
+        curves = drawn.sample_proba(NEW)
         assert curves.shape == (120, 19)
-        sampled.set_params(point="mean")
-        mean = sampled.predict_proba(NEW)
-        sampled.set_params(point=None)
+        drawn.set_params(point="mean")
+        mean = drawn.predict_proba(NEW)
+        drawn.set_params(point=None)
         assert mean[:, 1] == pytest.approx(curves.mean(axis=0), rel=1e-9)
         assert mean[:, 0] == pytest.approx(1 - curves.mean(axis=0), rel=1e-9)
 
-    def test_intervals_are_quantiles_of_the_curves_and_nest(self, sampled):
-        wide, narrow = (sampled.predict_interval(NEW, level) for level in (0.9, 0.5))
-        curves = np.sort(sampled.sample_proba(NEW), axis=0)
+    def test_intervals_are_quantiles_of_the_curves_and_nest(self, drawn):
+        wide, narrow = (drawn.predict_interval(NEW, level) for level in (0.9, 0.5))
+        curves = np.sort(drawn.sample_proba(NEW), axis=0)
         # Quantiles are taken of the log-odds, monotone in the probability: between order
         # statistics the two interpolate differently, so compare with the ones around.
         assert (curves[5] <= wide[:, 0]).all()
@@ -152,26 +165,26 @@ class TestPosterior:
         assert (wide[:, 0] <= narrow[:, 0]).all()
         assert (narrow[:, 1] <= wide[:, 1]).all()
 
-    def test_blocks_do_not_change_the_answer(self, sampled, monkeypatch):
-        whole = sampled.predict_proba(NEW), sampled.predict_interval(NEW)
+    def test_blocks_do_not_change_the_answer(self, drawn, monkeypatch):
+        whole = drawn.predict_proba(NEW), drawn.predict_interval(NEW)
         monkeypatch.setattr("bayescal.fitting.curves.curves.BLOCK_ELEMENTS", 120 * 4)
-        assert np.array_equal(whole[0], sampled.predict_proba(NEW))
-        assert np.array_equal(whole[1], sampled.predict_interval(NEW))
+        assert np.array_equal(whole[0], drawn.predict_proba(NEW))
+        assert np.array_equal(whole[1], drawn.predict_interval(NEW))
 
-    def test_some_draws(self, sampled):
-        some = sampled.sample_proba(NEW, draws=7, random_state=1)
+    def test_some_draws(self, drawn):
+        some = drawn.sample_proba(NEW, draws=7, random_state=1)
         assert some.shape == (7, 19)
-        assert np.array_equal(some, sampled.sample_proba(NEW, draws=7, random_state=1))
-        rows = {tuple(row) for row in sampled.sample_proba(NEW)}
+        assert np.array_equal(some, drawn.sample_proba(NEW, draws=7, random_state=1))
+        rows = {tuple(row) for row in drawn.sample_proba(NEW)}
         assert {tuple(row) for row in some} <= rows
         assert len({tuple(row) for row in some}) == 7
         for wrong in (0, 121):
             with pytest.raises(ValueError, match=f"draws must be from 1 to 120, got {wrong}"):
-                sampled.sample_proba(NEW, draws=wrong)
+                drawn.sample_proba(NEW, draws=wrong)
 
-    def test_class_densities(self, sampled):
+    def test_class_densities(self, drawn):
         grid = np.linspace(-80, 80, 4001)
-        densities = sampled.class_densities(grid)
+        densities = drawn.class_densities(grid)
         for name in ("mle", "predictive"):
             assert densities[name].integrate("score").values == pytest.approx(1.0, abs=2e-3)
         inside = (densities["lower"] <= densities["upper"]).all()
@@ -198,8 +211,8 @@ class TestPosterior:
         assert (table["ess_bulk"] == calibrator.diagnostics_.ess_bulk).all()
         assert table["rhat"].isna().all()
 
-    def test_the_prior_of_a_program(self, sampled):
-        tree = convert_to_datatree(sampled.to_arviz(["prior"], draws=400, random_state=0))
+    def test_the_prior_of_a_program(self, drawn):
+        tree = convert_to_datatree(drawn.to_arviz(["prior"], draws=400, random_state=0))
         prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
         assert set(prior.data_vars) == set(posterior.data_vars)
         # No more draws than there are of the posterior.
@@ -208,6 +221,7 @@ class TestPosterior:
         expected = stats.norm(float(constants["centre"]), 2.0 * float(constants["spread"]))
         assert stats.kstest(prior["theta"].values.ravel(), expected.cdf).pvalue > 1e-3
 
+    @pytest.mark.slow
     def test_problems_say_what_to_do(self, sampled):
         assert not sampled.diagnostics_.ok
         assert sampled.diagnostics_.draws == 120
@@ -222,6 +236,7 @@ def test_parameters_changed_after_the_fit_do_not_change_its_family():
 
 
 class TestWithoutPosterior:
+    @pytest.mark.slow
     def test_mode_is_bayes_rule_at_the_mode(self, moded):
         mode = moded.results_["mode"]
         logpdf = FAMILIES["laplace"].logpdf
@@ -231,14 +246,17 @@ class TestWithoutPosterior:
         assert moded.decision_function(NEW) == pytest.approx(expected, rel=1e-9)
 
     @pytest.mark.parametrize("method", ["predict_interval", "sample_proba"])
-    def test_asking_for_one_says_what_to_do(self, moded, method):
+    def test_asking_for_one_says_what_to_do(self, point, method):
         with pytest.raises(ValueError, match=f"{method} needs a posterior.*inference='exact'"):
-            getattr(moded, method)(NEW)
+            getattr(point, method)(NEW)
 
-    def test_there_is_no_posterior_attribute(self, moded):
-        assert not hasattr(moded, "posterior_")
+    def test_there_is_no_posterior_attribute(self, point):
+        assert not hasattr(point, "posterior_")
         with pytest.raises(AttributeError, match="fit with inference='exact'"):
-            _ = moded.posterior_
+            _ = point.posterior_
+
+
+SLOW_KINDS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("sampled", "moded")]
 
 
 class TestSaveAndLoad:
@@ -250,7 +268,7 @@ class TestSaveAndLoad:
         assert np.array_equal(left.predict_proba(NEW), right.predict_proba(NEW))
         assert left.results_.equals(right.results_)
 
-    @pytest.mark.parametrize("kind", ["sampled", "moded"])
+    @pytest.mark.parametrize("kind", ["drawn", "point", *SLOW_KINDS])
     def test_round_trip(self, kind, request, tmp_path):
         calibrator = request.getfixturevalue(kind)
         path = calibrator.save(tmp_path / "fit.nc")
@@ -268,13 +286,13 @@ class TestSaveAndLoad:
         self.same(calibrator, loaded)
         assert loaded.predict(NEW).dtype == calibrator.predict(NEW).dtype
 
-    def test_no_pickle_and_a_version(self, moded, tmp_path):
-        tree = xr.open_datatree(moded.save(tmp_path / "fit.nc"), engine="h5netcdf")
+    def test_no_pickle_and_a_version(self, point, tmp_path):
+        tree = xr.open_datatree(point.save(tmp_path / "fit.nc"), engine="h5netcdf")
         with tree:
             assert tree.attrs["bayescal_schema"] == 1
             assert "numpy" in tree.attrs["bayescal_versions"]
 
-    def test_what_cannot_be_read(self, moded, tmp_path):
+    def test_what_cannot_be_read(self, point, tmp_path):
         with pytest.raises(FileNotFoundError, match="there is no file"):
             bayescal.load(tmp_path / "missing.nc")
         (tmp_path / "text.nc").write_text("no netCDF")
@@ -284,15 +302,15 @@ class TestSaveAndLoad:
         other.write_bytes(sealed(xr.DataTree().to_netcdf(engine="h5netcdf")))
         with pytest.raises(ValueError, match="was not written by bayescal"):
             bayescal.load(tmp_path / "other.nc")
-        tree = moded.results_.copy()
+        tree = point.results_.copy()
         for version, advice in ((99, "update bayescal"), (0, "fit and save it again")):
             tree.attrs["bayescal_schema"] = version
             other.write_bytes(sealed(tree.to_netcdf(engine="h5netcdf")))
             with pytest.raises(ValueError, match=rf"schema {version}.*{advice}"):
                 bayescal.load(tmp_path / "other.nc")
 
-    def test_an_error_leaves_the_old_file(self, moded, tmp_path, monkeypatch):
-        path = moded.save(tmp_path / "fit.nc")
+    def test_an_error_leaves_the_old_file(self, point, tmp_path, monkeypatch):
+        path = point.save(tmp_path / "fit.nc")
         before = path.read_bytes()
 
         write = Path.write_bytes
@@ -303,8 +321,8 @@ class TestSaveAndLoad:
 
         monkeypatch.setattr(Path, "write_bytes", fail)
         with pytest.raises(OSError, match="disk full"):
-            moded.save(path)
+            point.save(path)
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
         with pytest.raises(FileNotFoundError, match="there is no folder"):
-            moded.save(tmp_path / "no" / "fit.nc")
+            point.save(tmp_path / "no" / "fit.nc")
