@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from bayescal.ranking.drawn_relevance import average_precision_of, draw_relevance
-from bayescal.ranking.features import centre_and_spread
+from bayescal.support.numerics import centre_and_spread
 from bayescal.support.validation import Floats
 from studies.command import Options, main
 from studies.relevance import calibrator

@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 from bayescal import OrdinalCalibrator, ScoreCalibrator
 from bayescal.metrics import ranked_probability_score
-from bayescal.ranking import load_ranking
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
+from studies.papers.svm_map.features import read_queries
 from studies.reporting import (
     Bar,
     by_column,
@@ -54,13 +54,13 @@ def out_of_fold(X: Floats, y: Grades, groups: NDArray[np.intp]) -> Floats:  # no
 
 def of_ranking(folder: Path, name: str) -> tuple[Floats, Grades]:
     """Return predicted and given grades of a ranking collection, query by query."""
-    parts = [load_ranking(path, **how) for path, how in _files(folder, name)]
-    width = max(part.X.shape[1] for part in parts)
+    parts = [read_queries(path, **how) for path, how in _files(folder, name)]
+    width = max(features.shape[1] for features, _, _ in parts)
     X = np.concatenate(  # noqa: N806
-        [np.pad(part.X.toarray(), ((0, 0), (0, width - part.X.shape[1]))) for part in parts]
+        [np.pad(each.toarray(), ((0, 0), (0, width - each.shape[1]))) for each, _, _ in parts]
     )
-    query = np.concatenate([part.qid + 10_000 * k for k, part in enumerate(parts)])
-    y = np.clip(np.concatenate([part.y for part in parts]), 0, HIGHEST).astype(np.intp)
+    query = np.concatenate([own + 10_000 * k for k, (_, _, own) in enumerate(parts)])
+    y = np.clip(np.concatenate([grades for _, grades, _ in parts]), 0, HIGHEST).astype(np.intp)
     return out_of_fold(X, y, query), y
 
 

@@ -14,14 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.ranking import (
-    QueriesLeftOutWarning,
-    SVMMAPRanker,
-    average_precision,
-    percentiles_within_queries,
-)
+from bayescal.ranking import QueriesLeftOutWarning, SVMMAPRanker, average_precision
 from bayescal.ranking.problem import LOSSES
-from bayescal.ranking.solvers import SOLVERS
 from tests.ranking_data import OneQuery, linear_queries
 
 pytestmark = pytest.mark.one_era
@@ -49,9 +43,8 @@ def test_every_check_of_scikit_learn(estimator, check):
 
 class TestFit:
     @pytest.mark.parametrize("loss", LOSSES)
-    @pytest.mark.parametrize("solver", SOLVERS)
-    def test_ranks_what_is_linear(self, loss, solver):
-        ranker = SVMMAPRanker(10.0, loss=loss, solver=solver).fit(X, Y, QID)
+    def test_ranks_what_is_linear(self, loss):
+        ranker = SVMMAPRanker(10.0, loss=loss).fit(X, Y, QID)
         assert ranker.dual_gap_ <= ranker.tol
         bound = ranker.coef_ @ ranker.coef_ / 2 + ranker.C * ranker.slack_
         assert ranker.objective_ == pytest.approx(bound)
@@ -79,10 +72,9 @@ class TestFit:
         assert np.abs(found.coef_[-2:]).max() < 1e-9
 
     @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
-    @pytest.mark.parametrize("solver", SOLVERS)
-    def test_sparse_features_are_taken_as_they_are(self, kind, solver):
+    def test_sparse_features_are_taken_as_they_are(self, kind):
         few = np.where(np.abs(X) > 1.0, X, 0.0)
-        dense, thin = (SVMMAPRanker(10.0, solver=solver).fit(x, Y, QID) for x in (few, kind(few)))
+        dense, thin = (SVMMAPRanker(10.0).fit(x, Y, QID) for x in (few, kind(few)))
         assert thin.coef_ == pytest.approx(dense.coef_, rel=1e-8)
         assert thin.predict(kind(few)) == pytest.approx(dense.predict(few), rel=1e-8)
 
@@ -126,12 +118,11 @@ class TestFit:
             assert found.coef_.item() == pytest.approx(expected, rel=1e-6)
 
     @pytest.mark.parametrize("loss", LOSSES)
-    @pytest.mark.parametrize("solver", SOLVERS)
     @pytest.mark.parametrize("value", [0.0, 1.0])
-    def test_features_that_are_all_alike(self, loss, solver, value):
+    def test_features_that_are_all_alike(self, loss, value):
         """All scores are tied, whatever the coefficients."""
         alike = np.full_like(X, value)
-        found = SVMMAPRanker(10.0, loss=loss, solver=solver).fit(alike, Y, QID)
+        found = SVMMAPRanker(10.0, loss=loss).fit(alike, Y, QID)
         assert np.abs(found.coef_).max() < 1e-12
         assert found.dual_gap_ < 1e-9
         assert found.n_iter_ <= 5
@@ -141,10 +132,9 @@ class TestFit:
             assert found.slack_ == pytest.approx(1.0, abs=1e-12)
 
     @pytest.mark.parametrize("loss", LOSSES)
-    @pytest.mark.parametrize("solver", SOLVERS)
-    def test_features_in_other_units_are_another_cost(self, loss, solver):
+    def test_features_in_other_units_are_another_cost(self, loss):
         """w.x is the same for features times a and coefficients over a, and the cost a^2 C."""
-        options = {"loss": loss, "solver": solver, "tol": 1e-6}
+        options = {"loss": loss, "tol": 1e-6}
         found = SVMMAPRanker(1e10, **options).fit(1e-5 * X, Y, QID)
         expected = SVMMAPRanker(1.0, **options).fit(X, Y, QID)
         assert found.slack_ == pytest.approx(expected.slack_, rel=1e-4)
@@ -152,9 +142,8 @@ class TestFit:
 
 
 class TestPath:
-    @pytest.mark.parametrize("solver", SOLVERS)
-    def test_is_as_good_as_fits_of_their_own(self, solver):
-        ranker = SVMMAPRanker(solver=solver, tol=1e-4)
+    def test_is_as_good_as_fits_of_their_own(self):
+        ranker = SVMMAPRanker(tol=1e-4)
         costs = [0.1, 10.0, 1.0]
         path = ranker.fit_path(costs, X, Y, QID)
         assert [each.C for each in path] == costs
@@ -198,7 +187,6 @@ class TestBadInput:
             ({"tol": -1.0}, "tol must be positive and finite, got -1.0"),
             ({"max_iter": 0}, "max_iter must be a positive whole number, got 0"),
             ({"loss": "ndcg"}, "loss must be one of 'map', 'roc', got 'ndcg'"),
-            ({"solver": "sgd"}, "solver must be one of 'bcfw', 'cutting-plane', got 'sgd'"),
             ({"ties": None}, "ties must be one of 'pessimistic', 'expected', got None"),
             ({"relevance_threshold": np.nan}, "relevance_threshold must be finite, got nan"),
             ({"relevance_threshold": 9}, "got only 1 class: 0 relevant of 300 samples, in 12 quer"),
@@ -284,5 +272,3 @@ def test_values_that_are_no_numbers_are_named_with_their_place(value):
             use()
     with pytest.raises(ValueError, match=r"y must hold real numbers, got .* at position 3: leave"):
         clone(good).fit(X_OF_TWO, y, [1] * 4)
-    with pytest.raises(ValueError, match="X must be real numbers"):
-        percentiles_within_queries(X, [1] * 4)

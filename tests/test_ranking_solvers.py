@@ -1,4 +1,4 @@
-"""The solvers against each other, against all constraints written out, and their certificates."""
+"""The solver against all constraints written out, and its certificates."""
 
 from itertools import combinations, permutations
 
@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from bayescal.ranking.problem import LOSSES, ranking_problem
 from bayescal.ranking.queries import group_by_query
-from bayescal.ranking.solvers import SOLVERS, solve_on_simplex
+from bayescal.ranking.solvers import BlockFrankWolfe
 from tests.ranking_data import linear_queries
 
 pytestmark = pytest.mark.one_era
@@ -19,8 +19,8 @@ def made_problem(loss="map", **options):
     return ranking_problem(features, y == 1, group_by_query(qid, y.size), LOSSES[loss])
 
 
-def solve(problem, solver, cost, tol=1e-3, max_iter=5000):
-    return SOLVERS[solver](problem, np.random.default_rng(0)).solve(cost, tol, max_iter)
+def solve(problem, cost, tol=1e-3, max_iter=5000):
+    return BlockFrankWolfe(problem, np.random.default_rng(0)).solve(cost, tol, max_iter)
 
 
 def all_constraints(problem, loss):
@@ -46,9 +46,8 @@ def all_constraints(problem, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("cost", [0.5, 20.0])
-def test_the_optimum_is_that_of_all_constraints(loss, solver, cost):
+def test_the_optimum_is_that_of_all_constraints(loss, cost):
     problem = made_problem(loss, n_queries=8, size=5, n_features=2, seed=4, noise=2.0)
     constraints = list(all_constraints(problem, loss))
 
@@ -75,50 +74,33 @@ def test_the_optimum_is_that_of_all_constraints(loss, solver, cost):
         options={"ftol": 1e-12, "maxiter": 300},
     )
     assert reference.success
-    found = solve(problem, solver, cost, tol=1e-5)
+    found = solve(problem, cost, tol=1e-5)
+    assert found.objective == pytest.approx(problem.objective(found.coef, cost), rel=1e-12)
     assert found.objective == pytest.approx(reference.fun, rel=1e-5)
     assert found.dual <= reference.fun * (1 + 1e-9) <= found.objective * (1 + 1e-7)
     assert found.coef == pytest.approx(reference.x[:2], abs=2e-2 * np.linalg.norm(found.coef))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("cost", [0.1, 10.0, 1000.0])
-def test_the_solvers_agree(loss, cost):
-    problem = made_problem(loss, seed=1)
-    found = [solve(problem, solver, cost) for solver in SOLVERS]
-    for each in found:
-        assert each.relative_gap <= 1e-3
-        assert each.objective == pytest.approx(problem.objective(each.coef, cost), rel=1e-12)
-    room = found[0].at_zero - max(each.dual for each in found)
-    assert abs(found[0].objective - found[1].objective) <= 1e-3 * room
-    # A bound of one solver lies below the objective of the other.
-    assert found[0].dual <= found[1].objective
-    assert found[1].dual <= found[0].objective
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_no_cost_to_speak_of_gives_no_coefficients_to_speak_of(solver):
-    found = solve(made_problem(), solver, 1e-9)
+def test_no_cost_to_speak_of_gives_no_coefficients_to_speak_of():
+    found = solve(made_problem(), 1e-9)
     assert np.abs(found.coef).max() < 1e-8
     assert found.relative_gap <= 1e-3
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_the_next_cost_takes_fewer_passes_than_a_cold_start(solver):
+def test_the_next_cost_takes_fewer_passes_than_a_cold_start():
     problem = made_problem(seed=3, n_queries=20, noise=3.0)
-    path = SOLVERS[solver](problem, np.random.default_rng(0))
+    path = BlockFrankWolfe(problem, np.random.default_rng(0))
     path.solve(100.0, 1e-3, 5000)
     warm = path.solve(130.0, 1e-3, 5000)
-    assert warm.n_iter < solve(problem, solver, 130.0).n_iter
+    assert warm.n_iter < solve(problem, 130.0).n_iter
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_gains_below_rounding_are_no_gap(solver, loss):
+def test_gains_below_rounding_are_no_gap(loss):
     features, y, qid = linear_queries()
     queries = group_by_query(qid, y.size)
     problem = ranking_problem(1e-6 * features, y == 1, queries, LOSSES[loss])
-    found = solve(problem, solver, 1e-3, tol=1e-2, max_iter=20)
+    found = solve(problem, 1e-3, tol=1e-2, max_iter=20)
     assert found.relative_gap == 0.0
     assert found.objective == pytest.approx(found.at_zero, rel=1e-12)
 
@@ -127,9 +109,9 @@ def test_planes_that_do_not_fit_are_not_kept(monkeypatch):
     from bayescal.ranking import solvers as module
 
     problem = made_problem(seed=1, noise=3.0)
-    kept = solve(problem, "bcfw", 100.0)
+    kept = solve(problem, 100.0)
     monkeypatch.setattr(module, "CACHE_BYTES", 1)
-    solver = module.BlockFrankWolfe(problem, np.random.default_rng(0))
+    solver = BlockFrankWolfe(problem, np.random.default_rng(0))
     assert solver.planes.shape[1] == 1
     plain = solver.solve(100.0, 1e-3, 5000)
     assert plain.relative_gap <= 1e-3
@@ -153,23 +135,3 @@ def test_slack_bounds_the_loss_of_any_coefficients(loss, seed):
             precision = place / (place + np.sort(above.sum(axis=1)))
             losses.append(1.0 - precision.mean() if loss == "map" else above.mean())
         assert problem.slack(coef) >= np.mean(losses) - 1e-9
-
-
-class TestSimplexProgram:
-    @pytest.mark.parametrize("seed", range(20))
-    def test_meets_the_optimality_conditions(self, seed):
-        rng = np.random.default_rng(seed)
-        n, rank = int(rng.integers(1, 40)), int(rng.integers(1, 12))
-        factors = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-2, 2)
-        linear = rng.normal(size=n)
-        start = rng.dirichlet(np.full(n, 0.3))
-        found = solve_on_simplex(factors @ factors.T, linear, start)
-        assert found.min() >= 0.0
-        assert found.sum() == pytest.approx(1.0, abs=1e-12)
-        gradient = factors @ (factors.T @ found) - linear
-        # No weight can be moved to a coordinate of a smaller gradient.
-        assert gradient @ found - gradient.min() <= 1e-6 * np.ptp(gradient) + 1e-12
-
-    def test_without_curvature_is_the_largest_entry(self):
-        found = solve_on_simplex(np.zeros((3, 3)), np.array([0.1, 0.7, 0.2]), np.full(3, 1 / 3))
-        assert found.tolist() == [0.0, 1.0, 0.0]

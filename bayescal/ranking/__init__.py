@@ -1,17 +1,11 @@
 """Ranking for average precision: linear rankers, measures and TREC files."""
 
 from bayescal.ranking.drawn_relevance import RankingSummary as RankingSummary
-from bayescal.ranking.features import BinnedFunctions as BinnedFunctions
-from bayescal.ranking.features import StepFunctions as StepFunctions
-from bayescal.ranking.features import min_max_within_queries as min_max_within_queries
-from bayescal.ranking.features import percentiles_within_queries as percentiles_within_queries
-from bayescal.ranking.features import standardise_within_queries as standardise_within_queries
 from bayescal.ranking.measures import RankingComparison as RankingComparison
 from bayescal.ranking.measures import average_precision as average_precision
 from bayescal.ranking.measures import compare_rankings as compare_rankings
 from bayescal.ranking.problem import QueriesLeftOutWarning as QueriesLeftOutWarning
-from bayescal.ranking.queries import RankingData as RankingData
-from bayescal.ranking.queries import load_ranking as load_ranking
+from bayescal.ranking.queries import standardise_within_queries as standardise_within_queries
 from bayescal.ranking.ranker import SVMMAPRanker as SVMMAPRanker
 from bayescal.ranking.relevance import RelevanceCalibrator as RelevanceCalibrator
 from bayescal.ranking.trec import evaluate as evaluate

@@ -1,24 +1,22 @@
-"""Documents grouped by query, with grades of relevance."""
+"""Documents grouped by query, with grades and standardised scores."""
 
 import bz2
 import gzip
 import lzma
-import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal.support import validation
 from bayescal.support.labels import of_each_class
+from bayescal.support.numerics import centre_and_spread
 from bayescal.support.validation import Floats, Integers
 
 EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
-DOCID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
 
 @dataclass(frozen=True)
@@ -109,111 +107,41 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
     return float(distinct[-1]) or 1.0
 
 
-@dataclass(frozen=True)
-class RankingData:
-    """Documents with grades and queries.
+def standardise_within_queries(scores: ArrayLike, qid: Any) -> Floats:
+    """Return scores less the median of their query, in units of their query's spread.
 
-    Attributes
-    ----------
-    X : scipy.sparse.csr_matrix of shape (documents, features)
-        Features.
-    y : array of shape (documents,)
-        Grades of relevance.
-    qid : array of shape (documents,) of int
-        The query of each document.
-    docid : array of shape (documents,) of str
-        Its name in LETOR's comments, `#docid = GX001-01`; empty without one.
-    """
-
-    X: Any
-    y: Floats
-    qid: Integers
-    docid: NDArray[np.str_]
-
-
-def load_ranking(
-    path: str | Path, *, n_features: int | None = None, group_sizes: str | Path | None = None
-) -> RankingData:
-    r"""Read documents with grades, queries and features from a file of svmlight lines.
-
-    A line is `grade qid:7 1:0.5 3:1.25`, perhaps with a comment `#docid = GX001-01`; features that
-    it omits are 0. Files that end in .gz, .bz2 or .xz are decompressed.
+    The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
+    equal scores become 0. Documents that are not relevant, the majority, determine both.
 
     Parameters
     ----------
-    path : str or Path
-        The file.
-    n_features : int, optional
-        The number of features; by default the largest in the file.
-    group_sizes : str or Path, optional
-        A file with the number of documents of each query, one a line, in the documents' order
-        (LightGBM's `.query` files). Lines then need no qid.
+    scores : array-like of shape (documents,)
+        Raw scores.
+    qid : sequence of shape (documents,) of hashable values
+        The query of each document.
 
     Raises
     ------
     ValueError
-        If the file is not of this form, or the sizes do not sum to the number of documents.
+        If an argument is not as described.
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ranking.txt")
-    ...     _ = path.write_text("2 qid:7 1:0.5 3:1 #docid = GX1\n0 qid:7 2:0.25\n")
-    ...     data = load_ranking(path)
-    >>> data.X.toarray().tolist(), data.y.tolist(), data.qid.tolist(), data.docid.tolist()
-    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7], ['GX1', ''])
+    >>> standardise_within_queries([5.0, 6.0, 7.0, 0.1, 0.1], [1, 1, 1, 2, 2]).round(3).tolist()
+    [-0.674, 0.0, 0.674, 0.0, 0.0]
     """
-    from sklearn.datasets import load_svmlight_file
-
-    with opened(Path(path)) as source:
-        try:
-            content = source.read()
-            X, y, qid = load_svmlight_file(  # noqa: N806
-                BytesIO(content), n_features=n_features, zero_based=False, query_id=True
-            )
-        except (FileNotFoundError, PermissionError, IsADirectoryError):
-            raise
-        except (ValueError, OverflowError, OSError, EOFError, lzma.LZMAError) as err:
-            raise ValueError(
-                f"{path} must hold lines like '1 qid:7 1:0.5 3:1.25', with at most n_features"
-                f" features numbered from 1: {err}"
-            ) from err
-    if y.size == 0:
-        raise ValueError(f"{path} must hold documents with their queries, got none.")
-    if group_sizes is not None:
-        sizes = _read_sizes(group_sizes)
-        qid = np.repeat(np.arange(sizes.size), sizes)
-    if qid.size != y.size:
-        kind = "a qid in" if group_sizes is None else "the group sizes"
-        raise ValueError(
-            f"every document of {path} must have a query, got {y.size} documents and {kind}"
-            f" {'sum to' if group_sizes is not None else 'lines of'} {qid.size}: add qid to the"
-            " lines, or name the file of group sizes."
-        )
-    names = _document_names(content.splitlines())
-    return RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid, dtype=np.intp), names)
+    values = validation.as_scores(scores)
+    return standardise(values, group_by_query(qid, values.size, "scores"))
 
 
-def _read_sizes(path: str | Path) -> Integers:
-    """Return the numbers of a file of group sizes."""
-    try:
-        sizes = np.loadtxt(path, dtype=np.int64, ndmin=1)
-        if sizes.ndim > 1 or sizes.min(initial=1) < 1:
-            raise ValueError("they are not positive numbers, one a line")  # noqa: TRY301
-    except (ValueError, TypeError) as err:
-        raise ValueError(
-            "group_sizes must be the path of a file with a positive whole number in each line, got"
-            f" {path!r}: {err}."
-        ) from err
-    return sizes
-
-
-def _document_names(lines: list[bytes]) -> NDArray[np.str_]:
-    """Return LETOR's name of the document in each line, empty without one."""
-    parts = [line.partition(b"#") for line in lines]
-    names = [DOCID.match(comment) for features, _, comment in parts if features.strip()]
-    return np.array([name[1].decode() if name else "" for name in names], dtype=str)
+def standardise(values: Floats, queries: Queries) -> Floats:
+    """Standardise checked scores; see `standardise_within_queries`."""
+    out = np.empty_like(values)
+    for documents in queries.documents:
+        centre, spread = centre_and_spread(values[documents])
+        validation.check_spread("scores of a query", spread)
+        out[documents] = (values[documents] - centre) / spread
+    return out
 
 
 def opened(path: Path, mode: str = "rb") -> IO[bytes]:

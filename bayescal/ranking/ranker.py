@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.ranking.measures import TIES, average_precision
 from bayescal.ranking.problem import LOSSES, ranking_problem
 from bayescal.ranking.queries import group_by_query, relevance_threshold_of
-from bayescal.ranking.solvers import SOLVERS, Solver
+from bayescal.ranking.solvers import BlockFrankWolfe
 from bayescal.support import validation
 from bayescal.support.validation import Floats, generator
 
@@ -81,9 +81,6 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         of 10 with `fit_path`.
     loss : {"map", "roc"}
         1 - AP, or 1 - the area under the ROC curve.
-    solver : {"bcfw", "cutting-plane"}
-        Block-coordinate Frank-Wolfe, or the 1-slack cutting-plane method, which is faster for few
-        features and large C. Both find the same optimum.
     tol : float
         Relative duality gap at which to stop: the possible decrease of the objective, as a share of
         the largest possible gain on w = 0.
@@ -130,7 +127,6 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     C: float = 1.0
     _: KW_ONLY
     loss: str = "map"
-    solver: str = "bcfw"
     tol: float = 1e-2
     max_iter: int = 1000
     ties: str = "pessimistic"
@@ -204,12 +200,11 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         )
         return np.asarray(X @ self.coef_)
 
-    def _solver(self, X: Any, y: ArrayLike, qid: Any) -> Solver:  # noqa: N803
+    def _solver(self, X: Any, y: ArrayLike, qid: Any) -> BlockFrankWolfe:  # noqa: N803
         """Check parameters and documents, and return a solver of their training problem."""
         validation.check_positive(C=self.C, tol=self.tol)
         validation.check_count("max_iter", self.max_iter)
         validation.check_choice("loss", self.loss, tuple(LOSSES))
-        validation.check_choice("solver", self.solver, tuple(SOLVERS))
         validation.check_choice("ties", self.ties, TIES)
         X, y = validation.validated(  # noqa: N806
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True
@@ -221,9 +216,9 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         problem = ranking_problem(X, relevant, queries, LOSSES[self.loss])
         self.n_queries_ = problem.n_queries
         self.n_queries_left_out_ = len(queries.names) - problem.n_queries
-        return SOLVERS[self.solver](problem, generator(self.random_state))
+        return BlockFrankWolfe(problem, generator(self.random_state))
 
-    def _solved_by(self, solver: Solver) -> Self:
+    def _solved_by(self, solver: BlockFrankWolfe) -> Self:
         solution = solver.solve(float(self.C), self.tol, self.max_iter)
         self.coef_ = solution.coef
         self.objective_ = solution.objective
@@ -235,8 +230,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         if self.dual_gap_ > self.tol:
             validation.warn_user(
                 f"the relative duality gap is {self.dual_gap_:.2g} after {self.n_iter_} passes,"
-                f" above tol={self.tol:g}: raise max_iter or tol, lower C or the scale of features,"
-                " or take solver='cutting-plane' if features are few.",
+                f" above tol={self.tol:g}: raise max_iter or tol, or lower C or the scale of"
+                " features.",
                 ConvergenceWarning,
             )
         return self

@@ -17,7 +17,6 @@ from bayescal.decisions.thresholds import stopping_rank
 from bayescal.ranking import drawn_relevance as drawing
 from bayescal.ranking import queries as grouping
 from bayescal.ranking.drawn_relevance import RankingSummary, Wanted
-from bayescal.ranking.features import standardise
 from bayescal.ranking.relevance_report import write_relevance_report
 from bayescal.support import score_checks, validation
 from bayescal.support.files import check_target
@@ -328,7 +327,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """Return scores in their units, and problems of finding these."""
         if self.units == "score":
             return values, ()
-        return standardise(values, queries), drawing.lone_documents(queries)
+        return grouping.standardise(values, queries), drawing.lone_documents(queries)
 
     def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, grouping.Queries]:
         """Return scores in their units, topics without a fit, and the queries."""

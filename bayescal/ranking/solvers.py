@@ -1,80 +1,16 @@
-"""Solvers of the training problem: block-coordinate Frank-Wolfe (default) and cutting planes.
+"""The solver of the training problem: block-coordinate Frank-Wolfe.
 
 The dual maximises sum_i l_i - ||sum_i w_i||^2 / 2 over convex combinations of rankings of each
 query. A combination is stored as its plane (w_i, l_i) in units of the objective: C/n times the
 weighted means of Psi(y*) - Psi(y) and of Delta(y).
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal.ranking.problem import RankingProblem
-from bayescal.support.validation import Floats, Integers
-
-# A convex quadratic program on the simplex, by an active-set method.
-
-# Ridge relative to the largest diagonal element. With more cuts than features the matrix is
-# singular: a step along a direction without curvature ends when a weight reaches zero.
-RIDGE = 1e-11
-SMALLEST = 1e-100  # ridge if no direction has curvature
-# Largest gain of a weight at an optimum, relative to the range of gradients.
-TOLERANCE = 1e-9
-MOST_STEPS = 10_000
-
-
-def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
-    """Return the a >= 0 of sum 1 that minimises a.K a / 2 - b.a, by an active set."""
-    weights = start.copy()
-    active = weights > 0.0
-    value = np.inf
-    for _ in range(MOST_STEPS):
-        _settle(weights, active, matrix, linear)
-        gradient = matrix @ weights - linear
-        before, value = value, float(weights @ (gradient - linear))  # twice the objective
-        entering = int(gradient.argmin())
-        gain = float(gradient @ weights - gradient[entering])
-        # Every step gains, unless the gain is below rounding.
-        if value >= before or active[entering] or gain <= TOLERANCE * np.ptp(gradient):
-            break
-        active[entering] = True
-    return weights
-
-
-def _settle(weights: Floats, active: NDArray[np.bool_], matrix: Floats, linear: Floats) -> None:
-    """Move to the active set's best weights, in place, and remove weights that reach zero."""
-    while True:
-        members = np.flatnonzero(active)
-        current = weights[members]
-        direction = _direction(members, int(current.argmax()), matrix, weights @ matrix - linear)
-        falling = direction < 0.0
-        limits = np.full(members.size, np.inf)
-        limits[falling] = current[falling] / -direction[falling]
-        first = int(limits.argmin())
-        step = min(1.0, float(limits[first]))
-        weights[members] = np.maximum(current + step * direction, 0.0)
-        if limits[first] > 1.0:
-            break
-        weights[members[first]] = 0.0
-        active[members[first]] = False
-    weights /= weights.sum()
-
-
-def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats) -> Floats:
-    """Return the step of sum 0 to the members' best weights of any sign."""
-    others = np.delete(members, anchor)
-    reference = members[anchor]
-    to_reference = matrix[others, reference]
-    reduced = matrix[np.ix_(others, others)] - to_reference - to_reference[:, None]
-    reduced += matrix[reference, reference]
-    if others.size:
-        diagonal = np.abs(np.diagonal(reduced))
-        reduced[np.diag_indices(others.size)] += RIDGE * diagonal.max() + SMALLEST
-    step = -np.linalg.solve(reduced, gradient[others] - gradient[reference])
-    return np.insert(step, anchor, -step.sum())
-
+from bayescal.support.validation import Floats
 
 ROUNDING = 1e-13  # relative rounding error of the objective
 
@@ -97,24 +33,6 @@ class Solution:
         return gap / (self.at_zero - self.dual) if gap > ROUNDING * self.at_zero else 0.0
 
 
-class Solver(ABC):
-    """A solver of one problem for successive C, each started from the last solution."""
-
-    def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
-        self.problem = problem
-        self.rng = rng
-        self.slack_at_zero = problem.slack(np.zeros(problem.n_features))
-
-    @abstractmethod
-    def solve(self, cost: float, tol: float, max_iter: int) -> Solution:
-        """Return coefficients of a relative duality gap of at most `tol`, or the best found."""
-
-    def start(self, cost: float) -> Solution:
-        """Return the solution w = 0."""
-        at_zero = cost * self.slack_at_zero
-        return Solution(np.zeros(self.problem.n_features), at_zero, 0.0, at_zero, 0)
-
-
 # Planes stored for a query, and cached passes between two exact ones: 20 to 50 of both were fastest
 # for problems of 100 and 750 features.
 PLANES = 20
@@ -126,14 +44,17 @@ CERTIFIED_EVERY = 5
 CACHE_BYTES = 2**28
 
 
-class BlockFrankWolfe(Solver):
+class BlockFrankWolfe:
     """Visit the queries in turn, and move each combination towards its most violated ranking."""
 
+    # It solves one problem for successive C, each started from the last solution.
     # Each move is an exact line search on the dual. Cheap passes towards stored planes come between
     # exact passes; memory for planes is limited to 256 MiB.
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
-        super().__init__(problem, rng)
+        self.problem = problem
+        self.rng = rng
+        self.slack_at_zero = problem.slack(np.zeros(problem.n_features))
         n, d = problem.n_queries, problem.n_features
         planes = max(1, min(PLANES, CACHE_BYTES // (8 * n * d)))
         # Stored for C = n; scaled by C / n for another C.
@@ -148,7 +69,8 @@ class BlockFrankWolfe(Solver):
         """Return coefficients of a relative duality gap of at most `tol`, or the best found."""
         self.scale = cost / self.problem.n_queries
         self._shrink_to_the_best()
-        solution = self.start(cost)
+        at_zero = cost * self.slack_at_zero
+        solution = Solution(np.zeros(self.problem.n_features), at_zero, 0.0, at_zero, 0)
         for n_iter in range(1, max_iter + 1):
             gap = self._pass()
             dual = float(self.scale * self.combined_loss.sum() - self.coef @ self.coef / 2.0)
@@ -216,63 +138,3 @@ class BlockFrankWolfe(Solver):
         if objective < solution.objective:
             return replace(solution, coef=self.coef.copy(), objective=objective)
         return solution
-
-
-# The 1-slack cutting-plane method: the reference solver, good for few features and large C.
-#
-# A cut (g, b), with slack >= b - w.g, is the mean over queries of their most violated rankings. The
-# best w for the cuts so far is sum_k a_k g_k, where a >= 0 of sum C solves a quadratic program.
-
-
-class CuttingPlane(Solver):
-    """Collect cuts, and minimise the objective below all of them, until no new cut changes it."""
-
-    def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
-        super().__init__(problem, rng)
-        # The cut of the perfect ranking, slack >= 0, has the rest of C as its weight.
-        self.directions = np.zeros((1, problem.n_features))
-        self.losses = np.zeros(1)
-        self.products = np.zeros((1, 1))
-        self.shares = np.ones(1)
-
-    def solve(self, cost: float, tol: float, max_iter: int) -> Solution:
-        """Return coefficients of a relative duality gap of at most `tol`, or the best found."""
-        solution = self.start(cost)
-        for n_iter in range(1, max_iter + 1):
-            weights = self._best_weights(cost)
-            coef = weights @ self.directions
-            dual = max(solution.dual, float(weights @ self.losses - coef @ coef / 2.0))
-            direction, loss = self._cut(coef)
-            objective = float(coef @ coef / 2.0 + cost * (loss - direction @ coef))
-            solution = replace(solution, dual=dual, n_iter=n_iter)
-            if objective < solution.objective:
-                solution = replace(solution, coef=coef, objective=objective)
-            if solution.relative_gap <= tol:
-                return solution
-            self._add(direction, loss)
-        return solution
-
-    def _best_weights(self, cost: float) -> Floats:
-        # In shares of C, so that rounding does not depend on C.
-        self.shares = solve_on_simplex(cost * self.products, self.losses, self.shares)
-        return cost * self.shares
-
-    def _cut(self, coef: Floats) -> tuple[Floats, float]:
-        """Return means over queries of Psi(y*) - Psi(y) and loss of the most violated rankings."""
-        n = self.problem.n_queries
-        direction, total = np.zeros(coef.size), 0.0
-        for query in range(n):
-            plane, loss = self.problem.most_violated(query, coef)
-            direction += plane
-            total += loss
-        return direction / n, total / n
-
-    def _add(self, direction: Floats, loss: float) -> None:
-        self.directions = np.vstack([self.directions, direction])
-        self.losses = np.append(self.losses, loss)
-        self.products = np.pad(self.products, ((0, 1), (0, 1)))
-        self.products[-1] = self.products[:, -1] = self.directions @ direction
-        self.shares = np.append(self.shares, 0.0)
-
-
-SOLVERS: dict[str, type[Solver]] = {"bcfw": BlockFrankWolfe, "cutting-plane": CuttingPlane}

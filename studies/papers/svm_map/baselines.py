@@ -22,15 +22,15 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayescal.calibrators.classifier.raw_scores import check_scoring, raw_scores
-from bayescal.ranking.features import (
-    BinnedFunctions,
-    min_max_within_queries,
-    percentiles_within_queries,
-)
 from bayescal.ranking.measures import average_precision
 from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
 from bayescal.ranking.ranker import RankerMixin, SVMMAPRanker
 from bayescal.support.validation import Floats, check_count
+from studies.papers.svm_map.features import (
+    BinnedFunctions,
+    min_max_within_queries,
+    percentiles_within_queries,
+)
 
 
 class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]

@@ -15,18 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.ranking import (
-    BinnedFunctions,
-    RankingData,
-    SVMMAPRanker,
-    average_precision,
-    compare_rankings,
-    load_ranking,
-)
+from bayescal.ranking import SVMMAPRanker, average_precision, compare_rankings
 from bayescal.support.validation import Floats, Integers
 from studies.command import spread_over
 from studies.papers.command import blame_arguments, markdown_table, show
 from studies.papers.svm_map.baselines import BASELINES, Baseline, BestFunctionRanker
+from studies.papers.svm_map.features import BinnedFunctions, read_queries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +83,7 @@ def spam(seed: int = 0) -> Collection:
 
 def clueweb09(folder: Path) -> Collection:
     """Return queries of the TREC Web Tracks 2009 to 2012, 42 features; grade 1 is relevant."""
-    parts = [load_ranking(path, n_features=42) for path in _files(folder, "clueweb09/part*.txt*")]
+    parts = [read_queries(path, n_features=42) for path in _files(folder, "clueweb09/part*.txt*")]
     return _joined("ClueWeb09", parts, least=1, functions=True)
 
 
@@ -99,7 +93,7 @@ def lightgbm(folder: Path) -> Collection:
     for path in _files(folder, "lightgbm/rank.*"):
         if path.suffix != ".query":
             sizes = path.with_name(f"{path.name.removesuffix('.xz')}.query")
-            parts.append(load_ranking(path, n_features=300, group_sizes=sizes))
+            parts.append(read_queries(path, n_features=300, group_sizes=sizes))
     # Seven in ten documents have grade 1 or more: only grade 2 tells the good from the rest.
     return _joined("LightGBM", parts, least=2, functions=False)
 
@@ -126,12 +120,14 @@ def _files(folder: Path, pattern: str) -> list[Path]:
     return files
 
 
-def _joined(name: str, parts: list[RankingData], *, least: int, functions: bool) -> Collection:
+def _joined(
+    name: str, parts: list[tuple[Any, Floats, Integers]], *, least: int, functions: bool
+) -> Collection:
     """Return the documents of several files whose queries have both classes."""
-    features = np.concatenate([part.X.toarray() for part in parts])
-    relevant = np.concatenate([part.y for part in parts]) >= least
+    features = np.concatenate([X.toarray() for X, _, _ in parts])
+    relevant = np.concatenate([grades for _, grades, _ in parts]) >= least
     # A query is of one file: the same number in another file is another query.
-    qid = np.concatenate([part.qid + 1_000_000 * k for k, part in enumerate(parts)])
+    qid = np.concatenate([own + 1_000_000 * k for k, (_, _, own) in enumerate(parts)])
     _, query, size = np.unique(qid, return_inverse=True, return_counts=True)
     found = np.bincount(query, weights=relevant)
     both = ((found > 0) & (found < size))[query]

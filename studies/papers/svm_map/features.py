@@ -1,61 +1,25 @@
-"""Features 1[f(d) >= k] of retrieval functions f, and the step functions that weights make of f."""
+"""Features 1[f(d) >= k] of retrieval functions f, scores made even, and files with queries."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_svmlight_file
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from bayescal.ranking.queries import Queries, group_by_query
+from bayescal.ranking.queries import group_by_query, opened
 from bayescal.support import validation
-from bayescal.support.numerics import centre_and_spread
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SPACINGS = ("quantiles", "even")
-
-
-@dataclass(frozen=True)
-class StepFunctions:
-    """A sum of step functions, one for each retrieval function.
-
-    Attributes
-    ----------
-    thresholds : list of array
-        Thresholds of each function, rising.
-    values : list of array
-        Values of each function: 0 below the first threshold, then from each threshold on.
-
-    Examples
-    --------
-    >>> steps = StepFunctions([np.array([0.5, 0.8])], [np.array([0.0, 1.0, -1.0])])
-    >>> steps([[0.4], [0.5], [0.9]]).tolist()
-    [0.0, 1.0, -1.0]
-    """
-
-    thresholds: list[Floats]
-    values: list[Floats]
-
-    def __call__(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """Return the scores of documents, shape (documents,), from the functions' scores."""
-        scores = validation.as_table(X, ensure_all_finite="allow-nan")
-        if scores.shape[1] != len(self.thresholds):
-            raise ValueError(
-                f"X must have {len(self.thresholds)} columns, one a function, got"
-                f" {scores.shape[1]}."
-            )
-        total = np.zeros(len(scores))
-        for column, thresholds, values in zip(scores.T, self.thresholds, self.values, strict=True):
-            # A missing score reaches no threshold.
-            reached = np.searchsorted(thresholds, column, side="right")
-            total += values[np.where(np.isnan(column), 0, reached)]
-        return total
 
 
 @dataclass(eq=False, repr=False)
@@ -88,8 +52,6 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> binned = BinnedFunctions([0.5, 0.8]).fit([[0.4], [0.9]])
     >>> binned.transform([[0.4], [0.5], [0.9], [np.nan]]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
-    >>> binned.step_functions([1.0, -2.0])([[0.4], [0.5], [0.9]]).tolist()
-    [0.0, 1.0, -1.0]
     """
 
     thresholds: str | ArrayLike = "quantiles"
@@ -127,29 +89,6 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ]
         return np.concatenate(parts, axis=1, dtype=np.float32)
 
-    def step_functions(self, coef: ArrayLike) -> StepFunctions:
-        """Return a linear ranker's score as step functions, which are faster than the features.
-
-        Parameters
-        ----------
-        coef : array-like of shape (features,)
-            Coefficients of the features, such as a ranker's `coef_`.
-
-        Raises
-        ------
-        ValueError
-            If the number of coefficients is not that of features.
-        """
-        check_is_fitted(self, "thresholds_")
-        weights = validation.as_reals(coef, "coef")
-        sizes = [thresholds.size for thresholds in self.thresholds_]
-        if weights.shape != (sum(sizes),):
-            raise ValueError(
-                f"coef must have shape ({sum(sizes)},), one a feature, got {weights.shape}."
-            )
-        parts = np.split(weights, np.cumsum(sizes)[:-1])
-        return StepFunctions(self.thresholds_, [np.append(0.0, part.cumsum()) for part in parts])
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return names such as `x0>=0.5`."""
         check_is_fitted(self, "thresholds_")
@@ -183,8 +122,8 @@ def percentiles_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
     ----------
     X : array-like of shape (documents, functions)
         Scores by retrieval functions; nan if missing, and then in the result.
-    qid : sequence of shape (documents,) of hashable values, optional
-        The query of each document; by default one query.
+    qid : sequence of shape (documents,) of hashable values
+        The query of each document.
 
     Examples
     --------
@@ -211,43 +150,6 @@ def min_max_within_queries(X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
     return np.asarray((scores - low) / width.where(width != 0.0, 1.0))
 
 
-def standardise_within_queries(scores: ArrayLike, qid: Any) -> Floats:
-    """Return scores less the median of their query, in units of their query's spread.
-
-    The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
-    equal scores become 0. Documents that are not relevant, the majority, determine both.
-
-    Parameters
-    ----------
-    scores : array-like of shape (documents,)
-        Raw scores.
-    qid
-        As in `percentiles_within_queries`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
-    Examples
-    --------
-    >>> standardise_within_queries([5.0, 6.0, 7.0, 0.1, 0.1], [1, 1, 1, 2, 2]).round(3).tolist()
-    [-0.674, 0.0, 0.674, 0.0, 0.0]
-    """
-    values = validation.as_scores(scores)
-    return standardise(values, group_by_query(qid, values.size, "scores"))
-
-
-def standardise(values: Floats, queries: Queries) -> Floats:
-    """Standardise checked scores; see `standardise_within_queries`."""
-    out = np.empty_like(values)
-    for documents in queries.documents:
-        centre, spread = centre_and_spread(values[documents])
-        validation.check_spread("scores of a query", spread)
-        out[documents] = (values[documents] - centre) / spread
-    return out
-
-
 def _by_query(X: ArrayLike, qid: Any) -> tuple[pd.DataFrame, Any]:  # noqa: N803
     """Return scores, nan if missing, and the same grouped by query."""
     import pandas as pd
@@ -261,3 +163,18 @@ def _by_query(X: ArrayLike, qid: Any) -> tuple[pd.DataFrame, Any]:  # noqa: N803
         raise ValueError("X must hold finite numbers, or nan where a function has no score.")
     table = pd.DataFrame(scores)
     return table, table.groupby(group_by_query(qid, len(scores), "X").code)
+
+
+def read_queries(
+    path: Path, *, n_features: int | None = None, group_sizes: Path | None = None
+) -> tuple[Any, Floats, NDArray[np.intp]]:
+    """Return features, grades and queries of svmlight lines, perhaps with group sizes beside."""
+    with opened(path) as file:
+        X, y, qid = load_svmlight_file(  # noqa: N806
+            file, n_features=n_features, zero_based=False, query_id=True
+        )
+    if group_sizes is not None:
+        sizes = np.loadtxt(group_sizes, dtype=np.intp, ndmin=1)
+        qid = np.repeat(np.arange(sizes.size), sizes)
+    validation.check_same_length("queries", qid.size, f"documents of {path}", y.size)
+    return X, y, np.asarray(qid, dtype=np.intp)
