@@ -5,12 +5,10 @@ import textwrap
 import numpy as np
 import pymc as pm
 import pytest
-from matplotlib.figure import Figure
 
 from bayescal import Density, Program, ScoreCalibrator, load
 from bayescal.calibrators import compare_estimates, compare_with_closed_form
 from bayescal.families import FAMILIES
-from bayescal.plots import EstimatesDisplay
 from bayescal.support.numerics import centre_and_spread
 
 RNG = np.random.default_rng(3)
@@ -136,63 +134,6 @@ def test_shipped_programs_have_the_closed_form_of_their_family(name):
 def test_what_has_no_closed_form(program, closed_form, message):
     with pytest.raises(ValueError, match=message):
         compare_with_closed_form(program, closed_form, SCORE, LABEL)
-
-
-# The picture
-
-
-@pytest.fixture(scope="module")
-def fits():
-    return {
-        name: ScoreCalibrator("gaussian", name, draws=200, random_state=0).fit(SCORE, LABEL)
-        for name in ("mle", "map", "exact")
-    }
-
-
-@pytest.mark.slow
-def test_curves_and_bands_are_those_of_the_fits(fits):
-    grid = np.linspace(5, 18, 7)
-    display = EstimatesDisplay.from_estimators(fits, grid=grid, level=0.5, ax=Figure().subplots())
-    for name, fit in fits.items():
-        own = display.data.sel(fit=name)
-        np.testing.assert_allclose(own["log_odds"], fit.decision_function(grid), atol=1e-6)
-        np.testing.assert_array_equal(display.lines_[name].get_ydata(), own["log_odds"])
-    band = fits["exact"].predict_interval(grid, 0.5)
-    ends = 1 / (1 + np.exp(-display.data.sel(fit="exact")[["lower", "upper"]].to_array().values))
-    np.testing.assert_allclose(ends.T, band, atol=1e-4)
-    assert list(display.bands_) == ["exact"]
-    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert labels == ["mle", "map", "exact, 50 % band"]
-    looks = {(line.get_color(), line.get_linestyle()) for line in display.lines_.values()}
-    assert len(looks) == 3
-
-
-def test_the_grid_covers_the_scores_of_all_fits(fits):
-    further = ScoreCalibrator("gaussian", "mle").fit(SCORE + 20.0, LABEL)
-    display = EstimatesDisplay.from_estimators(
-        fits | {"further": further}, ax=Figure().subplots(), legend=False
-    )
-    x = display.data["score"].values
-    assert x[0] <= SCORE.min()
-    assert x[-1] >= SCORE.max() + 20.0
-    assert display.ax_.get_legend() is None
-
-
-def test_pictures_that_cannot_be(fits):
-    other = ScoreCalibrator("gaussian", "mle").fit(SCORE, np.where(LABEL, "spam", "ham"))
-    p = 1 / (1 + np.exp(10 - SCORE))
-    kind = ScoreCalibrator("gaussian", "mle", scores_are="probabilities").fit(p, LABEL)
-    for wrong, message in (
-        ({}, "at least one fitted calibrator, got none"),
-        (fits | {"other": other}, r"same classes: 'other' has \['ham', 'spam'\]"),
-        (fits | {"kind": kind}, "scores of one kind: 'kind' has probabilities, 'mle' scores"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            EstimatesDisplay.from_estimators(wrong)
-    with pytest.raises(TypeError, match="must be a dict of fitted calibrators"):
-        EstimatesDisplay.from_estimators(list(fits.values()))
-    with pytest.raises(ValueError, match="level"):
-        EstimatesDisplay.from_estimators(fits, level=1.0)
 
 
 def test_estimates_of_something_else_are_refused():

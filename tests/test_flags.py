@@ -140,7 +140,6 @@ CASES = {
     "RankingDisplay": (ranked, ["legend"]),
     "CalibrationCurveDisplay": (audited(plots.CalibrationCurveDisplay), ["legend"]),
     "NetBenefitDisplay": (audited(plots.NetBenefitDisplay), ["legend"]),
-    "ModelProbabilityDisplay": (audited(plots.ModelProbabilityDisplay), ["legend"]),
     "SitesDisplay": (audited(plots.SitesDisplay), ["legend"]),
     "write_report": (
         lambda **flag: write_report(QUICK, "report.html", **flag),

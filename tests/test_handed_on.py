@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator, report
 from bayescal.calibrators.recalibrator import Recalibrator
-from bayescal.plots import LogOddsDisplay, posterior
+from bayescal.plots import LogOddsDisplay
 from bayescal.report.export import writing
 from tests import small_fits
 
@@ -71,53 +71,6 @@ def test_files_of_other_estimators_are_refused(tmp_path):
 
 
 # Pictures
-
-
-class Recorded:
-    """A stand-in for arviz-plots, which keeps what its functions are given."""
-
-    def __getattr__(self, name):
-        def plot(*args, **options):
-            return name, args, options
-
-        return plot
-
-
-@pytest.mark.parametrize("name", ["plot_trace", "plot_rank", "plot_pair"])
-def test_pictures_of_a_posterior_are_asked_of_arviz_plots(name, monkeypatch):
-    monkeypatch.setattr(posterior, "require", lambda package: {"arviz_plots": Recorded()}[package])
-    calibrator = small_fits.one()
-    plot = getattr(posterior, name)
-    figure = {"backend": "matplotlib", "figure_kwargs": {"layout": "constrained"}}
-    colour = {} if name == "plot_pair" else {"color": posterior.CHAIN_COLOURS}
-    called, (tree,), options = plot(calibrator, ["prior"])
-    assert called == name
-    assert tree.equals(calibrator.posterior_)
-    assert options == {"var_names": ["prior"]} | figure | colour
-    _, _, options = plot(calibrator, backend="none", color="red", marginal=False)
-    others = {"backend": "none", "color": "red", "marginal": False}
-    assert options == {"var_names": None} | figure | others
-    assert len(set(posterior.CHAIN_COLOURS)) == len(posterior.CHAIN_COLOURS) >= 4
-
-
-def test_ranks_are_spread_within_their_cells(monkeypatch):
-    monkeypatch.setattr(posterior, "require", lambda package: {"arviz_plots": Recorded()}[package])
-    ranks = {"a": np.arange(5), "b": [4, 0, 4, 1, 1]}
-    called, (tree,), options = posterior.plot_sbc_ecdf(ranks, 4, backend="none")
-    assert called == "plot_ecdf_pit"
-    assert options.pop("sample_dims") == ["chain", "draw"]
-    assert options == {"backend": "none", "figure_kwargs": {"layout": "constrained"}}
-    rng = np.random.default_rng(0)
-    for name, each in ranks.items():
-        values = tree["prior_sbc"][name]
-        assert values.dims == ("chain", "draw")
-        expected = (np.asarray(each) + rng.random(len(each))) / 5.0
-        np.testing.assert_allclose(values.values, expected[None])
-    for wrong in ([], [-1], [5]):
-        with pytest.raises(ValueError, match=r"ranks of 'a' must be from 0 to 4, at least one\."):
-            posterior.plot_sbc_ecdf({"a": wrong}, 4)
-    with pytest.raises(ValueError, match="at least one quantity, got none"):
-        posterior.plot_sbc_ecdf({}, 4)
 
 
 def test_figures_are_saved_with_options_of_matplotlib(tmp_path):

@@ -6,16 +6,11 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from bayescal.monitoring import audit, load_heart_disease
-from bayescal.plots import (
-    CalibrationCurveDisplay,
-    ModelProbabilityDisplay,
-    NetBenefitDisplay,
-    SitesDisplay,
-)
+from bayescal.plots import CalibrationCurveDisplay, NetBenefitDisplay, SitesDisplay
 
 pytestmark = pytest.mark.one_era
 
-DISPLAYS = [CalibrationCurveDisplay, ModelProbabilityDisplay, NetBenefitDisplay, SitesDisplay]
+DISPLAYS = [CalibrationCurveDisplay, NetBenefitDisplay, SitesDisplay]
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +46,6 @@ def test_net_benefit(found, ax):
     shown = NetBenefitDisplay.from_audit(plain, ax=Figure().subplots())
     assert shown.asked_ is None
     assert "per patient" in shown.ax_.get_ylabel()
-
-
-def test_explanations(found, ax):
-    display = ModelProbabilityDisplay.from_audit(found, ax=ax)
-    heights = [bar.get_height() for bar in display.bars_]
-    assert heights == pytest.approx(list(found.model_probability.values()))
 
 
 def test_sites(found, ax):

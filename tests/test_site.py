@@ -26,7 +26,6 @@ ROOMS = (
     "bayescal.likelihood_ratio",
     "bayescal.metrics",
     "bayescal.plots",
-    "bayescal.plots.posterior",
     "bayescal.monitoring",
     "bayescal.distributions.programs",
     "bayescal.ranking",

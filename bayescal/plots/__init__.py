@@ -4,7 +4,7 @@ from bayescal.plots.classes import ClassReliabilityDisplay, ConfusionDisplay
 from bayescal.plots.curve import LogOddsDisplay, ProbabilityDisplay
 from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
-from bayescal.plots.estimates import ComparisonDisplay, EstimatesDisplay
+from bayescal.plots.estimates import ComparisonDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
 from bayescal.plots.likelihood_ratio import (
     ConsistencyDisplay,
@@ -16,7 +16,6 @@ from bayescal.plots.likelihood_ratio import (
 from bayescal.plots.monitoring import (
     CalibrationCurveDisplay,
     DriftDisplay,
-    ModelProbabilityDisplay,
     NetBenefitDisplay,
     SitesDisplay,
 )
@@ -36,11 +35,9 @@ __all__ = [
     "CrossEntropyDisplay",
     "DecisionDisplay",
     "DriftDisplay",
-    "EstimatesDisplay",
     "LearningCurveDisplay",
     "LikelihoodRatioDisplay",
     "LogOddsDisplay",
-    "ModelProbabilityDisplay",
     "NetBenefitDisplay",
     "PavDisplay",
     "PredictionSetDisplay",

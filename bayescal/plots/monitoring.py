@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import xarray as xr
 
-from bayescal.metrics.changes import PRIOR
 from bayescal.plots import display
 
 if TYPE_CHECKING:
@@ -172,61 +171,6 @@ class NetBenefitDisplay(AuditDisplay):
         most = float(data["upper"].sel(strategy=["as is", "recalibrated"]).max())
         ax.set(xlabel="threshold", ylabel=f"net benefit (true positives per {data.attrs['noun']})")
         ax.set(xlim=(0.0, 1.0), ylim=(-0.25 * most, 1.08 * most) if most > 0.0 else None)
-
-
-class ModelProbabilityDisplay(AuditDisplay):
-    """Probabilities of the four explanations, before and after the outcomes.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        probability and prior (explanation).
-
-    Attributes
-    ----------
-    bars_ : matplotlib.container.BarContainer
-        A bar for each explanation.
-
-    Examples
-    --------
-    >>> from bayescal.monitoring import audit
-    >>> p = np.linspace(0.05, 0.6, 200)
-    >>> result = audit(np.random.default_rng(0).random(200) < p, p, random_state=0)
-    >>> len(ModelProbabilityDisplay.from_audit(result).bars_)
-    4
-    """
-
-    _legend = "upper right"
-
-    @staticmethod
-    def compute(audit: Any) -> xr.Dataset:
-        """Return the numbers of an `Audit`."""
-        names = list(audit.model_probability)
-        values = list(audit.model_probability.values())
-        prior = [PRIOR[name] for name in names]
-        return xr.Dataset(
-            {"probability": ("explanation", values), "prior": ("explanation", prior)},
-            {"explanation": names},
-        )
-
-    def _draw(self, ax: Axes) -> None:
-        data = self.data
-        names = [_WORDS.get(name, name) for name in data["explanation"].values.tolist()]
-        look = {"color": display.POSTERIOR["color"], "alpha": 0.6, "width": 0.6}
-        self.bars_ = ax.bar(names, data["probability"].values, label="given the outcomes", **look)
-        ax.plot(
-            names,
-            data["prior"].values,
-            label="before the outcomes",
-            linestyle="none",
-            marker="_",
-            markersize=26,
-            color=display.MLE["color"],
-        )
-        ax.set(ylabel="probability", ylim=(0.0, 1.0))
-
-
-_WORDS = {"as is": "right\nas is", "slope": "shift\nand slope", "full": "bent"}
 
 
 class SitesDisplay(AuditDisplay):
