@@ -113,10 +113,6 @@ CASES = {
         ["allow_missing"],
     ),
     "best_mixture": (lambda **flag: online.best_mixture(BOTH, Y, **flag), ["constant_experts"]),
-    "weighted_majority_mistakes": (
-        lambda **flag: online.weighted_majority_mistakes([1.0, 2.0], **flag),
-        ["decisions"],
-    ),
     "ReliabilityIndicators": (
         lambda **flag: ReliabilityIndicators(PAIR, **flag).fit(np.abs(X), Y),
         ["text", "prefit", "task"],

@@ -6,13 +6,7 @@
 
 from bayescal.combining.online.bounds import Mixture as Mixture
 from bayescal.combining.online.bounds import best_mixture as best_mixture
-from bayescal.combining.online.bounds import blum_mansour_loss as blum_mansour_loss
 from bayescal.combining.online.bounds import (
     exponentiated_gradient_loss as exponentiated_gradient_loss,
 )
-from bayescal.combining.online.bounds import specialists_mistakes as specialists_mistakes
 from bayescal.combining.online.bounds import weighted_majority_loss as weighted_majority_loss
-from bayescal.combining.online.bounds import (
-    weighted_majority_mistakes as weighted_majority_mistakes,
-)
-from bayescal.combining.online.bounds import winnow_mistakes as winnow_mistakes

@@ -1,4 +1,4 @@
-"""Bounds on the mistakes and squared errors of each rule, for any sequence of documents.
+"""Bounds on the squared errors of rules, for any sequence of documents.
 
 Sums are over rounds, errors are squared errors (1 - P(label))^2, logarithms natural. A bound holds
 for one pass, from equal weights, with one `beta`. Counts and losses of experts include constant
@@ -13,42 +13,7 @@ from scipy.optimize import nnls
 
 from bayescal.combining.online.reading import read_classes, read_inputs, read_labels
 from bayescal.combining.online.rules import squared_error
-from bayescal.support.validation import Floats, as_reals, check_count, check_flag, check_fraction
-
-
-def weighted_majority_mistakes(
-    expert_losses: ArrayLike, beta: float = 0.5, *, decisions: bool = False
-) -> float:
-    """Bound the number of mistakes of rule "wma".
-
-        mistakes <= min_i (ln n + L_i ln(1/beta)) / ln(1/F),
-
-    where L_i is the sum of squared errors of expert i of n. A mistake leaves at most F of the sum
-    of weights: F = (1 + beta)/2 for experts that give probabilities of 0 and 1 only, whose L_i
-    counts mistakes; else F = (3 + beta)/4, as squared errors then average at least 1/4.
-
-    Parameters
-    ----------
-    expert_losses : array-like of shape (experts,)
-        Sum of squared errors of each expert.
-    beta : float
-        The rule's parameter, between 0 and 1.
-    decisions : bool
-        Whether all experts give probabilities of 0 and 1 only.
-
-    References
-    ----------
-    Littlestone and Warmuth, The weighted majority algorithm, 1994; dissertation, equation 9.1.
-
-    Examples
-    --------
-    >>> round(weighted_majority_mistakes([10.0, 40.0], decisions=True), 2)  # 2.41 (10 + lg 2)
-    26.5
-    """
-    check_flag(decisions=decisions)
-    losses = _losses("expert_losses", expert_losses, beta)
-    left = (1.0 + beta) / 2.0 if decisions else (3.0 + beta) / 4.0
-    return float(_credit(losses, beta) / -np.log(left))
+from bayescal.support.validation import Floats, as_reals, check_count, check_fraction
 
 
 def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float:
@@ -60,8 +25,10 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
 
     Parameters
     ----------
-    expert_losses, beta
-        As in `weighted_majority_mistakes`.
+    expert_losses : array-like of shape (experts,)
+        Sum of squared errors of each expert.
+    beta : float
+        The rule's parameter, between 0 and 1.
 
     References
     ----------
@@ -73,93 +40,8 @@ def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float
     15.25
     """
     losses = _losses("expert_losses", expert_losses, beta)
-    return float(_credit(losses, beta) / (1.0 - beta))
-
-
-def winnow_mistakes(n_experts: int, infallible: int, beta: float = 0.5) -> float:
-    """Bound the number of mistakes of rule "winnow" if some experts make none.
-
-    If one of r infallible experts is awake for each document,
-
-        mistakes <= r ln(n) / ln(2 / (1 + beta^2)).
-
-    In a mistake at least half of the awake weight is wrong; rescaled, right experts gain a factor
-    of at least 2/(1 + beta^2) of a sum of weights that stays n. Experts must give probabilities of
-    0 and 1.
-
-    Parameters
-    ----------
-    n_experts : int
-        Number of experts, n.
-    infallible : int
-        Number of infallible experts, r.
-    beta : float
-        The rule's parameter, between 0 and 1.
-
-    Examples
-    --------
-    >>> round(winnow_mistakes(10, 2), 1)
-    9.8
-    """
-    _check_experts(n_experts, infallible)
-    check_fraction(beta=beta)
-    return float(infallible * np.log(n_experts) / np.log(2.0 / (1.0 + beta**2)))
-
-
-def specialists_mistakes(n_experts: int, infallible: int) -> float:
-    """Return 2 r log_{3/2}(3 n), the published bound on Winnow's mistakes with specialists.
-
-    It is for promotion by 3/2 and demotion by 1/2 without rescaling, and larger than
-    `winnow_mistakes` at the default beta.
-
-    Parameters
-    ----------
-    n_experts, infallible
-        As in `winnow_mistakes`.
-
-    References
-    ----------
-    Blum, Empirical support for Winnow and weighted-majority algorithms, 1997; dissertation,
-    equation 9.2.
-
-    Examples
-    --------
-    >>> round(specialists_mistakes(10, 2), 1)
-    33.6
-    """
-    _check_experts(n_experts, infallible)
-    return float(2.0 * infallible * np.log(3.0 * n_experts) / np.log(1.5))
-
-
-def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
-    """Bound the errors of rules "bmx" and "bmxmod" under each indicator, shape (indicators,).
-
-        L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta
-
-    for n experts and m indicators, where L_{e,I} = sum_t I(t) L_e(t). L_H is the error of choosing
-    an expert by its share, which the mixture's never exceeds; for "bmxmod" it is the mixture's,
-    with indicators divided by their sum. For "winbmx" and "winbmxmod" sum over rounds that changed
-    weights.
-
-    Parameters
-    ----------
-    expert_losses : array-like of shape (experts, indicators)
-        L_{e,I}.
-    beta : float
-        The rule's parameter, between 0 and 1.
-
-    References
-    ----------
-    Blum and Mansour, From external to internal regret, 2005; dissertation, equation 9.3.
-
-    Examples
-    --------
-    >>> blum_mansour_loss([[10.0, 2.0], [40.0, 1.0]]).round(1)
-    array([24.,  6.])
-    """
-    losses = np.atleast_2d(_losses("expert_losses", expert_losses, beta))
-    start = np.log(losses.size) / -np.log(beta)
-    return np.asarray((losses.min(axis=0) + start) / beta)
+    credit = np.log(losses.size) + losses.min() * -np.log(beta)
+    return float(credit / (1.0 - beta))
 
 
 def exponentiated_gradient_loss(
@@ -212,19 +94,6 @@ def _losses(name: str, losses: ArrayLike, beta: float) -> Floats:
     if values.size == 0 or not np.isfinite(values).all() or values.min() < 0.0:
         raise ValueError(f"{name} must be finite and at least 0, got {losses!r}.")
     return values
-
-
-def _credit(losses: Floats, beta: float) -> float:
-    return float(np.log(losses.size) + losses.min() * -np.log(beta))
-
-
-def _check_experts(n_experts: int, infallible: int) -> None:
-    check_count("n_experts", n_experts)
-    check_count("infallible", infallible)
-    if infallible > n_experts:
-        raise ValueError(
-            f"infallible must be at most n_experts, got {infallible} of {n_experts} experts."
-        )
 
 
 class Mixture(NamedTuple):
