@@ -8,12 +8,7 @@ from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.fitting.scores import BinaryScores
-from bayescal.metrics import (
-    calibration_evidence,
-    calibration_verdict,
-    smooth_calibration_error,
-    spiegelhalter_test,
-)
+from bayescal.metrics import calibration_verdict, smooth_calibration_error, spiegelhalter_test
 from bayescal.report.held_out import predict
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of, make_problem
@@ -199,9 +194,6 @@ def test_an_impossible_event_settles_every_test_and_is_named(flip):
     assert (found.outcome, found.pvalue, found.cause) == ("off", 0.0, "impossible")
     name = f"Document 123 (counted from 0) is {'negative' if flip else 'positive'} and had"
     assert name in found.text
-    evidence = calibration_evidence(y, p)
-    assert (evidence.probability, evidence.log_bayes_factor) == (0.0, -np.inf)
-    assert calibration_evidence(y, p, method="bic").probability == 0.0
     assert spiegelhalter_test(y, p) == (np.inf, 0.0)
     # Documents of no weight, and draws that allow for it, make it possible.
     assert calibration_verdict(y, p, sample_weight=row != 123).cause == "none"

@@ -20,7 +20,6 @@ from bayescal.inference.design_effect import design_effect
 from bayescal.likelihood_ratio import validate
 from bayescal.metrics import (
     bootstrap_interval,
-    calibration_evidence,
     calibration_verdict,
     class_verdict,
     reliability_curve,
@@ -208,7 +207,6 @@ def test_documents_of_clusters_of_their_own_change_no_bit():
     assert named.design_effect_.factor == 1.0
     assert str(named.design_effect_) == f"no cluster of {y.size} holds two documents"
     assert plain.design_effect_ is None
-    assert calibration_evidence(y, p, clusters=alone) == calibration_evidence(y, p)
     verdict = calibration_verdict(y, p, clusters=alone)
     assert verdict.pvalue == calibration_verdict(y, p).pvalue
     numbers, others = (
@@ -314,7 +312,7 @@ def test_what_is_no_cluster_is_refused(match, options):
     with pytest.raises(ValueError, match=match):
         ScoreCalibrator("monotone").fit(score, y, **options)
     p = special.expit(score)
-    for judge in (calibration_verdict, calibration_evidence, audit):
+    for judge in (calibration_verdict, audit):
         with pytest.raises(ValueError, match=match):
             judge(y, p, **options)
 

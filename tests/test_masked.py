@@ -108,7 +108,6 @@ CASES = {
     "log_loss": (metrics.log_loss, FORECAST | WEIGHTED),
     "calibration_error": (metrics.calibration_error, FORECAST),
     "calibration_verdict": (metrics.calibration_verdict, FORECAST),
-    "calibration_evidence": (metrics.calibration_evidence, FORECAST),
     "reliability_curve": (metrics.reliability_curve, FORECAST),
     "spiegelhalter_test": (metrics.spiegelhalter_test, FORECAST),
     "top_label": (metrics.top_label, {"y_true": Y, "y_prob": BOTH}),

@@ -32,8 +32,6 @@ METRICS = {
     "miscalibration": lambda *a, **k: metrics.score_decomposition(*a, **k).miscalibration,
     "discrimination": lambda *a, **k: metrics.score_decomposition(*a, **k).discrimination,
     "spiegelhalter": lambda *a, **k: metrics.spiegelhalter_test(*a, **k).statistic,
-    "evidence": lambda *a, **k: metrics.calibration_evidence(*a, **k).log_bayes_factor,
-    "bic": lambda *a, **k: metrics.calibration_evidence(*a, method="bic", **k).log_bayes_factor,
 }
 
 

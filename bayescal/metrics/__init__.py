@@ -10,10 +10,8 @@ from bayescal.metrics.calibration_error import calibration_error as calibration_
 from bayescal.metrics.calibration_error import smooth_calibration_error as smooth_calibration_error
 from bayescal.metrics.classes import ClassVerdict as ClassVerdict
 from bayescal.metrics.classes import class_verdict as class_verdict
-from bayescal.metrics.evidence import CalibrationEvidence as CalibrationEvidence
 from bayescal.metrics.evidence import SpiegelhalterTest as SpiegelhalterTest
 from bayescal.metrics.evidence import Verdict as Verdict
-from bayescal.metrics.evidence import calibration_evidence as calibration_evidence
 from bayescal.metrics.evidence import spiegelhalter_test as spiegelhalter_test
 from bayescal.metrics.intervals import bootstrap_interval as bootstrap_interval
 from bayescal.metrics.intervals import posterior_interval as posterior_interval

@@ -1,8 +1,7 @@
-"""Tests of calibration, and the evidence for it."""
+"""Tests of calibration, and what their verdicts share."""
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -11,18 +10,9 @@ from scipy import special
 
 from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.inference.newton import LogisticLikelihood
-from bayescal.metrics.changes import (
-    AS_IS,
-    KINDS,
-    PRIOR,
-    SLOPE,
-    LogOddsCells,
-    clipped_log_odds,
-    fit_changes,
-)
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.intervals import readable
-from bayescal.support.validation import Floats, Integers, as_scores_of, check_choice, check_fraction
+from bayescal.support.validation import Floats, Integers, as_scores_of
 from bayescal.support.weighting import read_clusters
 
 GOOD_DECREMENT = 1e-12
@@ -162,9 +152,6 @@ def sign_test(
     return float(binomtest(int(a_wins), n, alternative=alternative).pvalue) if n else 1.0
 
 
-AVERAGE, BIC = METHODS = ("average", "bic")
-
-
 class SpiegelhalterTest(NamedTuple):
     """Spiegelhalter's z, standard normal for calibrated probabilities, and its p-value."""
 
@@ -213,105 +200,7 @@ def spiegelhalter_test(
     if variance == 0.0:
         raise ValueError(
             "Spiegelhalter's test needs a probability other than 0, 1/2 and 1: use"
-            " calibration_evidence."
+            " calibration_verdict."
         )
     z = float(weight @ ((outcomes.truth - p) * (1.0 - 2.0 * p))) / math.sqrt(variance)
     return SpiegelhalterTest(z, float(2.0 * special.ndtr(-abs(z))))
-
-
-@dataclass(frozen=True)
-class CalibrationEvidence:
-    """Evidence for and against calibration, from outcomes.
-
-    Attributes
-    ----------
-    probability : float
-        Posterior probability that the probabilities are calibrated; 0 if a document's class had
-        probability 0.
-    log_bayes_factor : float
-        Natural log evidence for calibration minus log evidence for a change; -inf in that case.
-    model_probability : dict of str to float
-        Posterior probabilities of "as is", "shift", "slope" and "full"; for "bic" of "as is" and
-        "slope".
-    intercept, slope : float
-        The likeliest linear change, intercept + slope log-odds.
-    method : str
-        "average" or "bic".
-    """
-
-    probability: float
-    log_bayes_factor: float
-    model_probability: dict[str, float]
-    intercept: float
-    slope: float
-    method: str
-
-
-def calibration_evidence(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    method: str = AVERAGE,
-    prior: float = PRIOR[AS_IS],
-    sample_weight: ArrayLike | None = None,
-    inclusion: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-) -> CalibrationEvidence:
-    """Weigh "the probabilities are calibrated" against "their log-odds need a change".
-
-    If `probability` is high, a change would only add noise.
-
-    Parameters
-    ----------
-    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
-        As in `log_loss`. Log-odds are clipped to -20 and 20.
-    method : {"average", "bic"}
-        "average" compares no change, a shift, shift and slope, and these with a bend, under normal
-        priors of several scales, by Laplace's approximation; see
-        `bayescal.monitoring.Recalibrator`. "bic" compares no change with intercept and slope by
-        BIC, as Guthrie and Franck, for hundreds of documents.
-    prior : float
-        Prior probability of calibration. The other models share the rest in the ratio 3 : 2 : 1.
-    clusters : array-like of shape (n,), optional
-        The cluster of each document, as in `calibration_verdict`.
-
-    References
-    ----------
-    A. P. Guthrie and C. T. Franck, *Boldness-recalibration for binary event predictions*, The
-    American Statistician 2024.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> p = np.linspace(0.02, 0.98, 500)
-    >>> y = np.random.default_rng(0).random(500) < p
-    >>> calibration_evidence(y, p).probability > 0.7 > calibration_evidence(y, p**3).probability
-    True
-    """
-    check_choice("method", method, METHODS)
-    check_fraction(prior=prior)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
-    outcomes = with_clusters(outcomes, clusters)
-    line = LinearChange.of(outcomes)
-    best = line.maximise(np.zeros((2, 2)))
-    if method == BIC:
-        unchanged, changed = line.log_likelihood(np.stack([UNCHANGED, best]))
-        changed -= math.log(line.total)
-        others, log_bayes_factor = {SLOPE: 1.0}, float(unchanged - changed)
-    else:
-        others, log_bayes_factor = _average(outcomes)
-    if outcomes.impossible.size:
-        log_bayes_factor = -math.inf
-    posterior = float(special.expit(log_bayes_factor + special.logit(prior)))
-    models = {AS_IS: posterior} | {name: (1.0 - posterior) * w for name, w in others.items()}
-    intercept, slope = best.tolist()
-    return CalibrationEvidence(posterior, log_bayes_factor, models, intercept, slope, method)
-
-
-def _average(outcomes: Forecasts) -> tuple[dict[str, float], float]:
-    """Return probabilities of the models with a change, and the log Bayes factor against them."""
-    cells = LogOddsCells.of(clipped_log_odds(outcomes.p), outcomes.truth, outcomes.effective)
-    posterior = fit_changes(cells, kinds=tuple(kind for kind in KINDS if kind != AS_IS))
-    changed = posterior.log_evidence - math.log(1.0 - PRIOR[AS_IS])
-    others = {name: w for name, w in posterior.probability.items() if name != AS_IS}
-    return others, cells.log_likelihood(cells.log_odds) - changed
