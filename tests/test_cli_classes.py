@@ -96,14 +96,14 @@ def test_rows_that_cannot_be_fitted_are_named_by_their_row_of_the_file(folder, t
     assert "those of row 4 of the file (its first row is row 1) sum to 1.4" in told
 
 
-def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
+def test_fit_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
     # Columns of another order than scikit-learn's, and sampled labels.
     frame = pd.read_csv(folder / "logits.csv").iloc[:, [2, 0, 1, 3, 4]].dropna()
     held_out = (frame["split"] == "test").to_numpy()
     frame = frame.assign(chance=np.where(frame["label"] == "bee", 0.5, 1.0))
     frame.to_csv(tmp_path / "logits.csv", index=False)
     arguments = ("--classes", "wasp,ant,bee", "--inclusion-column", "chance")
-    shown = run("compare", tmp_path / "logits.csv", *arguments, "--out", tmp_path / "cmp").stdout
+    shown = run("fit", tmp_path / "logits.csv", *arguments, "--out", tmp_path / "cmp").stdout
     rows = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
     new, weight = frame[held_out], 1.0 / frame["chance"][held_out]
     p = bayescal.load(tmp_path / "cmp").predict_proba(new[["wasp", "ant", "bee"]])
@@ -123,16 +123,16 @@ def test_compare_shows_the_losses_of_methods_on_held_out_rows(folder, tmp_path):
     assert "Are the probabilities right?" in shown
 
 
-def test_compare_holds_rows_of_each_class_out_or_says_that_none_is_left(folder, tmp_path):
+def test_fit_holds_rows_of_each_class_out_or_says_that_none_is_left(folder, tmp_path):
     arguments = (*ALL, "--holdout", 0.2, "--seed", 3, "--quiet")
     quick = ("--draws", 20, "--chains", 2)
-    run("compare", folder / "held_out.csv", *arguments, *quick, "--out", tmp_path / "cmp")
+    run("fit", folder / "held_out.csv", *arguments, *quick, "--out", tmp_path / "cmp")
     frame = pd.read_csv(tmp_path / "cmp" / "probabilities.csv")
     held_out = frame.groupby("label")["held_out"]
     assert held_out.sum().tolist() == (0.2 * held_out.size()).round().tolist()
     few = pd.read_csv(folder / "held_out.csv").drop_duplicates("label")
     few.to_csv(tmp_path / "few.csv", index=False)
-    shown = run("compare", tmp_path / "few.csv", *ALL)
+    shown = run("fit", tmp_path / "few.csv", *ALL, "--holdout", 0.2)
     assert "no row is left to test on" in shown.stderr
 
 
@@ -152,9 +152,9 @@ def test_a_report_ignores_no_option(folder, tmp_path):
         (["--weight-column", "half", "--inclusion-column", "half"], "leave out one of them"),
     ],
 )
-def test_compare_refuses(folder, options, message, tmp_path):
+def test_fit_refuses(folder, options, message, tmp_path):
     pd.read_csv(folder / "logits.csv").assign(half=0.5).to_csv(tmp_path / "l.csv", index=False)
-    shown = run("compare", tmp_path / "l.csv", *ALL, *options, code=2)
+    shown = run("fit", tmp_path / "l.csv", *ALL, *options, code=2)
     assert message in shown.stderr
 
 

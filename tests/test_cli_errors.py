@@ -142,8 +142,7 @@ CALLS = {
         "--model needs --inference",
     ),
     "out is a file": ("fit scores.csv --out scores.txt", "--out must be a folder, but scores.txt"),
-    "compare mle": ("compare scores.csv --inference mle", "must be exact, nuts or map.*got mle"),
-    "compare holdout": ("compare scores.csv --holdout 1.5", "--holdout must lie between 0 and 1"),
+    "holdout": ("fit scores.csv --holdout 1.5", "--holdout must lie between 0 and 1"),
     "no history": (
         "fit scores.csv --prior-knowledge none.nc",
         r"--prior-knowledge: .*no file 'none.nc'",
@@ -157,7 +156,7 @@ CALLS = {
         "--pool learns a prior from the topics themselves",
     ),
     "two hold-outs": (
-        "compare scores.csv --holdout 0.5",
+        "fit scores.csv --holdout 0.5",
         "--holdout.*without test rows, got 0.5 and 2",
     ),
     "demo argument": ("demo corn", "unexpected extra argument"),
@@ -391,7 +390,6 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_fit(work, monkeypat
     before = snapshot(work)
     for call in (
         "fit scores.csv --out out",
-        "compare scores.csv --out out",
         "fit scores.csv --topic-column topic --out out",
         "predict none.nc scores.csv --out p.csv",
         "report none.nc",

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.one_era
 
 # In an order in which each finds the folders that others write.
 ORDER = (
-    "examples", "fit", "predict", "report", "compare", "audit", "recalibrate", "lr", "sample",
+    "examples", "fit", "predict", "report", "audit", "recalibrate", "lr", "sample",
     "recall", "stop", "rate", "decide", "export",
     "plan-validation",
 )  # fmt: skip
@@ -146,7 +146,7 @@ ANY_ORDER = {
         "decide calibrated new.csv --recall 0.9 --out t.csv",
     ),
     "report": (FIT, "report calibrated --test held_out.csv --collection new.csv --out r.html"),
-    "compare": ("compare scores.csv --draws 100",),
+    "holdout": ("fit scores.csv --draws 100 --holdout 0.3",),
     "topics": (FIT_TOPICS, "report topics --collection topics.csv --out r.html"),
     "classes": (FIT_CLASSES, "predict insects logits.csv --out p.csv"),
     "audit": (

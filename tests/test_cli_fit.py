@@ -272,7 +272,7 @@ def test_quiet_prints_nothing(scores, topics, fake_nuts, tmp_path):
     for arguments in (
         ("fit", scores, *MLE),
         ("fit", topics, "--topic-column", "topic", *NUTS, "--draws", 10),
-        ("compare", scores, *NUTS, "--draws", 10, "--out", tmp_path / "out"),
+        ("fit", scores, *NUTS, "--draws", 10, "--holdout", 0.3, "--out", tmp_path / "out"),
     ):
         result = run(*arguments, "--quiet")
         assert result.output == ""

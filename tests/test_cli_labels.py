@@ -130,9 +130,10 @@ def test_blank_labels_of_topics_and_splits(tmp_path):
 
 
 @pytest.mark.slow
-def test_compare_holds_out_labelled_rows_only(tmp_path):
+def test_fit_holds_out_labelled_rows_only(tmp_path):
     scores, _ = blank(make_frame(120))
-    run("compare", write(scores, tmp_path / "s.csv"), "--draws", "20", "--out", tmp_path / "out")
+    path = write(scores, tmp_path / "s.csv")
+    run("fit", path, "--draws", "20", "--holdout", "0.3", "--out", tmp_path / "out")
     table = read(tmp_path / "out/probabilities.csv")
     assert (table.loc[table["held_out"], "label"] != "").all()
     assert summary_of(tmp_path / "out")["topics"][0]["rows"]["test"] == 12

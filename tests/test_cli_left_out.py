@@ -39,14 +39,11 @@ def test_the_others_are_fitted_as_without_it(folder, tmp_path):
     assert (found.loc[found["topic"] != "a", "probability"] != "").all()
 
 
-def test_it_is_listed_with_the_reason_by_fit_and_compare(folder):
+def test_it_is_listed_with_the_reason(folder):
     text = (folder / "stdout").read_text(encoding="utf-8")
     assert "1 topic left out of the fit; the others are not affected" in text
     assert WHY in text
     assert "--pool fits all topics together, and answers for these too." in text
-    result = run("compare", folder / "scores.csv", *BY_TOPIC, "--draws", "20")
-    assert "1 topic left out of the fit" in result.stdout
-    assert "--pool" not in result.stdout
 
 
 def test_predict_and_report_leave_its_rows_out_and_say_so(folder, tmp_path):

@@ -43,7 +43,7 @@ CALLS = {
     "decide at": ("decide", "pooled", "topics.csv", *BY_TOPIC, "--at", "0.5"),
     "decide recall": ("decide", "pooled", "topics.csv", *BY_TOPIC, "--recall", "0.9"),
     "decide one": ("decide", "one", "one.csv", "--recall", "0.9", "--out", "d.csv"),
-    "compare": ("compare", "one.csv", "--draws", "20", "--holdout", "0.4"),
+    "fit and test": ("fit", "one.csv", "--draws", "20", "--holdout", "0.4"),
 }
 
 

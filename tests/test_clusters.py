@@ -732,10 +732,10 @@ def test_an_audit_in_a_shell_reads_clusters(tmp_path):
     assert f"{of_p}." in " ".join(result.stdout.split())
 
 
-def test_a_comparison_in_a_shell_holds_out_whole_clusters(tmp_path):
+def test_a_fit_in_a_shell_holds_out_whole_clusters(tmp_path):
     path, out = copies_in(tmp_path / "a.csv"), tmp_path / "out"
     named = "--cluster-column", "thread_id", "--draws", "50", "--parts", "monotone"
-    result = run("compare", path, *named, "--holdout", "0.25", "--out", out)
+    result = run("fit", path, *named, "--holdout", "0.25", "--out", out)
     assert "held out at random, 25 % of clusters" in " ".join(result.stdout.split())
     rows = pd.read_csv(out / "probabilities.csv")
     tested = rows.groupby("thread_id")["held_out"].agg(["min", "max"])

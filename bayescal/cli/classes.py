@@ -44,7 +44,7 @@ def refuse_options_of_one_score(chosen: set[str], *further: str) -> None:
         raise UsageError(f"{option} is for one score, and means nothing for several classes.")
 
 
-# bayescal fit --classes, bayescal compare --classes
+# bayescal fit --classes
 
 
 ADVICE = partial(
@@ -120,6 +120,8 @@ def test_and_write(
         with usage_errors():
             labels, weights = table.labels(held_out), table.weights(held_out)
             verdict = verdict_on(calibrator, table.score[held_out], labels, **weights)
+        with screen.warnings(), usage_errors():
+            screen.show(compare(calibrator, table, arguments))
         screen.show(verdict_table(verdict))
     names, counts = np.unique(table.labels(table.fit_rows), return_counts=True)
     record = writing.run_record(arguments) | {
@@ -137,7 +139,7 @@ def test_and_write(
     writing.save(out, write, arguments, screen)
 
 
-# bayescal compare --classes: methods side by side, on the rows to test on
+# Methods side by side, on the rows to test on
 
 MAP, RAW = "one map", "scores as given"
 OTHERS = {"one against the rest": "one_vs_rest", "temperature": "temperature"}
@@ -149,7 +151,7 @@ NOTES = (
 
 
 def compare(
-    table: ScoreTable, calibrator: MulticlassCalibrator, arguments: Mapping[str, Any]
+    calibrator: MulticlassCalibrator, table: ScoreTable, arguments: Mapping[str, Any]
 ) -> Group:
     """Return a table of losses of one map and of other methods on the rows to test on."""
     from sklearn.frozen import FrozenEstimator

@@ -122,9 +122,12 @@ class Calibrated:
     @cached_property
     def tested(self) -> HeldOut:
         """Return the predictions for the rows to test on."""
+        from bayescal.support.score_checks import without_scores_warnings
+
         table, rows = self.problem, self.problem.test_rows
-        columns = table.columns_of(rows)
-        return held_out(self.fitted, table.score[rows], table.positive[rows], covariates=columns)
+        columns, truth = table.columns_of(rows), table.positive[rows]
+        with without_scores_warnings():  # the curve was computed at these scores
+            return held_out(self.fitted, table.score[rows], truth, covariates=columns)
 
 
 def calibrated(
@@ -360,7 +363,10 @@ def fitted_examples(path: Path, problems: Problems) -> Examples | None:
     if not arguments or not written or next(iter(problems.values())).documents.score.size:
         return None
     table = scores.read_scores(written[0], {**arguments, "labels": None})
-    return table.examples(table.fit_rows)
+    rows = table.fit_rows
+    if scores.HELD_OUT in table.frame:
+        rows = rows[table.frame[scores.HELD_OUT].astype(str).to_numpy()[rows] != "True"]
+    return table.examples(rows)
 
 
 def _check_answered(saved: SavedCalibrator, column: str) -> None:

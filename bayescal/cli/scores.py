@@ -15,6 +15,7 @@ from bayescal.cli import comparisons, reviews
 from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import Screen, UsageError, counted
+from bayescal.support.intervals import percent
 from bayescal.support.validation import Columns, Floats, first_of, take_columns
 
 if TYPE_CHECKING:
@@ -333,6 +334,31 @@ def rows_by_class(table: ScoreTable) -> list[Rows]:
     topics = None if table.topics is None else table.topics[rising]
     by_topic = [rising[rows] for _, rows in rows_by_topic(topics, rising.size)]
     return [rows[each[rows]] for rows in by_topic for each in members]
+
+
+NO_TEST_ROWS = "no row is left to test on, so there are no losses: classes of one row are kept."
+
+
+def with_holdout(table: ScoreTable, share: float | None, seed: int, screen: Screen) -> ScoreTable:
+    """Return the table with a share of the rows of each class, or of clusters, to test on."""
+    if share is None:
+        return table
+    if table.test.any():
+        raise UsageError(
+            f"--holdout is for files without test rows, got {share:g} and"
+            f" {int(table.test.sum())} rows of split 'test': leave one of them out."
+        )
+    if table.clusters is None:
+        of, test = "each class", hold_out(table.test.size, rows_by_class(table), share, seed)
+    else:
+        of, test = "clusters", hold_out_clusters(table.clusters, table.labelled, share, seed)
+    if not test.any():
+        screen.warn(NO_TEST_ROWS)
+    screen.show(
+        f"{int(test.sum())} of {test.size} rows held out at random, {percent(share)} of {of}"
+        f" (--seed {seed})."
+    )
+    return replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))
 
 
 def hold_out(n: int, groups: Iterable[Rows], share: float, seed: int) -> Mask:

@@ -141,7 +141,7 @@ def demo(
         report(results, table, stage / REPORT)
     screen.say(f"The curves are drawn in {out / FIGURE}; a report to look at is {out / REPORT}.")
     screen.say(f"Calibrators, probabilities, summary and the scores are in {out}. Try:")
-    screen.say(f"  bayescal compare {out / SCORES} --topic-column classifier")
+    screen.say(f"  bayescal fit {out / SCORES} --topic-column classifier --parameters")
 
 
 def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:

@@ -1,6 +1,7 @@
 """`bayescal fit`: calibrate the scores of a file."""
 
 from functools import partial
+from typing import Annotated
 
 import typer
 from rich.console import Group
@@ -8,12 +9,17 @@ from rich.console import Group
 from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, reviews, tables, writing
 from bayescal.cli.files import check_folder
-from bayescal.cli.scores import NONE, read_scores, split_by_topic
+from bayescal.cli.scores import NONE, read_scores, split_by_topic, with_holdout
 from bayescal.cli.terminal import Screen, UsageError
 
 # Method name for losses of pooled topics.
 POOLED = "pooled"
 POOL_ADVICE = "--pool fits all topics together, and answers for these too."
+
+HOLDOUT = "Share of the rows of each class to test on, at random, in a file without test rows."
+Holdout = Annotated[
+    float | None, options.option("--holdout", options.COLUMNS, HOLDOUT, fraction=True)
+]
 
 app = typer.Typer()
 
@@ -34,6 +40,7 @@ def fit(
     cluster_column: options.ClusterColumn = None,
     source_columns: options.SourceColumns = None,
     split_column: options.SplitColumn = None,
+    holdout: Holdout = None,
     covariate_columns: options.CovariateColumns = None,
     positive: options.Positive = None,
     lower_is_positive: options.LowerIsPositive = False,
@@ -66,6 +73,13 @@ def fit(
     bayescal.load), probabilities.csv (every row with its probability, band
     and log-odds) and summary.json. --parameters prints the parameters too,
     maximum likelihood beside the posterior.
+
+    [bold]bayescal fit scores.csv --holdout 0.3[/bold]
+
+    tests on three tenths of the rows, or on those of split test: losses of
+    the posterior and of maximum likelihood, and whether it is right. With
+    --classes it adds the losses of temperature scaling, of calibrating each
+    class against the rest, and of the scores as they are.
 
     [bold]bayescal fit new.csv --labels read.csv --out review[/bold]
 
@@ -100,6 +114,7 @@ def fit(
         check_folder(out)
         given = options.given(context)
         table = class_files.read_to_fit(arguments, given, screen)
+        table = with_holdout(table, holdout, seed, screen)
         calibrator = class_files.fit(table, arguments, given, screen)
         class_files.test_and_write(calibrator, table, arguments, screen, out)
         return
@@ -117,11 +132,14 @@ def fit(
             "--source-columns weighs the rows by itself: leave out --topic-column,"
             " --weight-column, --inclusion-column and --cluster-column."
         )
+    if source_columns is not None and holdout is not None:
+        raise UsageError("--holdout needs rows that share no sources: name them in a split column.")
     settings = fitting.read_parameters(arguments)
     check_folder(out)
     table = read_scores(scores, arguments, screen)
     writing.check_columns_free(table.frame, scores)
     screen.say(table.note)
+    table = with_holdout(table, holdout, seed, screen)
     with writing.unfinished_run(out, table, arguments, resume=resume) as folder:
         if pool:
             results, left_out = fitting.pool(table, arguments, screen, folder), NONE

@@ -1,4 +1,4 @@
-"""`bayescal predict` and `bayescal compare`."""
+"""`bayescal predict`, and rows that `bayescal fit` holds out."""
 
 import numpy as np
 import pandas as pd
@@ -142,14 +142,16 @@ def test_blocks_of_a_file_have_one_format_of_numbers(scores, tmp_path, monkeypat
     assert "got '60' in row 4" in " ".join(run(*call, code=2).stderr.split())
 
 
-# compare
+# fit --holdout
+
+HOLDOUT = ("fit", "--holdout", 0.3)
 
 
 @pytest.mark.slow
-def test_compare_holds_out_three_tenths_of_each_class(scores, frame, fake_nuts, tmp_path):
+def test_fit_holds_out_three_tenths_of_each_class(scores, frame, fake_nuts, tmp_path):
     tables = []
     for seed in (2, 3, 3):
-        result = run("compare", scores, *NUTS, "--seed", seed, "--out", tmp_path / "out")
+        result = run(*HOLDOUT, scores, *NUTS, "--seed", seed, "--out", tmp_path / "out")
         tables.append(read(tmp_path / "out/probabilities.csv"))
     other, table, same = (each["held_out"].to_numpy(dtype=bool) for each in tables)
     assert (table == same).all()
@@ -168,51 +170,32 @@ def test_compare_holds_out_three_tenths_of_each_class(scores, frame, fake_nuts, 
 
 
 @pytest.mark.slow
-def test_compare_leaves_each_class_a_row_to_fit_or_says_that_none_is_left(fake_nuts, tmp_path):
+def test_fit_leaves_each_class_a_row_to_fit_or_says_that_none_is_left(fake_nuts, tmp_path):
     frame = make_frame(9)
     scores = write(frame[(frame["label"] == 0) | (frame.index == 0)], tmp_path / "scores.csv")
-    run("compare", scores, *NUTS, "--holdout", 0.9, "--out", tmp_path / "out")
+    run("fit", scores, *NUTS, "--holdout", 0.9, "--out", tmp_path / "out")
     table = read(tmp_path / "out/probabilities.csv")
     assert table.groupby("label")["held_out"].sum().to_dict() == {0: 5, 1: 0}
     frame = make_frame(5)
     few = frame[(frame["label"] == 1) | (frame.index == 1)].iloc[:2].round(2)
-    result = run("compare", write(few, tmp_path / "scores.csv"), *NUTS)
+    result = run(*HOLDOUT, write(few, tmp_path / "scores.csv"), *NUTS)
     assert "no row is left to test on" in result.stderr
     assert "Losses on test rows" not in result.stdout
 
 
 @pytest.mark.slow
-def test_compare_shows_both_curves_at_scores_of_both_classes(scores, frame, fake_nuts):
-    text = run("compare", scores, *NUTS, "--holdout", 0.1, "--seed", 1).stdout
-    start = text.splitlines().index("P(1) at quantiles of the negatives (-) and positives (+)")
-    rows = [line.split() for line in text.splitlines()[start + 4 : start + 10]]
-    shown = [float(row[0]) for row in rows]
-    assert shown == sorted(shown)
-    # The rows held out are few: the quantiles are near those of all rows.
-    for sign, label in (("-", 0), ("+", 1)):
-        expected = frame.loc[frame["label"] == label, "score"].quantile([0.05, 0.5, 0.95])
-        found = [score for score, row in zip(shown, rows, strict=True) if row[1] == sign]
-        np.testing.assert_allclose(found, expected, atol=0.4)
-    for row in rows:
-        log_odds, probability = np.array(row[4:6], float), np.array(row[6:8], float)
-        np.testing.assert_allclose(1 / (1 + np.exp(-log_odds)), probability, atol=6e-4)
-        lower, upper = (float(cell.strip("[],")) for cell in row[8:])
-        assert lower < upper
-
-
-@pytest.mark.slow
-def test_compare_adds_topics_up(topics, fake_nuts, tmp_path):
+def test_losses_of_topics_add_up(topics, fake_nuts, tmp_path):
     arguments = ("--topic-column", "topic", *NUTS, "--out", tmp_path / "out")
-    text = run("compare", topics, *arguments).stdout
+    text = run(*HOLDOUT, topics, *arguments).stdout
     each = [topic["losses"]["mle"]["log_loss"] for topic in summary_of(tmp_path / "out")["topics"]]
-    (line,) = (line.split() for line in text.splitlines() if line.startswith("all "))
+    line = next(line.split() for line in text.splitlines() if line.startswith("all "))
     assert line[:3] == ["all", "MLE", "48"]
     assert float(line[3]) == pytest.approx(sum(each), abs=0.06)
 
 
 @pytest.mark.slow
-def test_map_is_compared_without_a_band(scores):
-    text = run("compare", scores, "--inference", "map").stdout
+def test_map_is_tested_without_a_band(scores):
+    text = run(*HOLDOUT, scores, "--inference", "map").stdout
     assert "MAP" in text
     assert "band" not in text
 
@@ -235,7 +218,7 @@ def test_scores_that_were_only_taken_for_probabilities_are_spoken_of_wherever_th
     for words in (
         ("predict", tmp_path / "out", outside, "--out", tmp_path / "p.csv"),
         ("decide", tmp_path / "out", outside, "--at", "0.5"),
-        ("compare", both, "--draws", "50"),
+        ("fit", both, "--draws", "50"),
     ):
         said = run(*words).stderr
         once = said.replace("\n", " ").count("is no probability, for which the scores were taken")
