@@ -144,7 +144,6 @@ CASES = {
         monitoring.prior_by_em,
         {"y_prob": np.column_stack([BOTH / 2, BOTH / 2]), "prior": np.full(4, 0.25)},
     ),
-    "prior_posterior": (monitoring.prior_posterior, {"log_ratio": DRAWS, **WEIGHTED}),
     "DriftMonitor.update": (monitoring.DriftMonitor(FITTED).update, {"scores": S, "labels": Y}),
     "paired_bootstrap": (
         partial(comparison.paired_bootstrap, resamples=10),
@@ -172,10 +171,6 @@ CASES = {
     "foresee": (
         lambda p, s, y: monitoring.foresee(p, p, reference=(s, y)),
         {"p": P, "s": P, "y": Y},
-    ),
-    "shares_posterior": (
-        monitoring.shares_posterior,
-        {"ratio": np.tile(BOTH, (5, 1, 1)), "classes": np.arange(2)},
     ),
     "plan_sample": (
         partial(sampling.plan_sample, n=9, random_state=0),
@@ -232,7 +227,6 @@ NAMED = [
     ("plan_sample", "groups"),
     ("Recalibrator.fit", "sites"),
     ("set_coverage", "y_true"),
-    ("shares_posterior", "classes"),
     ("source_weights", "a"),
     ("class_verdict", "classes"),
     ("paired_bootstrap", "groups"),

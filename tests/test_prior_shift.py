@@ -6,8 +6,8 @@ from scipy import optimize, special, stats
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
-from bayescal.monitoring import estimate_prior, prior_by_em, prior_posterior
-from bayescal.monitoring.prior_shift import MOST_SCORES
+from bayescal.monitoring import estimate_prior, prior_by_em
+from bayescal.monitoring.prior_shift import MOST_SCORES, posterior_of
 
 pytestmark = pytest.mark.one_era
 
@@ -17,6 +17,11 @@ POSITIVE, NEGATIVE = stats.norm(1, 1), stats.norm(-1, 1)
 def scores_of(rng, n, prior):
     positive = rng.random(n) < prior
     return np.where(positive, POSITIVE.rvs(n, rng), NEGATIVE.rvs(n, rng)), positive
+
+
+def prior_posterior(ratio, a=1.0, b=1.0, rng=None, counts=None):
+    counts = np.ones(ratio.shape[1]) if counts is None else counts
+    return posterior_of(ratio, counts, a, b, 0.9, rng)
 
 
 def log_ratio(scores):
@@ -145,7 +150,7 @@ def test_posterior_weights_are_repetitions():
     scores, _ = scores_of(np.random.default_rng(3), 60, 0.3)
     weight = np.arange(60) % 3
     ratio = np.tile(log_ratio(scores), (50, 1))
-    one = prior_posterior(ratio, sample_weight=weight, rng=1)
+    one = prior_posterior(ratio, counts=weight, rng=1)
     two = prior_posterior(np.repeat(ratio, weight, axis=1), rng=1)
     assert one.draws == pytest.approx(two.draws)
 
@@ -200,10 +205,8 @@ def test_refuses():
     ):
         with pytest.raises(ValueError, match=message):
             prior_by_em(*arguments)
-    with pytest.raises(ValueError, match=r"log_ratio must have shape \(draws, documents\)"):
-        prior_posterior([0.1, 0.2])
-    with pytest.raises(ValueError, match="a must be positive"):
-        prior_posterior([[0.1, 0.2]], a=0)
     fitted = ScoreCalibrator(inference="mle").fit([0, 1, 2, 3.0], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="needs a posterior"):
         estimate_prior(fitted, [1.0, 2.0])
+    with pytest.raises(ValueError, match="a must be positive"):
+        estimate_prior(fitted, [1.0, 2.0], a=0)

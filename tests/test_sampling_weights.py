@@ -301,7 +301,6 @@ def test_whatever_measures_uncertainty_warns_of_weights_that_are_not_counts(meas
         lambda s, y, w: CombinedClassifier([("a", GaussianNB())]).fit(s[:, None], y, w),
         lambda s, y, w: monitoring.Recalibrator().fit(special.expit(s), y, sample_weight=w),
         lambda s, y, w: monitoring.audit(y, special.expit(s), sample_weight=w),
-        lambda s, y, w: monitoring.prior_posterior(s[None], sample_weight=w),
     ],
 )
 def test_whatever_is_fitted_warns_of_weights_that_are_not_counts(fit):

@@ -11,7 +11,6 @@ from bayescal.inference.importance import StudentT
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support import validation
 from bayescal.support.intervals import tails
-from bayescal.support.labels import names_of_columns
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, generator
 
@@ -45,64 +44,20 @@ class SharesPosterior:
     draws: Floats
 
 
-def shares_posterior(
-    ratio: ArrayLike,
-    classes: ArrayLike | None = None,
-    *,
-    concentration: float = 1.0,
-    level: float = 0.9,
-    rng: Any = None,
+def shares_of(
+    ratio: Floats, classes: NDArray[Any], concentration: float, level: float, rng: Any
 ) -> SharesPosterior:
-    r"""Return the posterior of a collection's shares of classes, from draws of density ratios.
-
-    For each draw k the likelihood of the shares pi is prod_i sum_c pi_c r_kic, with r_kic
-    proportional to p(scores_i | c), and the prior a Dirichlet distribution. The mode is found by
-    Newton's method in log-ratios, and one pi is chosen by its importance weight among proposals of
-    a t distribution there. As in `prior_posterior`, unlabelled documents do not change the map.
-
-    Parameters
-    ----------
-    ratio : array-like of shape (draws, documents, K)
-        P_k(c | scores_i) / (share of class c among the documents fitted), up to a factor for each
-        draw and document.
-    classes : array-like of shape (K,), optional
-        Names of the classes; by default 0 to K - 1.
-    concentration : float
-        Of the symmetric Dirichlet prior; 1 is uniform.
-    level : float
-        Probability of the intervals.
-    rng : int, Generator, RandomState or None
-        Seeds the draws.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> apart = np.eye(3)[np.repeat([0, 1, 2], [100, 300, 600])] + 1e-9
-    >>> result = shares_posterior(np.tile(apart, (200, 1, 1)), rng=0)
-    >>> result.mean.round(2).tolist()
-    [0.1, 0.3, 0.6]
-    """
-    validation.check_positive(concentration=concentration)
-    validation.check_fraction(level=level)
-    r = validation.as_reals(ratio, "ratio")
-    if r.ndim != 3 or r.size == 0 or r.shape[2] < 2 or not (r.min() >= 0.0 and r.max() < np.inf):
-        raise ValueError(
-            "ratio must hold numbers of at least 0, of shape (draws, documents, classes), got"
-            f" {r.shape}."
-        )
-    if not r.any(axis=2).all():
-        raise ValueError("ratio must be above 0 for some class of each document: some have none.")
-    names = names_of_columns(classes, r.shape[2], "ratio")
+    """Return the posterior from ratios proportional to p(scores | class), (draws, documents, K)."""
     random = generator(rng)
-    draws = np.empty((len(r), r.shape[2]))
-    start = np.zeros(r.shape[2] - 1)
-    for k, each in enumerate(r):
+    draws = np.empty((len(ratio), classes.size))
+    start = np.zeros(classes.size - 1)
+    for k, each in enumerate(ratio):
         # Modes of draws are close to each other.
         start, draws[k] = _draw_shares(
             each / each.max(axis=1, keepdims=True), concentration, start, random
         )
     lower, upper = np.quantile(draws, tails(level), axis=0)
-    return SharesPosterior(names, draws.mean(axis=0), lower, upper, level, draws)
+    return SharesPosterior(classes, draws.mean(axis=0), lower, upper, level, draws)
 
 
 def _log_shares(at: Floats) -> Floats:
@@ -165,7 +120,12 @@ def estimate_shares(
     level: float = 0.9,
     random_state: Any = None,
 ) -> SharesPosterior:
-    """Return `shares_posterior` of a new collection, from its scores and a calibrator's draws.
+    """Return the posterior of a collection's shares, from its scores and a calibrator's draws.
+
+    For each draw k the likelihood of the shares pi is prod_i sum_c pi_c r_kic, with r_kic
+    proportional to p(scores_i | c), and the prior a Dirichlet distribution. The mode is found by
+    Newton's method in log-ratios, and one pi is chosen by its importance weight among proposals of
+    a t distribution there. As in `estimate_prior`, unlabelled documents do not change the map.
 
     It assumes label shift: only the shares of the classes changed. If instead the case mix changed
     and P(class | scores) is as it was (covariate shift), the shares are the means of
@@ -177,8 +137,10 @@ def estimate_shares(
         Fitted.
     scores : array-like of shape (n, K)
         Scores of the collection.
-    concentration, level
-        As in `shares_posterior`.
+    concentration : float
+        Of the symmetric Dirichlet prior; 1 is uniform.
+    level : float
+        Probability of the intervals.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -194,6 +156,8 @@ def estimate_shares(
     >>> bool(result.lower[0] < (new == 0).mean() < result.upper[0])
     True
     """
+    validation.check_positive(concentration=concentration)
+    validation.check_fraction(level=level)
     if not hasattr(calibrator, "share_"):
         raise ValueError(
             "calibrator must be a MulticlassCalibrator, got a"
@@ -207,6 +171,4 @@ def estimate_shares(
     parts = blocks_of(DOCUMENTS, len(rows))
     ratio = np.concatenate([calibrator.sample_proba(rows[part]) for part in parts], axis=1)
     ratio /= calibrator.share_
-    return shares_posterior(
-        ratio, calibrator.classes_, concentration=concentration, level=level, rng=random_state
-    )
+    return shares_of(ratio, calibrator.classes_, concentration, level, random_state)

@@ -12,7 +12,7 @@ from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, generator
-from bayescal.support.weighting import effective_weights, either_weights
+from bayescal.support.weighting import either_weights
 
 FARTHEST = 36.0  # log-odds are clipped, where probabilities round to 0 or 1
 MOST_SCORES = 2000
@@ -30,7 +30,7 @@ class PriorPosterior(Interval):
     value, lower, upper, level
         Posterior mean of P(+) in the collection, and its equal-tailed credible interval.
     draws : array of shape (draws,)
-        One prior for each draw of the log ratios, for `predict_proba(scores, prior=draws)`.
+        One prior for each draw of the calibrator, for `predict_proba(scores, prior=draws)`.
     """
 
     draws: Floats
@@ -49,67 +49,10 @@ class PriorPosterior(Interval):
         return np.asarray(special.expit(moved))
 
 
-def prior_posterior(
-    log_ratio: ArrayLike,
-    *,
-    a: float = 1.0,
-    b: float = 1.0,
-    level: float = 0.9,
-    sample_weight: ArrayLike | None = None,
-    inclusion: ArrayLike | None = None,
-    rng: Any = None,
-) -> PriorPosterior:
-    """Return the posterior of a collection's class prior, from draws of the class densities.
-
-    As in `estimate_prior`, label shift is assumed.
-    For each draw k the likelihood of the prior pi is prod_i (pi r_ki + 1 - pi), r = p(s|+)/p(s|-);
-    times Beta(a, b) it is tabulated around its mode and one pi drawn. The unlabelled scores do not
-    change the posterior of the densities (a cut posterior): thousands of scores would bend
-    densities whose family is slightly wrong.
-
-    Parameters
-    ----------
-    log_ratio : array-like of shape (draws, documents)
-        log p(s|+) - log p(s|-) of each draw and new document, natural, clipped to -36 and 36; the
-        logit of `ScoreCalibrator.sample_proba(scores, prior=0.5)`.
-    a, b : float
-        Parameters of the Beta prior of P(+).
-    level : float
-        Probability of the interval.
-    sample_weight, inclusion : array-like of shape (documents,), optional
-        As in `bayescal.metrics.log_loss`.
-    rng : int, Generator, RandomState or None
-        Seeds the draws.
-
-    References
-    ----------
-    M. Plummer, *Cuts in Bayesian graphical models*, Statistics and Computing 2015. A. Ziegler and
-    P. Czyz, *Bayesian quantification with black-box estimators*, TMLR 2024.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> far_apart = np.where(np.arange(1000) < 100, 20.0, -20.0)
-    >>> found = prior_posterior(np.tile(far_apart, (400, 1)), rng=0)
-    >>> round(found.value, 2), found.lower < 0.1 < found.upper
-    (0.1, True)
-    """
-    validation.check_positive(a=a, b=b)
-    validation.check_fraction(level=level)
-    ratio = validation.as_reals(log_ratio, "log_ratio")
-    if ratio.ndim != 2 or ratio.size == 0 or np.isnan(ratio).any():
-        raise ValueError(
-            f"log_ratio must have shape (draws, documents) and hold no nan, got {ratio.shape}."
-        )
-    weight = effective_weights(sample_weight, inclusion, ratio.shape[1])
-    return _posterior(
-        ratio, np.ones(ratio.shape[1]) if weight is None else weight, a, b, level, rng
-    )
-
-
-def _posterior(
+def posterior_of(
     ratio: Floats, counts: Floats, a: float, b: float, level: float, rng: Any
 ) -> PriorPosterior:
+    """Return the posterior from log p(s|+) - log p(s|-), (draws, scores), and counts of scores."""
     ratio = np.exp(np.clip(ratio, -FARTHEST, FARTHEST))
     uniform = np.asarray(generator(rng).random(ratio.shape[0]))
     width = max(1, BLOCK_ELEMENTS // ratio.shape[1])
@@ -175,7 +118,12 @@ def estimate_prior(
     level: float = 0.9,
     random_state: Any = None,
 ) -> PriorPosterior:
-    """Return `prior_posterior` of a new collection, from its scores and a calibrator's draws.
+    """Return the posterior of a collection's class prior, from scores and a calibrator's draws.
+
+    For each draw k the likelihood of the prior pi is prod_i (pi r_ki + 1 - pi), r = p(s|+)/p(s|-);
+    times Beta(a, b) it is tabulated around its mode and one pi drawn. The unlabelled scores do not
+    change the posterior of the densities (a cut posterior): thousands of scores would bend
+    densities whose family is slightly wrong.
 
     It assumes label shift: only the shares of the classes changed, and scores of each class are
     distributed as before. If instead the case mix changed and P(positive | score) is as it was
@@ -191,10 +139,17 @@ def estimate_prior(
         neighbours.
     draws : int
         Largest number of the calibrator's draws, evenly chosen.
-    a, b, level
-        As in `prior_posterior`.
+    a, b : float
+        Parameters of the Beta prior of P(+).
+    level : float
+        Probability of the interval.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
+
+    References
+    ----------
+    M. Plummer, *Cuts in Bayesian graphical models*, Statistics and Computing 2015. A. Ziegler and
+    P. Czyz, *Bayesian quantification with black-box estimators*, TMLR 2024.
 
     Examples
     --------
@@ -224,7 +179,7 @@ def estimate_prior(
     kept = np.linspace(0, len(p) - 1, min(draws, len(p))).astype(np.intp)
     with np.errstate(divide="ignore"):
         log_ratio = special.logit(p[kept])
-    return _posterior(log_ratio, counts, a, b, level, random_state)
+    return posterior_of(log_ratio, counts, a, b, level, random_state)
 
 
 GAP, MOST_ITERATIONS = 1e-13, 10_000  # of the mean log likelihood, in nats
