@@ -127,7 +127,6 @@ CASES = {
     "LogOddsDisplay": (shown(plots.LogOddsDisplay), ["mle", "legend"]),
     "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),
     "PredictiveCheckDisplay": (shown(plots.PredictiveCheckDisplay), ["difference", "legend"]),
-    "ComparisonDisplay": (shown(plots.ComparisonDisplay), ["legend"]),
     "ReliabilityDisplay": (of_scores(plots.ReliabilityDisplay), ["counts", "legend"]),
     "TopicForestDisplay": (shown(plots.TopicForestDisplay, TOPICS), ["legend"]),
     "LearningCurveDisplay": (learning, ["legend"]),

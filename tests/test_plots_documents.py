@@ -7,13 +7,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from bayescal import Densities, ScoreCalibrator
-from bayescal.plots import (
-    ClassDensityDisplay,
-    ComparisonDisplay,
-    LearningCurveDisplay,
-    PredictiveCheckDisplay,
-)
-from bayescal.plots.estimates import FARTHEST
+from bayescal.plots import ClassDensityDisplay, LearningCurveDisplay, PredictiveCheckDisplay
 from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era
@@ -78,29 +72,6 @@ def test_models_without_densities_say_so(parts, data, ax):
     with pytest.raises(ValueError, match="class densities need a family of densities"):
         PredictiveCheckDisplay.from_estimator(calibrator, check="scores", ax=ax)
     PredictiveCheckDisplay.from_estimator(calibrator, ax=ax)
-
-
-def test_comparison_is_both_answers_at_the_documents(gaussian, data, ax):
-    out = ComparisonDisplay.from_estimator(gaussian, most=20, ax=ax).data
-    assert out.sizes["document"] == 40
-    assert set(out["score"].values) <= set(data[0])
-    x = out["score"].values
-    np.testing.assert_allclose(out["mle"], gaussian.mle_.log_odds(x))
-    np.testing.assert_allclose(out["log_odds"], gaussian.decision_function(x))
-    ends = probability(np.stack([out["lower"], out["upper"]], axis=1))
-    np.testing.assert_allclose(ends, gaussian.predict_interval(x))
-
-
-def test_a_mean_outside_of_its_interval_is_drawn_there(gaussian, ax):
-    # One draw in twenty far above the others is most of a mean.
-    data = ComparisonDisplay.from_estimator(gaussian, most=20, ax=ax).data
-    above = data.assign(log_odds=data["upper"] + 0.5)
-    display = ComparisonDisplay(above).plot(ax=Figure().subplots())
-    intervals = np.concatenate([each.get_segments() for each in display.intervals_])
-    points = np.concatenate([each.get_ydata() for each in display.points_])
-    inside = np.abs(points) < FARTHEST
-    assert np.all((points > intervals[:, 1, 1])[inside])
-    assert inside.sum() > 20
 
 
 def outside(calibrator, documents, check):

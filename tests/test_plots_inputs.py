@@ -15,7 +15,6 @@ from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal import plots as all_plots
 from bayescal.plots import (
     ClassDensityDisplay,
-    ComparisonDisplay,
     DecisionDisplay,
     LearningCurveDisplay,
     LogOddsDisplay,
@@ -35,7 +34,6 @@ OF_SCORES = [
     LogOddsDisplay,
     ProbabilityDisplay,
     PredictiveCheckDisplay,
-    ComparisonDisplay,
     DecisionDisplay,
 ]
 
@@ -77,7 +75,6 @@ def test_wrong_documents(documents, message, calibrator, ax):
         (ClassDensityDisplay, {"draws": 0}),
         (ClassDensityDisplay, {"bins": 0}),
         (LogOddsDisplay, {"bins": 1.5}),
-        (ComparisonDisplay, {"most": 0}),
         (DecisionDisplay, {"cost_ratio": (0.0, 1.0)}),
         (DecisionDisplay, {"cost_ratio": (2.0, 1.0)}),
         (PredictiveCheckDisplay, {"check": "score"}),
@@ -138,11 +135,10 @@ def test_wrong_grid(grid, calibrator, ax):
         ProbabilityDisplay.from_estimator(calibrator, grid=grid, ax=ax)
 
 
-@pytest.mark.parametrize("display", [ComparisonDisplay, PredictiveCheckDisplay])
-def test_displays_of_a_posterior_need_one(display, ax):
+def test_a_check_needs_a_posterior(ax):
     mle = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
     with pytest.raises(ValueError, match="inference='exact'"):
-        display.from_estimator(mle, ax=ax)
+        PredictiveCheckDisplay.from_estimator(mle, ax=ax)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from matplotlib.lines import Line2D
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.plots import (
     ClassDensityDisplay,
-    ComparisonDisplay,
     DecisionDisplay,
     LogOddsDisplay,
     PredictiveCheckDisplay,
@@ -92,7 +91,6 @@ DRAWN = {
     "log-odds": LogOddsDisplay,
     "densities": ClassDensityDisplay,
     "decision": DecisionDisplay,
-    "comparison": ComparisonDisplay,
     "check": PredictiveCheckDisplay,
 }
 

@@ -13,7 +13,6 @@ from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
 from bayescal.plots import (
     ClassDensityDisplay,
-    ComparisonDisplay,
     DecisionDisplay,
     LogOddsDisplay,
     PredictiveCheckDisplay,
@@ -26,7 +25,6 @@ pytestmark = pytest.mark.one_era
 FAST = ScoreCalibrator("gaussian", draws=50)
 OF_DOCUMENTS = [
     ClassDensityDisplay,
-    ComparisonDisplay,
     DecisionDisplay,
     LogOddsDisplay,
     PredictiveCheckDisplay,
@@ -76,15 +74,14 @@ def test_a_legend_tells_held_out_documents_from_those_fitted(two, ax):
         assert shown.data.attrs["held_out"] == (whose == "held-out")
 
 
-@pytest.mark.parametrize("display", [*CURVES, ComparisonDisplay])
+@pytest.mark.parametrize("display", CURVES)
 def test_of_several_classes_one_is_shown(display, three, ax):
     X, y = data(3)
     shown = display.from_estimator(three, X, y, topic="spam", ax=ax).data
     assert int(shown["label"].sum()) == (y == "spam").sum()
-    if display in CURVES:
-        same = display.from_estimator(three, X, y, pos_label="spam", ax=ax)
-        assert same.data.identical(shown)
-        assert "spam" in same.ax_.get_ylabel()
+    same = display.from_estimator(three, X, y, pos_label="spam", ax=ax)
+    assert same.data.identical(shown)
+    assert "spam" in same.ax_.get_ylabel()
 
 
 def test_numbers_name_their_classes(ax):

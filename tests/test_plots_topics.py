@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 from bayescal import TopicCalibrator
 from bayescal.plots import (
     ClassDensityDisplay,
-    ComparisonDisplay,
     DecisionDisplay,
     LogOddsDisplay,
     PredictiveCheckDisplay,
@@ -99,11 +98,10 @@ def test_topics_without_positives_have_no_maximum_likelihood(topics, ax):
     DecisionDisplay.from_estimator(topics, topic="earn", ax=Figure().subplots())
 
 
-@pytest.mark.parametrize("display", [ComparisonDisplay, PredictiveCheckDisplay])
-def test_displays_of_documents_ask_for_them(display, topics, ax):
+def test_a_check_asks_for_documents(topics, ax):
     with pytest.raises(ValueError, match="documents are not kept: give scores and y"):
-        display.from_estimator(topics, topic="corn", ax=ax)
-    display.from_estimator(topics, [0.0, 1.0, 2.0], [0, 0, 1], topic="corn", ax=ax)
+        PredictiveCheckDisplay.from_estimator(topics, topic="corn", ax=ax)
+    PredictiveCheckDisplay.from_estimator(topics, [0.0, 1.0, 2.0], [0, 0, 1], topic="corn", ax=ax)
 
 
 def test_held_out_documents_of_one_class_are_enough(topics, ax):

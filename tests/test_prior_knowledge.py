@@ -244,10 +244,10 @@ def test_the_weights_are_the_topic_s():
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_plots_reports_decisions_and_exports_take_it(family, tmp_path):
-    from bayescal.plots import ClassDensityDisplay, ComparisonDisplay, ProbabilityDisplay
+    from bayescal.plots import ClassDensityDisplay, ProbabilityDisplay
 
     one = fitted(family)
-    for display in (ClassDensityDisplay, ComparisonDisplay, ProbabilityDisplay):
+    for display in (ClassDensityDisplay, ProbabilityDisplay):
         assert display.from_estimator(one).data.sizes
     text = one.report(tmp_path / "report.html").read_text(encoding="utf-8")
     assert "one more topic of a population" in text
