@@ -19,13 +19,7 @@ from bayescal import CombinedClassifier
 from bayescal.combining.nested import Members
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
 from bayescal.monitoring import DriftMonitor
-from bayescal.plots import (
-    DecisionDisplay,
-    LogOddsDisplay,
-    PredictiveCheckDisplay,
-    ProbabilityDisplay,
-    ReliabilityDisplay,
-)
+from bayescal.plots import DecisionDisplay, LogOddsDisplay, ProbabilityDisplay, ReliabilityDisplay
 from bayescal.report.export.writing import export
 from tests.report_data import data_of
 
@@ -156,9 +150,7 @@ class TestProblem:
 
 
 class TestReaders:
-    @pytest.mark.parametrize(
-        "display", [LogOddsDisplay, ProbabilityDisplay, DecisionDisplay, PredictiveCheckDisplay]
-    )
+    @pytest.mark.parametrize("display", [LogOddsDisplay, ProbabilityDisplay, DecisionDisplay])
     def test_displays(self, binary, display):
         X, y = problem()
         assert display.from_estimator(binary).data.attrs["score_name"] == "combined log-odds"

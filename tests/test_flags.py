@@ -126,7 +126,6 @@ CASES = {
     "ProbabilityDisplay": (shown(plots.ProbabilityDisplay), ["mle", "ticks", "legend"]),
     "LogOddsDisplay": (shown(plots.LogOddsDisplay), ["mle", "legend"]),
     "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),
-    "PredictiveCheckDisplay": (shown(plots.PredictiveCheckDisplay), ["difference", "legend"]),
     "ReliabilityDisplay": (of_scores(plots.ReliabilityDisplay), ["counts", "legend"]),
     "TopicForestDisplay": (shown(plots.TopicForestDisplay, TOPICS), ["legend"]),
     "LearningCurveDisplay": (learning, ["legend"]),

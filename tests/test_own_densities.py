@@ -146,12 +146,7 @@ def test_all_that_a_density_is_fitted_for(own, tmp_path):
     # Draws of a prior differ more than those of its posterior, in the mean of their scores.
     assert by_prior.mean(axis=-1).std() > 2.0 * replicate.mean(axis=-1).std()
     assert np.isfinite(drawn.summary()["median"]).all()
-    for display in (
-        plots.ClassDensityDisplay,
-        plots.LogOddsDisplay,
-        plots.PredictiveCheckDisplay,
-        plots.ProbabilityDisplay,
-    ):
+    for display in (plots.ClassDensityDisplay, plots.LogOddsDisplay, plots.ProbabilityDisplay):
         display.from_estimator(drawn, ax=Figure().subplots())
     plots.ReliabilityDisplay.from_estimator(drawn, score, LABEL, ax=Figure().subplots())
     drawn.report(tmp_path / "report.html", (score, LABEL))

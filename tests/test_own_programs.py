@@ -27,7 +27,7 @@ from bayescal.fitting.engines.program_functions import ProgramFunctions, Program
 from bayescal.fitting.parts.program import _elements
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, inference_name
-from bayescal.plots import ClassDensityDisplay, PredictiveCheckDisplay, ReliabilityDisplay
+from bayescal.plots import ClassDensityDisplay, ReliabilityDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 RNG = np.random.default_rng(5)
@@ -261,7 +261,6 @@ def test_nuts_of_a_density_is_the_posterior_by_importance(tmp_path):
     calibrator.report(tmp_path / "report.html")
     exported = calibrator.export(tmp_path / "curve.py")
     assert exported.exists()
-    PredictiveCheckDisplay.from_estimator(calibrator, ax=Figure().subplots())
     ClassDensityDisplay.from_estimator(calibrator, ax=Figure().subplots())
 
 
@@ -439,8 +438,6 @@ def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tm
         calibrator.report(tmp_path / "report.html")
     with pytest.raises(ValueError, match="an exported file has one curve"):
         calibrator.export(tmp_path / "curve.py")
-    with pytest.raises(ValueError, match="a predictive check has one curve"):
-        PredictiveCheckDisplay.from_estimator(calibrator)
     assert not list(tmp_path.glob("[rc]*"))
 
 

@@ -1,13 +1,12 @@
-"""Displays of densities, checks, comparisons and learning curves: the numbers behind them."""
+"""Displays of densities and learning curves: the numbers behind them."""
 
 import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from scipy import stats
 
 from bayescal import Densities, ScoreCalibrator
-from bayescal.plots import ClassDensityDisplay, LearningCurveDisplay, PredictiveCheckDisplay
+from bayescal.plots import ClassDensityDisplay, LearningCurveDisplay
 from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era
@@ -69,48 +68,6 @@ def test_models_without_densities_say_so(parts, data, ax):
     calibrator = ScoreCalibrator(parts=parts, draws=50, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="class densities need a family of densities"):
         ClassDensityDisplay.from_estimator(calibrator, ax=ax)
-    with pytest.raises(ValueError, match="class densities need a family of densities"):
-        PredictiveCheckDisplay.from_estimator(calibrator, check="scores", ax=ax)
-    PredictiveCheckDisplay.from_estimator(calibrator, ax=ax)
-
-
-def outside(calibrator, documents, check):
-    """Return the share of scores at which documents leave the band of 90 %."""
-    display = PredictiveCheckDisplay.from_estimator(
-        calibrator, *documents, check=check, draws=200, ax=Figure().subplots()
-    )
-    data = display.data
-    return float(((data["observed"] < data["lower"]) | (data["observed"] > data["upper"])).mean())
-
-
-@pytest.mark.parametrize("check", ["labels", "scores"])
-def test_checks_accept_the_right_model_and_reject_a_wrong_one(check, gaussian):
-    right = np.mean([outside(gaussian, scores_and_labels(k), check) for k in range(10, 20)])
-    # Scores that are shifted are neither distributed nor calibrated as fitted.
-    wrong = []
-    for k in range(10, 20):
-        scores, labels = scores_and_labels(k)
-        wrong.append(outside(gaussian, (scores + 1.0, labels), check))
-    assert right < 0.25
-    assert np.mean(wrong) > 0.5
-
-
-def test_observed_curves_count_documents(gaussian, data, ax):
-    scores, labels = data
-    out = PredictiveCheckDisplay.from_estimator(gaussian, ax=ax).data
-    x = out["score"].values
-    expected = [(labels[scores >= each]).sum() for each in x]
-    np.testing.assert_array_equal(out["observed"].sel(klass="positive"), expected)
-    out = PredictiveCheckDisplay.from_estimator(gaussian, check="scores", ax=ax).data
-    ecdf = stats.ecdf(scores[labels == 1]).cdf
-    np.testing.assert_allclose(out["observed"].sel(klass="positive"), ecdf.evaluate(x))
-
-
-def test_check_as_a_difference_is_about_zero(gaussian, ax):
-    display = PredictiveCheckDisplay.from_estimator(gaussian, difference=True, ax=ax)
-    data = display.data
-    drawn = np.asarray(display.lines_[0].get_ydata())
-    np.testing.assert_array_equal(drawn, (data["observed"] - data["median"])[0])
 
 
 def test_learning_curve_is_the_loss_of_its_fits(ax):

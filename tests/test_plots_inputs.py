@@ -18,7 +18,6 @@ from bayescal.plots import (
     DecisionDisplay,
     LearningCurveDisplay,
     LogOddsDisplay,
-    PredictiveCheckDisplay,
     ProbabilityDisplay,
     TopicForestDisplay,
 )
@@ -29,13 +28,7 @@ pytestmark = pytest.mark.one_era
 
 NAMED, KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
-OF_SCORES = [
-    ClassDensityDisplay,
-    LogOddsDisplay,
-    ProbabilityDisplay,
-    PredictiveCheckDisplay,
-    DecisionDisplay,
-]
+OF_SCORES = [ClassDensityDisplay, LogOddsDisplay, ProbabilityDisplay, DecisionDisplay]
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +70,6 @@ def test_wrong_documents(documents, message, calibrator, ax):
         (LogOddsDisplay, {"bins": 1.5}),
         (DecisionDisplay, {"cost_ratio": (0.0, 1.0)}),
         (DecisionDisplay, {"cost_ratio": (2.0, 1.0)}),
-        (PredictiveCheckDisplay, {"check": "score"}),
-        (PredictiveCheckDisplay, {"draws": -1}),
     ],
 )
 def test_wrong_arguments(display, options, calibrator, ax):
@@ -133,12 +124,6 @@ def test_options_have_their_defaults_and_no_others_are_taken(display, calibrator
 def test_wrong_grid(grid, calibrator, ax):
     with pytest.raises(ValueError, match="grid must"):
         ProbabilityDisplay.from_estimator(calibrator, grid=grid, ax=ax)
-
-
-def test_a_check_needs_a_posterior(ax):
-    mle = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
-    with pytest.raises(ValueError, match="inference='exact'"):
-        PredictiveCheckDisplay.from_estimator(mle, ax=ax)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from bayescal.plots import (
     ClassDensityDisplay,
     DecisionDisplay,
     LogOddsDisplay,
-    PredictiveCheckDisplay,
     ProbabilityDisplay,
     ReliabilityDisplay,
     TopicForestDisplay,
@@ -91,19 +90,16 @@ DRAWN = {
     "log-odds": LogOddsDisplay,
     "densities": ClassDensityDisplay,
     "decision": DecisionDisplay,
-    "check": PredictiveCheckDisplay,
 }
 
 
-@pytest.mark.parametrize("name", [*DRAWN, "check of scores", "reliability", "forest"])
+@pytest.mark.parametrize("name", [*DRAWN, "reliability", "forest"])
 def test_entries_of_legends_are_told_apart_without_colour(name, calibrator, topics):
     ax = Figure().subplots()
     if name == "reliability":
         reliability(ax)
     elif name == "forest":
         TopicForestDisplay.from_estimator(topics, ax=ax)
-    elif name == "check of scores":
-        PredictiveCheckDisplay.from_estimator(calibrator, check="scores", ax=ax)
     else:
         DRAWN[name].from_estimator(calibrator, ax=ax)
     # Of error bars a legend has the bars alone: the axes know their markers.

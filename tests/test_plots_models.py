@@ -15,7 +15,6 @@ from bayescal.plots import (
     ClassDensityDisplay,
     DecisionDisplay,
     LogOddsDisplay,
-    PredictiveCheckDisplay,
     ProbabilityDisplay,
     ReliabilityDisplay,
 )
@@ -23,13 +22,7 @@ from bayescal.plots import (
 pytestmark = pytest.mark.one_era
 
 FAST = ScoreCalibrator("gaussian", draws=50)
-OF_DOCUMENTS = [
-    ClassDensityDisplay,
-    DecisionDisplay,
-    LogOddsDisplay,
-    PredictiveCheckDisplay,
-    ProbabilityDisplay,
-]
+OF_DOCUMENTS = [ClassDensityDisplay, DecisionDisplay, LogOddsDisplay, ProbabilityDisplay]
 CURVES = [LogOddsDisplay, ProbabilityDisplay]
 
 

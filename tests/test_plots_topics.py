@@ -9,7 +9,6 @@ from bayescal.plots import (
     ClassDensityDisplay,
     DecisionDisplay,
     LogOddsDisplay,
-    PredictiveCheckDisplay,
     ProbabilityDisplay,
     TopicForestDisplay,
 )
@@ -96,12 +95,6 @@ def test_topics_without_positives_have_no_maximum_likelihood(topics, ax):
     assert np.isfinite(display.line_.get_ydata()).all()
     ClassDensityDisplay.from_estimator(topics, topic="earn", ax=Figure().subplots())
     DecisionDisplay.from_estimator(topics, topic="earn", ax=Figure().subplots())
-
-
-def test_a_check_asks_for_documents(topics, ax):
-    with pytest.raises(ValueError, match="documents are not kept: give scores and y"):
-        PredictiveCheckDisplay.from_estimator(topics, topic="corn", ax=ax)
-    PredictiveCheckDisplay.from_estimator(topics, [0.0, 1.0, 2.0], [0, 0, 1], topic="corn", ax=ax)
 
 
 def test_held_out_documents_of_one_class_are_enough(topics, ax):

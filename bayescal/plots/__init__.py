@@ -18,8 +18,8 @@ from bayescal.plots.monitoring import (
     NetBenefitDisplay,
     SitesDisplay,
 )
-from bayescal.plots.predictive_check import PredictiveCheckDisplay, RankDisplay
 from bayescal.plots.ranking import RankingDisplay
+from bayescal.plots.ranks import RankDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
 from bayescal.plots.selective import PredictionSetDisplay, RiskCoverageDisplay
 from bayescal.plots.topic_forest import TopicForestDisplay
@@ -39,7 +39,6 @@ __all__ = [
     "NetBenefitDisplay",
     "PavDisplay",
     "PredictionSetDisplay",
-    "PredictiveCheckDisplay",
     "ProbabilityDisplay",
     "RankDisplay",
     "RankingDisplay",
