@@ -21,7 +21,6 @@ NOT_HANDED_ON = {
     ("read_topics", "encode_labels", "scores"),  # of all topics together they say nothing
     ("cross_validated", "encode_labels", "scores"),  # a calibrator's positive class decides
     ("compute", "encode_labels", "scores"),
-    ("compute", "invariance_bounds", "grid"),  # of the figure, and of the search for bounds
     # Of one name alone.
     ("cell", "Cell", "shown"),
     ("_compared", "Cell", "lower"),  # observed counts have no interval

@@ -36,7 +36,6 @@ from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
 from bayescal.inference.newton import compare
-from bayescal.likelihood_ratio import invariance_bounds
 from bayescal.ranking.drawn_relevance import estimate
 from bayescal.ranking.relevance_report import Judged
 from bayescal.report.answer import _scores_and_topics
@@ -310,21 +309,6 @@ def test_a_recall_that_cannot_be_missed_has_no_evidence_against_it():
     assert rank_order_pvalue(labels, 4, 0.5) == 0.0
     # One unread document that may be positive: all three were found before it.
     assert 0.0 < rank_order_pvalue(labels, 12, 0.5) <= 1.0
-
-
-def test_a_bound_of_a_grid_may_claim_what_holds_exactly():
-    """At 10^t, where as many LRs lie as they claim, nothing fails."""
-    negative, positive = np.linspace(-4.0, -2.0, 8), np.linspace(0.2, 4.0, 9)
-    t = np.log10(0.5 / 10.0) - np.log10(8.5 / 9.0)
-    y, log_lr = np.repeat([0, 1], [8, 9]), np.concatenate([negative, positive])
-    grid = np.array([-5.0, t, 0.0, -t, 5.0])
-    assert invariance_bounds(y, log_lr, grid=grid).lower == t
-    mirrored = invariance_bounds(1 - y, -log_lr, grid=grid)
-    assert mirrored.upper == -t
-    # Less than that fails.
-    grid[[1, 3]] = t - 1e-9, 1e-9 - t
-    assert invariance_bounds(y, log_lr, grid=grid).lower == 0.0
-    assert invariance_bounds(1 - y, -log_lr, grid=grid).upper == 0.0
 
 
 # What people read

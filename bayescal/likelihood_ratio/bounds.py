@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.likelihood_ratio.measures import read_comparisons
-from bayescal.support.validation import Floats, as_reals, check_positive
+from bayescal.support.validation import Floats, check_positive
 
 STEP = 0.01
 
@@ -28,7 +28,8 @@ class _Counts(NamedTuple):
 
     def above(self, t: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return the numbers of LRs of each class above each threshold."""
-        return _larger(self.negative, t, "right"), _larger(self.positive, t, "right")
+        negative, positive = (each.size - np.searchsorted(each, t, "right") for each in self)
+        return negative.astype(np.float64), positive.astype(np.float64)
 
     def mirrored(self) -> _Counts:
         """Return the counts with the two propositions exchanged."""
@@ -38,11 +39,6 @@ class _Counts(NamedTuple):
     def values(self) -> Floats:
         """Return all different log10 LRs in order."""
         return np.unique(np.concatenate(self))
-
-
-def _larger(ordered: Floats, t: NDArray[Any], side: Literal["left", "right"]) -> Floats:
-    """Return the count of ordered numbers at or above each threshold."""
-    return (ordered.size - np.searchsorted(ordered, t, side)).astype(np.float64)
 
 
 def _read(y_true: ArrayLike, log10_lr: ArrayLike) -> _Counts:
@@ -109,25 +105,20 @@ def _exact_elub(counts: _Counts) -> float:
     return float(max(start[crossed[0]], limit[crossed[0]]))
 
 
-def invariance_bounds(
-    y_true: ArrayLike, log10_lr: ArrayLike, *, grid: ArrayLike | None = None
-) -> LikelihoodRatioBounds:
+def invariance_bounds(y_true: ArrayLike, log10_lr: ArrayLike) -> LikelihoodRatioBounds:
     """Return the bounds of invariance verification, in log10; lower <= 0 <= upper.
 
     Let p(t) and q(t) be the Jeffreys estimates (k + 1/2) / (n + 1) of P(LR >= 10^t) for positives
     and for negatives, where k of n LRs are 10^t or more. The upper bound is the first t > 0 with
     log10 p(t)/q(t) < t: LRs that large occur less often than they claim. The lower bound is the
     last t < 0 with log10 (1 - p(t))/(1 - q(t)) > t. Without such a t the bound is the largest LR of
-    the positives, or the smallest of the negatives.
+    the positives, or the smallest of the negatives. The crossing itself is computed: lir's grid of
+    steps of 0.001 misses failures that are narrower.
 
     Parameters
     ----------
     y_true, log10_lr
         As in `cllr`.
-    grid : array-like, optional
-        Increasing thresholds t, in log10; the last that passes is a bound. By default the crossing
-        itself is computed. A grid misses failures that are narrower than its step, as lir's
-        steps of 0.001 do, and gives a wider bound.
 
     References
     ----------
@@ -140,8 +131,6 @@ def invariance_bounds(
     -0.824
     """
     counts = _read(y_true, log10_lr)
-    if grid is not None:
-        return _on_grid(counts, as_reals(grid, "grid"))
     upper, lower = _first_failure(counts), 0.0 - _first_failure(counts.mirrored())
     return LikelihoodRatioBounds(min(lower, 0.0), max(upper, 0.0))
 
@@ -164,18 +153,6 @@ def _first_failure(counts: _Counts) -> float:
     if not crossed.size:
         return float(counts.positive[-1])
     return float(max(start[crossed[0]], limit[crossed[0]]))
-
-
-def _on_grid(counts: _Counts, t: Floats) -> LikelihoodRatioBounds:
-    if t.ndim != 1 or t.size < 2 or not (np.diff(t) > 0.0).all():
-        raise ValueError("grid must hold two or more increasing log10 LRs.")
-    negative, positive = (_larger(each, t, "left") for each in counts)
-    below = counts.negative.size - negative, counts.positive.size - positive
-    high = np.flatnonzero((t > 0.0) & (_log_ratio(counts, negative, positive) < t))
-    low = np.flatnonzero((t < 0.0) & (_log_ratio(counts, *below) > t))
-    upper = t[high[0] - 1] if high.size else counts.positive[-1]
-    lower = t[low[-1] + 1] if low.size else counts.negative[0]
-    return LikelihoodRatioBounds(min(float(lower), 0.0), max(float(upper), 0.0))
 
 
 def source_bounds(negatives: float, positives: float) -> LikelihoodRatioBounds:
