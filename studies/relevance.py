@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.ranking import RelevanceCalibrator, average_precision, standardise_within_queries
+from bayescal.ranking import RelevanceCalibrator, average_precision
+from bayescal.ranking.queries import group_by_query, standardise
 from bayescal.support.validation import Floats
 from studies.command import Options, main
 from studies.papers.svm_map.experiment import Collection, read_collections
@@ -49,7 +50,9 @@ def one_curve(make: Callable[[], object], units: str) -> Fit:
     """Return a method that treats all documents as those of one query."""
 
     def in_units(scores: Floats, qid: np.ndarray) -> Floats:
-        return standardise_within_queries(scores, qid) if units == "query" else scores
+        if units != "query":
+            return scores
+        return standardise(scores, group_by_query(qid, scores.size))
 
     def fit(judged: Judged) -> Callable[[Floats, np.ndarray], Floats]:
         scores, relevant, qid = judged

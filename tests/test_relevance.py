@@ -7,13 +7,9 @@ import pytest
 
 from bayescal import TopicCalibrator
 from bayescal.decisions.thresholds import recall_by_rank, stopping_rank
-from bayescal.ranking import (
-    QueriesLeftOutWarning,
-    RelevanceCalibrator,
-    average_precision,
-    standardise_within_queries,
-)
+from bayescal.ranking import QueriesLeftOutWarning, RelevanceCalibrator, average_precision
 from bayescal.ranking.drawn_relevance import average_precision_of, draw_relevance
+from bayescal.ranking.queries import group_by_query, standardise
 from bayescal.support.score_checks import ScoresWarning
 
 pytestmark = pytest.mark.one_era
@@ -48,7 +44,7 @@ def alike():
     scores, relevant, qid = queries(0)
     calibrator = RelevanceCalibrator(random_state=0)
     calibrator.calibrator_ = TopicCalibrator(pooling="complete", draws=250, random_state=0).fit(
-        standardise_within_queries(scores, qid), relevant, topics=qid
+        standardise(scores, group_by_query(qid, scores.size)), relevant, topics=qid
     )
     return calibrator
 

@@ -5,7 +5,6 @@ from bayescal.ranking.measures import RankingComparison as RankingComparison
 from bayescal.ranking.measures import average_precision as average_precision
 from bayescal.ranking.measures import compare_rankings as compare_rankings
 from bayescal.ranking.problem import QueriesLeftOutWarning as QueriesLeftOutWarning
-from bayescal.ranking.queries import standardise_within_queries as standardise_within_queries
 from bayescal.ranking.ranker import SVMMAPRanker as SVMMAPRanker
 from bayescal.ranking.relevance import RelevanceCalibrator as RelevanceCalibrator
 from bayescal.ranking.trec import evaluate as evaluate

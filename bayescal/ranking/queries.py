@@ -107,35 +107,9 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
     return float(distinct[-1]) or 1.0
 
 
-def standardise_within_queries(scores: ArrayLike, qid: Any) -> Floats:
-    """Return scores less the median of their query, in units of their query's spread.
-
-    The spread is 1.48 median absolute deviations, or if that is 0 the mean absolute deviation;
-    equal scores become 0. Documents that are not relevant, the majority, determine both.
-
-    Parameters
-    ----------
-    scores : array-like of shape (documents,)
-        Raw scores.
-    qid : sequence of shape (documents,) of hashable values
-        The query of each document.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
-    Examples
-    --------
-    >>> standardise_within_queries([5.0, 6.0, 7.0, 0.1, 0.1], [1, 1, 1, 2, 2]).round(3).tolist()
-    [-0.674, 0.0, 0.674, 0.0, 0.0]
-    """
-    values = validation.as_scores(scores)
-    return standardise(values, group_by_query(qid, values.size, "scores"))
-
-
 def standardise(values: Floats, queries: Queries) -> Floats:
-    """Standardise checked scores; see `standardise_within_queries`."""
+    """Return scores less the median of their query, in units of their query's spread."""
+    # Documents that are not relevant, the majority, determine both.
     out = np.empty_like(values)
     for documents in queries.documents:
         centre, spread = centre_and_spread(values[documents])

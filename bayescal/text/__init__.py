@@ -17,5 +17,4 @@ from bayescal.text.word_models import BernoulliNaiveBayes as BernoulliNaiveBayes
 from bayescal.text.word_models import DecisionTree as DecisionTree
 from bayescal.text.word_models import MultinomialNaiveBayes as MultinomialNaiveBayes
 from bayescal.text.word_models import MutualInformationSelector as MutualInformationSelector
-from bayescal.text.word_models import leaf_log_odds as leaf_log_odds
 from bayescal.text.word_models import mutual_information as mutual_information

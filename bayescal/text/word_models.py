@@ -357,27 +357,7 @@ def presence_and_absence(log_present: Floats) -> tuple[Floats, Floats, NDArray[n
 
 
 def leaf_log_odds(tree: Any) -> Floats:
-    """Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents it was grown on.
-
-    The log-odds of Laplace's correction (n_c + 1)/(n + 2), which are finite in pure leaves too
-    (Bennett's dissertation, equation 6.10).
-
-    Parameters
-    ----------
-    tree : sklearn.tree.DecisionTreeClassifier
-        Fitted to two classes.
-
-    Returns
-    -------
-    array of shape (nodes,)
-        Natural log-odds of the second class.
-
-    Examples
-    --------
-    >>> tree = DecisionTreeClassifier().fit([[0], [0], [1]], [0, 0, 1])
-    >>> leaf_log_odds(tree).round(3)  # the root, and two leaves
-    array([-0.405, -1.099,  0.693])
-    """
+    """Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents of its growth."""
     shares = tree.tree_.value[:, 0, :]
     counts = (
         shares / shares.sum(axis=1, keepdims=True) * tree.tree_.weighted_n_node_samples[:, None]
