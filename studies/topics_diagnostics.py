@@ -15,8 +15,8 @@ import pandas as pd
 from bayescal import TopicCalibrator
 from bayescal.fitting.engines.program import OPTIONS
 from bayescal.fitting.parts.pooled import hyperparameters_path
-from bayescal.fitting.results.diagnostics import ConvergenceWarning, of_chains
-from bayescal.inference.chains import ESS_LIMIT, RHAT_LIMIT
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.inference.chains import ESS_LIMIT, RHAT_LIMIT, check_chains
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main, spread_over
@@ -79,7 +79,7 @@ def measure(classifier: str, n_positive: int, draws: int) -> dict[str, float | s
     seconds = time.perf_counter() - start
     tree = calibrator.posterior_
     path = hyperparameters_path(calibrator.families_[0])
-    results = of_chains(tree, tree[path].to_dataset())
+    results = check_chains(tree, tree[path].to_dataset())
     everything = calibrator.diagnostics_
     return {
         "classifier": classifier,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -160,17 +159,26 @@ IMPROPER = (
 )
 
 
-class ChainChecks(NamedTuple):
-    """The worst diagnostics of any parameter, and problems in words."""
+@dataclass(frozen=True)
+class Diagnostics:
+    """Diagnostics of posterior draws, at worst over parameters, parts and topics."""
 
-    rhat: float | None  # the largest rank-normalised; None for one chain
-    ess_bulk: float  # the smallest effective sample sizes
+    rhat: float | None  # the largest rank-normalised; None for one chain and for exact draws
+    ess_bulk: float  # the smallest effective sample sizes; the number of exact draws
     ess_tail: float
-    divergences: int
-    problems: tuple[str, ...]
+    divergences: int  # transitions of NUTS
+    draws: int  # over all chains
+    efficiency: float | None  # effective sample size of exact draws' proposals, as a share
+    pareto_k: float | None  # shape of their importance weights, reliable below 0.7
+    problems: tuple[str, ...]  # problems with advice
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the draws can be used."""
+        return not self.problems
 
 
-def check_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> ChainChecks:
+def check_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
     """Check draws of NUTS over all parameters (Vehtari et al., Bayesian Analysis 2021)."""
     import arviz_stats
 
@@ -181,12 +189,15 @@ def check_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> ChainChecks:
         bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
         tail = _worst(arviz_stats.ess(posterior, method="tail"))
     divergences = int(sampled["diverging"].sum())
-    return ChainChecks(
-        None if rhat is None else rhat[0],
-        bulk[0],
-        tail[0],
-        divergences,
-        tuple(_problems(rhat, min(bulk, tail), divergences)),
+    return Diagnostics(
+        rhat=None if rhat is None else rhat[0],
+        ess_bulk=bulk[0],
+        ess_tail=tail[0],
+        divergences=divergences,
+        draws=int(posterior.sizes["chain"] * posterior.sizes["draw"]),
+        efficiency=None,
+        pareto_k=None,
+        problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from bayescal.fitting.posterior import DRAWS
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
 from bayescal.fitting.scores import KLASS
+from bayescal.inference.chains import Diagnostics as Diagnostics
 from bayescal.inference.chains import check_chains
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, warn_user
@@ -33,34 +34,15 @@ class ConvergenceWarning(UserWarning):
     """Warning that posterior draws are unreliable; the message says what to do."""
 
 
-@dataclass(frozen=True)
-class Diagnostics:
-    """Diagnostics of posterior draws, at worst over parameters, parts and topics."""
-
-    rhat: float | None  # the largest rank-normalised; None for one chain and for exact draws
-    ess_bulk: float  # the smallest effective sample sizes; the number of exact draws
-    ess_tail: float
-    divergences: int  # transitions of NUTS
-    draws: int  # over all chains
-    efficiency: float | None  # effective sample size of exact draws' proposals, as a share
-    pareto_k: float | None  # shape of their importance weights, reliable below 0.7
-    problems: tuple[str, ...]  # problems with advice
-
-    @property
-    def ok(self) -> bool:
-        """Return whether the draws can be used."""
-        return not self.problems
-
-
 def diagnose(groups: Groups) -> Diagnostics:
     """Check posterior draws: chains by their agreement, exact draws part by part."""
     # Limits of R-hat and effective sample sizes: Vehtari et al., Bayesian Analysis 2021.
     if CHAINS not in groups:
         return _of_exact_draws(groups)
     if of_unseen(POSTERIOR) not in groups:
-        return of_chains(groups[CHAINS], groups[POSTERIOR])
+        return check_chains(groups[CHAINS], groups[POSTERIOR])
     (paths,) = all_paths(groups)
-    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], groups[paths.draws[-1]]]))
+    chains = check_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], groups[paths.draws[-1]]]))
     return replace(chains, problems=(*chains.problems, *_of_exact_draws(groups).problems))
 
 
@@ -74,7 +56,8 @@ def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
 
 
 def _of_exact_draws(groups: Groups) -> Diagnostics:
-    draws = _count(groups[all_paths(groups)[0].draws[0]])
+    sizes = groups[all_paths(groups)[0].draws[0]].sizes
+    draws = int(sizes["chain"] * sizes["draw"])
     names = names_of(groups) if of_unseen(POSTERIOR) in groups else None
     return Diagnostics(
         rhat=None,
@@ -86,16 +69,6 @@ def _of_exact_draws(groups: Groups) -> Diagnostics:
         pareto_k=worst(groups, "pareto_k", np.nanmax),
         problems=tuple(each.text(names) for each in findings(groups)),
     )
-
-
-def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
-    """Check draws of NUTS."""
-    checked = check_chains(sampled, posterior)
-    return Diagnostics(**checked._asdict(), draws=_count(posterior), efficiency=None, pareto_k=None)
-
-
-def _count(posterior: xr.Dataset) -> int:
-    return int(posterior.sizes["chain"] * posterior.sizes["draw"])
 
 
 def warn_of_problems(problems: Sequence[str]) -> None:
