@@ -170,6 +170,7 @@ def test_weights_and_clusters_reach_their_stages():
     cluster = np.arange(90) // 2
     by = OrdinalCalibrator(**SMALL).fit(SCORES, grade, clusters=cluster)
     counted = [stage.design_effect_ for stage in by.stages_.values()]
+    assert by.design_effect_ == counted[0]
     assert [each.documents for each in counted] == [(grade >= k).sum() for k in range(3)]
     sampled = OrdinalCalibrator(**SMALL).fit(SCORES, grade, inclusion=np.where(grade > 0, 1, 0.5))
     plain = OrdinalCalibrator(**SMALL).fit(SCORES, grade)
