@@ -55,9 +55,7 @@ def fit_to(data, *populations, draws=4000, seed=0):
 def likely(data, *populations):
     """Return the names of the populations that the labels favour over the vague prior."""
     options = replace(read_options(ScoreParameters()), populations=populations)
-    return [
-        each.name for each in compare_populations(LaplaceFits(data), options).options.populations
-    ]
+    return [each.name for each in compare_populations(LaplaceFits(data), options)[0].populations]
 
 
 def by_quadrature(data, population):
@@ -117,18 +115,21 @@ class TestEngine:
     def test_its_probability_is_that_of_bayes_rule(self):
         data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
         options = replace(read_options(ScoreParameters()), populations=(near, far))
-        found = compare_populations(LaplaceFits(data), options)
-        *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
+        likeliest, groups = compare_populations(LaplaceFits(data), options)
+        evidence = groups["populations"]["log_evidence"].values
+        probability = float(groups["populations"]["probability"])
+        *around, vague = np.exp(evidence - evidence.max())
         like_one = 0.1 * np.mean(around)
-        assert found.probability == pytest.approx(like_one / (like_one + 0.9 * vague), rel=1e-9)
-        assert 0.05 < found.probability < 0.9
-        assert found.options.like_populations == found.probability
+        assert probability == pytest.approx(like_one / (like_one + 0.9 * vague), rel=1e-9)
+        assert 0.05 < probability < 0.9
+        assert likeliest.like_populations == probability
         # Of many populations each is less probable beforehand.
         others = [one_line(-30.0, 1e3)] * 400
-        many = compare_populations(LaplaceFits(data), replace(options, populations=(near, *others)))
-        assert 0.0 < many.probability < 0.02
-        assert many.options.populations == ()
-        assert many.options.like_populations == 0.0
+        options = replace(options, populations=(near, *others))
+        none, groups = compare_populations(LaplaceFits(data), options)
+        assert 0.0 < float(groups["populations"]["probability"]) < 0.02
+        assert none.populations == ()
+        assert none.like_populations == 0.0
 
     def test_labels_left_out_are_those_of_the_population(self):
         data, own = documents(40), one_line()

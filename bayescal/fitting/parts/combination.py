@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
@@ -76,49 +76,28 @@ NEGLIGIBLE = 0.02
 VAGUE = "vague"  # no population: the prior that depends on the units of the scores only
 
 
-@dataclass(frozen=True)
-class PopulationComparison:
-    """The evidence of the labels for each population."""
-
-    options: Options  # with the likeliest population only, or none if it is negligible
-    names: tuple[str, ...] = ()  # the priors compared, "vague" last
-    # (populations + 1,): natural log of p(labels | scores, population), by Laplace's approximation
-    log_evidence: Floats = field(default_factory=lambda: np.empty(0))
-    probability: float = 0.0  # posterior probability that scores resemble one of the populations
-
-    @property
-    def groups(self) -> dict[str, xr.Dataset]:
-        """Return the group of the comparison; none without one."""
-        if not self.names:
-            return {}
-        dataset = xr.Dataset(
-            {"log_evidence": ("population", self.log_evidence), "probability": self.probability}
-        )
-        return {GROUP: dataset.assign_coords(population=list(self.names))}
-
-
-def compare_populations(laplace_fits: LaplaceFits, options: Options) -> PopulationComparison:
-    """Compare the learned prior with the vague prior, which knows only the scores' units."""
-    # Prior odds that scores resemble none of K equally likely populations are r = 9: the
-    # probability that they resemble one is sum_k p_k/K / (sum_k p_k/K + r p_vague), p_k = p(labels
-    # | scores, k).
+def compare_populations(
+    laplace_fits: LaplaceFits, options: Options
+) -> tuple[Options, dict[str, xr.Dataset]]:
+    """Return options with the likeliest population only, if any, and the group of a comparison."""
+    # Of learned priors with the vague prior, which knows only the scores' units. Prior odds that
+    # scores resemble none of K equally likely populations are r = 9: the probability that they
+    # resemble one is sum_k p_k/K / (sum_k p_k/K + r p_vague), p_k = p(labels | scores, k).
     if COMBINED not in options.parts:
-        return PopulationComparison(options)
+        return options, {}
     data = laplace_fits.data
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
-        return PopulationComparison(without_populations(options))
+        return without_populations(options), {}
     vague = vague_log_evidence(laplace_fits, MONOTONE.asinh_scales(options, data))
     around = log_evidence_around(laplace_fits, known)
     log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
     probability = float(special.expit(log_odds))
-    names = (*(each.name for each in known), VAGUE)
-    return PopulationComparison(
-        _with_likeliest(options, known[int(around.argmax())], probability),
-        names,
-        np.append(around, vague),
-        probability,
+    compared = xr.Dataset(
+        {"log_evidence": ("population", np.append(around, vague)), "probability": probability},
+        {"population": [*(each.name for each in known), VAGUE]},
     )
+    return _with_likeliest(options, known[int(around.argmax())], probability), {GROUP: compared}
 
 
 def _with_likeliest(options: Options, population: LogOddsPopulation, probability: float) -> Options:
@@ -218,8 +197,7 @@ def fit_parts(data: BinaryScores, options: Options) -> dict[str, xr.Dataset]:
     rng = options.rng
     given_scores = LaplaceFits(data.given_scores)
     given_classes = LaplaceFits(data) if data.by_score else given_scores
-    compared = compare_populations(given_scores, options)
-    options = compared.options
+    options, compared = compare_populations(given_scores, options)
     weighed = chosen(data, options)
     first, *others = with_those_followed(weighed, options)
     fits: dict[str, PartFit] = {}
@@ -263,7 +241,7 @@ def fit_parts(data: BinaryScores, options: Options) -> dict[str, xr.Dataset]:
     mixture = np.full(data.score.size, np.nan)
     mixture[index] = engine.left_out_of_mixture(log_odds, weights.weight, lapses, base)
     groups[LEFT_OUT] = xr.Dataset({"log_odds": ("document", mixture)})
-    return groups | compared.groups
+    return groups | compared
 
 
 def with_those_followed(parts: Iterable[Part], options: Options) -> list[Part]:

@@ -178,7 +178,7 @@ def describe_scores(parameters: ScoreParameters, groups: Groups, *, several: boo
         families = (options.reference,)
         values = {"families": families, "warps": (IDENTITY,), "prior": None, "scale": scale}
         return [*blocks, Block("densities", values)]
-    options = combination.compare_populations(LaplaceFits(data), options).options
+    options, _ = combination.compare_populations(LaplaceFits(data), options)
     for part in combination.with_those_followed(combination.chosen(data, options), options):
         blocks += part.describe(options, scale)
     if options.combined:
