@@ -175,12 +175,6 @@ class FittedProblem(ABC):
         margin = MARGIN * (high - low) or self.calibration.spread
         return np.linspace(low - margin, high + margin, points)
 
-    def sample(self, draws: int, rng: np.random.Generator) -> Posterior:
-        """Return posterior draws of the curve, chosen at random with replacement."""
-        if self.draws is None:
-            raise ValueError("draws need a posterior: fit with inference='exact'.")
-        return self.draws.take(rng.integers(self.draws.size, size=draws))
-
     def shown(self, score: Floats) -> Floats:
         """Return scores in the user's units."""
         if self.scores_are != "probabilities":
