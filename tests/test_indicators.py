@@ -214,11 +214,9 @@ class TestVotes:
     def test_neighbours_vote_by_their_own_threshold(self):
         from bayescal.text import NearestNeighbours
 
-        model = ReliabilityIndicators([("knn", NearestNeighbours(threshold="s_cut"))], text=False)
+        model = ReliabilityIndicators([("knn", NearestNeighbours(threshold=0.25))], text=False)
         model.fit(COUNTS, LABELS)
-        own = model.classifiers_[0][1].threshold_
-        assert own != 0.0
-        assert model.thresholds_.tolist() == [own]
+        assert model.thresholds_.tolist() == [0.25]
 
 
 class TestScores:

@@ -61,9 +61,8 @@ class NearestNeighbours(word_models.WordsClassifier):
     ----------
     neighbours : int, optional
         k, the number of neighbours that vote; by default 2 ceil(log2 N) + 1 of N documents.
-    threshold : float or "s_cut"
-        Scores above it are predicted positive. "s_cut" minimises the errors on the documents
-        fitted, each scored by its neighbours among the others.
+    threshold : float
+        Scores above it are predicted positive.
 
     Attributes
     ----------
@@ -78,7 +77,7 @@ class NearestNeighbours(word_models.WordsClassifier):
 
     References
     ----------
-    Bennett's dissertation, section 5.1.3 and equation 5.20; the threshold, section 6.3.5.
+    Bennett's dissertation, section 5.1.3 and equation 5.20.
 
     Examples
     --------
@@ -90,7 +89,7 @@ class NearestNeighbours(word_models.WordsClassifier):
 
     only_counts = True
 
-    def __init__(self, neighbours: int | None = None, threshold: float | str = 0.0) -> None:
+    def __init__(self, neighbours: int | None = None, threshold: float = 0.0) -> None:
         self.neighbours = neighbours
         self.threshold = threshold
 
@@ -103,7 +102,7 @@ class NearestNeighbours(word_models.WordsClassifier):
         self.documents_ = self.weigh(counts)
         wanted = default_neighbours(n) if self.neighbours is None else self.neighbours
         self.neighbours_ = min(wanted, n)
-        self.threshold_ = self._threshold()
+        self.threshold_ = validation.as_reals(self.threshold, "threshold").item()
 
     def kneighbors(self, X: Any, count: int | None = None) -> tuple[Floats, NDArray[np.intp]]:  # noqa: N803
         """Return the similarities of the nearest documents fitted and their rows, nearest first.
@@ -145,38 +144,6 @@ class NearestNeighbours(word_models.WordsClassifier):
         """Return scores, (queries,), from the similarities and rows that `kneighbors` returns."""
         sign = np.where(self.positive_[rows[:, : self.neighbours_]], 1.0, -1.0)
         return np.asarray((similarity[:, : self.neighbours_] * sign).sum(axis=1))
-
-    def _threshold(self) -> float:
-        if isinstance(self.threshold, str):
-            if self.threshold != "s_cut":
-                raise ValueError(f"threshold must be a number or 's_cut', got {self.threshold!r}.")
-            return fewest_errors(self._left_out_scores(), self.positive_)
-        return float(self.threshold)
-
-    def _left_out_scores(self) -> Floats:
-        """Return the score of each document fitted by its neighbours among the others."""
-        size = self.positive_.size
-        wanted = min(self.neighbours_ + 1, size)
-        similarity, rows = nearest_documents(self.documents_, self.documents_, wanted)
-        # A document may come after its copies, or after the last neighbour requested.
-        itself = rows == np.arange(size)[:, None]
-        itself[~itself.any(axis=1), -1] = True
-        shape = (size, rows.shape[1] - 1)
-        return self.vote(similarity[~itself].reshape(shape), rows[~itself].reshape(shape))
-
-
-def fewest_errors(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """Return the threshold of fewest errors, where scores above it are predicted positive."""
-    order = np.argsort(scores, kind="stable")
-    rising, truth = scores[order], positive[order]
-    # Errors if all but the first i documents are positive: missed positives, accepted negatives.
-    missed = np.r_[0, np.cumsum(truth)]
-    taken = (~truth).sum() - np.r_[0, np.cumsum(~truth)]
-    cut = np.r_[rising[0] - 1.0, (rising[1:] + rising[:-1]) / 2.0, rising[-1] + 1.0]
-    between = np.r_[True, rising[1:] > rising[:-1], True]
-    errors = np.where(between, missed + taken, scores.size + 1)
-    best = np.flatnonzero(errors == errors.min())
-    return float(cut[best[np.abs(cut[best]).argmin()]])
 
 
 WORDS = 300
@@ -268,7 +235,7 @@ def nearest_neighbours(
     words: int = WORDS,
     min_documents: int | None = None,
     neighbours: int | None = None,
-    threshold: float | str = 0.0,
+    threshold: float = 0.0,
 ) -> Pipeline:
     """Return nearest neighbours on three times as many words; its scores are summed cosines.
 
