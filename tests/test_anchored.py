@@ -11,6 +11,7 @@ import scipy.stats as st
 from scipy.integrate import trapezoid
 
 from bayescal.distributions import Anchored, GroupedScores, NormalMode
+from tests.uncompiled import UNCOMPILED
 
 pytestmark = pytest.mark.one_era
 
@@ -51,7 +52,7 @@ def compiled(n, power=1):
     }
     return {
         name: pytensor.function(
-            [z, share, mu, sigma], output, mode="FAST_COMPILE", on_unused_input="ignore"
+            [z, share, mu, sigma], output, mode=UNCOMPILED, on_unused_input="ignore"
         )
         for name, output in outputs.items()
     }

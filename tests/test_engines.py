@@ -14,6 +14,7 @@ from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines.point_estimates import ParameterSpace, find_mode, minimise_from
 from bayescal.fitting.engines.program import build_model, draw_posterior
 from bayescal.fitting.scores import BinaryScores
+from tests.uncompiled import UNCOMPILED, value_of
 
 SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
 POSITIVE = np.array([0, 0, 0, 0, 1, 0, 1, 1], dtype=bool)
@@ -92,7 +93,7 @@ class TestWeights:
         weighted = build_model(program, replace(data, weight=weight), given)
         repeated = build_model(program, data.take(repeat), given)
         # Uncompiled: three evaluations are not worth a compiler run.
-        densities = [model.compile_logp(mode="FAST_COMPILE") for model in (weighted, repeated)]
+        densities = [model.compile_logp(mode=UNCOMPILED) for model in (weighted, repeated)]
         rng = np.random.default_rng(2)
         for _ in range(3):
             point = {
@@ -109,7 +110,7 @@ class TestBuildModel:
         model = build_model(programs.load("laplace"), data)
         centre, spread = data.centre_and_spread
         theta = model["theta"].owner.inputs
-        assert [v.eval().item() for v in theta[-2:]] == pytest.approx([centre, 2 * spread])
+        assert [value_of(v).item() for v in theta[-2:]] == pytest.approx([centre, 2 * spread])
 
     def test_unknown_hyperparameter(self):
         with pytest.raises(ValueError, match=r"hyperparameters of program 'laplace'.*'slope'"):

@@ -17,6 +17,7 @@ from bayescal.fitting.engines.exact.joint_density import (
 from bayescal.fitting.parts.densities import in_raw_units
 from bayescal.fitting.scores import BinaryScores
 from tests.test_programs import to_value
+from tests.uncompiled import UNCOMPILED
 
 RNG = np.random.default_rng(21)
 SCORE = np.concatenate([RNG.normal(2, 3, 7), RNG.normal(9, 2, 4)])
@@ -63,7 +64,7 @@ def test_joint_density_is_the_program_s(family):
             for name in program.hyperparameters()
         }
         model = program.model(score, positive.astype(int), **hyper)
-        log_density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+        log_density = model.compile_logp(jacobian=False, mode=UNCOMPILED)
         theta, width, prior_positive = RNG.normal(3, 3, 2), RNG.gamma(4, 1, 2), RNG.uniform()
         share = np.full(2, 0.5) if symmetric else RNG.uniform(0.1, 0.9, 2)
         point = {

@@ -11,6 +11,7 @@ from bayescal.fitting.engines.monotone import density
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, number_of_segments
 from bayescal.fitting.engines.program import build_model
 from bayescal.fitting.scores import BinaryScores
+from tests.uncompiled import UNCOMPILED
 
 RNG = np.random.default_rng(21)
 SCORE = np.concatenate([RNG.normal(2, 3, 9), RNG.normal(6, 2, 5)])
@@ -68,7 +69,7 @@ def test_the_engine_s_density_is_the_program_s_and_scipy_s(name):
         hyper, centre, spread = random_hyperparameters(name)
         shape = {} if name == "logistic" else {"n_segments": n_segments}
         model = program.model(SCORE, LABEL, centre=centre, spread=spread, **hyper, **shape)
-        log_density = model.compile_logp(mode="FAST_COMPILE")
+        log_density = model.compile_logp(mode=UNCOMPILED)
         x, positive = (SCORE - centre) / spread, LABEL == 1
         pieces = density.place_pieces(x, positive, None, n_segments)
         raw = density.place_pieces(SCORE, positive, None, n_segments)
@@ -125,7 +126,7 @@ def engine_and_program(name, score, positive):
 
 def differences(engine, model, seed=4):
     """Return the log density of the program less that of the engine, at random points."""
-    log_density = model.compile_logp(mode="FAST_COMPILE")
+    log_density = model.compile_logp(mode=UNCOMPILED)
     points = 0.5 * np.random.default_rng(seed).normal(size=(5, engine.dimension))
     named = [{"intercept": u[0], "level": u[1], "walk": u[2:]} for u in points]
     names = [variable.name for variable in model.free_RVs]

@@ -6,6 +6,7 @@ import scipy.stats as st
 from scipy import special
 
 from bayescal.distributions import programs
+from tests.uncompiled import UNCOMPILED
 
 RNG = np.random.default_rng(12)
 SCORE = np.concatenate([RNG.normal(-1, 1, 9), RNG.normal(1, 1, 5)])
@@ -14,7 +15,7 @@ PROGRAM = programs.load("noisy_logistic")
 
 
 def log_density(model, **point):
-    return float(model.compile_logp(mode="FAST_COMPILE")(point))
+    return float(model.compile_logp(mode=UNCOMPILED)(point))
 
 
 @pytest.mark.parametrize(("centre", "spread"), [(0.0, 1.0), (3.0, 0.5)])

@@ -28,6 +28,7 @@ from bayescal.fitting.parts.program import _elements
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, inference_name
 from bayescal.plots import ClassDensityDisplay, ReliabilityDisplay
+from tests.uncompiled import UNCOMPILED
 
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 RNG = np.random.default_rng(5)
@@ -87,7 +88,7 @@ def draws_of_prior(monkeypatch):
             [model[name] for name in names],
             draws * chains,
             random_seed=int(rng.integers(2**31)),
-            mode="FAST_COMPILE",
+            mode=UNCOMPILED,
         )
         variables = {}
         for name, value in zip(names, values, strict=True):
@@ -139,7 +140,7 @@ def test_a_shipped_program_says_of_new_scores_what_its_model_says(name):
     )
     functions = try_out(program, record, model, data)
     names = [v.name for v in (*model.free_RVs, *model.deterministics)]
-    values = pm.draw([model[n] for n in names], 2, random_seed=3, mode="FAST_COMPILE")
+    values = pm.draw([model[n] for n in names], 2, random_seed=3, mode=UNCOMPILED)
     draws = dict(zip(names, values, strict=True))
     whole = log_likelihood(record, data, draws)
     if program.log_density is not None:
@@ -320,7 +321,7 @@ def test_operations_are_rewritten_for_numpy():
     answers = [pt.softplus(x), pt.log1mexp(-pt.abs(x)), pt.clip(x, -2, 3), x**5, x**8 + x + 1.0]
     answers.append(pt.second(x[:, None], np.array([[-1.0, 2.0, 3.0]])))
     function = compiled([x], answers)
-    expected = pytensor.function([x], answers, mode=pytensor.compile.mode.Mode("py", None))
+    expected = pytensor.function([x], answers, mode=UNCOMPILED)
     with np.errstate(all="ignore"):
         for own, other in zip(function(at), expected(at), strict=True):
             np.testing.assert_allclose(own, other, rtol=1e-14)

@@ -12,6 +12,7 @@ from bayescal import Program, check_program
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.program_check import DRAWS, ProgramCheck
 from bayescal.plots import RankDisplay
+from tests.uncompiled import UNCOMPILED
 
 pytestmark = pytest.mark.one_era
 
@@ -48,7 +49,7 @@ def grid(monkeypatch):
 
     def draw(model, rng, *, draws, chains, started=None, **_):
         started()
-        log_density = model.compile_logp(mode="FAST_COMPILE")
+        log_density = model.compile_logp(mode=UNCOMPILED)
         values = np.array([log_density({"slope": each}) for each in GRID])
         p = np.exp(values - values.max())
         slope = rng.choice(GRID, (chains, draws), p=p / p.sum())

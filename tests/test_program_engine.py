@@ -20,9 +20,8 @@ from bayescal.fitting.parts import program
 from bayescal.fitting.parts.program import ProgramClassDraws
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.chains import INDEPENDENT
+from tests.uncompiled import UNCOMPILED
 
-# Python's operations without rewriting: there is nothing to compile.
-PLAIN = pytensor.compile.mode.Mode(linker="py", optimizer=None)
 SCORE = np.array([0.3, -1.2, 2.5, 0.8])
 LABEL = np.array([False, False, True, True])
 UNITS = (0.5, 2.0)
@@ -40,7 +39,7 @@ POINT = {
 
 def log_density_of(model):
     """Return the model's log density where it starts."""
-    compute = pytensor.function(model.value_vars, model.logp(), mode=PLAIN)
+    compute = pytensor.function(model.value_vars, model.logp(), mode=UNCOMPILED)
     start = model.initial_point()
     return float(compute(*(start[each.name] for each in model.value_vars)))
 
