@@ -171,7 +171,7 @@ def test_rows_to_test_on_use_their_columns(folder):
     frame = pd.read_csv("scores.csv")
     frame["split"] = np.where(np.arange(len(frame)) % 5 < 3, "train", "test")
     frame.to_csv("scores.csv", index=False)
-    fit("--out", "out")
+    assert "at_site[oslo]" in fit("--out", "out", "--parameters").stdout
     test = frame[frame["split"] == "test"]
     p = expected("out/posterior.nc", test).mean(axis=0)
     loss = -np.log2(np.where(test["label"] == 1, p, 1 - p)).sum()

@@ -8,6 +8,8 @@ import pytest
 from arviz_base import convert_to_datatree
 from arviz_stats import loo
 from matplotlib.figure import Figure
+from scipy import optimize, special
+from scipy import stats as st
 
 import bayescal
 from bayescal import NUTS, Density, Program, ScoreCalibrator, plots
@@ -69,6 +71,10 @@ DENSITIES = {
         Density(pm.SkewNormal, priors={"alpha": Density("Normal", mu=0, sigma=3)}),
         REAL,
     ),
+    "ex_gaussian": (
+        Density(pm.ExGaussian, priors={"nu": Density("InverseGamma", alpha=2, beta=0.5)}),
+        REAL,
+    ),
     "mixture": (MIXTURE, REAL),
     "truncated": (TRUNCATED, REAL),
     "hurdle": (
@@ -81,8 +87,8 @@ DENSITIES = {
 }
 
 
-# What of PyMC the others need, these two need.
-BOTH_ERAS = {"skew_normal", "mixture"}
+# What of PyMC the others need, these need.
+BOTH_ERAS = {"skew_normal", "ex_gaussian", "mixture"}
 
 
 @pytest.fixture(
@@ -154,6 +160,56 @@ def test_all_that_a_density_is_fitted_for(own, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(at)[:, 1], p)
     exported = runpy.run_path(str(drawn.export(tmp_path / "curve.py")))
     np.testing.assert_allclose(exported["predict"](at)[0], p, atol=2e-4)
+
+
+MU, SIGMA = st.norm(0.0, 2.0), st.invgamma(2.0, scale=0.5)
+# By scipy: the log density, the log prior, and the parameters at a point of R^n.
+REFERENCES = {
+    "skew_normal": (
+        lambda x, mu, sigma, alpha: st.skewnorm.logpdf(x, alpha, mu, sigma),
+        lambda mu, sigma, alpha: MU.logpdf(mu) + SIGMA.logpdf(sigma) + st.norm(0, 3).logpdf(alpha),
+        lambda at: {"mu": at[0], "sigma": np.exp(at[1]), "alpha": at[2]},
+    ),
+    "ex_gaussian": (
+        lambda x, mu, sigma, nu: st.exponnorm.logpdf(x, nu / sigma, mu, sigma),
+        lambda mu, sigma, nu: MU.logpdf(mu) + SIGMA.logpdf([sigma, nu]).sum(),
+        lambda at: {"mu": at[0], "sigma": np.exp(at[1]), "nu": np.exp(at[2])},
+    ),
+    "mixture": (
+        lambda x, w, mu, sigma: special.logsumexp(
+            st.norm.logpdf(x[:, None], mu, sigma), b=w, axis=1
+        ),
+        lambda w, mu, sigma: (
+            st.dirichlet.logpdf(w, [2, 2])
+            + st.norm.logpdf(mu, [-1, 1], 1).sum()
+            + st.invgamma(3).logpdf(sigma).sum()
+        ),
+        lambda at: {"w": special.softmax([at[0], 0.0]), "mu": at[1:3], "sigma": np.exp(at[3:5])},
+    ),
+}
+
+
+@pytest.mark.parametrize("own", REFERENCES, indirect=True)
+def test_density_and_mode_are_those_of_scipy(own, request):
+    """The mode has the largest posterior density that searches from ten points find."""
+    log_density, log_prior, at = REFERENCES[request.node.callspec.params["own"]]
+    program, score = own
+    fitted = fit(program, score, "map")
+    mode = fitted.results_["mode"]
+    x = np.linspace(-3.0, 4.0, 30)
+    densities = fitted.class_densities(x)["predictive"].values
+    for klass, mine in enumerate((score[~LABEL], score[LABEL])):
+
+        def log_posterior(given, mine=mine):
+            return log_density(mine, **given).sum() + log_prior(**given)
+
+        found = {name: mode[name].isel(klass=klass).values for name in at(np.zeros(5))}
+        np.testing.assert_allclose(np.log(densities[klass]), log_density(x, **found), atol=1e-8)
+        starts = np.random.default_rng(0).normal(size=(10, 5))[:, : 5 if "w" in found else 3]
+        best = max(
+            -optimize.minimize(lambda p, f=log_posterior: -f(at(p)), start).fun for start in starts
+        )
+        assert log_posterior(found) == pytest.approx(best, abs=1e-4)
 
 
 def test_scores_that_no_class_can_have_leave_the_prior():

@@ -102,7 +102,7 @@ def parameter_table(result: Calibrated, level: float) -> Group:
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
         shown = "" if label == previous else str(label)
-        table.add_row(_text(shown), name, _mle_cell(row), *_inferred_cells(row))
+        table.add_row(_text(shown), _text(name), _mle_cell(row), *_inferred_cells(row))
         previous = label
     marks = {_mle_cell(row)[-1] for row in records}
     notes = [note for mark, note in NOTES.items() if mark in marks]
