@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 from sklearn.metrics import cohen_kappa_score
+from sklearn.model_selection import cross_val_predict
 
+from bayescal import CombinedClassifier
 from bayescal.sampling import (
     SamplePlan,
     compare_rates,
@@ -30,6 +32,7 @@ from bayescal.sampling.rates import Rate, draw_rate, wilson_limits
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
+from studies.fusion import Column
 from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
 
 DOCUMENTS, ITEMS, LEVEL = 10_000, 5_000, 0.9
@@ -53,8 +56,12 @@ PROMPTS, CLUSTER_SIZES, CLUSTER_RUNS = 2_000, (10, 20, 60), 60
 CLUSTERED = ("independent", "dependent", "dependent, useless judge")
 TABLES = (
     *("rates", "rates_differences", "rates_plans", "rates_slices", "rates_clusters"),
-    "rates_agreement",
+    *("rates_agreement", "rates_several"),
 )
+# Distances of the classes, in standard deviations, in the scores of three judges.
+SEVERAL = {"alike": (1.5, 1.5, 1.5), "one useless": (1.5, 1.5, 0.0), "reversed": (1.5, 1.5, -1.5)}
+SEVERAL_SIZES, SEVERAL_RUNS, SHARED_NOISE = (30, 100), 100, 0.3
+FIRST, MEAN_RANK, COMBINED = "the first judge", "mean rank", 'CombinedClassifier, "logistic"'
 AGREEMENT_RUNS = 200
 # Judges whose verdicts are compared with labels, and the score from which on they are positive.
 CUTS = {"informative": 0.3, "bimodal": 0.5, "ratings": 0.75, "useless": 0.5, "rare": 0.02}
@@ -293,6 +300,40 @@ def agreement(judge: str, n: int, seed: int) -> dict[str, tuple[float, float, fl
     return {name: numbers for name, numbers in out.items() if name != WILSON}
 
 
+def several(case: str, n: int, seed: int) -> dict[str, tuple[float, float, float]]:
+    """Return the same of `estimate_rate` by one of three judges, and by ways to combine them."""
+    rng = np.random.default_rng([seed, n, 13, list(SEVERAL).index(case)])
+    y = (rng.random(DOCUMENTS) < 0.4).astype(float)
+    noise = rng.normal(size=(DOCUMENTS, 4)) * np.sqrt([1.0 - SHARED_NOISE] * 3 + [SHARED_NOISE])
+    judged = y[:, None] * SEVERAL[case] + noise[:, :3] + noise[:, 3:]
+    own = rng.choice(DOCUMENTS, n, replace=False)
+    labels = np.full(DOCUMENTS, np.nan)
+    labels[own] = y[own]
+    scores = {
+        FIRST: judged[:, 0],
+        MEAN_RANK: stats.rankdata(judged, axis=0).mean(axis=1),
+        COMBINED: _combined(judged, labels),
+    }
+    found = {
+        name: estimate_rate(each, labels, design="random", random_state=rng)
+        for name, each in scores.items()
+    }
+    limits: dict[str, Interval] = {WILSON: wilson_limits(y[own], LEVEL), **found}
+    return _judged(limits, float(y.mean()), WILSON)
+
+
+def _combined(judged: Floats, labels: Floats) -> Floats:
+    """Return log-odds by all judges; of labelled documents, by the other labelled ones."""
+    known = ~np.isnan(labels)
+    columns = [(f"judge {k}", Column(k)) for k in range(judged.shape[1])]
+    combined = CombinedClassifier(columns, combiner="logistic", random_state=0)
+    out = combined.fit(judged[known], labels[known]).decision_function(judged)
+    out[known] = cross_val_predict(
+        combined, judged[known], labels[known], cv=5, method="decision_function"
+    )
+    return np.asarray(out)
+
+
 def plans(judge: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """Return the same of plans: one by score, and two rounds for prevalence."""
     rng = np.random.default_rng([seed, 7, list(JUDGES).index(judge)])
@@ -337,6 +378,7 @@ def run(options: Options) -> None:
         _table(options, slices, SLICED, SLICE_SIZES, SLICE_RUNS, "slices"),
         _table(options, clusters, CLUSTERED, CLUSTER_SIZES, CLUSTER_RUNS, "answers to one prompt"),
         _table(options, agreement, CUTS, SIZES, AGREEMENT_RUNS, "judge"),
+        _table(options, several, SEVERAL, SEVERAL_SIZES, SEVERAL_RUNS, "judges"),
     ]
     for name, table in zip(TABLES, measured, strict=True):
         write_table(table, options.out, name)
@@ -377,7 +419,7 @@ def _table(
 
 def page(folder: Path) -> str:
     """Return the page: coverage and relative width of each method."""
-    rated, compared, _, sliced, clustered, _ = (
+    rated, compared, _, sliced, clustered, *_ = (
         pd.read_csv(folder / f"{name}.csv") for name in TABLES
     )
     few = rated[(rated["n"] == SIZES[0]) | (rated["judge"] == POOLED)]
