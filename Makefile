@@ -7,7 +7,7 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test test-fast test-slow test-studies test-docs test-marked test-times every-size \
+.PHONY: help demo test test-fast test-slow test-studies test-docs test-marked test-times every-size release \
   references mutations lint types docs bench validate lock clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make docs    the documentation site, in build/site (NOTEBOOKS=off: without their outputs)"
 	@echo "make bench   performance ratios against peers"
 	@echo "make validate  rerun the studies behind docs/validation (about two hours)"
+	@echo "make release  build wheel and sdist, try them with the lowest and newest dependencies"
 	@echo "make lock    pin the newest versions again (needs uv)"
 
 $(STAMP): $(PINS) pyproject.toml
@@ -89,6 +90,9 @@ test-times: $(STAMP)
 # Random inputs that no release was tried with; the slow lane's are those of seed 0.
 every-size: $(STAMP)
 	BAYESCAL_FULL_SIZE=1 BAYESCAL_SEED=$(SEED) $(PYTEST) -m slow tests/test_every_size.py
+
+release:
+	tools/release.sh
 
 # What long runs of NUTS find, for the tests to compare with; once for each era.
 references: $(STAMP)

@@ -1,8 +1,10 @@
 """The contents of wheel and sdist; the wheel works away from the checkout."""
 
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -29,6 +31,23 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     assert "bayescal/text/reuters_scores.npz" in names
     assert "bayescal/py.typed" in names
     assert not [name for name in names if "__pycache__" in name or name.startswith("models/")]
+
+
+def test_a_second_build_has_the_same_bytes(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path]
+    subprocess.run([*command, CHECKOUT], capture_output=True, check=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_the_page_on_stability_gives_a_reason_for_every_dependency():
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    page = (CHECKOUT / "docs/stability.md").read_text()
+    table, _, extras = page.partition("| packages | MB |")[2].partition("Extras")
+    for name in (re.match(r"[\w-]+", each)[0] for each in project["dependencies"]):
+        assert re.search(rf"[| ]{name}[, ]", table), name
+    for name in project["optional-dependencies"]:
+        assert f"`{name}`" in extras, name
 
 
 def test_the_sdist_can_be_tested(built):
