@@ -115,7 +115,7 @@ class ReviewEstimate(Interval):
     notes: tuple[str, ...]
     precision: Interval | None = None
     elusion: Interval | None = None
-    by_depth: dict[int, Interval] = field(default_factory=dict, repr=False)
+    by_depth: dict[int, Interval] = field(repr=False)
 
 
 @dataclass(frozen=True)
