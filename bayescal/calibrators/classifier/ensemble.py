@@ -235,7 +235,7 @@ def _jobs_of(
     clusters: NDArray[Any] | None,
     columns: ScoreColumns,
 ) -> tuple[list[Job], Callable[[list[Any]], CalibratedPair]]:
-    """Return the calibrators' fits of one part, and what makes its pair of those fitted."""
+    """Return the fits of one part's calibrators, and a function that pairs up those fitted."""
     own = np.ones(part.rows.size) if weight is None else weight[part.rows]
     every, absent = target.positive[part.rows], target.constant
     counts = np.stack([own @ ~every, own @ every], axis=1)
