@@ -585,7 +585,7 @@ def test_agreement_has_jeffreys_posteriors_of_both_verdicts():
     alone = stats.binomtest(int(part), int(total)).proportion_ci(0.9, method="wilson")
     assert found.sensitivity.width < 0.95 * (alone.high - alone.low)
     called = f"calls {100.0 * called:.1f} % of the documents positive"
-    for words in (called, f"{found.sensitivity:.1%} of the pos", f"kappa is {found.kappa:.2f}"):
+    for words in (called, f"{found.sensitivity:.1%} of the pos", f"kappa is {found.kappa:.3f}"):
         assert words in found.text
 
 
