@@ -206,6 +206,17 @@ def test_a_report_without_a_plan_says_so(folder, tmp_path):
     assert not re.search(r">\s*nan\b", text.read_text())
 
 
+def test_a_threshold_above_all_scores_has_no_place_in_the_picture(folder, tmp_path):
+    scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()[:400]
+    labels = np.where(np.arange(400) % 4 == 0, np.load(folder / "truth.npy")[:400], np.nan)
+    for threshold, drawn in ((99.0, 0), (scores.max(), 1)):
+        result = estimate_recall(scores, labels, threshold)
+        page = write_review_report(tmp_path / "r.html", result, scores, labels).read_text()
+        (figure,) = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])["evidence"]
+        assert min(min(each["x"]) for each in figure["series"] if each["x"]) == 1  # log10 is finite
+        assert [each["kind"] for each in figure["series"]].count("line empirical") == drawn
+
+
 def test_lower_scores_may_be_positive(folder, tmp_path):
     frame = pd.read_csv(folder / "scores.csv")
     frame["score"] = -frame["score"]

@@ -96,7 +96,6 @@ def write_review_report(
         refuted=result.conflict < CONFLICT,
         by_design=result.method == DESIGN,
         no_error=result.reviewer_error == NO_ERROR,
-        recall_figure=bool(figures),
         rounds=[_round(plan, known, units) for plan in plans],
         strata=[] if inclusion is None else _strata(inclusion, known),
         run={
@@ -146,11 +145,11 @@ def _recall_by_depth(
     for kind, label, y in (("positive", 1.0, 1.03), ("negative", 0.0, -0.03)):
         x = np.unique(above[units.labels == label])
         series.append(series_of(f"dot mode {kind}", f"labelled {kind}", x=x, y=np.full(x.size, y)))
-    at = [np.count_nonzero(units.above(result.threshold))] * 2
-    first = series_of(
-        "line empirical", "interval of the summary", x=at, y=[result.lower, result.upper]
-    )
-    series += [first, series_of("line posterior", "recall by the curves", x=taken, y=value)]
+    own = np.count_nonzero(units.above(result.threshold))
+    if own:  # a logarithmic axis has no 0
+        ends = [result.lower, result.upper]
+        series.append(series_of("line empirical", "interval of the summary", x=[own] * 2, y=ends))
+    series.append(series_of("line posterior", "recall by the curves", x=taken, y=value))
     lowest = [each.lowest for plan in plans for each in plan.strata[:-1]]
     dashed = " Dashed lines end the strata of the last round." if lowest else ""
     return {
