@@ -26,7 +26,6 @@ CALIBRATORS = {
     "monotone": {"parts": "monotone"},
     "logistic": {"parts": "logistic"},
     "recalibrated": {"parts": "recalibrated"},
-    "never falling": {"parts": Densities("asymmetric_laplace", monotone=True)},
     "mle": {"inference": "mle"},
     "other priors": {"parts": Densities("hybrid", prior_knowledge={"theta_scale": 3.5})},
 } | {name: {"parts": name} for name in FAMILIES}

@@ -54,12 +54,6 @@ def of_scores(display):
     return lambda **flag: display.from_estimator(QUICK, S, Y, ax=Figure().subplots(), **flag)
 
 
-def learning(**flag):
-    return plots.LearningCurveDisplay.from_estimator(
-        ScoreCalibrator(inference="mle"), S, Y, sizes=[5], repeats=1, ax=Figure().subplots(), **flag
-    )
-
-
 def decision(**flag):
     return plots.DecisionDisplay.from_estimator(QUICK, ax=Figure().subplots(), **flag)
 
@@ -89,7 +83,6 @@ def audited(display):
 
 
 CASES = {
-    "Densities": (lambda **flag: ScoreCalibrator(Densities(**flag)).fit(S, Y), ["monotone"]),
     "NUTS": (lambda **flag: ScoreCalibrator(inference=NUTS(**flag)).fit(S, Y), ["progressbar"]),
     "NUTS of topics": (
         lambda **flag: TopicCalibrator(inference=NUTS(**flag)).fit(S, Y, T),
@@ -128,7 +121,6 @@ CASES = {
     "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),
     "ReliabilityDisplay": (of_scores(plots.ReliabilityDisplay), ["counts", "legend"]),
     "TopicForestDisplay": (shown(plots.TopicForestDisplay, TOPICS), ["legend"]),
-    "LearningCurveDisplay": (learning, ["legend"]),
     "DecisionDisplay": (decision, ["legend"]),
     "DriftDisplay": (drift, ["legend"]),
     "RankingDisplay": (ranked, ["legend"]),
@@ -155,7 +147,6 @@ def test_is_true_or_false(name, flag):
 
 @pytest.mark.parametrize("flag", [np.True_, np.False_, True, False])
 def test_numpys_own_are_fine(flag):
-    assert ScoreCalibrator(Densities("asymmetric_laplace", monotone=flag)).fit(S, Y)
     assert metrics.calibration_error(Y, P, debias=flag) >= 0.0
 
 

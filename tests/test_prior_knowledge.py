@@ -11,14 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from bayescal import (
-    CalibratedClassifier,
-    Densities,
-    Population,
-    ScoreCalibrator,
-    TopicCalibrator,
-    load,
-)
+from bayescal import CalibratedClassifier, Population, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators import leave_one_out
 from bayescal.decisions import decide
 from bayescal.fitting.parts.part import all_paths, flat
@@ -301,7 +294,6 @@ def test_leaving_one_out_is_a_fit_without_the_document():
         ({"inference": "nuts"}, "inference must be 'auto' or 'exact' with prior_knowledge"),
         ({"inference": "mle"}, "inference must be"),
         ({"units": {"centre": 0.0, "spread": 3.0}}, "units must be None"),
-        ({"parts": Densities("asymmetric_laplace", monotone=True)}, "parts must be 'auto'"),
         ({"lapse": 0.01}, "lapse must be 'auto'"),
         ({"draws": 500}, "draws must be 1000 or 100 with prior_knowledge, got 500"),
         ({"scores_are": "log_odds"}, "scores_are must be 'auto' or 'scores'"),

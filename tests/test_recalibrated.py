@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayescal import Densities, ScoreCalibrator, load
+from bayescal import ScoreCalibrator, load
 from bayescal.metrics import losses
 from bayescal.support.numerics import probability
 
@@ -70,14 +70,3 @@ def test_another_prior_and_saving(fitted, tmp_path):
     assert moved - fitted.decision_function(X) == pytest.approx(
         special.logit(0.5) - special.logit(0.1), abs=0.3
     )
-
-
-def test_it_cannot_be_monotone_in_the_score():
-    scores, positive = heavy_tails(200, RNG)
-    with pytest.raises(ValueError, match=r"monotone=True needs other parts: densities"):
-        ScoreCalibrator(["recalibrated", Densities(monotone=True)]).fit(scores, positive)
-    combined = ScoreCalibrator(
-        ["combined", Densities(monotone=True)], draws=50, random_state=0
-    ).fit(scores, positive)
-    assert "recalibrated" not in combined.combination_.index
-    assert np.diff(combined.predict_proba(X)[:, 1]).min() > -1e-9

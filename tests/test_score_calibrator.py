@@ -149,7 +149,7 @@ class TestPosterior:
         assert curves.shape == (120, 19)
         drawn.set_params(point="mean")
         mean = drawn.predict_proba(NEW)
-        drawn.set_params(point=None)
+        drawn.set_params(point="predictive")
         assert mean[:, 1] == pytest.approx(curves.mean(axis=0), rel=1e-9)
         assert mean[:, 0] == pytest.approx(1 - curves.mean(axis=0), rel=1e-9)
 

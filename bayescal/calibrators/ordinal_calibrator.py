@@ -55,7 +55,7 @@ class OrdinalCalibrator(
         `scores_are` is "auto".
     inference : {"auto", "exact", "nuts"} or bayescal.NUTS
         See `ScoreCalibrator`; inferences without draws are rejected.
-    point : {"predictive", "mean", "median"}, optional
+    point : {"predictive", "mean", "median"}
         The point estimate of every stage, whose product `predict_proba` returns; see
         `ScoreCalibrator`.
     grades : sequence, optional

@@ -68,11 +68,10 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
     units : dict, optional
         Centre and spread of the scores, the units of the priors, such as `units_` of another
         calibrator; by default robust ones of the scores fitted.
-    point : {"predictive", "mean", "median"}, optional
+    point : {"predictive", "mean", "median"}
         What `predict_proba` returns where there is a posterior: "predictive" is Bayes' rule with
         the posterior predictive densities, P(+ | s, data); the others are the posterior mean or
-        median of the curve at s. The default is "predictive", but "mean" with
-        Densities(monotone=True), since the mean of curves that never fall does not fall either.
+        median of the curve at s.
     lapse : "auto" or float
         The share lambda of documents whose label is unrelated to their score, such as wrong labels:
         P(+|s) = (1 - lambda) P_0(+|s) + lambda P(+), with P_0 the mixture of the parts. "auto"
@@ -444,15 +443,11 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
 
     def _log_odds(self, scores: ArrayLike, prior: Prior | None, covariates: Any = None) -> Floats:
         """Return log-odds of the positive class."""
-        return self._calibration(scores, prior, covariates).log_odds(scores, self._point)
+        return self._calibration(scores, prior, covariates).log_odds(scores, self.point)
 
     def _calibration(self, scores: ArrayLike, prior: Prior | None, covariates: Any) -> Calibration:
         """Return the calibration for a class prior and for documents with covariates."""
         return self._fit.calibration.with_prior(prior).of_documents(scores, covariates)
-
-    @property
-    def _point(self) -> str:
-        return self.point or self._fit.parameters.point_estimate
 
     def _fitted_html(self) -> str | None:
         fitted = self._fit

@@ -209,7 +209,7 @@ class FittedGrades(Fit[GradeParameters]):
 
     def probabilities(self, scores: ArrayLike) -> Floats:
         """Return P(grade | s) by the stages' point estimates, (n, K + 1)."""
-        point = self.parameters.point_estimate
+        point = self.parameters.point
         log_odds = np.stack([each.log_odds(scores, point) for each in self.curves], axis=-1)
         return of_grades(probability(log_odds), probability(-log_odds))
 

@@ -97,7 +97,7 @@ class FittedScores(Fit[ScoreParameters]):
             classes=self.classes.tolist(),
             stated=self._scores_stated,
             taken=self.calibration.scores_are,
-            log_odds=lambda scores: raw.log_odds(scores, self.parameters.point_estimate),
+            log_odds=lambda scores: raw.log_odds(scores, self.parameters.point),
         )
         return of_effect + found + self.swapped_classes
 
@@ -117,7 +117,7 @@ class FittedScores(Fit[ScoreParameters]):
         """Return the log-odds of the documents fitted, each given all others, (n,)."""
         groups = self.results.groups
         raw = replace(self.calibration, scores_are="scores")
-        fitted = raw.log_odds(groups["observed_data"]["score"], self.parameters.point_estimate)
+        fitted = raw.log_odds(groups["observed_data"]["score"], self.parameters.point)
         left_out: Floats = groups[LEFT_OUT]["log_odds"].values
         # Of many documents, those without weight and others that are not left out change nothing.
         return np.where(np.isnan(left_out), fitted, left_out)
@@ -170,7 +170,7 @@ class FittedScores(Fit[ScoreParameters]):
             columns = calibration.covariates
             columns = columns.like(covariates, new.score.size, columns.levels)
             new = replace(new, covariates=columns)
-        before = of_new.log_odds(scores, parameters.point_estimate, READ_ONCE)
+        before = of_new.log_odds(scores, parameters.point, READ_ONCE)
         record = with_row(groups, before, new, forgetting)
         new = replace(new, cluster=weighting.cluster_names(clusters, new.score.size, "scores"))
         options = settings.read_options(parameters)
@@ -202,7 +202,7 @@ class FittedScores(Fit[ScoreParameters]):
     @cached_property
     def _problem(self) -> ScoreProblem:
         # Kept, since a problem keeps the tables of its curves.
-        point, own = self.parameters.point_estimate, self.calibration
+        point, own = self.parameters.point, self.calibration
         return ScoreProblem.of_groups(self, self.groups, own, name="", point=point)
 
     @property
@@ -354,9 +354,9 @@ def _posterior(options: Options, data: BinaryScores) -> dict[str, xr.Dataset]:
     if options.inference == "mle":
         return {}
     with one_blas_thread():
-        # Monotone densities must not step down at an end, and a lone program is the whole model.
+        # A lone program is the whole model.
         program = bool(options.programs) and not options.combined
-        tied = None if options.monotone or data.by_score or program else find_levels(data)
+        tied = None if data.by_score or program else find_levels(data)
         if tied is None:
             return fit_parts(data, options)
         groups = fit_parts(tied.rest, options)

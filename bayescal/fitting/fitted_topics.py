@@ -77,7 +77,7 @@ class TopicParameters:
     new_topics: str = "population"
     scores_are: str = AUTO
     positive: Any = None
-    point: str | None = None
+    point: str = PREDICTIVE
     lapse: str | float = AUTO
     draws: int = 1000
     chains: int = 4
@@ -109,8 +109,7 @@ class FittedTopics(Fit[TopicParameters]):
         self, parameters: TopicParameters, results: Results, classes: NDArray[Any]
     ) -> None:
         super().__init__(parameters, results, classes)
-        point = parameters.point or PREDICTIVE
-        self.curves = TopicCurves(results, point, turned=self.turned)
+        self.curves = TopicCurves(results, parameters.point, turned=self.turned)
         stated = parameters.scores_are != AUTO
         self.score_problems_, reversed_topics = topic_groups.read_problems(
             results.groups, classes, stated=stated
@@ -302,8 +301,7 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
     validation.check_choice("parts", parts, PART_NAMES)
     validation.check_choice("new_topics", parameters.new_topics, NEW_TOPICS)
     validation.check_choice("scores_are", parameters.scores_are, settings.SCORES_ARE)
-    if parameters.point is not None:
-        validation.check_choice("point", parameters.point, POINTS)
+    validation.check_choice("point", parameters.point, POINTS)
     _check_together(pooling, combined=parts == COMBINED, sampled=sampler is not None)
     for name in ("draws", "chains"):
         validation.check_count(name, getattr(parameters, name))

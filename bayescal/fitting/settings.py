@@ -21,7 +21,7 @@ from bayescal.fitting.parts.configured import (
     Densities,
     OwnPart,
 )
-from bayescal.fitting.parts.log_odds import IDENTITY_PART, RECALIBRATED
+from bayescal.fitting.parts.log_odds import IDENTITY_PART
 from bayescal.fitting.parts.log_odds import LEARNED as LEARNED_PART
 from bayescal.fitting.parts.part import Options
 from bayescal.fitting.parts.program import ProgramPart
@@ -54,18 +54,11 @@ class CurveParameters:
     scores_are: str = AUTO
     prior_knowledge: Any = LEARNED
     units: Mapping[str, float] | None = None
-    point: str | None = None
+    point: str = "predictive"
     lapse: str | float = AUTO
     draws: int = 1000
     chains: int = 4
     random_state: Any = None
-
-    @property
-    def point_estimate(self) -> str:
-        """Return the point estimate of predictions."""
-        listed = as_list(self.parts)
-        monotone = any(isinstance(each, Densities) and each.monotone for each in listed)
-        return self.point or ("mean" if monotone else "predictive")
 
 
 @dataclass(eq=False, repr=False)
@@ -79,8 +72,7 @@ class ScoreParameters(CurveParameters):
 def read_options(parameters: ScoreParameters) -> Options:
     """Return the checked and resolved parameters."""
     check_choice("scores_are", parameters.scores_are, SCORES_ARE)
-    if parameters.point is not None:
-        check_choice("point", parameters.point, POINTS)
+    check_choice("point", parameters.point, POINTS)
     for name in ("draws", "chains"):
         check_count(name, getattr(parameters, name))
     sampler = read_inference(parameters.inference)
@@ -97,7 +89,7 @@ def read_options(parameters: ScoreParameters) -> Options:
         _check_hyperparameters(part)
     densities = of_parts[Densities.name]
     assert isinstance(densities, Densities)  # noqa: S101
-    families = _families(densities.family, inference, monotone=bool(densities.monotone))
+    families = _families(densities.family, inference)
     several = len(parts) + len(own) > 1
     combined, lapse = several or parts == (COMBINED,), read_lapse(parameters.lapse)
     reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
@@ -141,7 +133,6 @@ def read_options(parameters: ScoreParameters) -> Options:
         families=families,
         warps={name: part.asinh_scales() for name, part in of_parts.items()},
         averaging=_averaging(densities.averaging, parts),
-        monotone=bool(densities.monotone),
         hyperparameters={name: part.given_hyperparameters() for name, part in of_parts.items()},
         combined=combined,
         draws=int(parameters.draws),
@@ -299,14 +290,12 @@ def _read_part(each: str | ConfiguredPart) -> tuple[str, ConfiguredPart | None]:
     return each, None if made is None else made()
 
 
-def _families(family: str, inference: str, *, monotone: bool) -> tuple[Family, ...]:
+def _families(family: str, inference: str) -> tuple[Family, ...]:
     if family in FAMILIES:
         return (FAMILIES[family],)
     if family == AUTO and inference != "exact":
         return (FAMILIES[REFERENCE],)
-    several = [FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES)]
-    # Families that are never monotone would have all draws rejected.
-    return tuple(each for each in several if not monotone or _why_never_monotone(each) is None)
+    return tuple(FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES))
 
 
 def _program_of(family: Family) -> ProgramRecord:
@@ -319,21 +308,6 @@ def _program_of(family: Family) -> ProgramRecord:
             f" {', '.join(family.parameters)}) to sample the family {family.name!r}."
         )
     return record
-
-
-def _why_never_monotone(family: Family) -> str | None:
-    """Return why a family's log-odds always fall somewhere; None if they can be monotone."""
-    if family.symmetric:
-        return (
-            "an asymmetric family: log-odds of two symmetric densities always fall somewhere unless"
-            " their scales are equal"
-        )
-    if family.mirrored:
-        return (
-            "another family: far out on its outer side a Gaussian lies below the other class's"
-            " exponential, so that log-odds always fall there"
-        )
-    return None
 
 
 def _averaging(asked: str, parts: tuple[str, ...]) -> str:
@@ -376,11 +350,3 @@ def _check_together(parameters: ScoreParameters, options: Options) -> None:
             f" alone has no lapses; got parts={parameters.parts!r} and"
             f" inference={parameters.inference!r}."
         )
-    if options.monotone and RECALIBRATED.name in options.parts:
-        raise ValueError(
-            "Densities: monotone=True needs other parts: densities averaged over monotone curves"
-            f" may fall somewhere, and log-odds that follow them; got parts={parameters.parts!r}."
-        )
-    for family in options.families:
-        if options.monotone and (why := _why_never_monotone(family)):
-            raise ValueError(f"Densities: monotone=True needs {why}; got family={family.name!r}.")

@@ -105,9 +105,6 @@ class Densities(ConfiguredPart):
         Weights of families and warps: "stacking" by the leave-one-out predictive density of their
         mixture, "evidence" by their posterior probabilities. "auto" is stacking for densities
         alone, which predicted real scores better, else evidence.
-    monotone : bool
-        Whether to keep only posterior draws whose log-odds never fall as scores rise; for
-        inference "exact".
     candidates : {"exact", "bennett"}
         Modes that maximum likelihood tries; see `bayescal.families.Family.fit`.
     scale_floor : "auto", float or None
@@ -123,7 +120,6 @@ class Densities(ConfiguredPart):
     family: str = AUTO
     warp: str | float = AUTO
     averaging: str = AUTO
-    monotone: bool = False
     candidates: str = "exact"
     scale_floor: ScaleFloorOption = "auto"
     prior_knowledge: Mapping[str, float] | None = None
@@ -137,7 +133,6 @@ class Densities(ConfiguredPart):
             asked = {
                 f"family={self.family!r}": self.family == AVERAGE,
                 f"warp={self.warp!r}": self.asinh_scales() not in (None, (IDENTITY,)),
-                "monotone=True": bool(self.monotone),
                 f"averaging={self.averaging!r}": self.averaging != AUTO,
             }
             for option, is_asked in asked.items():

@@ -55,7 +55,6 @@ class DensitiesPart(Part):
             hyperparameters=self.hyperparameters_of(options),
             asinh_scales=asinh_scales_of(options),
             averaging=options.averaging,
-            monotone=options.monotone,
             scale=task.data.centre_and_spread,
             # Other parts, or their weights, read what is left out.
             refit=options.parts != (self.name,),

@@ -271,10 +271,6 @@ class RecalibratedPart(LogOddsPart):
     pseudo_documents = 0.25
     hyperparameters = frozenset()
 
-    def joins(self, data: BinaryScores, options: Options) -> bool:
-        """Return False with monotone densities, whose average the recalibrated curve may break."""
-        return not options.monotone
-
     def fit(self, task: Task) -> LogOddsFit:
         """Return its posterior, the densities' log-odds in place of the scores."""
         densities = task.before[DENSITIES.name]

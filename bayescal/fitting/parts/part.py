@@ -58,7 +58,6 @@ class Options:
     # For each part, asinh scales of its warps in spreads; None for the part's default
     warps: Mapping[str, tuple[float, ...] | None]
     averaging: str  # {"stacking", "evidence"}: weights of several families and warps of densities
-    monotone: bool  # whether densities are conditioned on log-odds that never fall
     hyperparameters: Mapping[str, Mapping[str, float]]  # non-default ones, for each part
     combined: bool  # whether several parts are weighed
     draws: int  # draws of each chain

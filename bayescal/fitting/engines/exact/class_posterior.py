@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -231,11 +230,6 @@ class ClassPosterior:
     def _proposals(self) -> _Proposals:
         return _Proposals(self._joint, self._cells)
 
-    def log_density(self, theta: Floats, log_left: Floats, log_right: Floats) -> Floats:
-        """Return the log density of mode and sides, up to a constant; conjugate families only."""
-        assert isinstance(self._joint, ConjugateDensity)  # noqa: S101
-        return self._joint.log_density_of_sides(theta, log_left, log_right)
-
     def draw(self, draws: int, rng: np.random.Generator) -> ExactDraws:
         """Return independent draws from the posterior."""
         theta, v, ratios = _accepted(self._proposals, draws, rng)
@@ -378,81 +372,3 @@ def _warped(
     jacobian = log_jacobian(scores, centre, asinh_scale) - np.log(spread)
     total = jacobian.sum() if weight is None else weight @ jacobian
     return (warp(scores, centre, asinh_scale) - centre) / spread, weight, float(total)
-
-
-# Rare events: pairs of class densities with monotone log-odds, of any small probability.
-
-# Moves of all pairs at a level, and at the last one.
-MOVES, LAST_MOVES = 10, 100
-# Differential evolution moves x + F (x_a - x_b) of six numbers, accepted by a fifth (ter Braak
-# 2006).
-STEP = 2.38 / math.sqrt(2.0 * 6.0)
-# One move in ten is a whole difference, and every move has a little noise.
-WHOLE, NOISE = 0.1, 1e-3
-# Half of the pairs are kept at each level: P(monotone | data) may be 2^-3000.
-MOST_LEVELS = 3000
-
-
-def monotone_pairs(
-    classes: tuple[ClassPosterior, ClassPosterior], draws: int, rng: np.random.Generator
-) -> tuple[Floats, float]:
-    """Return draws of a family's classes given monotone log-odds, and log P(monotone | data)."""
-    # If all sides are exponential, or all Gaussian, log-odds never fall if and only if
-    #     theta_- <= theta_+,    left_- >= left_+,    right_- <= right_+:
-    # three nonnegative margins. Multilevel splitting (S.-K. Au, J. L. Beck, Probabilistic
-    # Engineering Mechanics 16, 2001) keeps the half with the largest smallest margin, copies it,
-    # and moves all by Markov chains above that level, until it is 0; the product of the shares kept
-    # is P(monotone).
-    drawn = [posterior.draw(draws, rng) for posterior in classes]
-    x = np.stack([np.stack([each.theta, *np.log(each.sides)]) for each in drawn], axis=2)
-    log_share, level = 0.0, -math.inf
-    # Posterior standard deviations make margins comparable.
-    unit = np.maximum(x.std(axis=1).max(axis=1), np.finfo(float).tiny)
-    for _ in range(MOST_LEVELS):
-        smallest = _margins(x, unit)
-        level = min(float(np.median(smallest)), 0.0)
-        kept = np.flatnonzero(smallest >= level)
-        log_share += math.log(kept.size / draws)
-        x = x[:, rng.permutation(np.resize(kept, draws))]
-        moves = MOVES if level < 0.0 else LAST_MOVES
-        for _ in range(moves):
-            x = _moved(x, classes, unit, level, rng)
-        if level == 0.0:
-            break
-    else:
-        raise ValueError(
-            "Densities: monotone=True needs draws near monotone log-odds, but no draw came near"
-            " any: negate the scores if smaller ones mean positives, or use monotone=False."
-        )
-    return np.stack([x[0], *np.exp(x[1:])]), log_share
-
-
-def _margins(x: Floats, unit: Floats) -> Floats:
-    """Return the smallest of the three margins of each pair, in units."""
-    difference = (x[..., 1] - x[..., 0]) / unit[:, None]
-    smallest: Floats = np.minimum(np.minimum(difference[0], -difference[1]), difference[2])
-    return smallest
-
-
-def _moved(
-    x: Floats,
-    classes: tuple[ClassPosterior, ClassPosterior],
-    unit: Floats,
-    level: float,
-    rng: np.random.Generator,
-) -> Floats:
-    """Return pairs after one Metropolis step each, by differences of two other pairs."""
-    size = x.shape[1]
-    one, other = rng.integers(size, size=(2, size))
-    factor = np.where(rng.random(size) < WHOLE, 1.0, STEP * rng.random(size))[None, :, None]
-    noise = NOISE * unit[:, None, None] * rng.normal(size=x.shape)
-    new = x + factor * (x[:, one] - x[:, other]) + noise
-    inside = np.flatnonzero(_margins(new, unit) >= level)
-    rise = sum(
-        posterior.log_density(*new[:, inside, k]) - posterior.log_density(*x[:, inside, k])
-        for k, posterior in enumerate(classes)
-    )
-    taken = inside[np.log(rng.random(inside.size)) < rise]
-    out = x.copy()
-    out[:, taken] = new[:, taken]
-    return out

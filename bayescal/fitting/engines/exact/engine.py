@@ -20,10 +20,8 @@ from bayescal.fitting.engines.exact import class_posterior
 from bayescal.fitting.engines.exact.class_posterior import Component
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.left_out import (
-    MOST_DRAWS,
     MOST_REFITS,
     leave_one_out_of_densities,
-    log_predictive,
     loo_log_density,
     without,
 )
@@ -33,9 +31,6 @@ from bayescal.inference.importance import WORST_K, smooth
 from bayescal.inference.newton import stack
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
-
-# Largest number of proposals for a draw; `monotone_pairs` draws rarer monotone densities.
-MOST_PROPOSED = 100
 
 
 @dataclass(frozen=True)
@@ -62,40 +57,13 @@ class MixtureDraws:
     # (3, draws, 2): mode, left and right side, in (warped) score units; see `Family.from_sides`
     sides: Floats
     ratios: dict[tuple[int, int], Floats]  # importance weights of proposals, by component and class
-    monotone: float  # share of unconditional draws whose log-odds never fall
+    monotone: float  # share of draws whose log-odds never fall
 
 
 def draw_mixture(
-    components: list[Component],
-    weights: MixtureWeights,
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    monotone: bool = False,
-) -> MixtureDraws:
-    """Return independent draws."""
-    mixture = _propose(components, weights, draws, rng)
-    kept = _monotone(components, mixture)
-    share, proposed = float(kept.mean()), draws
-    if not monotone:
-        return _joined([mixture], np.full(draws, True), share)
-    rounds = [mixture]
-    while kept.sum() < draws:
-        if proposed >= MOST_PROPOSED * draws:
-            return _split(components, weights, draws, rng, mixture.ratios)
-        # A tenth more than the acceptance rate requires, at most as many as were proposed so far.
-        size = min(proposed, int(1.1 * (draws - kept.sum()) * proposed / max(kept.sum(), 1)) + 10)
-        rounds.append(_propose(components, weights, size, rng))
-        kept = np.concatenate([kept, _monotone(components, rounds[-1])])
-        proposed += size
-    chosen = np.zeros_like(kept)
-    chosen[np.flatnonzero(kept)[:draws]] = True
-    return _joined(rounds, chosen, float(kept.mean()))
-
-
-def _propose(
     components: list[Component], weights: MixtureWeights, draws: int, rng: np.random.Generator
 ) -> MixtureDraws:
+    """Return independent draws."""
     families = weights.family.shape[1]
     warp = rng.choice(weights.warp.size, draws, p=weights.warp)
     component = np.empty((draws, 2), dtype=np.intp)
@@ -112,49 +80,21 @@ def _propose(
             theta = source.centre + source.spread * drawn.theta
             sides[:, which, k] = theta, *(source.spread * side for side in drawn.sides)
             ratios[int(i), k] = drawn.ratios
-    return MixtureDraws(component, sides, ratios, monotone=np.nan)
-
-
-def _split(
-    components: list[Component],
-    weights: MixtureWeights,
-    draws: int,
-    rng: np.random.Generator,
-    ratios: dict[tuple[int, int], Floats],
-) -> MixtureDraws:
-    """Return rare monotone draws, of components in proportion to their evidence."""
-    both = (weights.warp[:, None] * weights.family.prod(axis=2)).ravel()
-    by_source = {
-        i: class_posterior.monotone_pairs(source.classes, draws, rng)
-        for i, source in enumerate(components)
-        # Log-odds of two different families, or of symmetric ones, always fall somewhere.
-        if both[i] > 0.0 and not source.family.symmetric and not source.family.mirrored
-    }
-    log_share = np.array([np.log(both[i]) + share for i, (_, share) in by_source.items()])
-    which = rng.choice(list(by_source), draws, p=special.softmax(log_share))
-    sides = np.empty((3, draws, 2))
-    for i in np.unique(which):
-        mine, source = np.flatnonzero(which == i), components[i]
-        sides[:, mine] = source.spread * by_source[i][0][:, : mine.size]
-        sides[0, mine] += source.centre
-    component = np.repeat(which[:, None], 2, axis=1)
-    monotone = float(np.exp(special.logsumexp(log_share)))
+    monotone = float(_monotone(components, component, sides).mean())
     return MixtureDraws(component, sides, ratios, monotone)
 
 
-def _monotone(components: list[Component], mixture: MixtureDraws) -> NDArray[np.bool_]:
-    def sides(k: int) -> Sides:
+def _monotone(
+    components: list[Component], component: NDArray[np.intp], sides: Floats
+) -> NDArray[np.bool_]:
+    """Return for which draws log-odds never fall."""
+
+    def of_class(k: int) -> Sides:
         powers = np.array([c.family.of_class(k == 1).powers for c in components])
-        theta, left, right = mixture.sides[:, :, k]
-        return powers[mixture.component[:, k]].T, theta, left, right
+        theta, left, right = sides[:, :, k]
+        return powers[component[:, k]].T, theta, left, right
 
-    return is_monotone(sides(0), sides(1))
-
-
-def _joined(rounds: list[MixtureDraws], chosen: NDArray[np.bool_], monotone: float) -> MixtureDraws:
-    component = np.concatenate([each.component for each in rounds])[chosen]
-    sides = np.concatenate([each.sides for each in rounds], axis=1)[:, chosen]
-    return MixtureDraws(component, sides, rounds[0].ratios, monotone)
+    return is_monotone(of_class(0), of_class(1))
 
 
 MOST_SCORES = 256  # largest number of scores of a class for the weights, evenly spaced in rank
@@ -331,7 +271,6 @@ def fit_densities(
     hyperparameters: Mapping[str, float] | None = None,
     asinh_scales: tuple[float, ...] = (IDENTITY,),
     averaging: str = "stacking",
-    monotone: bool = False,
     scale: tuple[float, float] | None = None,
     refit: bool = False,
 ) -> DensityFit:
@@ -345,12 +284,12 @@ def fit_densities(
         return by_evidence(components, len(families))
 
     weights = weigh(components, data)
-    mixture = draw_mixture(components, weights, draws, rng, monotone=monotone)
+    mixture = draw_mixture(components, weights, draws, rng)
     positives, negatives = data.rate_counts
     prior = rng.beta(settings.prior_alpha + positives, settings.prior_beta + negatives, draws)
     sides = _sides_of(components, mixture, prior, settings.centre)
     if refit and data.score.size:
-        sides = _with_refits(sides, components, data, weigh, rng if monotone else None)
+        sides = _with_refits(sides, components, data, weigh)
     return DensityFit(components, weights, mixture, sides, data)
 
 
@@ -359,7 +298,6 @@ def _with_refits(
     components: list[Component],
     data: BinaryScores,
     weigh: Callable[[list[Component], BinaryScores], MixtureWeights],
-    rng: np.random.Generator | None,
 ) -> DensitySides:
     """Return the draws with exact log densities of the documents of largest Pareto k."""
     k = leave_one_out_of_densities(sides, data)[1]
@@ -376,14 +314,6 @@ def _with_refits(
         others, log_p = zip(*pairs, strict=True)
         weight[i] = max(weight[i] - 1.0, 0.0)
         weights = weigh(list(others), replace(data, weight=weight))
-        if rng is not None:
-            drawn = draw_mixture(list(others), weights, MOST_DRAWS, rng, monotone=True)
-            again = _sides_of(list(others), drawn, sides.prior[:MOST_DRAWS], components[0].centre)
-            log_mean, _ = log_predictive(
-                again.of_class(klass), data.score[[i]], leave_one_out=False
-            )
-            log_density[j] = log_mean[0]
-            continue
         share = weights.warp[:, None] * weights.family[:, :, klass]
         with np.errstate(divide="ignore"):
             log_density[j] = log_sum_exp(np.array(log_p) + np.log(share.ravel()), axis=0)

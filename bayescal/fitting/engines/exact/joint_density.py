@@ -223,17 +223,6 @@ class ConjugateDensity(JointDensity):
         """Return A, the sum that the width's posterior adds to its scale."""
         return self._spread(left, right, 1.0 + np.exp(-v), 1.0 + np.exp(v))
 
-    def log_density_of_sides(self, theta: Floats, log_left: Floats, log_right: Floats) -> Floats:
-        """Return log p(x, theta, log left, log right) up to a constant: v and log s rotated."""
-        log_width, v = np.logaddexp(log_left, log_right), log_left - log_right
-        scale = self.scale + self.spread(v, *self.sums(theta))
-        # Beta's density of v, with the exponents of w and 1 - w.
-        of_share = self.prior.share_alpha * (log_left - log_width)
-        of_share += self.prior.share_beta * (log_right - log_width)
-        of_width = -self.power * self.shape * log_width - scale * np.exp(-self.power * log_width)
-        log: Floats = of_width + of_share - 0.5 * (theta / self.prior.theta_scale) ** 2
-        return log
-
     def draw_width(self, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:
         """Return a draw of the width for each theta and v, from the conjugate posterior."""
         scale = self.scale + self.spread(v, *self.sums(theta))
