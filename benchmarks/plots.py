@@ -11,8 +11,6 @@ from bayescal.text.reuters_scores import load_reuters_scores
 
 BAR = 1.0
 RUNS = 3
-# Not of one fitted calibrator: it fits many.
-NOT_FITTED = ("LearningCurveDisplay",)
 TOPICS = 100
 
 
@@ -22,7 +20,7 @@ def main():
     documents = (held_out["score"], held_out["label"])
     for size, calibrator in _calibrators().items():
         for name in plots.__all__:
-            if name in NOT_FITTED or name == "TopicForestDisplay":
+            if name == "TopicForestDisplay":
                 continue
             given = documents if name == "ReliabilityDisplay" else ()
             _report(f"{name}, {size}", getattr(plots, name), calibrator, given)

@@ -22,7 +22,7 @@ FEWER = {
     "03_why_asymmetric": {"in TOPICS:": "in TOPICS[:2]:"},
     "04_when_maximum_likelihood_fails": {"samples=100": "samples=10", "range(30)": "range(2)"},
     "05_many_small_topics": {"range(5)": "range(2)"},
-    "06_mle_posterior_platt": {"[3, 10, 30, 100]": "[3, 10]", "repeats=10": "repeats=2"},
+    "06_mle_posterior_platt": {"[3, 10, 30, 100], 10": "[3, 10], 2"},
     "07_trust": {"= 400, 40, 20, 99": "= 20, 40, 20, 99"},
     "08_decisions_and_prior_shift": {"range(20)": "range(2)"},
     "10_two_classifiers": {"make(20_000, 1)": "make(2_000, 1)"},

@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-import xarray as xr
-from matplotlib.figure import Figure
 
-from bayescal import Densities, ScoreCalibrator
-from bayescal.plots import ClassDensityDisplay, LearningCurveDisplay
-from bayescal.support.numerics import probability
+from bayescal import ScoreCalibrator
+from bayescal.plots import ClassDensityDisplay
 
 pytestmark = pytest.mark.one_era
 
@@ -68,47 +65,3 @@ def test_models_without_densities_say_so(parts, data, ax):
     calibrator = ScoreCalibrator(parts=parts, draws=50, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="class densities need a family of densities"):
         ClassDensityDisplay.from_estimator(calibrator, ax=ax)
-
-
-def test_learning_curve_is_the_loss_of_its_fits(ax):
-    scores, labels = scores_and_labels(3, 600)
-    test = scores_and_labels(4, 400)
-    calibrators = {
-        "maximum likelihood": ScoreCalibrator("gaussian", "mle"),
-        "wrong": ScoreCalibrator(Densities("laplace", scale_floor=None), "mle"),
-    }
-    display = LearningCurveDisplay.from_estimator(
-        calibrators, scores, labels, test=test, sizes=[5, 100], repeats=6, ax=ax
-    )
-    mean = display.data["log_loss"].mean("repeat")
-    assert float(mean.sel(calibrator="maximum likelihood", positives=5)) > float(
-        mean.sel(calibrator="maximum likelihood", positives=100)
-    )
-    # All but all documents: what the whole fit loses.
-    whole = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
-    p = probability(np.where(test[1] == 1, 1, -1) * whole.decision_function(test[0]))
-    best = float(-np.log2(p).mean())
-    assert float(mean[0, 1]) == pytest.approx(best, abs=0.02)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(calibrators)
-
-
-def test_same_seed_same_learning_curve():
-    scores, labels = scores_and_labels(3, 120)
-    calibrator = ScoreCalibrator("gaussian", "mle")
-    first, second = (
-        LearningCurveDisplay.from_estimator(
-            calibrator, scores, labels, sizes=[3, 9], repeats=2, ax=Figure().subplots()
-        ).data
-        for _ in range(2)
-    )
-    assert first.identical(second)
-
-
-def test_error_bars_of_learning_curves_are_explained():
-    loss = (("calibrator", "positives", "repeat"), np.arange(4.0).reshape(1, 2, 2))
-    data = xr.Dataset({"log_loss": loss}, {"calibrator": [""], "positives": [3, 5]})
-    data = data.assign_attrs(positive_class="spam")
-    shown = LearningCurveDisplay(data).plot(ax=Figure().subplots())
-    assert "mean of 2 subsets; bars: ± 2 standard errors" in shown.ax_.get_ylabel()
-    single = LearningCurveDisplay(data.isel(repeat=[0])).plot(ax=Figure().subplots())
-    assert "bars" not in single.ax_.get_ylabel()

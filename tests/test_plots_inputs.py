@@ -16,7 +16,6 @@ from bayescal import plots as all_plots
 from bayescal.plots import (
     ClassDensityDisplay,
     DecisionDisplay,
-    LearningCurveDisplay,
     LogOddsDisplay,
     ProbabilityDisplay,
     TopicForestDisplay,
@@ -124,20 +123,6 @@ def test_options_have_their_defaults_and_no_others_are_taken(display, calibrator
 def test_wrong_grid(grid, calibrator, ax):
     with pytest.raises(ValueError, match="grid must"):
         ProbabilityDisplay.from_estimator(calibrator, grid=grid, ax=ax)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sizes": [50]}, "sizes must not exceed"),
-        ({"sizes": []}, "sizes must hold"),
-        ({"repeats": 0}, "repeats must"),
-        ({"test": ([0.0], [np.nan])}, "test must not hold nan"),
-    ],
-)
-def test_wrong_learning_curves(options, message, ax):
-    with pytest.raises(ValueError, match=message):
-        LearningCurveDisplay.from_estimator(ScoreCalibrator(), SCORES, LABELS, ax=ax, **options)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from bayescal import (
     load,
 )
 from bayescal.monitoring import DriftMonitor, Recalibrator
-from bayescal.plots import LearningCurveDisplay, TopicForestDisplay
+from bayescal.plots import TopicForestDisplay
 from bayescal.support.label_words import position_by_words
 from bayescal.support.labels import negative_and_positive
 from bayescal.support.score_checks import ScoresWarning
@@ -155,16 +155,6 @@ def test_files_updates_and_monitors_keep_the_positive_class(tmp_path):
     assert roc_auc_score(CODES, updated.predict_proba(SCORES)[:, 1]) > 0.85
     summary = updated.summary()
     assert ("a", "prior") in summary.index
-
-
-def test_pictures_of_learning_curves_are_about_the_positive_class():
-    labels = np.array(["a", "b"])[CODES]
-    calibrator = ScoreCalibrator(inference="mle", positive="a")
-    display = LearningCurveDisplay.from_estimator(
-        calibrator, SCORES, labels, sizes=[20], repeats=2, random_state=0
-    )
-    assert display.data.attrs["positive_class"] == "a"
-    assert float(display.data["log_loss"].max()) < 0.8
 
 
 def test_texts():

@@ -4,7 +4,6 @@ from bayescal.plots.classes import ClassReliabilityDisplay, ConfusionDisplay
 from bayescal.plots.curve import LogOddsDisplay, ProbabilityDisplay
 from bayescal.plots.decision import DecisionDisplay
 from bayescal.plots.densities import ClassDensityDisplay
-from bayescal.plots.learning_curve import LearningCurveDisplay
 from bayescal.plots.likelihood_ratio import (
     ConsistencyDisplay,
     CrossEntropyDisplay,
@@ -33,7 +32,6 @@ __all__ = [
     "CrossEntropyDisplay",
     "DecisionDisplay",
     "DriftDisplay",
-    "LearningCurveDisplay",
     "LikelihoodRatioDisplay",
     "LogOddsDisplay",
     "NetBenefitDisplay",
