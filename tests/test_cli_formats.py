@@ -307,6 +307,15 @@ def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
     assert "scores.xlsx cannot be read: it is no .xlsx file, or damaged" in message
 
 
+@pytest.mark.parametrize(("name", "encoding"), [("long.csv", "utf-8"), ("long.csv.gz", "latin-1")])
+def test_a_cell_of_many_megabytes_is_refused_before_it_is_read(tmp_path, name, encoding):
+    text = "score,label,place\n1.0,1,Zürich\n0.0,0," + "x" * 11_000_000 + "\n0.5,1,a\n"
+    data = text.encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith(".gz") else data)
+    message = run("fit", tmp_path / name, "--out", tmp_path / "out", code=2).stderr
+    assert f"{name} cannot be read: one of its lines has more than 10,000,000 bytes" in message
+
+
 def test_a_spreadsheet_that_unpacks_to_far_more_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "scores.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", bytes(110_000_000))

@@ -42,6 +42,7 @@ MARKS = {
     b"\xfe\xff": "utf-16",
     b"\xef\xbb\xbf": "utf-8-sig",
 }
+LONGEST_LINE = 10_000_000  # bytes: nothing that a person labels is longer
 BLOCK = 1 << 20
 ROWS = 1 << 19  # rows of a table in memory, where rows are answered by blocks
 # First bytes of files that are no text, and what to do.
@@ -88,23 +89,28 @@ def _encoding(file: IO[bytes]) -> str:
     block = file.read(BLOCK)
     if not block.strip():
         raise ValueError("it is empty: expected a header and rows.")
-    for mark, encoding in MARKS.items():
-        if block.startswith(mark):
-            return encoding
-    if b"\0" in block[:2]:  # UTF-16 without its mark
-        return "utf-16-be" if block[:1] == b"\0" else "utf-16-le"
-    pending = b""
+    encoding = next((name for mark, name in MARKS.items() if block.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in block[:2]:  # UTF-16 without its mark
+        encoding = "utf-16-be" if block[:1] == b"\0" else "utf-16-le"
+    pending, line = b"", 0
     while block:
-        try:
-            (pending + block).decode("utf-8")
-            pending = b""
-        except UnicodeDecodeError as err:
-            # A block may end inside a character.
-            if err.reason != "unexpected end of data":
-                return "latin-1"
-            pending = (pending + block)[err.start :]
+        line = len(block) - 1 - block.rfind(b"\n") if b"\n" in block else line + len(block)
+        if line > LONGEST_LINE:
+            raise ValueError(
+                f"one of its lines has more than {LONGEST_LINE:,} bytes: a table has lines of at"
+                " most that; look for a missing line break or quotation mark."
+            )
+        if encoding == "utf-8":
+            try:
+                (pending + block).decode(encoding)
+                pending = b""
+            except UnicodeDecodeError as err:
+                # A block may end inside a character.
+                if err.reason != "unexpected end of data":
+                    encoding = "latin-1"
+                pending = (pending + block)[err.start :]
         block = file.read(BLOCK)
-    return "latin-1" if pending else "utf-8"
+    return "latin-1" if pending else encoding
 
 
 @contextmanager
