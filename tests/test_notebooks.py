@@ -11,6 +11,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from bayescal import plots
 from tests.sizes import size
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
@@ -76,3 +77,10 @@ def test_runs(path, tmp_path, monkeypatch):
         for number in plt.get_fignums():
             plt.figure(number).canvas.draw()
         plt.close("all")
+
+
+def test_the_gallery_shows_every_display():
+    (gallery,) = (path for path in NOTEBOOKS if path.stem.endswith("gallery"))
+    code = "\n".join(code_of(gallery))
+    # Its simulations take minutes.
+    assert {name for name in plots.__all__ if f"plots.{name}." not in code} == {"RankDisplay"}
