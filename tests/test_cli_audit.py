@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -152,6 +153,25 @@ def test_without_labels(folder):
     assert "accuracy: case mix 0." in result.stdout
     assert ", label shift 0." in result.stdout
     assert "No score can show" in result.stdout
+
+
+def test_audit_without_labels_takes_clusters(tmp_path):
+    rng = np.random.default_rng(5)
+    for name, n in (("old.csv", 100), ("new.csv", 60)):
+        p = np.repeat(rng.uniform(0.1, 0.9, n), 4)
+        y = np.repeat(rng.random(n) < p[::4], 4).astype(int)
+        table = pd.DataFrame({"p": p, "y": y, "patient": np.repeat(np.arange(n), 4)})
+        table.drop(columns="y" if name == "new.csv" else []).to_csv(tmp_path / name, index=False)
+    asked = ("audit", "--no-labels", tmp_path / "old.csv", tmp_path / "new.csv")
+
+    def width(*more):
+        text = run(*asked, *more).stdout
+        lower, upper = re.search(
+            r"share of positives: case mix \S+ \((\S+) to (\S+)\)", text
+        ).groups()
+        return float(upper) - float(lower)
+
+    assert width("--cluster-column", "patient") > 1.4 * width()
 
 
 def test_recalibrate_writes_what_predict_reads(folder, tmp_path):

@@ -326,3 +326,77 @@ def test_ratios_without_a_denominator_are_undefined(reference):
             assert np.isnan(own[name].value)
             assert f"{name}: case mix undefined" in found.text
         assert own["recall at 0.5"].value == 0.0
+
+
+def copied(n, share, rng, copies=6):
+    """Return scores and labels of documents that come in copies, and their clusters."""
+    s, y = sample(n, share, rng)
+    return np.repeat(s, copies), np.repeat(y, copies), np.repeat(np.arange(n), copies)
+
+
+def test_clusters_of_size_one_change_nothing(calibrator, reference):
+    s = sample(200, 0.3, np.random.default_rng(2))[0]
+    alone = foresee(calibrator, s, reference=reference, random_state=0)
+    each = tuple(np.arange(n).astype(str) for n in (200, 600))
+    same = foresee(calibrator, s, reference=reference, clusters=each, random_state=0)
+    assert same.text == alone.text
+    assert same.log_bayes_factor == alone.log_bayes_factor
+
+
+@pytest.mark.slow
+def test_copies_count_once():
+    """Of copies, all of a cluster have one label, and intervals are those of one document each."""
+    rng = np.random.default_rng(3)
+    (s, y, old), (t, _, new) = copied(120, 0.5, rng), copied(80, 0.3, rng)
+    one = foresee(
+        special.expit(t[::6]), t[::6], reference=(s[::6], y[::6]), alpha=1e-9, random_state=0
+    )
+    many, naive = (
+        foresee(
+            special.expit(t),
+            t,
+            reference=(s, y),
+            alpha=1e-9,
+            clusters=(new, old) if named else None,
+            random_state=0,
+        )
+        for named in (True, False)
+    )
+
+    def width(found, reading):
+        interval = found.numbers[reading]["share of positives"]
+        return interval.upper - interval.lower
+
+    for reading in ("case mix", "label shift"):
+        assert width(many, reading) == pytest.approx(width(one, reading), rel=0.25)
+        assert width(naive, reading) < 0.6 * width(one, reading)
+    assert many.log_bayes_factor == pytest.approx(one.log_bayes_factor, abs=0.5)
+    assert abs(naive.log_bayes_factor) > 2.0 * abs(one.log_bayes_factor)
+
+
+@pytest.mark.slow
+def test_the_test_of_label_shift_takes_copies_for_copies():
+    """Without clusters it refutes half of the samples of copies, of level 5 %."""
+    refuted = {"with": 0, "without": 0}
+    for seed in range(20):
+        rng = np.random.default_rng([4, seed])
+        (s, y, _), (t, _, _) = copied(100, 0.5, rng), copied(100, 0.3, rng)
+        for how, effects in (("with", (6.0, 6.0)), ("without", (1.0, 1.0))):
+            pvalue = mixture_test(t, s[y], s[~y], np.random.default_rng(seed), effects)[1]
+            refuted[how] += pvalue <= 0.05
+    assert refuted["with"] <= 4  # more with a probability of .003 at 5 %
+    assert refuted["without"] >= 6
+
+
+@pytest.mark.parametrize(
+    ("clusters", "message"),
+    [
+        (["a"] * 50, "clusters must be a pair, those of the new and those of the reference"),
+        ((["a"] * 49, ["b"] * 600), "clusters and scores must have the same length, got 49 and 50"),
+        ((["a"] * 50, ["b"] * 10), "clusters and reference scores must .* got 10 and 600"),
+    ],
+)
+def test_wrong_clusters_are_named(calibrator, reference, clusters, message):
+    s = sample(50, 0.3, np.random.default_rng(2))[0]
+    with pytest.raises(ValueError, match=message):
+        foresee(calibrator, s, reference=reference, clusters=clusters)

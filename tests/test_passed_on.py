@@ -20,7 +20,6 @@ NOT_HANDED_ON = {
     ("calibration", "data", "site"),
     ("read_topics", "encode_labels", "scores"),  # of all topics together they say nothing
     ("cross_validated", "encode_labels", "scores"),  # a calibrator's positive class decides
-    ("compute", "encode_labels", "scores"),
     # Of one name alone.
     ("cell", "Cell", "shown"),
     ("_compared", "Cell", "lower"),  # observed counts have no interval

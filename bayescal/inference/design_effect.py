@@ -148,3 +148,9 @@ def design_effect(
         np.unique(cluster[counted & rarest]).size,
         largest,
     )
+
+
+def effect_on_scores(scores: Floats, cluster: NDArray[np.intp]) -> float:
+    """Return k for the distribution of scores without labels: of the share above their median."""
+    above = scores > np.median(scores)
+    return design_effect(above, np.full(above.size, above.mean()), cluster).factor

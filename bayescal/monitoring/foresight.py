@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.inference.design_effect import design_effect, effect_on_scores
 from bayescal.metrics.changes import LEAST_PROBABILITY
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.monitoring.prior_shift import PriorPosterior, estimate_prior
@@ -22,6 +23,7 @@ from bayescal.support.intervals import Interval, interval_table, p_words, percen
 from bayescal.support.labels import encode_labels, match_labels, negative_and_positive
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, generator
+from bayescal.support.weighting import read_clusters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,6 +168,7 @@ def foresee(
     threshold: float = 0.5,
     level: float = 0.9,
     alpha: float = 0.05,
+    clusters: tuple[ArrayLike, ArrayLike] | None = None,
     random_state: Any = None,
 ) -> Foresight:
     """Estimate the quality of probabilities on new documents from their scores alone.
@@ -200,6 +203,11 @@ def foresee(
         Probability of the intervals.
     alpha : float
         Label shift is refuted if the p-value is at most this.
+    clusters : tuple of array-like, optional
+        Which of the new and which of the reference documents belong together. Labels drawn for the
+        new documents correlate within clusters as residuals of the reference do; scores count by
+        their own correlation in the test and the Bayes factor. A fitted calibrator takes the
+        reference's clusters in its own `fit`.
     random_state : int, Generator, RandomState or None
         Seeds the test and the draws.
 
@@ -229,20 +237,29 @@ def foresee(
     new = validation.as_scores(scores)
     if new.size < FEWEST_SCORES:
         raise ValueError(f"scores must hold at least {FEWEST_SCORES} scores, got {new.size}.")
-    calibrator, p, (old, positive) = _read(calibrator_or_p, new, reference)
+    calibrator, p, (old, positive) = _read(calibrator_or_p, new, reference, clusters)
+    dependence = _Dependence()
+    if clusters is not None:
+        dependence = _Dependence.of(clusters, calibrator, new, old, positive)
+    effects = dependence.effects
     # The draws are the same in whatever order the documents come.
     order, old_order = np.lexsort((p, new)), np.lexsort((positive, old))
     new, p, old, positive = new[order], p[order], old[old_order], positive[old_order]
     rng = generator(random_state)
-    distance, pvalue = mixture_test(new, old[positive], old[~positive], rng)
+    distance, pvalue = mixture_test(new, old[positive], old[~positive], rng, effects)
     refuted, share = pvalue <= alpha, None
     chances = {CASE_MIX: thinned(calibrator.sample_proba(new), DRAWS)}
     if not refuted:
-        share = estimate_prior(calibrator, new, draws=DRAWS, level=level, random_state=rng)
+        own = None if dependence.cluster is None else dependence.cluster[order]
+        share = estimate_prior(
+            calibrator, new, draws=DRAWS, level=level, clusters=own, random_state=rng
+        )
         log_ratio = special.logit(thinned(calibrator.sample_proba(new, prior=0.5), DRAWS))
         chances[LABEL_SHIFT] = share.probabilities(log_ratio)
     draws = {
-        reading: _metrics(rng.random(chance.shape) < chance, p, threshold, metric)
+        reading: _metrics(
+            dependence.uniform(chance.shape, order, rng) < chance, p, threshold, metric
+        )
         for reading, chance in chances.items()
     }
     numbers = {
@@ -250,7 +267,7 @@ def foresee(
         for reading, own in draws.items()
     }
     differing = () if refuted else _differing(draws[CASE_MIX], draws[LABEL_SHIFT], level)
-    evidence = log_bayes_factor(calibrator, new, old)
+    evidence = log_bayes_factor(calibrator, new, old, effects)
     return Foresight(
         reading=_reading(evidence, refuted, bool(differing)),
         numbers={LABEL_SHIFT: {}, **numbers} if refuted else numbers,
@@ -264,6 +281,55 @@ def foresee(
         labels_needed=labels_needed(p, ratio_width=RATIO_WIDTH)["ratio"],
         level=level,
     )
+
+
+@dataclass(frozen=True)
+class _Dependence:
+    """Clusters of the new documents, and how far labels and scores correlate within clusters."""
+
+    cluster: NDArray[np.intp] | None = None  # (n,)
+    correlation: float = 0.0  # of residuals of the reference
+    effects: tuple[float, float] = (1.0, 1.0)  # design effects of new and of reference scores
+
+    @classmethod
+    def of(
+        cls,
+        clusters: tuple[ArrayLike, ArrayLike],
+        calibrator: Any,
+        new: Floats,
+        old: Floats,
+        positive: NDArray[np.bool_],
+    ) -> _Dependence:
+        own, others = _clusters_of_both(clusters, new.size, old.size)
+        p = calibrator.sample_proba(old).mean(axis=0)
+        rho = design_effect(positive, p, others).correlation
+        return cls(own, rho, (effect_on_scores(new, own), effect_on_scores(old, others)))
+
+    def uniform(
+        self, shape: tuple[int, int], order: NDArray[np.intp], rng: np.random.Generator
+    ) -> Floats:
+        """Return uniform numbers (draws, documents in an order) that correlate within clusters."""
+        uniform = rng.random(shape)
+        if self.cluster is None or not self.correlation:
+            return uniform
+        # Two documents take their cluster's number with probability sqrt(rho) each, so that labels
+        # of equal probability correlate by rho.
+        shared = rng.random((shape[0], int(self.cluster.max()) + 1))[:, self.cluster[order]]
+        return np.where(rng.random(shape) ** 2 < self.correlation, shared, uniform)
+
+
+def _clusters_of_both(
+    clusters: Any, new: int, old: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions of the clusters of new and of reference documents."""
+    try:
+        own, others = clusters
+    except (TypeError, ValueError):
+        raise ValueError(
+            "clusters must be a pair, those of the new and those of the reference documents, got"
+            f" {type(clusters).__name__}."
+        ) from None
+    return read_clusters(own, new, "scores")[1], read_clusters(others, old, "reference scores")[1]
 
 
 def _reading(evidence: float, refuted: bool, differ: bool) -> str:
@@ -316,7 +382,7 @@ def _ratio(part: ArrayLike, whole: ArrayLike, least: float = 0.0) -> Floats:
 
 
 def _read(
-    source: Any, new: Floats, reference: tuple[ArrayLike, ArrayLike]
+    source: Any, new: Floats, reference: tuple[ArrayLike, ArrayLike], clusters: Any
 ) -> tuple[Any, Floats, tuple[Floats, NDArray[np.bool_]]]:
     """Return a calibrator, the probabilities in use, and reference scores with labels."""
     try:
@@ -341,5 +407,7 @@ def _read(
     p = as_probabilities(source, "calibrator_or_p")
     validation.check_same_length("calibrator_or_p", p.size, "scores", new.size)
     with without_scores_warnings():
-        calibrator = ScoreCalibrator(prior_knowledge="vague", random_state=0).fit(score, positive)
+        own = None if clusters is None else _clusters_of_both(clusters, new.size, score.size)[1]
+        calibrator = ScoreCalibrator(prior_knowledge="vague", random_state=0)
+        calibrator.fit(score, positive, clusters=own)
     return calibrator, p, (score, positive)

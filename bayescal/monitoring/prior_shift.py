@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.inference.design_effect import effect_on_scores
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, generator
-from bayescal.support.weighting import either_weights
+from bayescal.support.weighting import either_weights, read_clusters
 
 FARTHEST = 36.0  # log-odds are clipped, where probabilities round to 0 or 1
 MOST_SCORES = 2000
@@ -116,6 +117,7 @@ def estimate_prior(
     a: float = 1.0,
     b: float = 1.0,
     level: float = 0.9,
+    clusters: ArrayLike | None = None,
     random_state: Any = None,
 ) -> PriorPosterior:
     """Return the posterior of a collection's class prior, from scores and a calibrator's draws.
@@ -143,6 +145,8 @@ def estimate_prior(
         Parameters of the Beta prior of P(+).
     level : float
         Probability of the interval.
+    clusters : array-like of shape (n,), optional
+        Which documents belong together; scores that correlate within clusters count less.
     random_state : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -171,7 +175,11 @@ def estimate_prior(
             "calibrator must be of two classes, got one of several: use estimate_shares, which"
             " takes a score for each class."
         )
-    values = np.sort(validation.as_scores(scores))
+    values = validation.as_scores(scores)
+    effect = 1.0
+    if clusters is not None:
+        effect = effect_on_scores(values, read_clusters(clusters, values.size, "scores")[1])
+    values = np.sort(values)
     starts = np.unique(np.linspace(0, values.size, MOST_SCORES + 1).astype(np.intp)[:-1])
     counts = np.diff(np.append(starts, values.size)).astype(np.float64)
     nodes = np.add.reduceat(values, starts) / counts
@@ -179,7 +187,7 @@ def estimate_prior(
     kept = np.linspace(0, len(p) - 1, min(draws, len(p))).astype(np.intp)
     with np.errstate(divide="ignore"):
         log_ratio = special.logit(p[kept])
-    return posterior_of(log_ratio, counts, a, b, level, random_state)
+    return posterior_of(log_ratio, counts / effect, a, b, level, random_state)
 
 
 GAP, MOST_ITERATIONS = 1e-13, 10_000  # of the mean log likelihood, in nats

@@ -36,15 +36,24 @@ LARGEST_LEVEL = 30.0  # of the log ratio of densities at the pivot
 
 
 def mixture_test(
-    new: Floats, positive: Floats, negative: Floats, rng: np.random.Generator
+    new: Floats,
+    positive: Floats,
+    negative: Floats,
+    rng: np.random.Generator,
+    effects: tuple[float, float] = (1.0, 1.0),
 ) -> tuple[float, float]:
-    """Return the distance of new scores from mixtures of two classes, and its p-value."""
+    """Return the distance of new scores from mixtures of two classes, and its p-value.
+
+    `effects` are the design effects of new and of reference scores, which shrink the resamples.
+    """
     distance, share = _distance(new, positive, negative)
-    reached = 0
+    reached, size = 0, max(round(new.size / effects[0]), 1)
     for _ in range(RESAMPLES):
-        k = int(rng.binomial(new.size, share))
-        drawn = np.concatenate([rng.choice(positive, k), rng.choice(negative, new.size - k)])
-        other = rng.choice(positive, positive.size), rng.choice(negative, negative.size)
+        k = int(rng.binomial(size, share))
+        drawn = np.concatenate([rng.choice(positive, k), rng.choice(negative, size - k)])
+        other = (
+            rng.choice(each, max(round(each.size / effects[1]), 1)) for each in (positive, negative)
+        )
         reached += _distance(drawn, *other)[0] >= distance
     return distance, (1.0 + reached) / (RESAMPLES + 1.0)
 
@@ -71,19 +80,21 @@ def thinned(draws: Floats, most: int) -> Floats:
     return chosen
 
 
-def log_bayes_factor(calibrator: Any, new: Floats, old: Floats) -> float:
+def log_bayes_factor(
+    calibrator: Any, new: Floats, old: Floats, effects: tuple[float, float] = (1.0, 1.0)
+) -> float:
     """Return the natural log Bayes factor of label shift against a change of the case mix."""
     scores = np.concatenate([new, old])
     order = np.argsort(scores, kind="stable")
     starts = np.unique(np.linspace(0, order.size, GROUPS + 1).astype(np.intp)[:-1])
-    size = np.diff(np.append(starts, order.size)).astype(np.float64)
-    total, recent = (
+    weight = np.repeat(1.0 / np.array(effects), [new.size, old.size])
+    total, recent, size = (
         np.add.reduceat(each[order], starts)
-        for each in (scores, (np.arange(order.size) < new.size).astype(np.float64))
+        for each in (weight * scores, weight * (np.arange(order.size) < new.size), weight)
     )
     curves = thinned(calibrator.sample_proba(total / size), CURVES)
     cells = LogOddsCells(changes.clipped_log_odds(curves.mean(axis=0)), recent, size)
-    offset = math.log(new.size / old.size)
+    offset = math.log(new.size / old.size * effects[1] / effects[0])
     case_mix = changes.fit_changes(cells, (changes.SLOPE, changes.FULL), offset).log_evidence
     case_mix -= math.log(changes.PRIOR[changes.SLOPE] + changes.PRIOR[changes.FULL])
     return _log_evidence_of_label_shift(cells, curves, offset) - case_mix

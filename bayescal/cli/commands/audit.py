@@ -193,15 +193,13 @@ def audit(
         )
     screen = Screen(quiet=quiet)
     if no_labels:
-        refused = out, site_column, inclusion_column, cluster_column, miss_cost
+        refused = out, site_column, inclusion_column, miss_cost
         if any(each is not None for each in refused):
             raise UsageError(
-                "--no-labels takes none of --out, --site-column, --inclusion-column,"
-                " --cluster-column, --miss-cost."
+                "--no-labels takes none of --out, --site-column, --inclusion-column, --miss-cost."
             )
-        _foresee(
-            screen, files, (probability_column, label_column, positive), threshold, level, seed
-        )
+        names = probability_column, label_column, positive, cluster_column
+        _foresee(screen, files, names, threshold, level, seed)
         return
     if out is not None:
         check_file(out, PAGES, read=files[0])
@@ -252,15 +250,18 @@ def audit(
 def _foresee(
     screen: Screen,
     files: list[Path],
-    columns: tuple[str, str, str | None],
+    columns: tuple[str, str, str | None, str | None],
     threshold: float | None,
     level: float,
     seed: int,
 ) -> None:
-    probability_column, label_column, positive = columns
+    probability_column, label_column, positive, cluster_column = columns
     data = read_outcomes(files[0], probability_column, label_column, None, None, positive, screen)
     reader = ColumnReader(files[1], screen=screen)
     new = reader.scores(probability_column, "--probability-column")
+    used = probability_column, label_column
+    old_clusters = data.clusters(cluster_column, used)
+    own = reader.clusters(cluster_column, np.ones(new.size, dtype=bool), used=used)
     from bayescal.metrics.changes import clipped_log_odds
     from bayescal.metrics.inputs import as_probabilities
     from bayescal.monitoring import foresee
@@ -274,6 +275,7 @@ def _foresee(
             reference=(clipped_log_odds(data.p), data.positive),
             threshold=0.5 if threshold is None else threshold,
             level=level,
+            clusters=None if own is None or old_clusters is None else (own, old_clusters),
             random_state=seed,
         )
     for line in result.text.splitlines():
