@@ -1,18 +1,22 @@
-"""Notebooks run from top to bottom without a warning, and carry no outputs in git."""
+"""Notebooks run without a warning, say what they compute, and carry no outputs in git."""
 
 import re
 from functools import reduce
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
 import matplotlib.pyplot as plt
 import nbformat
+import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from bayescal import plots
 from tests.sizes import size
+from tests.test_figures_in_text import SOURCES
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
@@ -46,6 +50,25 @@ def shortened(path):
     return [reduce(lambda cell, pair: cell.replace(*pair), fewer.items(), cell) for cell in code]
 
 
+def uncomputed(path, outputs):
+    """Return the decimals, and figures from 100 on, that the text has from no cell and no link."""
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    pages = re.findall(r"\]\((\.\./docs/[\w/]*\.md)", text)
+    sources = [(path.parent / page).read_text(encoding="utf-8") for page in pages]
+    # Another test compares these with their table.
+    sources += [text for page, text in chain(*(each() for each in SOURCES)) if path.name in page]
+    sources = re.sub("[,_]", "", "\n".join(code_of(path) + outputs + sources))
+    numbers = [float(each) for each in re.findall(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", sources)]
+    years_and_code = r"`[^`]*`|\]\([^)]*\)|\b(?:19|20)\d\d\b|Python 3\.\d+"
+    figures = re.findall(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?\b", re.sub(years_and_code, "", text))
+    for figure in (each.replace(",", "") for each in figures):
+        unit = 10.0 ** -len(figure.partition(".")[2])
+        close = any(abs(number - float(figure)) <= 0.501 * unit for number in numbers)
+        if not close and (unit < 1.0 or float(figure) >= 100.0):
+            yield figure
+
+
 def needs_pymc(path):
     """Return whether the code of a notebook samples, or asks ArviZ."""
     return re.search(r"\b(pymc|arviz\w*|NUTS)\b", "\n".join(code_of(path)))
@@ -72,11 +95,17 @@ def test_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell(config=config, user_module=ModuleType("notebook"))
+    outputs = []
     for cell in size(shortened, code_of)(path):
-        shell.run_cell(cell).raise_error()
+        wide = pd.option_context("display.width", 1000, "display.max_columns", None)
+        with wide, capture_output() as shown:
+            shell.run_cell(cell).raise_error()
+        outputs.append(shown.stdout)
         for number in plt.get_fignums():
             plt.figure(number).canvas.draw()
         plt.close("all")
+    if size(path.stem not in FEWER, True):
+        assert not list(uncomputed(path, outputs))
 
 
 def test_the_gallery_shows_every_display():
