@@ -4,8 +4,10 @@ from importlib.metadata import version
 
 import arviz_plots
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats as st
+import xarray as xr
 from arviz_base import convert_to_datatree
 from arviz_stats import compare, loo, summary
 from matplotlib import pyplot as plt
@@ -59,6 +61,41 @@ def test_draws_have_long_names_and_units_in_files_too(parts, units, tmp_path):
         assert all(each.attrs["long_name"] for each in draws.data_vars.values())
         assert found["prior"] == "probability"
         assert units in found.values()
+
+
+NAMES = [f"mail {k:02}" for k in range(SCORES.size)]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        pd.Series(SCORES, NAMES),
+        pd.DataFrame({"margin": SCORES}, NAMES),
+        xr.DataArray(SCORES, {"mail": NAMES}, "mail"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_documents_keep_their_identifiers(named, tmp_path):
+    fitted = ScoreCalibrator("gaussian", draws=20, random_state=0).fit(named, LABELS)
+    read = load(fitted.save(tmp_path / "fit.nc"))
+    tree = tree_of(read, groups=("log_likelihood", "posterior_predictive"))
+    for group in ("observed_data", "log_likelihood", "posterior_predictive"):
+        assert tree[group]["document"].values.tolist() == NAMES
+    one = read.posterior_["observed_data"].to_dataset().sel(document="mail 07")
+    assert float(one["score"]) == SCORES[7]
+    # Updates keep them if all documents have one of their own.
+    new = pd.Series(SCORES[:5], [f"new {k}" for k in range(5)])
+    updated = read.update(new, LABELS[:5]).posterior_["observed_data"]
+    assert updated["document"].values.tolist() == NAMES + list(new.index)
+    for other in (SCORES[:5], pd.Series(SCORES[:5], NAMES[:5])):
+        again = read.update(other, LABELS[:5]).posterior_["observed_data"]
+        assert "document" not in again.coords
+
+
+def test_positions_and_repeated_names_identify_nothing():
+    for index in (None, [0, *range(SCORES.size - 1)]):
+        fitted = ScoreCalibrator(inference="mle").fit(pd.Series(SCORES, index), LABELS)
+        assert "document" not in fitted.results_["observed_data"].coords
 
 
 # Pareto k of documents that all draws are sure of, whose weights hardly differ.

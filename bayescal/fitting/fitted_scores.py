@@ -391,7 +391,8 @@ def read_new(
     labels = validation.as_array(y, "labels")
     validation.check_same_length("scores", values.size, "labels", len(labels))
     weight = weighting.as_weights(sample_weight, values.size)
-    return BinaryScores(values, match_labels(labels, classes, "labels"), weight, scores_are)
+    data = BinaryScores(values, match_labels(labels, classes, "labels"), weight, scores_are)
+    return replace(data, document=validation.identifiers_of(scores, values.size))
 
 
 def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinaryScores:
@@ -403,13 +404,16 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     # Without weights, updates and one fit to all documents agree to the bit.
     own = None if np.all(both.weight == 1.0) else weighting.bounded_weights(both.weight)
     clusters = [each.cluster for each in (kept, new) if each.cluster is not None]
-    columns = None
+    columns = names = None
+    if kept.document is not None and new.document is not None:
+        names = np.concatenate([kept.document, new.document])
     if kept.covariates is not None and new.covariates is not None:
         columns = kept.covariates.followed_by(new.covariates)
     return replace(
         both,
         weight=own,
         cluster=np.concatenate(clusters) if clusters else None,
+        document=None if names is None or np.unique(names).size < names.size else names,
         covariates=columns,
         scores_are=old.scores_are,
         name=old.name,

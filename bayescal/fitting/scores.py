@@ -45,6 +45,7 @@ class BinaryScores:
     covariates: Covariates | None = None  # further columns, for programs that take them
     factor: float = 1.0  # the design effect of clusters that weights were divided by
     cluster: NDArray[np.str_] | None = None  # (n,): names of clusters, for updates
+    document: NDArray[Any] | None = None  # (n,): identifiers that the user gave
 
     def divided_by(self, factor: float) -> BinaryScores:
         """Return documents that count as 1 / factor each, in P(+) too."""
@@ -84,6 +85,7 @@ class BinaryScores:
             units=self.centre_and_spread,
             covariates=None if self.covariates is None else self.covariates.take(index),
             cluster=None if self.cluster is None else self.cluster[index],
+            document=None if self.document is None else self.document[index],
         )
 
     @property
@@ -170,6 +172,7 @@ def read_binary_scores(
     elif weight is not None:
         weighting.warn_unless_counts(weight)
     data = BinaryScores(values, is_positive, weight, scores_are, validation.name_of(scores))
+    data = replace(data, document=validation.identifiers_of(scores, values.size))
     score = within_reach(values, *data.own_units)
     return replace(data, score=score, ends=ends, base_rate=base_rate, by_score=by_score), classes
 

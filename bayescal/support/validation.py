@@ -117,6 +117,19 @@ def name_of(scores: object) -> str:
     return name if isinstance(name, str) and name else "score"
 
 
+def identifiers_of(scores: Any, n: int) -> NDArray[Any] | None:
+    """Return the unique index of a Series, or the coordinate of a DataArray; None without one."""
+    index: Any = getattr(scores, "index", None)
+    if hasattr(scores, "indexes"):
+        index = next(iter(scores.indexes.values()), None)
+    # A RangeIndex, which has a step, holds positions, and those of several levels have no one name.
+    positions = hasattr(index, "step") or hasattr(index, "levels")
+    if positions or not getattr(index, "is_unique", False) or len(index) != n:
+        return None
+    values: NDArray[Any] = np.asarray(index)
+    return values if values.dtype.kind in "iu" else values.astype(np.str_)
+
+
 def column_names(table: Any) -> list[Any]:
     """Return the names of the columns of a pandas, polars or Dask DataFrame or a pyarrow table."""
     # `columns` of a pyarrow table are arrays, not names.

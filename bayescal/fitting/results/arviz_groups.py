@@ -96,19 +96,20 @@ def with_arviz_groups(
     curves = read_calibration(flattened).take(index).draws
     assert curves is not None  # noqa: S101
     out = {path: group.isel(draw=kept, missing_dims="ignore") for path, group in flattened.items()}
-    coords = {name: out["posterior"][name].variable for name in DRAWS}
+    observed = tree["observed_data"].to_dataset()
+    of_documents = {name: each.variable for name, each in observed.coords.items()}
+    coords = {name: out["posterior"][name].variable for name in DRAWS} | of_documents
     if "log_likelihood" in groups:
         pointwise = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
         pointwise -= TIE_BREAK * np.linspace(0.0, 1.0, index.size)[:, None]
         out["log_likelihood"] = _of_documents({"label": pointwise}, coords)
-    observed = tree["observed_data"].to_dataset()
     if {"prior", PRIOR_PREDICTIVE} & set(groups):
         prior, of_prior = draw_prior(index.size)
         if "prior" in groups:
             out["prior"] = prior
         if PRIOR_PREDICTIVE in groups:
             _check_parameters(flattened)
-            drawn = {name: prior[name].variable for name in DRAWS}
+            drawn = {name: prior[name].variable for name in DRAWS} | of_documents
             out[PRIOR_PREDICTIVE] = _of_documents(_replicates(of_prior, observed, rng), drawn)
     if "posterior_predictive" in groups:
         replicates = _replicates(curves, observed, rng)
@@ -138,8 +139,8 @@ def _check_parameters(groups: Groups) -> None:
         )
 
 
-def _of_documents(values: dict[str, NDArray[Any]], coords: dict[str, xr.Variable]) -> xr.Dataset:
-    shape = tuple(each.size for each in coords.values())
+def _of_documents(values: dict[str, NDArray[Any]], coords: dict[Any, xr.Variable]) -> xr.Dataset:
+    shape = tuple(coords[name].size for name in DRAWS)
     variables = {
         name: ((*DRAWS, "document"), each.reshape(*shape, -1)) for name, each in values.items()
     }

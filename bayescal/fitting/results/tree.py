@@ -115,7 +115,8 @@ def problem_groups(
             {
                 "score": ("document", data.score, {"long_name": data.name}),
                 "label": ("document", data.positive.astype(np.int64)),
-            }
+            },
+            {} if data.document is None else {"document": data.document},
         ),
         CONSTANTS: xr.Dataset(
             {
@@ -167,6 +168,7 @@ def read_documents(groups: Groups) -> BinaryScores:
         Covariates.of(groups),
         float(constants.attrs.get("factor", 1.0)),
         None if clusters is None else clusters.values.astype(np.str_),
+        observed["document"].values if "document" in observed.coords else None,
     )
 
 
