@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.results.diagnostics import ConvergenceWarning as ConvergenceWarning
     from bayescal.support.score_checks import ScoresWarning as ScoresWarning
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _CONFIGURED = "bayescal.fitting.parts.configured"
 _HOMES = {
