@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import lzma
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ from scipy import special, stats
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegression
 
-from bayescal import ScoreCalibrator
+from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.metrics import calibration_verdict
+from bayescal.monitoring import foresee
 from bayescal.support.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
@@ -31,6 +34,7 @@ KINDS = ("shared", "copies")  # a common effect on labels and scores, or near co
 APART = 2.0  # distance of the classes' means in standard deviations
 RUNS, QUICK_RUNS = 25, 1  # of each size and correlation
 REAL_RUNS = 25  # of each set of real data
+DESIGN_RUNS, TOPIC_RUNS = 40, 12  # of each design
 METHODS = ("default", "clusters=")
 LEVEL = 0.9
 Labelled = tuple[Floats, np.ndarray, np.ndarray]  # scores, labels, clusters
@@ -226,6 +230,113 @@ def measure_giant(seed: int) -> list[dict[str, Any]]:
     return out
 
 
+# Designs that are more than one sample of documents, all with the correlation .3.
+WHOLE, WITHIN, TOPICS, NEW = (
+    "clusters drawn whole, unevenly",
+    "documents drawn unevenly within clusters",
+    "six topics of 60 clusters",
+    "new documents without labels",
+)
+DESIGNS = (WHOLE, WITHIN, TOPICS, NEW)
+DESIGN_RHO = 0.3
+
+
+def measure_design(design: str, seed: int) -> list[dict[str, Any]]:
+    """Return a row for each method: coverage of bands and of the share of positives."""
+    rng = np.random.default_rng([seed, 17, DESIGNS.index(design)])
+    measured = {TOPICS: _of_topics, NEW: _of_new}.get(design, _of_inclusion)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = measured(rng, design)
+    return [
+        {"design": design, "seed": seed, "method": method, "bands": bands, "share": share}
+        for method, (bands, share) in zip(METHODS, found, strict=True)
+    ]
+
+
+Coverage = tuple[float, float]  # of bands and of the share of positives
+
+
+def _coverage(
+    share: float, interval: Callable[[Floats], Floats], draws: Callable[[Floats], Floats]
+) -> Coverage:
+    """Return the coverage by a calibrator of a population with a share of positives."""
+    whole = np.linspace(-4.0, APART + 4.0, 81)
+    density = (1.0 - share) * stats.norm.pdf(whole) + share * stats.norm.pdf(whole - APART)
+    density /= density.sum()
+    held = whole[20:61]
+    lower, upper = interval(held).T
+    truth = special.expit(log_odds(held, share))
+    low, high = np.quantile((draws(whole) * density).sum(axis=1), [0.05, 0.95])
+    return float(np.mean((lower <= truth) & (truth <= upper))), float(low <= share <= high)
+
+
+def _of_inclusion(rng: np.random.Generator, design: str) -> list[Coverage]:
+    """Return the coverage with clusters, or documents within them, drawn by their scores."""
+    latent, positive, of, share = draw(rng, 1500, 1500, DESIGN_RHO, "shared")
+    if design == WHOLE:
+        mean = np.bincount(of, latent) / np.maximum(np.bincount(of), 1)
+        chance = np.where(mean > np.median(mean), 0.2, 0.08)
+        drawn = (rng.random(chance.size) < chance)[of]
+        inclusion = chance[of]
+    else:
+        inclusion = np.where(latent > np.median(latent), 0.2, 0.08)
+        drawn = rng.random(of.size) < inclusion
+    out = []
+    for method in METHODS:
+        given = {"clusters": of[drawn]} if method != METHODS[0] else {}
+        fitted = ScoreCalibrator(random_state=0)
+        fitted.fit(latent[drawn], positive[drawn], inclusion=inclusion[drawn], **given)
+        interval = partial(fitted.predict_interval, level=LEVEL)
+        out.append(_coverage(share, interval, fitted.sample_proba))
+    return out
+
+
+def _of_one_topic(
+    method: Callable[..., Floats], topic: int, **options: float
+) -> Callable[[Floats], Floats]:
+    """Return the method of a TopicCalibrator for scores of one topic."""
+    return lambda scores: method(scores, np.full(scores.size, topic), **options)
+
+
+def _of_topics(rng: np.random.Generator, _: str) -> list[Coverage]:
+    """Return the mean coverage over topics that are fitted together."""
+    samples = [draw(rng, 60, positives, DESIGN_RHO, "shared") for positives in (10, 20, 30) * 2]
+    latent, positive, of = (np.concatenate([each[k] for each in samples]) for k in range(3))
+    topic = np.repeat(np.arange(len(samples)), [each[0].size for each in samples])
+    out = []
+    for method in METHODS:
+        given = {"clusters": of + 1000 * topic} if method != METHODS[0] else {}
+        fitted = TopicCalibrator(draws=250, random_state=0).fit(latent, positive, topic, **given)
+        held = [
+            _coverage(
+                share,
+                _of_one_topic(fitted.predict_interval, k, level=LEVEL),
+                _of_one_topic(fitted.sample_proba, k),
+            )
+            for k, (_, _, _, share) in enumerate(samples)
+        ]
+        out.append((float(np.mean([a for a, _ in held])), float(np.mean([b for _, b in held]))))
+    return out
+
+
+def _of_new(rng: np.random.Generator, _: str) -> list[Coverage]:
+    """Return whether `foresee` holds the share of positives of new documents."""
+    old, new = (draw(rng, 150, 60, DESIGN_RHO, "shared") for _ in range(2))
+    out = []
+    for method in METHODS:
+        named = method != METHODS[0]
+        fitted = ScoreCalibrator(random_state=0)
+        fitted.fit(old[0], old[1], clusters=old[2] if named else None)
+        pair = (new[2], old[2]) if named else None
+        ahead = foresee(
+            fitted, new[0], reference=old[:2], alpha=1e-9, clusters=pair, random_state=0
+        )
+        numbers = ahead.numbers["case mix"]["share of positives"]
+        out.append((np.nan, float(numbers.lower <= new[1].mean() <= numbers.upper)))
+    return out
+
+
 def run(options: Options) -> None:
     """Measure, and write the page."""
     if options.data is None:
@@ -242,6 +353,11 @@ def run(options: Options) -> None:
         for row in each
     ]
     write_table(pd.DataFrame(giants), options.out, "clusters_giant")
+    cases = [
+        (design, k) for design in DESIGNS for k in range(options.size(DESIGN_RUNS, QUICK_RUNS))
+    ]
+    designs = [row for each in spread_over(options.jobs, measure_design, cases) for row in each]
+    write_table(pd.DataFrame(designs), options.out, "clusters_designs")
     runs = options.size(RUNS, QUICK_RUNS)
     sizes = range(len(SIZES)) if not options.quick else (0,)
     tasks = [(size, rho, seed) for rho in CORRELATIONS for size in sizes for seed in range(runs)]
@@ -311,18 +427,27 @@ def page(folder: Path) -> str:
     titles = ["rho", "method", "samples", *MEASURES, "off, right", "off, odds x 2", "k"]
     text = markdown(pd.DataFrame(shown, columns=titles))
     return fill(
-        "clusters", folder, table=text, real=_real(folder), giant=_giant(folder), largest=LARGEST
+        "clusters",
+        folder,
+        table=text,
+        real=_real(folder),
+        giant=_coverages(folder / "clusters_giant.csv", ["method"]),
+        designs=_coverages(folder / "clusters_designs.csv", ["design", "method"]),
+        largest=LARGEST,
     )
 
 
-def _giant(folder: Path) -> str:
-    """Return the table of samples with one giant cluster."""
-    table, shown = pd.read_csv(folder / "clusters_giant.csv"), []
-    for method, here in table.groupby("method", sort=False):
+def _coverages(path: Path, names: list[str]) -> str:
+    """Return a table of the coverage of bands and of shares."""
+    shown = []
+    for key, here in pd.read_csv(path).groupby(names, sort=False):
         error = here[["bands", "share"]].std(ddof=1) / len(here) ** 0.5
-        cells = [with_error(here[each].mean(), error[each], 2) for each in ("bands", "share")]
-        shown.append([method, len(here), *cells])
-    return markdown(pd.DataFrame(shown, columns=["method", "samples", "bands", "share"]))
+        cells = [
+            "-" if np.isnan(error[each]) else with_error(here[each].mean(), error[each], 2)
+            for each in ("bands", "share")
+        ]
+        shown.append([*key, len(here), *cells])
+    return markdown(pd.DataFrame(shown, columns=[*names, "samples", "bands", "share"]))
 
 
 def _real(folder: Path) -> str:
