@@ -255,6 +255,8 @@ def _run(path: Path, source: str) -> ModuleType:
     # __pycache__ beside the user's file.
     module = ModuleType(f"_bayescal_program_{path.stem}")
     module.__file__ = str(path)
+    import pymc  # noqa: F401 - a cold import may take longer than the limit
+
     late = f"it does not end within {LOAD_LIMIT} s: move what takes long into model(score, label)"
     with blamed_on_program(path, "does not run"), deadline(LOAD_LIMIT, late):
         code = compile(source, str(path), "exec")
