@@ -262,3 +262,8 @@ class OrdinalCalibrator(
         fitted = self._fit
         notes = *fitted.problems("score_problems_"), *fitted.problems("draw_problems")
         return curves_html(self, fitted.documents(1).score.size, notes)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        return tags

@@ -100,10 +100,10 @@ def read_grades(y: Any, grades: Any) -> tuple[NDArray[Any], Integers]:
         )
     order = found if grades is None else labels.as_column(grades, "grades")
     if not 2 <= order.size <= MOST_GRADES:
-        raise ValueError(
-            f"y must hold 2 to {MOST_GRADES} grades, got {order.size}: label documents of another"
-            " grade, or merge grades, such as by pandas.cut."
-        )
+        advice = "merge some, such as by pandas.cut, also of a continuous target."
+        if order.size == 1:
+            advice = "only one class is present; label documents of another grade."
+        raise ValueError(f"y must hold 2 to {MOST_GRADES} grades, got {order.size}: {advice}")
     members = labels.of_each_class(own, order, "y", ": grades must name all labels")
     code = members.argmax(axis=0)
     absent = order[np.bincount(code, minlength=order.size) == 0].tolist()
@@ -125,7 +125,10 @@ def fit_grades(
 ) -> FittedGrades:
     """Fit scores and graded labels; see `OrdinalCalibrator.fit`."""
     if y is None:
-        raise ValueError("y must hold the grade of every score: it requires y to be passed.")
+        raise ValueError(
+            "y must hold the grade of every score: a calibrator requires y to be passed, but the"
+            " target y is None."
+        )
     values = validation.as_scores(scores)
     grades, code = read_grades(y, parameters.grades)
     validation.check_same_length("scores", values.size, "y", code.size)
