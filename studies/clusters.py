@@ -231,20 +231,22 @@ def measure_giant(seed: int) -> list[dict[str, Any]]:
 
 
 # Designs that are more than one sample of documents, all with the correlation .3.
-WHOLE, WITHIN, TOPICS, NEW = (
+SIZED, WHOLE, WITHIN, TOPICS, NEW = (
+    "large clusters are more often positive",
     "clusters drawn whole, unevenly",
     "documents drawn unevenly within clusters",
     "six topics of 60 clusters",
     "new documents without labels",
 )
-DESIGNS = (WHOLE, WITHIN, TOPICS, NEW)
+DESIGNS = (WHOLE, WITHIN, TOPICS, NEW, SIZED)
 DESIGN_RHO = 0.3
 
 
 def measure_design(design: str, seed: int) -> list[dict[str, Any]]:
     """Return a row for each method: coverage of bands and of the share of positives."""
     rng = np.random.default_rng([seed, 17, DESIGNS.index(design)])
-    measured = {TOPICS: _of_topics, NEW: _of_new}.get(design, _of_inclusion)
+    kinds = {TOPICS: _of_topics, NEW: _of_new, SIZED: _of_sizes}
+    measured = kinds.get(design, _of_inclusion)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = measured(rng, design)
@@ -287,6 +289,25 @@ def _of_inclusion(rng: np.random.Generator, design: str) -> list[Coverage]:
         given = {"clusters": of[drawn]} if method != METHODS[0] else {}
         fitted = ScoreCalibrator(random_state=0)
         fitted.fit(latent[drawn], positive[drawn], inclusion=inclusion[drawn], **given)
+        interval = partial(fitted.predict_interval, level=LEVEL)
+        out.append(_coverage(share, interval, fitted.sample_proba))
+    return out
+
+
+def _of_sizes(rng: np.random.Generator, _: str) -> list[Coverage]:
+    """Return the coverage where the rate of positives grows with the size of a cluster."""
+    sizes = np.arange(1, LARGEST + 1)
+    of = np.repeat(np.arange(300), rng.choice(sizes, 300, p=(1.0 / sizes) / (1.0 / sizes).sum()))
+    # Of documents, sizes are uniform, so that their mean rate is .02 (LARGEST + 1) / 2.
+    mean, share = 0.02 * np.bincount(of, minlength=300), 0.01 * (LARGEST + 1)
+    odds = (1.0 - DESIGN_RHO) / DESIGN_RHO
+    positive = rng.random(of.size) < rng.beta(mean * odds, (1.0 - mean) * odds)[of]
+    latent = APART * positive + np.sqrt(DESIGN_RHO) * rng.normal(size=300)[of]
+    latent += np.sqrt(1.0 - DESIGN_RHO) * rng.normal(size=of.size)
+    out = []
+    for method in METHODS:
+        given = {"clusters": of} if method != METHODS[0] else {}
+        fitted = ScoreCalibrator(random_state=0).fit(latent, positive, **given)
         interval = partial(fitted.predict_interval, level=LEVEL)
         out.append(_coverage(share, interval, fitted.sample_proba))
     return out
