@@ -121,9 +121,10 @@ def test_a_page_of_a_review_follows_its_buttons_and_says_what_scrolls(chromium, 
     labels[plan.documents] = positive[plan.documents]
     found = estimate_recall(scores, labels, 1.8, design=plan)
     path = write_review_report(tmp_path / "review.html", found, scores, labels, [plan])
-    for viewport, wide in ((PHONE, 1), (DESKTOP, 0)):
+    for viewport, state in ((PHONE, "attached"), (DESKTOP, "detached")):
         with opened(chromium, path, viewport=viewport) as page:
-            page.wait_for_function(f"document.querySelectorAll('.sideways').length === {wide}")
+            # A locator waits without `eval`, which the page's policy forbids between frames.
+            page.locator(".sideways").wait_for(state=state)
             page.click("[data-theme-choice=dark]")
             assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     hint = "getComputedStyle(document.querySelector('.sideways'), '::before').content"
