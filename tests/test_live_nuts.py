@@ -23,6 +23,7 @@ BY_LOG_DENSITY = {
     "joint_multiclass": "test_multiclass_program.py",
     "laplace": "test_exact_priors.py",
     "monotone_log_odds": "test_monotone_programs.py",
+    "ordinal": "test_ordinal_program.py",
     "topics": "test_pooled_program.py",
     **dict.fromkeys(["gaussian_process", "length", "sites"], "test_programs.py"),
 }

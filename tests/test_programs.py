@@ -16,9 +16,9 @@ SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
 LABEL = np.array([0, 0, 0, 0, 1, 0, 1, 1])
 
 
-def test_one_program_a_family_and_nine_more():
+def test_one_program_a_family_and_ten_more():
     others = ["logistic", "noisy_logistic", "monotone_log_odds", "topics", "classifier_weights"]
-    others += ["joint_multiclass", "sites", "length", "gaussian_process"]
+    others += ["joint_multiclass", "sites", "length", "gaussian_process", "ordinal"]
     assert programs.available() == sorted([*FAMILIES, *others])
 
 

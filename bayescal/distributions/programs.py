@@ -104,9 +104,9 @@ class ModelProgram:
         function = self.log_density or self.log_odds
         if function is None and self.path is not None and self.path.parent == folder():
             raise ValueError(
-                f"{self.label} is a model of many topics or classes: a ScoreCalibrator has one"
-                " problem of two classes; use pm.sample, or a TopicCalibrator, CombinedClassifier"
-                " or MulticlassCalibrator."
+                f"{self.label} is a model of many topics, classes or grades: a ScoreCalibrator has"
+                " one problem of two classes; use pm.sample, or a TopicCalibrator,"
+                " CombinedClassifier, MulticlassCalibrator or OrdinalCalibrator."
             )
         if function is None:
             raise ValueError(
@@ -233,8 +233,8 @@ def _find(name_or_path: str | Path) -> Path:
             meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
                 f"there is no program {text!r}; expected one of {', '.join(of_scores())}, which can"
-                " be fitted to scores and labels, one of many topics or classes that bayescal"
-                f" models lists, or a path to a .py file.{meant}"
+                " be fitted to scores and labels, one of many topics, classes or grades that"
+                f" bayescal models lists, or a path to a .py file.{meant}"
             )
         return path
     path = Path(text).expanduser()

@@ -56,7 +56,7 @@ def _list() -> None:
     of_scores = [each for each in loaded if each.answers]
     others = [each for each in loaded if each not in of_scores]
     _show(of_scores, "Programs of scores and labels, for bayescal fit --model:")
-    _show(others, "Programs of many topics or classes, for pm.sample, and to start from:")
+    _show(others, "Programs of many topics, classes or grades, for pm.sample, and to start from:")
 
 
 def _show(loaded: "list[ModelProgram]", title: str) -> None:
