@@ -120,6 +120,11 @@ def write_samples(folder):
         table.assign(label=table.columns.to_numpy()[klass]).to_csv(
             folder / f"{name}.csv", index=False
         )
+    for name, n in (("grades", 120), ("held_out_grades", 80)):
+        k = np.arange(n) % 3
+        score, words = np.sin(np.arange(n)).round(3) + k, np.array(["poor", "fair", "good"])
+        table = pd.DataFrame({"document": np.arange(n), "score": score, "label": words[k]})
+        table.to_csv(folder / f"{name}.csv", index=False)
     p = rng.beta(1.0, 3.0, 160).round(3)
     outcomes = pd.DataFrame({"p": p, "y": (rng.random(160) < p).astype(int)})
     outcomes["hospital"] = np.where(np.arange(160) % 3 == 0, "north", "south")

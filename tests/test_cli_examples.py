@@ -72,6 +72,7 @@ def test_examples_replace_no_file(tmp_path):
 FIT = "fit scores.csv --parts logistic --draws 100 --out calibrated"
 FIT_TOPICS = "fit topics.csv --topic-column topic --parts logistic --draws 100 --out topics"
 FIT_CLASSES = "fit logits.csv --classes ant,bee,wasp --draws 100 --out insects"
+FIT_GRADES = "fit grades.csv --grades poor,fair,good --parts logistic --draws 100 --out graded"
 PAGES = {
     "recall": ("recall new.csv --labels read.csv --at-score 0 --report",),
     "rate": ("rate answers.csv --labels read_answers.csv --design random --report",),
@@ -149,6 +150,7 @@ ANY_ORDER = {
     "holdout": ("fit scores.csv --draws 100 --holdout 0.3",),
     "topics": (FIT_TOPICS, "report topics --collection topics.csv --out r.html"),
     "classes": (FIT_CLASSES, "predict insects logits.csv --out p.csv"),
+    "grades": (FIT_GRADES, "predict graded grades.csv --test --out p.csv"),
     "audit": (
         "audit outcomes.csv --site-column site --threshold 0.2 --out r.html",
         "audit --no-labels outcomes.csv later.csv",

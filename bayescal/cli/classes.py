@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+    from bayescal.calibrators.ordinal_calibrator import OrdinalCalibrator
     from bayescal.metrics import ClassVerdict
 
 # Options for one score.
@@ -107,33 +108,46 @@ def fit(
     return calibrator
 
 
-def test_and_write(
-    calibrator: MulticlassCalibrator,
+def judge_and_write(
+    calibrator: MulticlassCalibrator | OrdinalCalibrator,
     table: ScoreTable,
     arguments: Mapping[str, Any],
     screen: Screen,
     out: Path | None,
+    answer: Callable[..., pd.DataFrame] | None = None,
 ) -> None:
-    """Test the probabilities of the test rows, and write the probabilities of all rows."""
+    """Test the probabilities of the test rows, and write those of all rows, by `answer` if given.
+
+    Only classes with scores of their own are compared with other methods.
+    """
+    from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
+
     held_out, verdict = table.test_rows, None
     if held_out.size:
         with usage_errors():
             labels, weights = table.labels(held_out), table.weights(held_out)
             verdict = verdict_on(calibrator, table.score[held_out], labels, **weights)
-        with screen.warnings(), usage_errors():
-            screen.show(compare(calibrator, table, arguments))
+        if isinstance(calibrator, MulticlassCalibrator):
+            with screen.warnings(), usage_errors():
+                screen.show(compare(calibrator, table, arguments))
         screen.show(verdict_table(verdict))
+    diagnostics: dict[str, Any] = (
+        asdict(calibrator.diagnostics_)
+        if isinstance(calibrator, MulticlassCalibrator)
+        else {name: writing.health(stage) for name, stage in calibrator.stages_.items()}
+    )
     names, counts = np.unique(table.labels(table.fit_rows), return_counts=True)
     record = writing.run_record(arguments) | {
         "classes": table.classes,
         "rows": dict(zip(names.tolist(), counts.tolist(), strict=True)),
         "topics": [{"topic": None, "file": SINGLE}],
-        "diagnostics": asdict(calibrator.diagnostics_),
+        "diagnostics": diagnostics,
         "verdict": None if verdict is None else writing.describe_verdict(verdict),
     }
 
     def write(folder: Path) -> None:
-        frame = with_probabilities(calibrator, table.frame, table.score, arguments["level"])
+        answered = answer or with_probabilities
+        frame = answered(calibrator, table.frame, table.score, arguments["level"])
         writing.write_files({SINGLE: calibrator}, frame, record, folder)
 
     writing.save(out, write, arguments, screen)
@@ -230,7 +244,7 @@ def with_probabilities(
 
 
 def verdict_on(
-    calibrator: MulticlassCalibrator,
+    calibrator: MulticlassCalibrator | OrdinalCalibrator,
     scores: Floats,
     labels: Any,
     shares: list[float] | None = None,
@@ -239,8 +253,8 @@ def verdict_on(
     """Return the verdict of held-out labels on a calibrator's probabilities."""
     from bayescal.metrics import class_verdict
 
-    p = calibrator.predict_proba(scores, shares)
-    draws = calibrator.sample_proba(scores, prior=shares)
+    new: dict[str, Any] = {} if shares is None else {"prior": shares}
+    p, draws = calibrator.predict_proba(scores, **new), calibrator.sample_proba(scores, **new)
     return class_verdict(labels, p, calibrator.classes_, draws=draws, **weights)
 
 

@@ -192,16 +192,18 @@ class ColumnReader:
             is_positive[labelled] = [meanings[value] for value in values.tolist()]
         return is_positive, labelled, _renamed(meanings or {}, classes, name)
 
-    def class_positions(self, column: str, classes: Sequence[str]) -> tuple[Rows, Mask]:
-        """Return positions of labels among classes, and the mask of labelled rows."""
-        if column in classes:
+    def class_positions(
+        self, column: str, classes: Sequence[Any], kind: str = "classes"
+    ) -> tuple[Rows, Mask]:
+        """Return positions of labels among classes or grades, and the mask of labelled rows."""
+        if kind == "classes" and column in classes:
             raise UsageError(f"--label-column must be no class, got {column!r}.")
         values, labelled = self.class_labels(column)
         positions = np.zeros(labelled.size, dtype=np.intp)
         strange = np.zeros(labelled.size, dtype=bool)
-        members = values.astype(str) == np.array(classes)[:, None]
+        members = values.astype(str) == np.array(list(map(str, classes)))[:, None]
         positions[labelled], strange[labelled] = members.argmax(axis=0), ~members.any(axis=0)
-        self._refuse(column, strange, f"classes, {validation.first_of(list(classes))},")
+        self._refuse(column, strange, f"{kind}, {validation.first_of(list(classes))},")
         return positions, labelled
 
     def class_labels(self, column: str) -> tuple[NDArray[Any], Mask]:

@@ -118,6 +118,8 @@ CLASSES = (
     " of them together."
 )
 Classes = Annotated[str | None, option("--classes", COLUMNS, CLASSES, "NAME,NAME,...")]
+GRADES = "Ordered labels of one score, the lowest first, such as poor,fair,good or 0,1,2,3."
+Grades = Annotated[str | None, option("--grades", COLUMNS, GRADES, "NAME,NAME,...")]
 SHARES = "Shares of several classes in the order of --classes, if only they changed (label shift)."
 ScoresAre = Annotated[
     str,

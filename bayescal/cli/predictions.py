@@ -21,6 +21,7 @@ from bayescal.support.validation import Columns, Floats, first_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayescal.calibrators.ordinal_calibrator import OrdinalCalibrator
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.calibrators.topic_calibrator import TopicCalibrator
     from bayescal.fitting.fitted_scores import FittedScores
@@ -105,7 +106,7 @@ class Calibrated:
 
     problem: scores.ScoreTable  # the rows of the topic
     # For this topic alone, or for all topics
-    calibrator: FittedScores | ScoreCalibrator | TopicCalibrator
+    calibrator: FittedScores | ScoreCalibrator | TopicCalibrator | OrdinalCalibrator
     fitted: FittedProblem  # the calibrator's problem of this topic
     file: str  # name of the calibrator's file
     curve: RowCurve  # at all rows of the topic, in their order
@@ -313,7 +314,10 @@ def read_calibrator(
         known = [*map(str, problems), *reasons]
         topics = reader.names(topic_column, known=known) if topic_column else None
     if problems.by_topic and topics is None:
-        raise UsageError(f"{path} holds many topics: name their column with --topic-column.")
+        raise UsageError(
+            f"{path} holds many topics: name their column with --topic-column; they are"
+            f" {first_of(list(problems))}."
+        )
     if topics is not None and not problems.by_topic:
         raise UsageError(
             f"--topic-column needs a folder that bayescal fit wrote with --topic-column;"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayescal.cli import comparisons, reviews
 from bayescal.cli.columns import ColumnReader, Mask, Rows, names_in, split_column
 from bayescal.cli.files import read_frame
+from bayescal.cli.numbers import as_numbers
 from bayescal.cli.terminal import Screen, UsageError, counted
 from bayescal.support.intervals import percent
 from bayescal.support.validation import Columns, Floats, first_of, take_columns
@@ -37,7 +38,7 @@ class ScoreTable:
     # excluded ones
     score: Floats
     label: Rows  # (n,): positions of labels in `classes`; 0 without a label
-    classes: tuple[Any, ...]  # the negative and the positive label, or several
+    classes: tuple[Any, ...]  # the negative and the positive label, several, or grades
     test: Mask  # (n,): rows to test on; other labelled rows are fitted
     labelled: Mask  # (n,): rows with a label; others only get a probability
     topics: NDArray[np.str_] | None = None  # (n,)
@@ -140,7 +141,7 @@ def read_scores(
 ) -> ScoreTable:
     """Read a file of labelled scores with the columns in a call's arguments."""
     names: dict[str, Any] = {kind: arguments.get(f"{kind}_column") for kind in COLUMNS}
-    several = arguments.get("classes")
+    several, ordered = arguments.get("classes"), arguments.get("grades")
     if several is None and names["score"] == names["label"]:
         raise UsageError(
             "--score-column and --label-column must name different columns, got"
@@ -161,7 +162,10 @@ def read_scores(
             " labelled: leave out one of them."
         )
     weight = names["inclusion" if sampled else "weight"]
-    if several is None:
+    if ordered is not None:
+        score, classes = reader.scores(names["score"]), _grades(ordered)
+        label, labelled = reader.class_positions(names["label"], classes, "grades")
+    elif several is None:
         score = sign * reader.scores(names["score"])
         classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
         label = is_positive.astype(np.intp)
@@ -174,7 +178,7 @@ def read_scores(
     if pairs is not None:
         rows = np.flatnonzero(labelled & ~test)
         weights = comparisons.weights_of_pairs(reader, pairs, rows, label == 1)
-    elif several is None and "source_columns" in arguments:
+    elif several is ordered is None and "source_columns" in arguments:
         unnamed = comparisons.unnamed_sources(reader, labelled, label == 1, _used(arguments))
     if unnamed is not None:
         reader.screen.note(
@@ -209,14 +213,22 @@ def _used(arguments: Mapping[str, Any]) -> list[Any]:
     return [*columns, *(one for name in lists for one in names_in(arguments.get(name) or ""))]
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """Return the names of several classes, separated by commas in --classes."""
+def split_names(text: str, kinds: str = "classes", kind: str = "class") -> tuple[str, ...]:
+    """Return the names of several classes, separated by commas in --classes, or of grades."""
     names = tuple(names_in(text))
     if len(names) < 2 or not all(names):
-        raise UsageError(f"--classes must name at least two classes, as a,b,c; got {text!r}.")
+        raise UsageError(f"--{kinds} must name at least two {kinds}, as a,b,c; got {text!r}.")
     if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"--classes must name every class once, got {twice[0]!r} twice.")
+        raise UsageError(f"--{kinds} must name every {kind} once, got {twice[0]!r} twice.")
     return names
+
+
+def _grades(text: str) -> tuple[Any, ...]:
+    """Return the grades of --grades, lowest first, as whole numbers if all are."""
+    names = split_names(text, "grades", "grade")
+    values, _ = as_numbers(names)
+    whole = (values % 1.0 == 0.0).all() and all("." not in name for name in names)
+    return tuple(values.astype(int).tolist()) if whole else names
 
 
 def _covariates(

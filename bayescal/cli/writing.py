@@ -74,7 +74,7 @@ def describe(
     flags = predictions.flags(results)
     topics = [
         _topic(each, flag, arguments["level"])
-        | (_health(each.calibrator) if own_calibrators else {})
+        | (health(each.calibrator) if own_calibrators else {})
         for each, flag in zip(results, flags, strict=True)
     ]
     tested = predictions.with_test_rows(results)
@@ -84,7 +84,7 @@ def describe(
         "topics": topics,
         "left_out": dict(left_out),
         "unnamed_sources": first.problem.unnamed_sources,
-        **(_health(first.calibrator) if len(files) == 1 else {}),
+        **(health(first.calibrator) if len(files) == 1 else {}),
         "losses": asdict(predictions.total_losses(tested)) if tested else None,
         "verdict": _verdict_on([each.tested for each in tested]) if tested else None,
     }
@@ -114,7 +114,8 @@ def _topic(result: Calibrated, flag: str, level: float) -> dict[str, Any]:
     }
 
 
-def _health(calibrator: Any) -> dict[str, Any]:
+def health(calibrator: Any) -> dict[str, Any]:
+    """Return the diagnostics of a calibrator and the problems of its scores, for a summary."""
     diagnostics = calibrator.diagnostics_
     return {
         "diagnostics": None if diagnostics is None else asdict(diagnostics),

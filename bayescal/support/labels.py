@@ -210,7 +210,7 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         if kind == "classes" and len(alike) > 2:
             several = (
                 "; MulticlassCalibrator (in a shell --classes) calibrates several classes, each"
-                " with a score of its own"
+                " with a score of its own, and OrdinalCalibrator (--grades) grades of one score"
             )
         hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
         raise ValueError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CLASSIFIER, TOPIC, TOPICS = "linear_svm", "corn", ("corn", "ship", "wheat")
 EVERY, PANES, SITE = 6, 20, "va"
-CLASSES, ANIMALS = ("ant", "bee", "wasp"), 300
+CLASSES, GRADES, ANIMALS = ("ant", "bee", "wasp"), ("poor", "fair", "good"), 300
 ANSWERS, READ = 2000, 100
 
 Folder = Annotated[Path, options.argument("FOLDER", "The folder to write.")]
@@ -35,9 +35,9 @@ def examples(folder: Folder, quiet: options.Quiet = False) -> None:
     held_out.csv, and read.csv with the labels of the 300 highest scores), a
     model's probabilities of heart disease (outcomes.csv, later.csv),
     comparisons of glass (pairs.csv), made-up scores of three classes
-    (logits.csv), and made-up scores of a judge of two systems (answers.csv,
-    old_answers.csv, and 100 labels of each in read_answers.csv and
-    read_old_answers.csv). Run the examples that --help shows in this folder.
+    (logits.csv) and of three grades (grades.csv), and made-up scores of a
+    judge of two systems (answers.csv, old_answers.csv, and 100 labels of each
+    in read_answers.csv and read_old_answers.csv). Run the examples that --help shows in this folder.
     """
     check_folder(folder)
     written = tables()
@@ -93,6 +93,9 @@ def tables() -> dict[str, pd.DataFrame]:
         read = rng.choice(ANSWERS, READ, replace=False)
         judged[f"{name}.csv"] = answers
         judged[f"read_{name}.csv"] = answers[["document"]].assign(label=good).iloc[read]
+    relevance = np.round(rng.normal(size=ANIMALS), 3)
+    reached = np.digitize(relevance + 0.5 * rng.logistic(size=ANIMALS), [-0.2, 0.9])
+    graded = pd.DataFrame({"score": relevance, "label": np.array(GRADES)[reached]})
     return {
         "scores.csv": topics[topics["topic"] == TOPIC].drop(columns="topic"),
         "topics.csv": topics,
@@ -103,5 +106,6 @@ def tables() -> dict[str, pd.DataFrame]:
         "later.csv": patients[patients["site"] == SITE].drop(columns="y"),
         "pairs.csv": pairs[(pairs[["a", "b"]] <= PANES).all(axis=1)],
         "logits.csv": logits.assign(label=np.array(CLASSES)[klass]),
+        "grades.csv": graded,
         **judged,
     }

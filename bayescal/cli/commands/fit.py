@@ -8,6 +8,7 @@ from rich.console import Group
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import fitting, options, predictions, reviews, tables, writing
+from bayescal.cli import grades as grade_files
 from bayescal.cli.files import check_folder
 from bayescal.cli.scores import NONE, read_scores, split_by_topic, with_holdout
 from bayescal.cli.terminal import Screen, UsageError
@@ -34,6 +35,7 @@ def fit(
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
     classes: options.Classes = None,
+    grades: options.Grades = None,
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
     inclusion_column: options.InclusionColumn = None,
@@ -108,18 +110,23 @@ def fit(
 
     calibrates several exclusive classes by one map; the columns ant, bee and
     wasp hold their scores, and the column label one of these names.
+
+    [bold]bayescal fit grades.csv --grades poor,fair,good --out graded[/bold]
+
+    calibrates ordered labels of one score, such as relevance or stars, the
+    lowest grade first: the probability of each grade and of reaching it.
     """
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "fit")
-    if classes is not None:
-        check_folder(out)
-        given = options.given(context)
-        table = class_files.read_to_fit(arguments, given, screen)
-        table = with_holdout(table, holdout, seed, screen)
-        calibrator = class_files.fit(table, arguments, given, screen)
-        class_files.test_and_write(calibrator, table, arguments, screen, out)
-        return
     if not labels and (plans or id_column):
         raise UsageError("--plan and --id-column need --labels, whose files they belong to.")
+    if classes is not None or grades is not None:
+        check_folder(out)
+        given, several = options.given(context), class_files if grades is None else grade_files
+        table = several.read_to_fit(arguments, given, screen)
+        table = with_holdout(table, holdout, seed, screen)
+        calibrator = several.fit(table, arguments, given, screen)
+        several.judge_and_write(calibrator, table, arguments, screen, out)
+        return
     arguments["inference"] = fitting.inference_of(arguments)
     if pool and prior_knowledge is not None:
         raise UsageError(

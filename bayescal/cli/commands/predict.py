@@ -9,6 +9,7 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import comparisons, options, predictions, tables, writing
+from bayescal.cli import grades as grade_files
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import ROWS, check_file, count_rows, files_of, read_blocks
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
@@ -83,17 +84,18 @@ def predict(
     """
     _check_options(band, support, bounds)
     check_file(out, read=scores)
-    screen = Screen(quiet=quiet)
-    paths = files_of(scores)
+    screen, paths = Screen(quiet=quiet), files_of(scores)
     with usage_errors():
         source: Any = predictions.load(calibrator)
     if predictions.of_classes(source):
         if prior is not None:
             raise UsageError("--prior is for two classes: give the shares of all with --shares.")
         class_files.refuse_options_of_one_score(options.given(context), "band")
-        labels = label_column if test else None
-        reader = ColumnReader(scores, screen=screen)
+        reader, labels = ColumnReader(scores, screen=screen), label_column if test else None
         class_files.predict(source, reader, screen, out, level, shares, labels)
+        return
+    if grade_files.of_grades(source):
+        grade_files.predict(source, context.params, options.given(context), screen)
         return
     if shares is not None:
         raise UsageError("--shares is for several classes: give --prior.")
