@@ -37,7 +37,8 @@ def examples(folder: Folder, quiet: options.Quiet = False) -> None:
     comparisons of glass (pairs.csv), made-up scores of three classes
     (logits.csv) and of three grades (grades.csv), and made-up scores of a
     judge of two systems (answers.csv, old_answers.csv, and 100 labels of each
-    in read_answers.csv and read_old_answers.csv). Run the examples that --help shows in this folder.
+    in read_answers.csv and read_old_answers.csv). Run the examples that
+    --help shows in this folder.
     """
     check_folder(folder)
     written = tables()
