@@ -9,8 +9,8 @@ With grades 0, 1, ..., K and x_k = (score - centre_k)/spread_k, for the stages k
     P(grade >= k | score)                 = their product over 1, ..., k
 
 so that a document of grade g passes stages 1 to g and fails stage g + 1, if there is one. Without
-`dims`, `level` is one slope for all stages. `centre` and `spread` are numbers, or one for each
-stage. Given `new` scores, the draws hold `exceedance`, P(grade >= k | new), one row for each score.
+their `dims`, `level` and `slope` are one for all stages. `centre` and `spread` are numbers, or one
+for each stage. Given `new` scores, the draws hold `exceedance`, P(grade >= k | new), by rows.
 """
 
 from typing import Any

@@ -150,7 +150,7 @@ ANY_ORDER = {
     "holdout": ("fit scores.csv --draws 100 --holdout 0.3",),
     "topics": (FIT_TOPICS, "report topics --collection topics.csv --out r.html"),
     "classes": (FIT_CLASSES, "predict insects logits.csv --out p.csv"),
-    "grades": (FIT_GRADES, "predict graded grades.csv --test --out p.csv"),
+    "grades": (FIT_GRADES, "predict graded grades.csv --out p.csv"),
     "audit": (
         "audit outcomes.csv --site-column site --threshold 0.2 --out r.html",
         "audit --no-labels outcomes.csv later.csv",

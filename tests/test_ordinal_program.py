@@ -20,7 +20,8 @@ NEW = np.array([-1.5, 0.0, 1.5])
 
 def log_density_of(point, centre, spread):
     """The log density written with scipy, document by document."""
-    lines = [st.norm(0.0, 3.0).logpdf(point["intercept"]), st.norm(0.5, 2.0).logpdf(point["level"])]
+    lines = [st.norm(0.0, 3.0).logpdf(point["intercept"])]
+    lines.append(np.atleast_1d(st.norm(0.5, 2.0).logpdf(point["level"])))
     for score, grade in zip(SCORE, GRADE, strict=True):
         step = special.expit(
             point["intercept"] + np.exp(point["level"]) * (score - centre) / spread
@@ -44,6 +45,19 @@ def test_the_density_is_a_product_over_the_stages_of_each_document(centre, sprea
         point = {"intercept": RNG.normal(size=3), "level": 0.5 * RNG.normal(size=3)}
         expected = log_density_of(point, centre, spread)
         assert float(log_density(point)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_without_dims_all_stages_share_one_slope(tmp_path):
+    source = programs.load("ordinal").path.read_text(encoding="utf-8")
+    for line in ("slope_location, slope_scale", "pm.math.exp(level)"):
+        assert source.count(f'{line}, dims="stage")') == 1
+        source = source.replace(f'{line}, dims="stage")', f"{line})")
+    (tmp_path / "shared.py").write_text(source)
+    settings = {"intercept_scale": 3.0, "slope_location": 0.5, "slope_scale": 2.0}
+    model = programs.load(tmp_path / "shared.py").model(SCORE, GRADE, **settings)
+    point = {"intercept": np.array([0.3, -0.4, -1.0]), "level": np.array(0.2)}
+    found = float(model.compile_logp(mode=UNCOMPILED)(point))
+    assert found == pytest.approx(log_density_of(point, 0.0, 1.0), rel=1e-9)
 
 
 def units_of(calibrator):
