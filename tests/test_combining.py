@@ -5,23 +5,19 @@ import itertools
 import numpy as np
 import pytest
 from scipy import special
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bayescal import ScoreCalibrator
 from bayescal.calibrators.classifier.folds import TrainingDocuments
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.combining.combiners import COMBINERS, bayes, read_combiner
-from bayescal.combining.combiners.stacking import (
-    STACKING,
-    LocalKernelSVM,
-    linear_svc,
-    mean_square_length,
-    product_features,
-)
 from bayescal.combining.combiners.voting import MEASURES, Best, best_threshold, loss_of
 from bayescal.combining.nested import (
     BinaryProblem,
@@ -34,6 +30,7 @@ from bayescal.combining.nested import (
     splits_of,
 )
 from bayescal.metrics import losses
+from bayescal.text.word_models import DecisionTree
 from tests.combining_tools import ByHeart, Column, views
 
 pytestmark = pytest.mark.one_era
@@ -193,12 +190,14 @@ class TestCombiners:
             for i in range(3)
         )
         # The votes of two good and one bad are no better than the best; nor is choosing one.
-        slack = {"majority": 0.05, "best_by_class": 0.0, "tree": 0.02}.get(name, -0.02)
+        slack = {"majority": 0.05, "best_by_class": 0.0}.get(name, -0.02)
         assert errors <= alone + slack + 1e-12
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", sorted(STACKING))
-    def test_held_out_scores_are_of_models_that_had_not_seen_the_label(self, name):
+    @pytest.mark.parametrize(
+        "combiner", ["logistic", DecisionTree(), HistGradientBoostingClassifier(random_state=0)]
+    )
+    def test_held_out_scores_are_of_models_that_had_not_seen_the_label(self, combiner):
         X, y, _ = views(150, RNG(0))
         documents = labelled(X, y)
         flipped = y.copy()
@@ -206,7 +205,7 @@ class TestCombiners:
         flipped[held] = 1 - flipped[held]
         other = Labelled(documents.inputs, flipped == 1, None, documents.fold)
         np.testing.assert_allclose(
-            fit(name, documents).held_out[held], fit(name, other).held_out[held], atol=1e-6
+            fit(combiner, documents).held_out[held], fit(combiner, other).held_out[held], atol=1e-6
         )
 
     def test_one_calibrator_is_fitted_to_each_classifier(self, monkeypatch):
@@ -231,45 +230,15 @@ class TestCombiners:
         best = fit("best_by_class", labelled(X, y, folds=3))
         assert set(best.best.values()) == {0}
 
-    def test_inputs_that_differ_by_rounding_alone_have_no_cost_to_match(self):
-        """With a C of 1e32 libsvm goes on for ever."""
-        X = np.tile([0.3, -1.2], (60, 1))
-        z = WithinRange.of(X).apply(X)
-        length = float((z**2).sum(axis=1).mean())
-        assert 0.0 <= length < 1e-20
-        assert linear_svc(length, 0).C == 1.0
-        assert linear_svc(1e-20, 0).C == 1.0
-
-    def test_the_linear_svm_is_svm_lights(self):
-        X, y, _ = views(120, RNG(0))
-        found = fit("linear_svm", labelled(X, y))
-        z = (X - X.mean(axis=0)) / X.std(axis=0)
-        expected = SVC(kernel="linear", C=1.0 / 3.0).fit(z, y)  # mean <z, z> is 3
-        np.testing.assert_allclose(
-            found.score(Inputs(X, np.empty((120, 0)))), expected.decision_function(z), atol=1e-6
-        )
-
     def test_without_normalising_a_column_of_large_numbers_wins(self):
         X, y, _ = views(300, RNG(0), sds=(0.5, 1.0))
         X = X * [1e-3, 1e3]
         inputs = Inputs(X, np.empty((300, 0)))
         good, bad = (
-            roc_auc_score(y, fit("linear_svm", labelled(X, y), normalise=n).score(inputs))
+            roc_auc_score(y, fit(SVC(kernel="linear"), labelled(X, y), normalise=n).score(inputs))
             for n in (True, False)
         )
         assert good > bad + 0.02
-
-    def test_the_local_kernel_is_the_product_of_two(self):
-        rng = RNG(0)
-        X, y = rng.normal(size=(40, 5)), rng.random(40) < 0.5
-        features = product_features(X, X[:, :2])
-        gram = (X @ X.T + 1.0) * (X[:, :2] @ X[:, :2].T + 1.0)
-        np.testing.assert_allclose(features @ features.T, gram, atol=1e-10)
-        model = LocalKernelSVM(scores=2).fit(X, y)
-        svm = SVC(kernel="precomputed", C=1.0 / np.diag(gram).mean()).fit(gram, y)
-        np.testing.assert_allclose(
-            model.decision_function(X), svm.decision_function(gram), atol=0.02
-        )
 
     def test_it_finds_weights_that_depend_on_where(self):
         """A classifier that is right on one side and wrong on the other: no constant weight."""
@@ -279,18 +248,10 @@ class TestCombiners:
         X = np.c_[side * (2 * y - 1) + 0.5 * rng.normal(size=600)]
         documents = labelled(X, y)
         documents = Labelled(Inputs(X, side[:, None]), documents.positive, None, documents.fold)
-        for name, low, high in (
-            ("local_kernel", 0.95, 1.0), ("boosting", 0.95, 1.0), ("linear_svm", 0.4, 0.6)
-        ):  # fmt: skip
-            found = fit(name, documents)
-            assert low < roc_auc_score(y, found.held_out) <= high, name
-
-    def test_the_selected_kernel_has_the_trees_columns(self):
-        rng = RNG(0)
-        X, y = rng.normal(size=(200, 6)), None
-        y = (X[:, 4] > 0).astype(int)
-        model = LocalKernelSVM(scores=2, select=True).fit(X, y)
-        assert model.columns_.tolist() == [4]
+        boosting = HistGradientBoostingClassifier(early_stopping=False)
+        for combiner, low, high in ((boosting, 0.95, 1.0), ("logistic", 0.4, 0.6)):
+            found = fit(combiner, documents)
+            assert low < roc_auc_score(y, found.held_out) <= high, combiner
 
     def test_any_classifier_stacks(self):
         X, y, _ = views(100, RNG(0))
@@ -302,8 +263,30 @@ class TestCombiners:
     def test_unknown_names_and_missing_weights_are_refused(self):
         with pytest.raises(ValueError, match=r"combiner must be one of 'majority'.*got 'mean'"):
             read_combiner("mean", normalise=True, weighted=False)
-        with pytest.raises(ValueError, match="combiner 'tree' takes no sample_weight"):
-            read_combiner("tree", normalise=True, weighted=True)
+        with pytest.raises(ValueError, match=r"combiner DecisionTree.* takes no sample_weight"):
+            read_combiner(DecisionTree(), normalise=True, weighted=True)
+
+    @pytest.mark.parametrize(
+        ("combiner", "log_odds"),
+        [
+            (LogisticRegression(), True),
+            (HistGradientBoostingClassifier(), True),
+            (DecisionTree(), True),
+            (make_pipeline(StandardScaler(), LogisticRegression()), True),
+            (GaussianNB(), True),
+            (SVC(), False),
+        ],
+    )
+    def test_scores_that_are_log_odds_give_probabilities(self, combiner, log_odds):
+        method = read_combiner(combiner, normalise=True, weighted=False)
+        assert method.gives_log_odds == log_odds
+        X, y, _ = views(100, RNG(0))
+        fitted = fit(combiner, labelled(X, y)).model
+        z = fitted.scaler.transform(X)
+        if log_odds:
+            p = fitted.classifier.predict_proba(z)[:, 1]
+            inputs = Inputs(X, np.empty((100, 0)))
+            np.testing.assert_allclose(special.expit(fitted.score(inputs)), p, atol=1e-9)
 
 
 class TestNoLeak:
@@ -337,9 +320,3 @@ class TestNoLeak:
 
 def test_column_scores_are_what_they_say():
     assert Column(1).fit(np.zeros((2, 2)), [0, 1]).decision_function([[1.0, 2.0]]).tolist() == [2.0]
-
-
-def test_the_length_of_documents_is_weighted():
-    columns = np.array([[1.0, 0.0], [0.0, 2.0]])
-    assert mean_square_length(columns) == 2.5
-    assert mean_square_length(columns, np.array([3.0, 1.0])) == 1.75

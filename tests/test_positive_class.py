@@ -92,7 +92,7 @@ def test_priors_of_both_classes_are_in_sorted_order():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("combiner", ["bayes", "linear_svm"])
+@pytest.mark.parametrize("combiner", ["bayes", LinearSVC()])
 def test_combinations(combiner):
     make = {"combiner": combiner, "cv": 2, "random_state": 0}
     first = CombinedClassifier(PAIR, positive=0, **make).fit(X, CODES)

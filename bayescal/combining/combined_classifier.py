@@ -53,8 +53,8 @@ BLOCK = 8_000
 def _gives_probabilities(estimator: CombinedClassifier) -> bool:
     if not estimator._has_probabilities:
         raise AttributeError(
-            f"combiner {estimator.combiner!r} gives scores and no probabilities: use 'bayes',"
-            " 'logistic', 'tree' or 'boosting', or calibrate it by CalibratedClassifier."
+            f"combiner {estimator.combiner!r} gives scores and no probabilities: use 'bayes' or"
+            " 'logistic', or calibrate it by CalibratedClassifier."
         )
     return True
 
@@ -86,9 +86,9 @@ class CombinedClassifier(
     combiner : str or classifier
         "bayes", the default: calibrated log-odds weighed by a Bayesian logistic model, with bands;
         "local_bayes": the same with weights that depend on the indicators;
-        "logistic", "linear_svm", "tree", "boosting": stacking by a classifier of that kind;
-        "local_kernel", "selected_kernel": an SVM whose weights depend on the inputs; "majority",
-        "best_by_class"; or any scikit-learn classifier to stack with.
+        "logistic" or any scikit-learn classifier: stacking by it, with probabilities by logistic
+        regression, gradient boosting and classifiers without a `decision_function`; "majority",
+        "best_by_class": decisions by votes, or by the best classifier.
     cv : int, splitter or iterable of splits
         A number of stratified folds, lowered to the number of documents of the rarer class.
     normalise : bool

@@ -376,7 +376,7 @@ class DecisionTree(LogOddsMixin, WordsClassifier):
     penalty : float, optional
         Least gain of a split in nats, over all documents fitted; by default BIC's price of a
         parameter, ln(N)/2 of N documents.
-    random_state : int
+    random_state : int, optional
         Orders words that split equally well.
 
     Attributes
@@ -397,7 +397,7 @@ class DecisionTree(LogOddsMixin, WordsClassifier):
     array([-1.386,  1.386])
     """
 
-    def __init__(self, penalty: float | None = None, random_state: int = 0) -> None:
+    def __init__(self, penalty: float | None = None, random_state: int | None = 0) -> None:
         self.penalty = penalty
         self.random_state = random_state
 

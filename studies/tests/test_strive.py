@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.svm import SVC
 
 from bayescal.combining.combiners.voting import MEASURES as CUTS
 from bayescal.combining.combiners.voting import loss_of
 from bayescal.combining.nested import Inputs, Labelled
+from studies.papers.strive.classifiers import LinearSVM, LocalKernelSVM, cost_of, product_features
 from studies.papers.strive.experiment import (
     GROUPS,
     MEASURES,
@@ -121,6 +123,50 @@ class TestMarks:
     def test_no_marks_where_all_are_equal(self):
         errors = dict.fromkeys([*BASE, *(n for group in GROUPS.values() for n in group)], 4)
         assert set(significance_marks(*self.methods(errors)).values()) == {""}
+
+
+class TestClassifiers:
+    def test_inputs_that_differ_by_rounding_alone_have_no_cost_to_match(self):
+        """With a C of 1e32 libsvm goes on for ever."""
+        assert cost_of(np.full((60, 2), 1e-11)) == cost_of(np.zeros((60, 2))) == 1.0
+        assert cost_of(np.array([[1.0, 0.0], [0.0, 2.0]])) == 1.0 / 2.5
+
+    def test_the_linear_svm_is_svm_lights(self):
+        labelled = made_topic(0).labelled
+        X = labelled.inputs.scores
+        z = (X - X.mean(axis=0)) / X.std(axis=0)
+        expected = SVC(kernel="linear", C=1.0 / 5.0).fit(z, labelled.positive)  # mean <z, z> is 5
+        found = LinearSVM().fit(z, labelled.positive)
+        np.testing.assert_allclose(
+            found.decision_function(z), expected.decision_function(z), atol=1e-6
+        )
+
+    def test_the_local_kernel_is_the_product_of_two(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(40, 5)), rng.random(40) < 0.5
+        features = product_features(X, X[:, :2])
+        gram = (X @ X.T + 1.0) * (X[:, :2] @ X[:, :2].T + 1.0)
+        np.testing.assert_allclose(features @ features.T, gram, atol=1e-10)
+        model = LocalKernelSVM(scores=2).fit(X, y)
+        svm = SVC(kernel="precomputed", C=1.0 / np.diag(gram).mean()).fit(gram, y)
+        np.testing.assert_allclose(
+            model.decision_function(X), svm.decision_function(gram), atol=0.02
+        )
+
+    def test_it_finds_weights_that_depend_on_where(self):
+        """A classifier that is right on one side and wrong on the other: no constant weight."""
+        rng = np.random.default_rng(0)
+        side = rng.choice([-1.0, 1.0], 600)
+        y = rng.random(600) < 0.5
+        X = np.c_[side * (2 * y - 1) + 0.5 * rng.normal(size=600), side]
+        local, linear = (each.fit(X, y) for each in (LocalKernelSVM(scores=1), LinearSVM()))
+        assert roc_auc_score(y, local.decision_function(X)) > 0.95
+        assert roc_auc_score(y, linear.decision_function(X)) < 0.6
+
+    def test_the_selected_kernel_has_the_trees_columns(self):
+        X = np.random.default_rng(0).normal(size=(200, 6))
+        model = LocalKernelSVM(scores=2, select=True).fit(X, X[:, 4] > 0)
+        assert model.columns_.tolist() == [4]
 
 
 @pytest.mark.slow

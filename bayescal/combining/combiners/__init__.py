@@ -11,7 +11,7 @@ from bayescal.support.validation import check_choice, check_flag
 COMBINERS: dict[str, Callable[..., Combiner]] = {
     "majority": lambda normalise: voting.Voting(voting.MajorityVote),
     "best_by_class": lambda normalise: voting.Voting(voting.Best),
-    **stacking.STACKING,
+    "logistic": stacking.logistic,
     "bayes": lambda normalise: bayes.Bayes(),
     "local_bayes": lambda normalise: bayes.Bayes(weight_shifts=True),
 }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.combiners.voting import MEASURES, best_threshold
+from bayescal.combining.combiners.voting import MEASURES, Voting, best_threshold
 from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.nested import BinaryProblem, Inputs, Labelled, fit_nested
 from bayescal.support.validation import Floats
@@ -23,6 +23,7 @@ from bayescal.text import make_classifier
 from bayescal.text.text_calibrator import FOLDS, splitter
 from studies.command import spread_over
 from studies.papers.sigir2003.scores import count_words
+from studies.papers.strive.classifiers import BOOSTED_TREES, TREE, LinearSVM, LocalKernelSVM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,20 +62,20 @@ class Combination(NamedTuple):
 COMBINATIONS = {
     "Best By Class": Combination("best_by_class"),
     "Majority": Combination("majority"),
-    "Stack-D": Combination("tree", normalise=False),
-    "Stack-S": Combination("linear_svm", normalise=False),
-    "Stack-D (norm)": Combination("tree"),
-    "Stack-S (norm)": Combination("linear_svm"),
-    "STRIVE-D": Combination("tree", indicators=True, normalise=False),
-    "STRIVE-S": Combination("linear_svm", indicators=True, normalise=False),
-    "STRIVE-D (norm)": Combination("tree", indicators=True),
-    "STRIVE-S (norm)": Combination("linear_svm", indicators=True),
-    "STRIVE-S Local (norm)": Combination("local_kernel", indicators=True),
-    "STRIVE-S LSelect (norm)": Combination("selected_kernel", indicators=True),
+    "Stack-D": Combination(TREE, normalise=False),
+    "Stack-S": Combination(LinearSVM(), normalise=False),
+    "Stack-D (norm)": Combination(TREE),
+    "Stack-S (norm)": Combination(LinearSVM()),
+    "STRIVE-D": Combination(TREE, indicators=True, normalise=False),
+    "STRIVE-S": Combination(LinearSVM(), indicators=True, normalise=False),
+    "STRIVE-D (norm)": Combination(TREE, indicators=True),
+    "STRIVE-S (norm)": Combination(LinearSVM(), indicators=True),
+    "STRIVE-S Local (norm)": Combination(LocalKernelSVM(), indicators=True),
+    "STRIVE-S LSelect (norm)": Combination(LocalKernelSVM(select=True), indicators=True),
     "logistic": Combination("logistic"),
     "logistic, indicators": Combination("logistic", indicators=True),
-    "boosting": Combination("boosting"),
-    "boosting, indicators": Combination("boosting", indicators=True),
+    "boosting": Combination(BOOSTED_TREES),
+    "boosting, indicators": Combination(BOOSTED_TREES, indicators=True),
     "bayes": Combination("bayes"),
     "bayes, indicators": Combination("bayes", indicators=True),
 }
@@ -180,7 +181,7 @@ def decide_all(
         combiner = read_combiner(asked.combiner, normalise=asked.normalise, weighted=False)
         labelled = [seen(each.labelled, asked.indicators) for each in inputs]
         fitted = combiner.fit(labelled, np.random.default_rng(random_state), jobs)
-        ranks = asked.combiner not in {"best_by_class", "majority"}
+        ranks = not isinstance(combiner, Voting)
         found[name] = []
         for each, own in zip(inputs, fitted, strict=True):
             new = each.new if asked.indicators else without_indicators(each.new)
