@@ -1,64 +1,12 @@
-"""Leaves of a tree for many tasks: equation 8.1 and its limits, and populations of tasks."""
+"""Leaves of a tree for many tasks: populations of tasks."""
 
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from bayescal.combining.tasks.tree import (
-    LOG_M,
-    LOG_M_SD,
-    LeafCounts,
-    fit_population,
-    log_evidence,
-    m_estimate,
-)
+from bayescal.combining.tasks.tree import LOG_M, LOG_M_SD, fit_population, log_evidence
 
 pytestmark = pytest.mark.one_era
-
-RNG = np.random.default_rng(0)
-LEAF, TASK = RNG.integers(4, size=300), RNG.integers(3, size=300)
-POSITIVE = RNG.random(300) < 0.1 + 0.2 * LEAF
-# The first task has no document at the last leaf.
-SEEN = ~((TASK == 0) & (LEAF == 3))
-LEAF, TASK, POSITIVE = LEAF[SEEN], TASK[SEEN], POSITIVE[SEEN]
-COUNTS = LeafCounts.of(LEAF, TASK, POSITIVE, (3, 4))
-
-
-class TestEquation81:
-    @pytest.mark.parametrize("m", [0.5, 10.0, 1000.0])
-    def test_brute_force(self, m):
-        """Document by document, as the equation is written."""
-        found = m_estimate(COUNTS, m)
-        for i in range(3):
-            for leaf in range(4):
-                here = [p for p, k in zip(POSITIVE, LEAF, strict=True) if k == leaf]
-                own = [
-                    p for p, k, t in zip(POSITIVE, LEAF, TASK, strict=True) if k == leaf and t == i
-                ]
-                prior = (sum(here) + 1) / (len(here) + 2)
-                expected = (sum(own) + m * prior) / (m + len(own))
-                assert found[i, leaf] == pytest.approx(expected, rel=1e-12)
-
-    def test_without_others_it_is_the_share_and_at_empty_leaves_the_tasks_own(self):
-        found = m_estimate(COUNTS, 0.0)
-        assert COUNTS.total[0, 3] == 0.0
-        assert found[0, 3] == POSITIVE[TASK == 0].mean()
-        filled = COUNTS.total > 0.0
-        share = COUNTS.positive[filled] / COUNTS.total[filled]
-        np.testing.assert_array_equal(found[filled], share)
-
-    def test_with_all_the_weight_on_others_tasks_are_alike(self):
-        found = m_estimate(COUNTS, np.inf)
-        assert np.ptp(found, axis=0).max() == 0.0
-        np.testing.assert_allclose(found[0], COUNTS.of_all_tasks)
-
-    def test_finite_m_leads_from_one_limit_to_the_other(self):
-        filled = COUNTS.total > 0.0
-        near, far = m_estimate(COUNTS, 1e-9), m_estimate(COUNTS, 1e12)
-        np.testing.assert_allclose(near[filled], m_estimate(COUNTS, 0.0)[filled], atol=1e-8)
-        np.testing.assert_allclose(far, m_estimate(COUNTS, np.inf), atol=1e-8)
-        # An empty leaf takes the population's estimate as soon as this counts at all.
-        assert near[0, 3] == pytest.approx(COUNTS.of_all_tasks[3])
 
 
 class TestEvidence:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -17,7 +16,6 @@ from bayescal.combining.combiners.voting import best_threshold
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.combining.tasks.metaclassifier import deal_folds, normalised, scales_of
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.text import DecisionTree
 from tests.task_scores import made_tasks
 
 pytestmark = pytest.mark.one_era
@@ -25,14 +23,11 @@ pytestmark = pytest.mark.one_era
 X, Y, TASK = made_tasks()
 NEW, TRUTH, NEW_TASK = made_tasks(seed=0)
 KINDS = {
-    "pooled": PooledCombiner("tree", random_state=0),
-    "repop": PooledCombiner("tree", specialise="repop", random_state=0),
-    "general": PooledCombiner("tree", specialise="general", random_state=0),
-    "m": PooledCombiner("tree", specialise=20.0, random_state=0),
+    "tree": PooledCombiner("tree", random_state=0),
     "weights": PooledCombiner("weights", random_state=0),
-    "logistic": PooledCombiner(LogisticRegression(), specialise="general", random_state=0),
+    "logistic": PooledCombiner(LogisticRegression(), random_state=0),
 }
-POSTERIORS = ("pooled", "weights")
+POSTERIORS = ("tree", "weights")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +43,7 @@ class TestNormalisation:
             np.testing.assert_allclose(own[code == k].mean(axis=0), 0.0, atol=1e-12)
             np.testing.assert_allclose(own[code == k].std(axis=0), 1.0, atol=1e-12)
 
-    @pytest.mark.parametrize("name", ["pooled", "weights"])
+    @pytest.mark.parametrize("name", ["tree", "weights"])
     def test_scale_and_level_of_a_task_do_not_matter(self, fitted, name):
         changed = X.copy()
         changed[TASK == "task 2"] = 7.0 - 3.0 * -changed[TASK == "task 2"]
@@ -111,28 +106,6 @@ class TestGaps:
 
 
 class TestTree:
-    def test_leaves_of_the_tree_that_scikit_learn_grows(self, fitted):
-        """Equation 8.1 from the documents at each leaf, by the tree refitted here."""
-        code = np.unique(TASK, return_inverse=True)[1]
-        own = normalised(X, code, scales_of(X, code, 6))
-        node = DecisionTree().fit(own, Y).tree_.apply(own)
-        probability = fitted["m"].predict_proba(X, TASK)[:, 1]
-        for i in range(0, len(X), 17):
-            leaf = node == node[i]
-            prior = (Y[leaf].sum() + 1) / (leaf.sum() + 2)
-            mine = leaf & (TASK[i] == TASK)
-            expected = (Y[mine].sum() + 20.0 * prior) / (mine.sum() + 20.0)
-            assert probability[i] == pytest.approx(expected)
-
-    def test_names_are_numbers(self):
-        pairs = [("repop", 0), ("general", np.inf)]
-        for name, m in pairs:
-            one, other = (PooledCombiner("tree", specialise=s, random_state=0) for s in (name, m))
-            np.testing.assert_array_equal(
-                one.fit(X, Y, TASK).decision_function(X, TASK),
-                other.fit(X, Y, TASK).decision_function(X, TASK),
-            )
-
     def test_any_decision_tree(self):
         tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
         found = PooledCombiner(tree, random_state=0).fit(X, Y, TASK)
@@ -148,7 +121,7 @@ class TestTree:
         assert medians[0] > medians[1] + 1.0
 
     def test_population_table(self, fitted):
-        table = fitted["pooled"].population(level=0.8)
+        table = fitted["tree"].population(level=0.8)
         assert table["documents"].sum() == len(X)
         assert table["positives"].sum() == Y.sum()
         assert (table["p_lower"] < table["p"]).all()
@@ -226,7 +199,7 @@ class TestEveryKind:
     def test_thresholds_are_best_on_held_out_scores(self, fitted, name):
         found = fitted[name]
         assert found.scores_.shape == (len(X),)
-        assert np.isfinite(found.scores_).all() or name == "repop"
+        assert np.isfinite(found.scores_).all()
         for k, task in enumerate(found.tasks_):
             own = task == TASK
             expected = best_threshold("f1", expit(found.scores_[own]), Y[own])
@@ -255,17 +228,6 @@ class TestEveryKind:
         alone = found.decision_function(x[~old][:1], ["task 6"])[0]
         assert alone == pytest.approx(log_odds[0], rel=1e-12)
         assert found.decide(x[~old], task[~old], "f1").any()
-
-    def test_without_labels_is_general(self, fitted):
-        x, y, task = made_tasks(tasks=7, seed=0)
-        old = task != "task 6"
-        answers = []
-        for specialise in ("general", "repop", 20.0):
-            found = PooledCombiner("tree", specialise=specialise, random_state=0)
-            found.fit(x[old], y[old], task[old]).add_tasks(x[~old], task[~old])
-            answers.append(found.decision_function(x[~old], task[~old]))
-        np.testing.assert_array_equal(answers[0], answers[1])
-        np.testing.assert_array_equal(answers[0], answers[2])
 
     @pytest.mark.parametrize("name", KINDS)
     def test_the_same_seed_gives_the_same(self, fitted, name):
@@ -333,7 +295,7 @@ class TestBands:
 
     @pytest.mark.parametrize("name", sorted(set(KINDS) - set(POSTERIORS)))
     def test_no_posterior_no_band(self, fitted, name):
-        advice = "use metaclassifier 'weights', or 'tree' with specialise='pooled'"
+        advice = "use metaclassifier 'weights' or 'tree'"
         with pytest.raises(ValueError, match=f"no posterior: {advice}"):
             fitted[name].predict_interval(X, TASK)
         with pytest.raises(ValueError, match=f"no population: {advice}"):
@@ -396,22 +358,15 @@ class TestRefusals:
             PooledCombiner().fit(x, y, task)
 
     @pytest.mark.parametrize(
-        ("metaclassifier", "specialise", "message"),
+        ("metaclassifier", "message"),
         [
-            ("tree", -1.0, "a number m of documents, at least 0, got -1.0"),
-            ("tree", np.nan, "at least 0, got nan"),
-            ("tree", "some", "'pooled', 'repop', 'general' or a number m .* got 'some'"),
-            ("tree", True, "got True"),
-            ("forest", "pooled", "must be 'tree', 'weights' or a classifier, got 'forest'"),
-            ("weights", 3.0, "has no leaves for m documents to count at"),
-            (LogisticRegression(), "pooled", "no leaves to specialise .* must be 'general'"),
-            (RandomForestClassifier(), "repop", "no leaves to specialise"),
-            (LinearSVC(), "general", "wrap it in CalibratedClassifier"),
+            ("forest", "must be one of 'weights', 'tree', got 'forest'"),
+            (LinearSVC(), "wrap it in CalibratedClassifier"),
         ],
     )
-    def test_parameters(self, metaclassifier, specialise, message):
+    def test_parameters(self, metaclassifier, message):
         with pytest.raises(ValueError, match=message):
-            PooledCombiner(metaclassifier, specialise=specialise).fit(X, Y, TASK)
+            PooledCombiner(metaclassifier).fit(X, Y, TASK)
 
     def test_a_refused_fit_leaves_what_was_fitted_as_it_was(self):
         combiner = PooledCombiner(random_state=0).fit(X, Y, TASK)
@@ -422,7 +377,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("metaclassifier", ["tree", LogisticRegression()])
     def test_a_single_positive_cannot_be_held_out(self, metaclassifier):
-        combiner = PooledCombiner(metaclassifier, specialise="general", random_state=0)
+        combiner = PooledCombiner(metaclassifier, random_state=0)
         with pytest.raises(ValueError, match="at least two documents of each class over all tasks"):
             combiner.fit(np.arange(8.0)[:, None], np.arange(8) == 0, ["a"] * 8)
 
@@ -434,12 +389,12 @@ class TestRefusals:
         with pytest.raises(
             ValueError, match="task must name fitted tasks, got 'rye': give its documents"
         ):
-            fitted["pooled"].predict(X[:3], ["rye"] * 3)
+            fitted["tree"].predict(X[:3], ["rye"] * 3)
         with pytest.raises(ValueError, match="tasks 'task 1' are there already"):
-            fitted["pooled"].add_tasks(X[:3], ["task 1"] * 3)
+            fitted["tree"].add_tasks(X[:3], ["task 1"] * 3)
         with pytest.raises(ValueError, match=r"several documents, .* single one of 'rye'"):
-            fitted["pooled"].add_tasks(X[:1], ["rye"])
+            fitted["tree"].add_tasks(X[:1], ["rye"])
 
     def test_other_columns(self, fitted):
         with pytest.raises(ValueError, match="2 features, but PooledCombiner is expecting 3"):
-            fitted["pooled"].predict(X[:, :2], TASK)
+            fitted["tree"].predict(X[:, :2], TASK)

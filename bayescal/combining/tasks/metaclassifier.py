@@ -146,7 +146,7 @@ def _rows_by_task(task: Integers, tasks: int) -> list[Integers]:
     return np.split(order, ends)
 
 
-WITH_POSTERIOR = "use metaclassifier 'weights', or 'tree' with specialise='pooled'"
+WITH_POSTERIOR = "use metaclassifier 'weights' or 'tree'"
 
 
 class TaskModel(ABC):

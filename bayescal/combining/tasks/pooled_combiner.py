@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from itertools import compress
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.nested import Gaps
 from bayescal.combining.tasks import metaclassifier as learning
-from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.support import validation
@@ -28,57 +25,22 @@ from bayescal.text.word_models import DecisionTree
 if TYPE_CHECKING:
     import pandas as pd
 
-# The named values of `specialise` as the m of equation 8.1; None to learn it from the tasks.
-SPECIALISE: dict[str, float | None] = {"pooled": None, "repop": 0.0, "general": math.inf}
 
-
-def read_metaclassifier(
-    metaclassifier: Any, specialise: Any, memory: Any = None
-) -> learning.Metaclassifier:
-    """Return the metaclassifier that the parameters name."""
-    m = read_specialise(specialise)
+def read_metaclassifier(metaclassifier: Any) -> learning.Metaclassifier:
+    """Return the metaclassifier that the parameter names."""
+    if isinstance(metaclassifier, learning.Metaclassifier):
+        return metaclassifier
     if isinstance(metaclassifier, str):
-        if metaclassifier == "tree":
-            return Tree(DecisionTree(), m, memory)
-        if metaclassifier != "weights":
-            raise ValueError(
-                f"metaclassifier must be 'tree', 'weights' or a classifier, got {metaclassifier!r}."
-            )
-        if m is not None:
-            raise ValueError(
-                "metaclassifier 'weights' has no leaves for m documents to count at: specialise"
-                f" must be 'pooled', got {specialise!r}. The same weights for all tasks are those"
-                " of LogisticRegression() with specialise='general'."
-            )
-        return TaskWeights()
-    if hasattr(metaclassifier, "apply") and hasattr(metaclassifier, "get_n_leaves"):
-        return Tree(metaclassifier, m, memory)
-    if isinstance(metaclassifier, DecisionTree):
-        return Tree(metaclassifier, m, memory)
+        validation.check_choice("metaclassifier", metaclassifier, ("weights", "tree"))
+        return Tree(DecisionTree()) if metaclassifier == "tree" else learning.TaskWeights()
+    if hasattr(metaclassifier, "get_n_leaves") or isinstance(metaclassifier, DecisionTree):
+        return Tree(metaclassifier)
     if not hasattr(metaclassifier, "predict_log_proba"):
         raise ValueError(
             "metaclassifier must have probabilities (predict_log_proba), got"
             f" {metaclassifier!r}: wrap it in CalibratedClassifier."
         )
-    if m != math.inf:
-        raise ValueError(
-            f"metaclassifier {metaclassifier!r} has no leaves to specialise to tasks: specialise"
-            f" must be 'general', got {specialise!r}."
-        )
     return learning.GeneralClassifier(metaclassifier)
-
-
-def read_specialise(specialise: Any) -> float | None:
-    """Return the m of equation 8.1, None if it is learnt."""
-    if isinstance(specialise, str) and specialise in SPECIALISE:
-        return SPECIALISE[specialise]
-    number = isinstance(specialise, Real) and not isinstance(specialise, bool | np.bool_)
-    if not number or not float(specialise) >= 0.0:
-        raise ValueError(
-            "specialise must be 'pooled', 'repop', 'general' or a number m of documents, at least"
-            f" 0, got {specialise!r}."
-        )
-    return float(specialise)
 
 
 @dataclass(eq=False, repr=False)
@@ -96,19 +58,14 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     metaclassifier : "weights", "tree" or classifier
         "weights": hierarchical logistic regression, whose weights differ by task.
-        "tree": a decision tree of all tasks, whose leaves are specialised; so is a scikit-learn
-        decision tree. Another classifier with probabilities is the same for all tasks.
-    specialise : "pooled", "repop", "general" or float
-        How many documents the estimate of all tasks at a leaf is worth against the task's own
-        (m in equation 8.1): a number; 0, "repop"; infinity, "general". "pooled" learns from the
-        tasks how far they differ at each leaf, and gives bands.
+        "tree": a decision tree of all tasks; so is a scikit-learn decision tree. Its leaves are
+        specialised: how many documents the other tasks are worth to a task is learned from how far
+        they differ at the leaf. Another classifier with probabilities is the same for all tasks.
     cv : int
         Number of folds for scores and thresholds.
     allow_missing : bool
         Whether scores may be nan, where a classifier did not score a document. They count as the
         task's mean, and a column that marks them is one more input.
-    memory : str or joblib.Memory, optional
-        Caches grown trees for fits with another `specialise`.
     random_state : int, numpy Generator, RandomState or None
         Seeds folds and draws.
 
@@ -119,8 +76,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tasks_ : array of shape (tasks,)
         Names of the tasks fitted, in sorted order.
     scores_ : array of shape (n,)
-        Held-out log-odds of the documents fitted; infinite where a leaf holds one class of the
-        task only and m is 0.
+        Held-out log-odds of the documents fitted; infinite where a classifier is certain.
     thresholds_ : dict of str to array of shape (tasks + 1,)
         By measure, the threshold on P(+) that is best on held-out documents of each task; the last
         one, for added tasks, on documents of all tasks.
@@ -151,10 +107,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     metaclassifier: Any = "weights"
     _: KW_ONLY
-    specialise: str | float = "pooled"
     cv: int = 5
     allow_missing: bool = False
-    memory: Any = None
     random_state: Any = None
 
     def fit(self, X: Any, y: ArrayLike, task: ArrayLike) -> Self:
@@ -175,7 +129,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described, or a task has one class only; an earlier fit is
             kept.
         """
-        kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
+        kind = read_metaclassifier(self.metaclassifier)
         learning.check_folds(self.cv)
         columns = validation.as_table(X, estimator=self, ensure_all_finite="allow-nan")
         validation.check_same_length("y", len(validation.as_array(y, "y")), "X", len(columns))
@@ -251,7 +205,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_interval(
         self, X: Any, task: ArrayLike, level: float = 0.9, kind: str = "pointwise"
     ) -> Floats:
-        """Return posterior intervals of P(+), shape (n, 2), for "weights" or a pooled tree.
+        """Return posterior intervals of P(+), shape (n, 2), for "weights" or a tree.
 
         They account for the uncertainty of the tasks' leaves or weights, and of their population;
         not for that of the tree itself. X and `task` are as in `fit`, `level` and `kind` as in
@@ -262,7 +216,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return interval_of_draws(self.sample_proba(X, task), level, kind)
 
     def sample_proba(self, X: Any, task: ArrayLike) -> Floats:
-        """Return posterior draws of P(+), shape (draws, n), for "weights" or a pooled tree.
+        """Return posterior draws of P(+), shape (draws, n), for "weights" or a tree.
 
         X and `task` are as in `fit`. Raises ValueError if there is no posterior.
         """
@@ -270,7 +224,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probability(self._model.sample(columns, code))
 
     def population(self, level: float = 0.9) -> pd.DataFrame:
-        """Return the posterior of the population of tasks, for "weights" or a pooled tree.
+        """Return the posterior of the population of tasks, for "weights" or a tree.
 
         Parameters
         ----------

@@ -1,9 +1,8 @@
 """A decision tree of all tasks' documents, whose leaves are specialised to each task.
 
-It is the dissertation's LABEL-D (section 8.3.2). The weight of a task's own documents at a leaf
-against those of all others is a number m of documents (`m_estimate`), or is learned from the tasks:
-with "pooled" they have a beta-binomial population at each leaf (`fit_population`); see "One
-combiner for many tasks" in docs/mathematics.md.
+It is the dissertation's LABEL-D (section 8.3.2). How many documents the estimate of all tasks is
+worth at a leaf against the task's own is learned: tasks have a beta-binomial population at each
+leaf (`fit_population`); see "One combiner for many tasks" in docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from sklearn.utils.validation import check_memory
 
 from bayescal.combining.nested import seeded_clone
 from bayescal.combining.tasks import metaclassifier as learning
@@ -45,26 +43,6 @@ class LeafCounts:
         total = np.bincount(cell, minlength=size).reshape(shape).astype(np.float64)
         own = np.bincount(cell[positive], minlength=size).reshape(shape).astype(np.float64)
         return cls(own, total)
-
-    @property
-    def of_all_tasks(self) -> Floats:
-        """Return p_l = (n_+ + 1)/(n + 2) of all tasks' documents at each leaf (equation 6.10)."""
-        return np.asarray((self.positive.sum(axis=0) + 1.0) / (self.total.sum(axis=0) + 2.0))
-
-
-def m_estimate(counts: LeafCounts, m: float) -> Floats:
-    """Return P(positive | leaf) = (In + m p) / (m + In + Out) of each task (equation 8.1)."""
-    general = counts.of_all_tasks
-    if np.isinf(m):
-        return np.broadcast_to(general, counts.total.shape).copy()
-    seen = m + counts.total
-    of_task = counts.positive.sum(axis=1) / counts.total.sum(axis=1)
-    empty = np.broadcast_to(of_task[:, None], seen.shape)
-    return np.asarray(
-        np.where(
-            seen > 0.0, (counts.positive + m * general) / np.where(seen > 0.0, seen, 1.0), empty
-        )
-    )
 
 
 LOG_M, LOG_M_SD = math.log(100.0), 3.0
@@ -271,25 +249,24 @@ class Tree(learning.Metaclassifier):
     """One tree for all tasks."""
 
     classifier: Any  # a decision tree; clones are fitted
-    m: float | None  # weight of all tasks' estimate at a leaf in documents; None to learn it
-    memory: Any = None
 
     def fit(self, data: learning.TaskData, rng: np.random.Generator) -> learning.TaskModel:
         """Return the tree of all documents, its leaves specialised to each task."""
-        grow = check_memory(self.memory).cache(_grow)
+        leaves, counts = self.leaves_and_counts(data, rng)
+        return _pooled(leaves, counts, int(rng.integers(2**31)))
+
+    def leaves_and_counts(
+        self, data: learning.TaskData, rng: np.random.Generator
+    ) -> tuple[Leaves, LeafCounts]:
+        """Grow the tree; return its leaves, and the documents of each task at them."""
         classifier = seeded_clone(self.classifier, lambda: int(rng.integers(2**31)))
-        fitted = grow(classifier, data.columns, data.positive)
-        leaves, leaf = Leaves.of(fitted, data.columns)
+        leaves, leaf = Leaves.of(self.grow(classifier, data), data.columns)
         shape = (data.tasks, leaves.nodes.size)
-        counts = LeafCounts.of(leaf, data.task, data.positive, shape)
-        if self.m is None:
-            return _pooled(leaves, counts, int(rng.integers(2**31)))
-        table = np.vstack([m_estimate(counts, self.m), counts.of_all_tasks])
-        return TreeModel(leaves, _log_odds(table))
+        return leaves, LeafCounts.of(leaf, data.task, data.positive, shape)
 
-
-def _grow(classifier: Any, columns: Floats, positive: NDArray[np.bool_]) -> Any:
-    return classifier.fit(columns, positive.astype(np.int64))
+    def grow(self, classifier: Any, data: learning.TaskData) -> Any:
+        """Return the classifier fitted to all documents."""
+        return classifier.fit(data.columns, data.positive.astype(np.int64))
 
 
 def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> PooledTreeModel:
@@ -298,10 +275,10 @@ def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> PooledTreeModel:
     columns = list(zip(rows.positive.T, rows.total.T, strict=True))
     populations = [fit_population(*column) for column in columns]
     table = [each.mean(*column) for each, column in zip(populations, columns, strict=True)]
-    return PooledTreeModel(leaves, _log_odds(np.stack(table, axis=1)), rows, populations, seed)
+    return PooledTreeModel(leaves, log_odds_of(np.stack(table, axis=1)), rows, populations, seed)
 
 
-def _log_odds(probabilities: Floats) -> Floats:
+def log_odds_of(probabilities: Floats) -> Floats:
     """Return log-odds, infinite at 0 and 1."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(probabilities) - np.log1p(-probabilities))

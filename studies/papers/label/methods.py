@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from bayescal.support.validation import Floats
 from bayescal.text import make_classifier
 from studies.command import spread_over
 from studies.papers.corpora import read_mulan
+from studies.papers.label.tree import GENERAL, REPOP, KeptTree
 from studies.papers.sigir2003.scores import count_words, largest_topics
 from studies.papers.strive.methods import nested_inputs
 
@@ -228,26 +229,22 @@ class Setting:
     memory: Any = None
     random_state: int = 0
 
-    def combiner(self, metaclassifier: str, specialise: str | float) -> PooledCombiner:
+    def combiner(self, metaclassifier: str | KeptTree) -> PooledCombiner:
         """Return an unfitted combiner of many tasks."""
-        return PooledCombiner(
-            metaclassifier,
-            specialise=specialise,
-            cv=FOLDS,
-            memory=self.memory,
-            random_state=self.random_state,
-        )
+        if isinstance(metaclassifier, KeptTree):
+            metaclassifier = replace(metaclassifier, memory=self.memory)
+        return PooledCombiner(metaclassifier, cv=FOLDS, random_state=self.random_state)
 
 
 # From the tasks to learn from and those to answer, to what is decided on the latter.
 Method = Callable[[Sequence[Task], Sequence[Task], Setting], list[Decided]]
 
 
-def of_all(metaclassifier: str, specialise: str | float) -> Method:
+def of_all(metaclassifier: str | KeptTree) -> Method:
     """Return a method that learns from all tasks; those it has no labels of it adds without."""
 
     def decide(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> list[Decided]:
-        combiner = setting.combiner(metaclassifier, specialise)
+        combiner = setting.combiner(metaclassifier)
         with warnings.catch_warnings():
             # To hash the inputs takes seconds, to grow a tree of them a minute.
             warnings.filterwarnings("ignore", "Persisting input arguments", UserWarning)
@@ -261,13 +258,13 @@ def of_all(metaclassifier: str, specialise: str | float) -> Method:
     return decide
 
 
-def of_one(metaclassifier: str, specialise: str) -> Method:
+def of_one(metaclassifier: str | KeptTree) -> Method:
     """Return a method that learns from each task by itself."""
 
     def decide(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> list[Decided]:
         out = []
         for task in asked:
-            combiner = setting.combiner(metaclassifier, specialise)
+            combiner = setting.combiner(metaclassifier)
             out.append(_by_combiner(combiner.fit(*_gathered([task])), task))
         return out
 
@@ -310,18 +307,18 @@ def bayes(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> lis
 # Those that learn from each task by itself, in the order of the table, and those of all tasks.
 ALONE: Mapping[str, Method] = {
     "SVM": svm,
-    "STRIVE-D": of_one("tree", "general"),
-    "weights, alone": of_one("weights", "pooled"),
+    "STRIVE-D": of_one(KeptTree(m=GENERAL)),
+    "weights, alone": of_one("weights"),
 }
 # It calibrates every classifier in every fold: five seconds a task, and more of many documents.
 SLOW: Mapping[str, Method] = {"bayes": bayes}
 TOGETHER: Mapping[str, Method] = {
-    "LABEL-D (repop)": of_all("tree", "repop"),
-    "LABEL-D (general)": of_all("tree", "general"),
-    "LABEL-D (m = 10)": of_all("tree", 10.0),
-    "LABEL-D (m = 100)": of_all("tree", 100.0),
-    "LABEL-D (pooled)": of_all("tree", "pooled"),
-    "weights, pooled": of_all("weights", "pooled"),
+    "LABEL-D (repop)": of_all(KeptTree(m=REPOP)),
+    "LABEL-D (general)": of_all(KeptTree(m=GENERAL)),
+    "LABEL-D (m = 10)": of_all(KeptTree(m=10.0)),
+    "LABEL-D (m = 100)": of_all(KeptTree(m=100.0)),
+    "LABEL-D (pooled)": of_all(KeptTree()),
+    "weights, pooled": of_all("weights"),
 }
 # Of tasks without labels all that shrink to the general estimate say the same.
 WITHOUT_LABELS = ("LABEL-D (general)", "LABEL-D (pooled)", "weights, pooled")
