@@ -5,7 +5,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from bayescal.combining.indicators import ReliabilityIndicators
-from bayescal.text import MultinomialNaiveBayes, MutualInformationSelector, nearest_neighbours
+from bayescal.text import MultinomialNaiveBayes, MutualInformationSelector, make_classifier
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, values_of
 
 pytestmark = pytest.mark.one_era
@@ -103,7 +103,7 @@ def test_an_empty_document_is_0_throughout():
 
 def test_words_that_neighbours_see_are_not_those_of_the_representation():
     """Bennett's indicators of selection are of the other classifiers' words."""
-    many = nearest_neighbours(words=7)  # 21 words
+    many = make_classifier("nearest_neighbours", words=7)  # 21 words
     few = make_pipeline(MutualInformationSelector(3), MultinomialNaiveBayes())
     indicators = ReliabilityIndicators([("many", many), ("few", few)]).fit(COUNTS, LABELS)
     selected = few.fit(COUNTS, LABELS)[0].get_support()

@@ -26,7 +26,6 @@ from bayescal.text import (
     linear_svm,
     make_classifier,
     mutual_information,
-    naive_bayes,
     raw_scores,
 )
 from bayescal.text.classifiers import CLASSIFIERS
@@ -256,7 +255,7 @@ class TestCrossValidatedScores:
     )
     def test_folds_without_a_class_are_refused(self, labels, folds, message):
         with pytest.raises(ValueError, match=message):
-            cross_val_scores(naive_bayes(), COUNTS, labels, folds=folds)
+            cross_val_scores(make_classifier("naive_bayes"), COUNTS, labels, folds=folds)
 
     def test_documents_that_no_fold_holds_are_refused(self):
         class First:
@@ -264,7 +263,7 @@ class TestCrossValidatedScores:
                 yield np.arange(20, 60), np.arange(20)
 
         with pytest.raises(ValueError, match="got 40 documents in none"):
-            cross_val_scores(naive_bayes(), COUNTS, LABELS, folds=First())
+            cross_val_scores(make_classifier("naive_bayes"), COUNTS, LABELS, folds=First())
 
 
 class TestRawScores:

@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.text import DecisionTree, NearestNeighbours, decision_tree, nearest_neighbours
-from bayescal.text.classifiers import default_neighbours, naive_bayes, nearest, nearest_documents
+from bayescal.text import DecisionTree, NearestNeighbours, make_classifier
+from bayescal.text.classifiers import default_neighbours, nearest, nearest_documents
 
 pytestmark = pytest.mark.one_era
 
@@ -99,7 +99,8 @@ class TestNearestNeighbours:
             NearestNeighbours(**settings).fit(counts, LABELS)
 
     def test_selects_three_times_the_words(self):
-        assert nearest_neighbours(words=2).fit(COUNTS, LABELS)[0].get_support().sum() == 6
+        fitted = make_classifier("nearest_neighbours", words=2).fit(COUNTS, LABELS)
+        assert fitted[0].get_support().sum() == 6
 
 
 class TestDecisionTree:
@@ -144,7 +145,7 @@ class TestDecisionTree:
     @pytest.mark.parametrize("penalty", [-1.0, np.inf, np.nan])
     def test_refuses(self, penalty):
         with pytest.raises(ValueError, match="penalty must be a number of nats, at least 0, got"):
-            decision_tree(words=5, penalty=penalty).fit(COUNTS, LABELS)
+            DecisionTree(penalty).fit(COUNTS, LABELS)
 
 
 @parametrize_with_checks([NearestNeighbours(), DecisionTree()])
@@ -156,8 +157,3 @@ def test_the_default_number_of_neighbours_grows_with_the_logarithm_of_the_docume
     for n in (*range(1, 70), 1023, 1024, 1025):
         ceiling = (n - 1).bit_length()  # of log2 n, in whole numbers
         assert default_neighbours(n) == min(2 * ceiling + 1, n)
-
-
-def test_an_unknown_kind_of_naive_bayes_is_refused():
-    with pytest.raises(ValueError, match=r"kind must be one of .*'naive_bayes'.* got 'svm'"):
-        naive_bayes("svm")

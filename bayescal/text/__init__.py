@@ -4,11 +4,8 @@ Counting and weighting of words and the linear SVM are scikit-learn's.
 """
 
 from bayescal.text.classifiers import NearestNeighbours as NearestNeighbours
-from bayescal.text.classifiers import decision_tree as decision_tree
 from bayescal.text.classifiers import linear_svm as linear_svm
 from bayescal.text.classifiers import make_classifier as make_classifier
-from bayescal.text.classifiers import naive_bayes as naive_bayes
-from bayescal.text.classifiers import nearest_neighbours as nearest_neighbours
 from bayescal.text.text_calibrator import TextCalibrator as TextCalibrator
 from bayescal.text.text_calibrator import UnknownWordsWarning as UnknownWordsWarning
 from bayescal.text.text_calibrator import cross_val_scores as cross_val_scores

@@ -155,39 +155,23 @@ WEIGHTS: dict[str, dict[str, bool]] = {
     "tf_idf": {},
     "log_tf_idf": {"sublinear_tf": True},
 }
-NAIVE_BAYES = {
+MODELS: dict[str, type[word_models.WordsClassifier]] = {
     "naive_bayes": word_models.MultinomialNaiveBayes,
     "bernoulli_naive_bayes": word_models.BernoulliNaiveBayes,
+    "nearest_neighbours": NearestNeighbours,
+    "decision_tree": word_models.DecisionTree,
 }
-CLASSIFIERS = (*NAIVE_BAYES, "linear_svm", "nearest_neighbours", "decision_tree")
+CLASSIFIERS = (
+    "naive_bayes",
+    "bernoulli_naive_bayes",
+    "linear_svm",
+    "nearest_neighbours",
+    "decision_tree",
+)
 # Nearest neighbours use more words than the other classifiers.
 NEIGHBOURS_WORDS = 3
 # Unnormalised counts need far more steps of the solver than documents of length 1.
 MOST_STEPS = 20_000
-
-
-def naive_bayes(
-    kind: str = "naive_bayes", *, words: int = WORDS, min_documents: int | None = None
-) -> Pipeline:
-    """Return naive Bayes on the most informative words; its scores are log-odds.
-
-    Parameters
-    ----------
-    kind : {"naive_bayes", "bernoulli_naive_bayes"}
-        Multinomial, which counts repetitions, or Bernoulli, where absent words count.
-    words : int
-        Number of words, those of highest mutual information with the class.
-    min_documents : int, optional
-        Words in fewer documents are left out; see `MutualInformationSelector`.
-
-    Examples
-    --------
-    >>> naive_bayes().steps[0]
-    ('words', MutualInformationSelector())
-    """
-    validation.check_choice("kind", kind, tuple(NAIVE_BAYES))
-    selector = word_models.MutualInformationSelector(words, min_documents)
-    return Pipeline([("words", selector), ("classifier", NAIVE_BAYES[kind]())])
 
 
 def linear_svm(
@@ -204,7 +188,7 @@ def linear_svm(
     Parameters
     ----------
     words, min_documents
-        As in `naive_bayes`.
+        As in `make_classifier`.
     weights : {"binary", "tf", "log_tf", "tf_idf", "log_tf_idf"}
         The weight of a word that occurs tf times: 1, tf, 1 + ln tf; the last two times its idf.
     normalise : bool
@@ -230,75 +214,26 @@ def linear_svm(
     return Pipeline([*steps, ("weights", weighting), ("classifier", classifier)])
 
 
-def nearest_neighbours(
-    *,
-    words: int = WORDS,
-    min_documents: int | None = None,
-    neighbours: int | None = None,
-    threshold: float = 0.0,
-) -> Pipeline:
-    """Return nearest neighbours on three times as many words; its scores are summed cosines.
-
-    The words are chosen for the one class. Bennett chooses them for all classes of a corpus, with
-    fewer errors (1.8 % of decisions on the ten largest topics of Reuters-21578 instead of 2.4 %):
-    route `topics` to the first step, see `MutualInformationSelector.fit`.
-
-    Parameters
-    ----------
-    words : int
-        A third of the number of words, as in `naive_bayes`.
-    min_documents : int, optional
-        As in `naive_bayes`.
-    neighbours, threshold
-        See `NearestNeighbours`.
-
-    Examples
-    --------
-    >>> nearest_neighbours().steps[0]
-    ('words', MutualInformationSelector(k=900))
-    """
-    selector = word_models.MutualInformationSelector(NEIGHBOURS_WORDS * words, min_documents)
-    return Pipeline([("words", selector), ("classifier", NearestNeighbours(neighbours, threshold))])
-
-
-def decision_tree(
-    *,
-    words: int = WORDS,
-    min_documents: int | None = None,
-    penalty: float | None = None,
-    random_state: int = 0,
-) -> Pipeline:
-    """Return a decision tree on the most informative words; its scores are smoothed log-odds.
-
-    Parameters
-    ----------
-    words, min_documents
-        As in `naive_bayes`.
-    penalty, random_state
-        See `DecisionTree`.
-
-    Examples
-    --------
-    >>> decision_tree().steps[-1]
-    ('classifier', DecisionTree())
-    """
-    tree = word_models.DecisionTree(penalty, random_state)
-    selector = word_models.MutualInformationSelector(words, min_documents)
-    return Pipeline([("words", selector), ("classifier", tree)])
-
-
 def make_classifier(
     name: str, *, words: int = WORDS, min_documents: int | None = None, random_state: int = 0
 ) -> Pipeline:
-    """Return one of the classifiers by name, with its defaults.
+    """Return one of Bennett's classifiers on the most informative words.
+
+    Its steps are "words", the selector, and last "classifier": one of this module's classes, whose
+    parameters `set_params` changes, as in ``set_params(classifier__penalty=3.0)``.
 
     Parameters
     ----------
     name : {"naive_bayes", "bernoulli_naive_bayes", "linear_svm", "nearest_neighbours", \
 "decision_tree"}
-        The function of this module; the first two are kinds of `naive_bayes`.
+        Scores are log-odds by naive Bayes, which is multinomial (repetitions count) or Bernoulli
+        (absent words count), margins by `linear_svm`, summed cosines by `NearestNeighbours`, and
+        smoothed log-odds by `DecisionTree`.
     words : int
-        Number of words; "nearest_neighbours" uses three times as many.
+        Number of words, those of highest mutual information with the class; "nearest_neighbours"
+        uses three times as many. Bennett chooses its words for all classes of a corpus, with fewer
+        errors (1.8 % of decisions on the ten largest topics of Reuters-21578 instead of 2.4 %):
+        route `topics` to the first step, see `MutualInformationSelector.fit`.
     min_documents : int, optional
         Words in fewer documents are left out; see `MutualInformationSelector`.
     random_state : int
@@ -311,14 +246,15 @@ def make_classifier(
 
     Examples
     --------
-    >>> make_classifier("linear_svm").steps[-1][1].loss
-    'hinge'
+    >>> make_classifier("nearest_neighbours").steps
+    [('words', MutualInformationSelector(k=900)), ('classifier', NearestNeighbours())]
     """
     validation.check_choice("classifier", name, CLASSIFIERS)
     if name == "linear_svm":
         return linear_svm(words=words, min_documents=min_documents, random_state=random_state)
-    if name == "nearest_neighbours":
-        return nearest_neighbours(words=words, min_documents=min_documents)
+    words *= NEIGHBOURS_WORDS if name == "nearest_neighbours" else 1
+    selector = word_models.MutualInformationSelector(words, min_documents)
+    model = MODELS[name]()
     if name == "decision_tree":
-        return decision_tree(words=words, min_documents=min_documents, random_state=random_state)
-    return naive_bayes(name, words=words, min_documents=min_documents)
+        model.set_params(random_state=random_state)
+    return Pipeline([("words", selector), ("classifier", model)])

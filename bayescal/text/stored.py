@@ -8,21 +8,15 @@ from sklearn.pipeline import Pipeline
 
 from bayescal.support.files import read_sealed, sealed
 from bayescal.support.validation import Floats
-from bayescal.text.classifiers import NAIVE_BAYES, NearestNeighbours
+from bayescal.text.classifiers import MODELS
 from bayescal.text.text_calibrator import SAME_SCORE, TextCalibrator, count_known, raw_scores
-from bayescal.text.word_models import DecisionTree, MutualInformationSelector
+from bayescal.text.word_models import MutualInformationSelector
 
 COUNTS, CLASSIFIER = "counts", "classifier"  # steps of the pipeline
 SAVED_BY = "bayescal text fit"
 # Parts of the named classifiers; skops knows others of scikit-learn. A tree's indices are read
 # unchecked, so that a forged file may crash the process.
-PARTS = (
-    MutualInformationSelector,
-    *NAIVE_BAYES.values(),
-    NearestNeighbours,
-    DecisionTree,
-    csr_array,
-)
+PARTS = (MutualInformationSelector, *MODELS.values(), csr_array)
 TRUSTED = ["sklearn.tree._tree.Tree", *(f"{p.__module__}.{p.__qualname__}" for p in PARTS)]
 
 

@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
 from bayescal.support.validation import Floats
-from bayescal.text import naive_bayes, raw_scores
+from bayescal.text import make_classifier, raw_scores
 from studies.problems.data_set import Kind
 from studies.problems.features import Space
 from studies.problems.folds import Bools
@@ -92,9 +92,11 @@ CLASSIFIERS: dict[str, Classifier] = {
     "logistic_regression": Classifier(
         "log_odds", "weights", one_by_one(LogisticRegression(max_iter=1000))
     ),
-    "naive_bayes": Classifier("log_odds", "counts", one_by_one(naive_bayes()), TEXT),
+    "naive_bayes": Classifier(
+        "log_odds", "counts", one_by_one(make_classifier("naive_bayes")), TEXT
+    ),
     "bernoulli_naive_bayes": Classifier(
-        "log_odds", "counts", one_by_one(naive_bayes("bernoulli_naive_bayes")), TEXT
+        "log_odds", "counts", one_by_one(make_classifier("bernoulli_naive_bayes")), TEXT
     ),
     "gaussian_naive_bayes": Classifier("log_odds", "columns", one_by_one(GaussianNB()), ("table",)),
     "nearest_neighbours": Classifier("probability", "columns", share_of_neighbours),

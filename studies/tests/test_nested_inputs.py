@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bayescal.text.classifiers import linear_svm, nearest_neighbours
+from bayescal.text.classifiers import linear_svm, make_classifier
 from studies.papers.strive.methods import nested_inputs
 
 # Each of six words out of twelve.
-CLASSIFIERS = {"SVM": linear_svm(words=6), "kNN": nearest_neighbours(words=2)}
+CLASSIFIERS = {"SVM": linear_svm(words=6), "kNN": make_classifier("nearest_neighbours", words=2)}
 
 
 def made_counts(positive, seed=0):

@@ -80,10 +80,10 @@ def classifiers(
     weights: str = SVM_WEIGHTS, cost: float = SVM_COST, *, normalise: bool = False, seed: int = 0
 ) -> dict[str, Any]:
     """Return the paper's two classifiers of documents; see `bayescal.text.classifiers`."""
-    from bayescal.text.classifiers import linear_svm, naive_bayes
+    from bayescal.text.classifiers import linear_svm, make_classifier
 
     svm = linear_svm(weights=weights, cost=cost, normalise=normalise, random_state=seed)
-    return {"naive_bayes": naive_bayes(), "linear_svm": svm}
+    return {"naive_bayes": make_classifier("naive_bayes"), "linear_svm": svm}
 
 
 def decide_each(
