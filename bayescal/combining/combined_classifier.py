@@ -23,7 +23,7 @@ from bayescal.calibrators.estimator import chosen_draws, curves_html
 from bayescal.combining.combination_problem import Combination
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayes import Bayesian
-from bayescal.combining.combiners.voting import MEASURES
+from bayescal.combining.combiners.measures import MEASURES
 from bayescal.combining.nested import (
     BinaryProblem,
     Inputs,
@@ -87,8 +87,7 @@ class CombinedClassifier(
         "bayes", the default: calibrated log-odds weighed by a Bayesian logistic model, with bands;
         "local_bayes": the same with weights that depend on the indicators;
         "logistic" or any scikit-learn classifier: stacking by it, with probabilities by logistic
-        regression, gradient boosting and classifiers without a `decision_function`; "majority",
-        "best_by_class": decisions by votes, or by the best classifier.
+        regression, gradient boosting and classifiers without a `decision_function`.
     cv : int, splitter or iterable of splits
         A number of stratified folds, lowered to the number of documents of the rarer class.
     normalise : bool

@@ -16,7 +16,7 @@ COUNTS, CLASSIFIER = "counts", "classifier"  # steps of the pipeline
 SAVED_BY = "bayescal text fit"
 # Parts of the named classifiers; skops knows others of scikit-learn. A tree's indices are read
 # unchecked, so that a forged file may crash the process.
-PARTS = (MutualInformationSelector, *MODELS.values(), csr_array)
+PARTS: tuple[type, ...] = (MutualInformationSelector, *MODELS.values(), csr_array)
 TRUSTED = ["sklearn.tree._tree.Tree", *(f"{p.__module__}.{p.__qualname__}" for p in PARTS)]
 
 

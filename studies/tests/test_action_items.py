@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.metrics import roc_auc_score
 
-from bayescal.combining.combiners.voting import MEASURES as CUTS
-from bayescal.combining.combiners.voting import loss_of
+from bayescal.combining.combiners.measures import MEASURES as CUTS
+from bayescal.combining.combiners.measures import loss_of
 from bayescal.text import cross_val_scores
 from studies.papers.action_items import experiment
 from studies.papers.action_items.experiment import roc_area_error

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 
 from bayescal import ScoreCalibrator
-from bayescal.combining.combiners.voting import loss_of
+from bayescal.combining.combiners.measures import loss_of
 from bayescal.combining.online.online_combiner import OnlineCombiner
 from bayescal.support.numerics import probability
 from studies.papers.online.experiment import (

@@ -1,13 +1,15 @@
 """The dissertation's combinations: figures, measures, marks, and all methods on made topics."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.svm import SVC
 
-from bayescal.combining.combiners.voting import MEASURES as CUTS
-from bayescal.combining.combiners.voting import loss_of
+from bayescal.combining.combiners.measures import MEASURES as CUTS
+from bayescal.combining.combiners.measures import loss_of
 from bayescal.combining.nested import Inputs, Labelled
 from studies.papers.strive.classifiers import LinearSVM, LocalKernelSVM, cost_of, product_features
 from studies.papers.strive.experiment import (
@@ -28,6 +30,7 @@ from studies.papers.strive.methods import (
     decide_all,
     topic_inputs,
 )
+from studies.papers.strive.voting import Best, MajorityVote, Voting
 
 
 def made_topic(seed, n=150, m=200):
@@ -167,6 +170,25 @@ class TestClassifiers:
         X = np.random.default_rng(0).normal(size=(200, 6))
         model = LocalKernelSVM(scores=2, select=True).fit(X, X[:, 4] > 0)
         assert model.columns_.tolist() == [4]
+
+
+class TestVoting:
+    def test_majority_counts_votes_and_best_by_class_breaks_ties(self):
+        X = np.array(list(itertools.product([0.0, 1.0], repeat=4)))
+        X = np.repeat(X, 6, axis=0)
+        y = X[:, 0] > 0.5  # the first classifier is right
+        inputs = Inputs(X, np.empty((len(X), 0)))
+
+        def vote(kind):
+            documents = Labelled(inputs, y, None, np.arange(y.size) % 3)
+            return Voting(kind).fit([documents], np.random.default_rng(0), None)[0]
+
+        found = vote(MajorityVote)
+        taken = found.decide(inputs, "error")
+        # The others say nothing, and take no document, or all.
+        assert (taken == Best.decide(found, inputs, "error"))[found.score(inputs) == 0.0].all()
+        best = vote(Best)
+        assert set(best.best.values()) == {0}
 
 
 @pytest.mark.slow

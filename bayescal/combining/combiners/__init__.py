@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from bayescal.combining.combiners import bayes, stacking, voting
-from bayescal.combining.combiners.voting import Combiner
+from bayescal.combining.combiners import bayes, stacking
+from bayescal.combining.combiners.measures import Combiner
 from bayescal.support.validation import check_choice, check_flag
 
 # The values of `combiner`; each makes a combiner, with or without normalised inputs.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
-    "majority": lambda normalise: voting.Voting(voting.MajorityVote),
-    "best_by_class": lambda normalise: voting.Voting(voting.Best),
     "logistic": stacking.logistic,
     "bayes": lambda normalise: bayes.Bayes(),
     "local_bayes": lambda normalise: bayes.Bayes(weight_shifts=True),

@@ -25,7 +25,7 @@ from scipy import special
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.combiners.voting import Combined, Combiner
+from bayescal.combining.combiners.measures import Combined, Combiner
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.part_draws import AveragedDraws, average, spread_over_scores
 from bayescal.fitting.engines.classifier_weights import engine, model

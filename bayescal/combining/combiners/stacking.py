@@ -18,7 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from bayescal.calibrators.classifier.raw_scores import last_step, raw_scores
 from bayescal.calibrators.classifier.targets import BINARY
-from bayescal.combining.combiners.voting import Combined, Combiner
+from bayescal.combining.combiners.measures import Combined, Combiner
 from bayescal.combining.nested import FiniteEnds, Gaps, Inputs, Labelled, seeded_clone
 from bayescal.support.validation import Floats
 from bayescal.text.word_models import LogOddsMixin

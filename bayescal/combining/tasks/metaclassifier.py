@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.combining.combination_problem import table_of
-from bayescal.combining.nested import WithinRange, seeded_clone
+from bayescal.combining.nested import WithinRange
 from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, draw_population, fit_modes
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
@@ -146,9 +146,6 @@ def _rows_by_task(task: Integers, tasks: int) -> list[Integers]:
     return np.split(order, ends)
 
 
-WITH_POSTERIOR = "use metaclassifier 'weights' or 'tree'"
-
-
 class TaskModel(ABC):
     """A metaclassifier fitted to all tasks, and specialised to each."""
 
@@ -156,13 +153,13 @@ class TaskModel(ABC):
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds of documents, shape (n,)."""
 
+    @abstractmethod
     def sample(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds of posterior draws, shape (draws, n)."""
-        raise ValueError(f"this metaclassifier has no posterior: {WITH_POSTERIOR}.")
 
+    @abstractmethod
     def population(self, names: list[str], level: float) -> pd.DataFrame:
         """Return the posterior of the tasks' population; names are the columns'."""
-        raise ValueError(f"this metaclassifier has no population: {WITH_POSTERIOR}.")
 
 
 class Metaclassifier(ABC):
@@ -188,32 +185,6 @@ class Metaclassifier(ABC):
             without = self.fit(others, rng)
             out[rows] = without.log_odds(data.columns[rows], data.task[rows])
         return out
-
-
-@dataclass(frozen=True)
-class GeneralModel(TaskModel):
-    """A fitted classifier."""
-
-    classifier: Any
-
-    def log_odds(self, columns: Floats, task: Integers) -> Floats:
-        """Return log-odds of documents, the same function for all tasks."""
-        # Probabilities of 0 and 1 have infinite log-odds.
-        with np.errstate(divide="ignore"):
-            log_proba = self.classifier.predict_log_proba(columns)
-        return np.asarray(log_proba[:, 1] - log_proba[:, 0])
-
-
-@dataclass(frozen=True)
-class GeneralClassifier(Metaclassifier):
-    """One classifier for all tasks."""
-
-    classifier: Any  # clones are fitted
-
-    def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
-        """Return a clone fitted to all documents."""
-        fitted = seeded_clone(self.classifier, lambda: int(rng.integers(2**31)))
-        return GeneralModel(fitted.fit(data.columns, data.positive.astype(np.int64)))
 
 
 # Hierarchical logistic regression: each task's weights of the inputs around a population's.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.combining.combiners.voting import MEASURES, best_threshold
+from bayescal.combining.combiners.measures import MEASURES, best_threshold
 from bayescal.combining.nested import Gaps
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.combining.tasks.tree import Tree
@@ -35,12 +35,10 @@ def read_metaclassifier(metaclassifier: Any) -> learning.Metaclassifier:
         return Tree(DecisionTree()) if metaclassifier == "tree" else learning.TaskWeights()
     if hasattr(metaclassifier, "get_n_leaves") or isinstance(metaclassifier, DecisionTree):
         return Tree(metaclassifier)
-    if not hasattr(metaclassifier, "predict_log_proba"):
-        raise ValueError(
-            "metaclassifier must have probabilities (predict_log_proba), got"
-            f" {metaclassifier!r}: wrap it in CalibratedClassifier."
-        )
-    return learning.GeneralClassifier(metaclassifier)
+    raise ValueError(
+        f"metaclassifier must be 'weights', 'tree' or a decision tree, got {metaclassifier!r}: fit"
+        " a classifier that is the same for all tasks to scores standardised in each."
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -56,11 +54,11 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    metaclassifier : "weights", "tree" or classifier
+    metaclassifier : "weights", "tree" or decision tree
         "weights": hierarchical logistic regression, whose weights differ by task.
         "tree": a decision tree of all tasks; so is a scikit-learn decision tree. Its leaves are
         specialised: how many documents the other tasks are worth to a task is learned from how far
-        they differ at the leaf. Another classifier with probabilities is the same for all tasks.
+        they differ at the leaf.
     cv : int
         Number of folds for scores and thresholds.
     allow_missing : bool
@@ -76,7 +74,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tasks_ : array of shape (tasks,)
         Names of the tasks fitted, in sorted order.
     scores_ : array of shape (n,)
-        Held-out log-odds of the documents fitted; infinite where a classifier is certain.
+        Held-out log-odds of the documents fitted.
     thresholds_ : dict of str to array of shape (tasks + 1,)
         By measure, the threshold on P(+) that is best on held-out documents of each task; the last
         one, for added tasks, on documents of all tasks.
@@ -205,7 +203,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_interval(
         self, X: Any, task: ArrayLike, level: float = 0.9, kind: str = "pointwise"
     ) -> Floats:
-        """Return posterior intervals of P(+), shape (n, 2), for "weights" or a tree.
+        """Return posterior intervals of P(+), shape (n, 2).
 
         They account for the uncertainty of the tasks' leaves or weights, and of their population;
         not for that of the tree itself. X and `task` are as in `fit`, `level` and `kind` as in
@@ -216,15 +214,15 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return interval_of_draws(self.sample_proba(X, task), level, kind)
 
     def sample_proba(self, X: Any, task: ArrayLike) -> Floats:
-        """Return posterior draws of P(+), shape (draws, n), for "weights" or a tree.
+        """Return posterior draws of P(+), shape (draws, n).
 
-        X and `task` are as in `fit`. Raises ValueError if there is no posterior.
+        X and `task` are as in `fit`.
         """
         columns, code = self._read(X, task)
         return probability(self._model.sample(columns, code))
 
     def population(self, level: float = 0.9) -> pd.DataFrame:
-        """Return the posterior of the population of tasks, for "weights" or a tree.
+        """Return the posterior of the population of tasks.
 
         Parameters
         ----------
@@ -241,7 +239,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If there is no population, or the level is out of range.
+            If the level is out of range.
         """
         check_is_fitted(self, "tasks_")
         validation.check_fraction(level=level)

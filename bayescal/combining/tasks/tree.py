@@ -190,23 +190,18 @@ class Leaves:
 
 @dataclass(frozen=True)
 class TreeModel(learning.TaskModel):
-    """A tree with log-odds of each task at each leaf."""
+    """A tree whose leaves have populations of tasks."""
 
     leaves: Leaves
     table: Floats = field(repr=False)  # (tasks + 1, leaves): log-odds; the last row for added tasks
 
-    def log_odds(self, columns: Floats, task: Integers) -> Floats:
-        """Return the log-odds of documents' leaves in their tasks."""
-        return np.asarray(self.table[task, self.leaves.of_documents(columns)])
-
-
-@dataclass(frozen=True)
-class PooledTreeModel(TreeModel):
-    """A tree whose leaves have populations of tasks."""
-
     counts: LeafCounts = field(repr=False)  # the last row, for added tasks, holds no documents
     populations: Sequence[LeafPopulation] = field(repr=False)  # one a leaf
     seed: int
+
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """Return the log-odds of documents' leaves in their tasks."""
+        return np.asarray(self.table[task, self.leaves.of_documents(columns)])
 
     def sample(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds of posterior draws, the same for all documents of a task's leaf."""
@@ -269,13 +264,13 @@ class Tree(learning.Metaclassifier):
         return classifier.fit(data.columns, data.positive.astype(np.int64))
 
 
-def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> PooledTreeModel:
+def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> TreeModel:
     none = np.zeros((1, leaves.nodes.size))
     rows = LeafCounts(np.vstack([counts.positive, none]), np.vstack([counts.total, none]))
     columns = list(zip(rows.positive.T, rows.total.T, strict=True))
     populations = [fit_population(*column) for column in columns]
     table = [each.mean(*column) for each, column in zip(populations, columns, strict=True)]
-    return PooledTreeModel(leaves, log_odds_of(np.stack(table, axis=1)), rows, populations, seed)
+    return TreeModel(leaves, log_odds_of(np.stack(table, axis=1)), rows, populations, seed)
 
 
 def log_odds_of(probabilities: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal.combining.combiners.voting import loss_of
+from bayescal.combining.combiners.measures import loss_of
 from bayescal.metrics.evidence import sign_test
 from bayescal.support.validation import Floats
 from studies.papers.command import (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.combiners.voting import best_threshold
+from bayescal.combining.combiners.measures import best_threshold
 from bayescal.combining.nested import Inputs, Labelled
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.support.validation import Floats

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_memory
 
 from bayescal.combining.tasks import tree
 from bayescal.combining.tasks.metaclassifier import TaskData, TaskModel
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, Integers
 from bayescal.text.word_models import DecisionTree
 
 REPOP, GENERAL = 0.0, math.inf
@@ -39,6 +39,34 @@ def m_estimate(counts: tree.LeafCounts, m: float) -> Floats:
 
 
 @dataclass(frozen=True)
+class FixedTreeModel(TaskModel):
+    """A tree with log-odds of each task at each leaf, without a posterior.
+
+    Attributes
+    ----------
+    leaves : Leaves
+        Of the tree.
+    table : array of shape (tasks + 1, leaves)
+        Log-odds; the last row is for added tasks.
+    """
+
+    leaves: tree.Leaves
+    table: Floats
+
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """Return the log-odds of documents' leaves in their tasks."""
+        return np.asarray(self.table[task, self.leaves.of_documents(columns)])
+
+    def sample(self, columns: Floats, task: Integers) -> Floats:
+        """Raise ValueError."""
+        raise ValueError("a fixed weight has no posterior.")
+
+    def population(self, names: list[str], level: float) -> Any:
+        """Raise ValueError."""
+        raise ValueError("a fixed weight has no population.")
+
+
+@dataclass(frozen=True)
 class KeptTree(tree.Tree):
     """A tree that is grown once, with a weight m in documents, or with pooled leaves.
 
@@ -62,7 +90,7 @@ class KeptTree(tree.Tree):
             return super().fit(data, rng)
         leaves, counts = self.leaves_and_counts(data, rng)
         table = np.vstack([m_estimate(counts, self.m), of_all_tasks(counts)])
-        return tree.TreeModel(leaves, tree.log_odds_of(table))
+        return FixedTreeModel(leaves, tree.log_odds_of(table))
 
     def grow(self, classifier: Any, data: TaskData) -> Any:
         """Return the classifier fitted to all documents, or the one kept."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.combiners.voting import MEASURES, Voting, best_threshold
+from bayescal.combining.combiners.measures import MEASURES, best_threshold
 from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.nested import BinaryProblem, Inputs, Labelled, fit_nested
 from bayescal.support.validation import Floats
@@ -24,6 +24,7 @@ from bayescal.text.text_calibrator import FOLDS, splitter
 from studies.command import spread_over
 from studies.papers.sigir2003.scores import count_words
 from studies.papers.strive.classifiers import BOOSTED_TREES, TREE, LinearSVM, LocalKernelSVM
+from studies.papers.strive.voting import Best, MajorityVote, Voting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +47,8 @@ class Combination(NamedTuple):
 
     Attributes
     ----------
-    combiner : str or classifier
-        As in `CombinedClassifier`.
+    combiner : str, classifier or Voting
+        As in `CombinedClassifier`, or a vote.
     indicators : bool
         Whether it sees them.
     normalise : bool
@@ -60,8 +61,8 @@ class Combination(NamedTuple):
 
 
 COMBINATIONS = {
-    "Best By Class": Combination("best_by_class"),
-    "Majority": Combination("majority"),
+    "Best By Class": Combination(Voting(Best)),
+    "Majority": Combination(Voting(MajorityVote)),
     "Stack-D": Combination(TREE, normalise=False),
     "Stack-S": Combination(LinearSVM(), normalise=False),
     "Stack-D (norm)": Combination(TREE),
@@ -178,7 +179,9 @@ def decide_all(
         _oracle(each, of_base) for each, *of_base in zip(inputs, *found.values(), strict=True)
     ]
     for name, asked in combinations.items():
-        combiner = read_combiner(asked.combiner, normalise=asked.normalise, weighted=False)
+        combiner = asked.combiner
+        if not isinstance(combiner, Voting):
+            combiner = read_combiner(combiner, normalise=asked.normalise, weighted=False)
         labelled = [seen(each.labelled, asked.indicators) for each in inputs]
         fitted = combiner.fit(labelled, np.random.default_rng(random_state), jobs)
         ranks = not isinstance(combiner, Voting)

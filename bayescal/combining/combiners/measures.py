@@ -1,9 +1,7 @@
-"""Measures of decisions, the base classes of all combiners, and the two that count decisions.
+"""Measures of decisions, and the base classes of all combiners.
 
 Costs are written as in the dissertation (section 6.1): C(FP, FN) = FP P(false positive) + FN
-P(false negative), with joint probabilities; error is C(1, 1). "best_by_class" takes the best base
-classifier of each problem and "majority" counts the votes of all; each classifier decides by its
-own best threshold for the measure.
+P(false negative), with joint probabilities; error is C(1, 1).
 """
 
 from abc import ABC, abstractmethod
@@ -130,81 +128,3 @@ class Combiner(ABC):
         self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
     ) -> Sequence[Combined]:
         """Return the combination of each problem."""
-
-
-Thresholds = dict[str, Floats]  # by measure, shape (classifiers,)
-
-
-def votes(inputs: Inputs, thresholds: Floats) -> NDArray[np.bool_]:
-    """Return the decisions of each classifier, (n, classifiers)."""
-    return np.asarray(inputs.scores >= thresholds)
-
-
-BY = "error"  # the measure behind scores
-
-
-@dataclass(frozen=True)
-class Best(Combined):
-    """The classifier that is best by each measure."""
-
-    base_thresholds: Thresholds
-    best: dict[str, int]  # position of the best classifier, by measure
-
-    @property
-    def held_out(self) -> Floats:
-        """Return scores of the documents fitted."""
-        return self.score(self.labelled.inputs)
-
-    def score(self, inputs: Inputs) -> Floats:
-        """Return the scores of the classifier with the fewest errors, less its threshold."""
-        which = self.best[BY]
-        return np.asarray(inputs.scores[:, which] - self.base_thresholds[BY][which])
-
-    def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
-        """Return the decisions of the classifier that is best by a measure."""
-        return votes(inputs, self.base_thresholds[measure])[:, self.best[measure]]
-
-
-@dataclass(frozen=True)
-class MajorityVote(Best):
-    """The votes of the classifiers; ties go to the best one by the measure."""
-
-    def score(self, inputs: Inputs) -> Floats:
-        """Return the share of classifiers that decide for positive, less one half."""
-        return np.asarray(votes(inputs, self.base_thresholds[BY]).mean(axis=1) - 0.5)
-
-    def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
-        """Return the majority's decisions."""
-        share = votes(inputs, self.base_thresholds[measure]).mean(axis=1)
-        return np.where(share == 0.5, super().decide(inputs, measure), share > 0.5)
-
-
-@dataclass(frozen=True)
-class Voting(Combiner):
-    """Best by class, or the unweighted majority; see the dissertation, sections 7.1 and 10.4."""
-
-    vote: type[Best]
-
-    def fit(
-        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
-    ) -> Sequence[Combined]:
-        """Return the vote of each problem."""
-        return [self.fit_problem(labelled) for labelled in problems]
-
-    def fit_problem(self, labelled: Labelled) -> Best:
-        """Return the vote with the best thresholds, and the best classifier, by each measure."""
-        scores, positive, weight = labelled.inputs.scores, labelled.positive, labelled.weight
-        if np.isnan(scores).any():
-            raise ValueError("votes need every score, got nan: use combiner 'bayes' or 'logistic'.")
-        thresholds = {
-            measure: np.array([best_threshold(measure, s, positive, weight) for s in scores.T])
-            for measure in MEASURES
-        }
-        losses = {
-            measure: [
-                loss_of(measure, taken, positive, weight) for taken in votes(labelled.inputs, own).T
-            ]
-            for measure, own in thresholds.items()
-        }
-        best = {measure: int(np.argmin(each)) for measure, each in losses.items()}
-        return self.vote(labelled, thresholds, best)
