@@ -108,7 +108,7 @@ CASES = {
     "best_mixture": (lambda **flag: online.best_mixture(BOTH, Y, **flag), ["constant_experts"]),
     "ReliabilityIndicators": (
         lambda **flag: ReliabilityIndicators(PAIR, **flag).fit(np.abs(X), Y),
-        ["text", "prefit", "task"],
+        ["text", "prefit"],
     ),
     "linear_svm": (lambda **flag: text.linear_svm(**flag), ["normalise"]),
     "calibration_error": (lambda **flag: metrics.calibration_error(Y, P, **flag), ["debias"]),

@@ -108,21 +108,6 @@ class TestNames:
             model = ReliabilityIndicators([("knn", knn)], text=False).fit(COUNTS, LABELS)
             assert len(model.get_feature_names_out()) == 2
 
-    def test_of_the_task(self):
-        classifiers = [("svm", LinearSVC(random_state=0)), ("nb", MultinomialNB())]
-        found = values_of(
-            ReliabilityIndicators(classifiers, text=False, task=True).fit(COUNTS, LABELS), NEW
-        )
-        svm = LinearSVC(random_state=0).fit(COUNTS, LABELS)
-        inside = np.where(LABELS, 1.0, -1.0) * svm.decision_function(COUNTS) <= 1.001
-        expected = {
-            "NumTrainingPoints": len(LABELS),
-            "%TrainingPointsInPositive": LABELS.mean(),
-            "NumberOfSupportVectors": inside.sum(),
-        }
-        for name, value in expected.items():
-            assert found[name] == pytest.approx(np.full(len(NEW), value))
-
 
 class TestTexts:
     """Pipelines that read texts have the indicators of their classifiers on the counts."""
@@ -203,13 +188,15 @@ class TestVotes:
         found = ReliabilityIndicators(pairs, text=False).fit(COUNTS, labels)
         assert found.best_ == "never"
 
-    def test_thresholds_and_the_best_can_be_said(self):
-        classifiers = [("nb", MultinomialNB()), ("svm", LinearSVC(random_state=0))]
-        said = ReliabilityIndicators(classifiers, text=False, thresholds=[-1e9, 1e9], best="svm")
+    def test_the_best_can_be_said(self):
+        from bayescal.text import NearestNeighbours
+
+        classifiers = [(str(end), NearestNeighbours(threshold=end)) for end in (-1e9, 1e9)]
+        said = ReliabilityIndicators(classifiers, text=False, best="1000000000.0")
         found = values_of(said.fit(COUNTS, LABELS), NEW)
         assert (found["PercentPredictingPositive"] == 0.5).all()
         assert (found["PercentAgreeWBest"] == 0.5).all()
-        assert said.best_ == "svm"
+        assert said.best_ == "1000000000.0"
 
     def test_neighbours_vote_by_their_own_threshold(self):
         from bayescal.text import NearestNeighbours
@@ -319,7 +306,7 @@ class TestForms:
             new[:, -3:] += rng.poisson(0.5, (20, 3))  # words that were not seen
             new[rng.integers(20, size=4)] = 0.0
             classifiers = [(name, make_classifier(name, words=5)) for name in CLASSIFIERS]
-            found = ReliabilityIndicators(classifiers, task=True).fit(counts, labels)
+            found = ReliabilityIndicators(classifiers).fit(counts, labels)
             assert np.isfinite(found.transform(sparse.csr_matrix(new))).all(), seed
 
 
@@ -400,12 +387,7 @@ class TestBadInput:
             ReliabilityIndicators([("nb", MultinomialNB())]).fit(counts, labels)
 
     @pytest.mark.parametrize(
-        ("settings", "message"),
-        [
-            ({"best": "svm"}, "best must be one of 'nb', got 'svm'"),
-            ({"thresholds": [0.0, 1.0]}, "thresholds must hold a number for each of 1 class"),
-            ({"thresholds": [np.nan]}, "thresholds must hold a number for each of 1 class"),
-        ],
+        ("settings", "message"), [({"best": "svm"}, "best must be one of 'nb', got 'svm'")]
     )
     def test_of_settings(self, settings, message):
         with pytest.raises(ValueError, match=message):

@@ -150,16 +150,6 @@ def vocabulary_of(
     return words.Vocabulary.of(sparse.csr_array(counts), positive, selected)
 
 
-def task_numbers(members: list[Member], positive: NDArray[np.bool_]) -> dict[str, float]:
-    """Return indicators of a binary problem, the same for all its documents (section 5.3)."""
-    vectors = sum(m.learnt.score.size for m in members if m.kind is models.SUPPORT_VECTORS)
-    return {
-        "NumTrainingPoints": float(positive.size),
-        "%TrainingPointsInPositive": float(positive.mean()),
-        "NumberOfSupportVectors": float(vectors),
-    }
-
-
 JUDGED_ON = 2000  # documents that choose the best classifier; neighbours take long
 
 
@@ -184,12 +174,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         read texts, such as ``make_pipeline(TfidfVectorizer(), LinearSVC())``, need text=False.
     prefit : bool
         Whether the classifiers are fitted already, to the documents that `fit` receives.
-    task : bool
-        Whether to add the number of training documents, the share of positives and the number of
-        support vectors, the same for all documents.
-    thresholds : sequence of float, optional
-        The score above which each classifier votes for the positive class. By default a
-        classifier's own `threshold_` if it has one, else 0.
     best : str, optional
         The classifier that all votes are compared with, such as the best of a cross-validation. By
         default the one with the fewest errors on at most 2,000 documents of `fit`, which favours
@@ -201,8 +185,11 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         The negative and the positive class.
     classifiers_ : list of (str, classifier)
         Fitted.
-    best_, thresholds_ : str, array of shape (classifiers,)
-        See `best` and `thresholds`.
+    best_ : str
+        See `best`.
+    thresholds_ : array of shape (classifiers,)
+        The score above which each classifier votes for the positive class: its own `threshold_` if
+        it has one, else 0.
 
     References
     ----------
@@ -224,8 +211,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     _: KW_ONLY
     text: bool = True
     prefit: bool = False
-    task: bool = False
-    thresholds: Sequence[float] | None = None
     best: str | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -245,7 +230,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             If an argument is not as described, or a classifier reads texts and text=True.
         """
         by_name = raw_scores.read_classifiers(self.classifiers)
-        validation.check_flag(text=self.text, prefit=self.prefit, task=self.task)
+        validation.check_flag(text=self.text, prefit=self.prefit)
         self._of_texts = any(map(raw_scores.reads_texts, by_name.values()))
         if self.text and self._of_texts:
             raise ValueError(
@@ -261,11 +246,11 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             (name, self._fitted(name, each, X, y)) for name, each in self.classifiers
         ]
         members = [Member.of(*pair, X, positive) for pair in self.classifiers_]
-        self.thresholds_ = self._vote_thresholds()
+        last = [raw_scores.last_step(each)[0] for _, each in self.classifiers_]
+        self.thresholds_ = np.array([getattr(each, "threshold_", 0.0) for each in last])
         self.best_ = self._best(members, X, positive)
         self._members = members
         self._vocabulary = vocabulary_of(members, X, positive) if self.text else None
-        self._task = task_numbers(members, positive) if self.task else {}
         return self
 
     def classifier_scores(self, X: Any) -> Floats:
@@ -304,7 +289,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             for name in member.kind.indicators
         ]
         of_words = [] if self._vocabulary is None else chain(*OF_WORDS)
-        return np.array([*of_words, *names, *VOTE_INDICATORS, *self._task], dtype=object)
+        return np.array([*of_words, *names, *VOTE_INDICATORS], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Declare the inputs: features, sparse or not, and labels of two classes."""
@@ -339,7 +324,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             columns += values
         best = [member.name for member in self._members].index(self.best_)
         columns += [each(scores > self.thresholds_, best) for each in VOTE_INDICATORS.values()]
-        columns += [np.full(len(scores), value) for value in self._task.values()]
         return scores, np.stack(columns, axis=1)
 
     def _fitted(self, name: str, classifier: Any, X: Any, y: Any) -> Any:
@@ -352,18 +336,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
                 f" {self.classes_.tolist()}, got {np.asarray(classifier.classes_).tolist()}."
             )
         return classifier
-
-    def _vote_thresholds(self) -> Floats:
-        last = [raw_scores.last_step(each)[0] for _, each in self.classifiers_]
-        if self.thresholds is None:
-            return np.array([getattr(each, "threshold_", 0.0) for each in last])
-        thresholds = validation.as_reals(self.thresholds, "thresholds")
-        if thresholds.shape != (len(last),) or not np.isfinite(thresholds).all():
-            raise ValueError(
-                f"thresholds must hold a number for each of {len(last)} classifiers, got"
-                f" {self.thresholds!r}."
-            )
-        return thresholds
 
     def _best(self, members: list[Member], X: Any, positive: NDArray[np.bool_]) -> str:
         names = tuple(member.name for member in members)
