@@ -1,4 +1,8 @@
-"""Pictures of ranks that should be uniform, with simultaneous envelopes."""
+"""Pictures of ranks that should be uniform, with simultaneous envelopes.
+
+The envelope of simultaneous coverage 1 - alpha consists of the pointwise binomial intervals at the
+alpha quantile of gamma; see `bayescal.inference.ranks`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,31 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import stats
 
-from bayescal.inference.ranks import Ranks, ecdf_difference, envelope, p_value
+from bayescal.inference.ranks import Ranks, cumulative_counts, p_value, reference_gammas
+from bayescal.support.validation import Floats
 from studies.papers.sigir2003.figures import COLOURS, panels
+
+
+def ecdf_difference(ranks: Ranks, draws: int) -> tuple[Floats, Floats]:
+    """Return z_j and the empirical distribution function of ranks at j less z_j, j = 0, ..., draws.
+
+    Examples
+    --------
+    >>> ecdf_difference(np.array([0, 1]), draws=1)[1]
+    array([0., 0.])
+    """
+    z = np.arange(1, draws + 2) / (draws + 1)
+    return z, cumulative_counts(ranks[None], draws)[0] / ranks.size - z
+
+
+def envelope(n_ranks: int, draws: int, alpha: float) -> tuple[Floats, Floats]:
+    """Return the lower and upper envelope of `ecdf_difference`, shape (draws + 1,) each."""
+    gamma = float(np.quantile(reference_gammas(n_ranks, draws), alpha))
+    z = np.arange(1, draws + 2) / (draws + 1)
+    binomial = stats.binom(n_ranks, z)
+    return binomial.ppf(gamma / 2) / n_ranks - z, binomial.isf(gamma / 2) / n_ranks - z
 
 
 def least_uniform(ranks: Mapping[str, Ranks], draws: int) -> tuple[str, float]:

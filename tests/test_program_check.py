@@ -11,7 +11,6 @@ import xarray as xr
 from bayescal import Program, check_program
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.program_check import DRAWS, ProgramCheck
-from bayescal.plots import RankDisplay
 from tests.uncompiled import UNCOMPILED
 
 pytestmark = pytest.mark.one_era
@@ -151,18 +150,6 @@ def test_the_verdict_is_of_the_least_uniform_quantity():
     assert "above the truth" in str(found)
     assert "below the truth" in str(result(high=low + DRAWS))
     assert result(right=uniform).passed
-
-
-def test_the_display_has_a_step_for_each_quantity(ax):
-    uniform = np.repeat(np.arange(DRAWS + 1), 2)
-    found = result(low=np.zeros(40, dtype=int), right=uniform)
-    display = RankDisplay.from_check(found, ax=ax)
-    assert [line.get_label().split(" ")[0] for line in display.lines_][-1] == "low"
-    np.testing.assert_allclose(display.data["difference"].sel(quantity="right"), 0.0, atol=1e-12)
-    low = display.data["difference"].sel(quantity="low")
-    np.testing.assert_allclose(low, 1.0 - display.data["rank"])
-    assert (low > display.data["upper"]).any()
-    np.testing.assert_allclose(display.lines_[-1].get_ydata(), low)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ tail probability of the counts, minimised over j, is the statistic
     gamma = min_j 2 min( P(B_j <= count_j), P(B_j >= count_j) ),   B_j ~ Binomial(N, z_j).
 
 Its distribution under uniform ranks is simulated. The p-value of observed ranks is the share of
-simulated gammas that are no larger; the envelope of simultaneous coverage 1 - alpha consists of the
-pointwise binomial intervals at the alpha quantile of gamma.
+simulated gammas that are no larger.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from bayescal.support.validation import Floats
 
@@ -28,42 +27,24 @@ SEED = 2103_10522
 Ranks = NDArray[np.intp]
 
 
-def ecdf_difference(ranks: Ranks, draws: int) -> tuple[Floats, Floats]:
-    """Return z_j and the empirical distribution function of ranks at j less z_j, j = 0, ..., draws.
-
-    Examples
-    --------
-    >>> ecdf_difference(np.array([0, 1]), draws=1)[1]
-    array([0., 0.])
-    """
-    z = np.arange(1, draws + 2) / (draws + 1)
-    return z, _counts(ranks[None], draws)[0] / ranks.size - z
-
-
-def envelope(n_ranks: int, draws: int, alpha: float) -> tuple[Floats, Floats]:
-    """Return the lower and upper envelope of `ecdf_difference`, shape (draws + 1,) each."""
-    gamma = float(np.quantile(_reference(n_ranks, draws), alpha))
-    z = np.arange(1, draws + 2) / (draws + 1)
-    binomial = stats.binom(n_ranks, z)
-    return binomial.ppf(gamma / 2) / n_ranks - z, binomial.isf(gamma / 2) / n_ranks - z
-
-
 def p_value(ranks: Ranks, draws: int) -> float:
     """Return the p-value of the ranks: the share of uniform ranks with so small a gamma."""
-    reference = _reference(ranks.size, draws)
-    observed = _gamma(_counts(ranks[None], draws), ranks.size)[0]
+    reference = reference_gammas(ranks.size, draws)
+    observed = _gamma(cumulative_counts(ranks[None], draws), ranks.size)[0]
     return float((np.searchsorted(reference, observed * (1 + 1e-9)) + 1) / (reference.size + 1))
 
 
 @cache
-def _reference(n_ranks: int, draws: int) -> Floats:
+def reference_gammas(n_ranks: int, draws: int) -> Floats:
+    """Return sorted gammas of uniform ranks."""
     rng = np.random.default_rng(SEED)
     probability = np.full(draws + 1, 1.0 / (draws + 1))
     counts = rng.multinomial(n_ranks, probability, size=REFERENCE_SETS).cumsum(axis=1)
     return np.sort(_gamma(counts, n_ranks))
 
 
-def _counts(ranks: Ranks, draws: int) -> Ranks:
+def cumulative_counts(ranks: Ranks, draws: int) -> Ranks:
+    """Return the number of ranks not above each j, for sets of ranks in rows."""
     return np.stack([np.bincount(row, minlength=draws + 1).cumsum() for row in ranks])
 
 

@@ -18,7 +18,6 @@ from bayescal.plots.monitoring import (
     SitesDisplay,
 )
 from bayescal.plots.ranking import RankingDisplay
-from bayescal.plots.ranks import RankDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
 from bayescal.plots.selective import PredictionSetDisplay, RiskCoverageDisplay
 from bayescal.plots.topic_forest import TopicForestDisplay
@@ -38,7 +37,6 @@ __all__ = [
     "PavDisplay",
     "PredictionSetDisplay",
     "ProbabilityDisplay",
-    "RankDisplay",
     "RankingDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
