@@ -16,7 +16,7 @@ from bayescal import ScoreCalibrator
 from bayescal.calibrators.classifier.folds import TrainingDocuments
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.combining.combiners import COMBINERS, bayes, read_combiner
-from bayescal.combining.combiners.measures import MEASURES, best_threshold, loss_of
+from bayescal.combining.combiners.measures import MEASURES, best_threshold
 from bayescal.combining.nested import (
     BinaryProblem,
     Inputs,
@@ -48,6 +48,13 @@ def labelled(X, y, folds=5):
 def fit(name, documents, **params):
     combiner = read_combiner(name, **{"normalise": True, "weighted": False} | params)
     return combiner.fit([documents], RNG(0), None)[0]
+
+
+def loss_of(measure, taken, positive, weight=None):
+    """Return the loss of decisions; of "f1" it is minus F1."""
+    own = np.ones(positive.size) if weight is None else weight
+    pairs = ((taken, positive), (taken, ~positive), (~taken, positive))
+    return MEASURES[measure].loss(*(own[one & other].sum() for one, other in pairs), own.sum())
 
 
 class TestMeasures:

@@ -125,10 +125,6 @@ class ModelProgram:
             return []
         return [name for name in inspect.signature(self.new_group).parameters if name != "rng"]
 
-    def answers_by(self, name: str) -> bool:
-        """Return whether `answer` takes an argument, such as covariates."""
-        return name in inspect.signature(self.answer).parameters
-
 
 def folder() -> Path:
     """Return the folder of the package's programs: models/ in a checkout, else _models."""

@@ -214,7 +214,8 @@ class _Sides:
         z = np.maximum(np.stack([-mode, mode]), 0.0) / self.width
         outer = np.log(self.share) + self.log_beyond(z)
         # The other side, and the mass between the modes.
-        inner = np.log(self.share[::-1] + self.share * self._within(z))
+        within = np.where(self.exponential, -np.expm1(-z), special.erf(z / np.sqrt(2.0)))
+        inner = np.log(self.share[::-1] + self.share * within)
         left = mode <= 0.0
         below, above = np.where(left, outer[0], inner[1]), np.where(left, inner[0], outer[1])
         lower = self._quantile(below - 1.0, np.logaddexp(above, below + LOG_REST))
@@ -234,9 +235,6 @@ class _Sides:
     def log_beyond(self, z: Floats) -> Floats:
         """Return the log share of a side beyond z widths."""
         return np.where(self.exponential, -z, special.log_ndtr(-z) + np.log(2.0))
-
-    def _within(self, z: Floats) -> Floats:
-        return np.where(self.exponential, -np.expm1(-z), special.erf(z / np.sqrt(2.0)))
 
 
 def _gaussian_distance(away: Floats, width: Floats) -> Floats:

@@ -9,7 +9,6 @@ from scipy.stats import ttest_rel
 from sklearn.metrics import roc_auc_score
 
 from bayescal.combining.combiners.measures import MEASURES as CUTS
-from bayescal.combining.combiners.measures import loss_of
 from bayescal.text import cross_val_scores
 from studies.papers.action_items import experiment
 from studies.papers.action_items.experiment import roc_area_error
@@ -33,6 +32,7 @@ from studies.papers.action_items.trials import (
     without_repetitions,
 )
 from studies.papers.strive.methods import Decided
+from studies.papers.strive.voting import loss_of
 from studies.tests.tools import run_paper
 
 FILLERS = [f"{c}{v}{d}" for c in "bdfgklmnpr" for v in "aeiou" for d in "bdgklmnst"]

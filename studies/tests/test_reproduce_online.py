@@ -6,7 +6,6 @@ import pytest
 from scipy.special import expit
 
 from bayescal import ScoreCalibrator
-from bayescal.combining.combiners.measures import loss_of
 from bayescal.combining.online.online_combiner import OnlineCombiner
 from bayescal.support.numerics import probability
 from studies.papers.online.experiment import (
@@ -20,6 +19,7 @@ from studies.papers.online.experiment import (
 )
 from studies.papers.strive.experiment import MEASURES, strive_table
 from studies.papers.strive.methods import BASE, decide_all
+from studies.papers.strive.voting import loss_of
 from studies.tests.test_reproduce import make_corpus
 from studies.tests.test_strive import made_topic
 from studies.tests.tools import run_paper

@@ -9,7 +9,6 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.svm import SVC
 
 from bayescal.combining.combiners.measures import MEASURES as CUTS
-from bayescal.combining.combiners.measures import loss_of
 from bayescal.combining.nested import Inputs, Labelled
 from studies.papers.strive.classifiers import LinearSVM, LocalKernelSVM, cost_of, product_features
 from studies.papers.strive.experiment import (
@@ -30,7 +29,7 @@ from studies.papers.strive.methods import (
     decide_all,
     topic_inputs,
 )
-from studies.papers.strive.voting import Best, MajorityVote, Voting
+from studies.papers.strive.voting import Best, MajorityVote, Voting, loss_of
 
 
 def made_topic(seed, n=150, m=200):

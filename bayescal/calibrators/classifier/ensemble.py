@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.classifier import score_maps, targets
 from bayescal.calibrators.classifier.folds import Scored
-from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns, gives_log_odds
+from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns
 from bayescal.calibrators.classifier.score_maps import Priors
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
 from bayescal.calibrators.classifier.wrappers import ScikitLearnCalibrator
@@ -254,7 +254,7 @@ def _jobs_of(
     by_temperature = isinstance(calibrator, ScikitLearnCalibrator) and (
         calibrator.method == "temperature"
     )
-    log_odds = gives_log_odds(part.estimator)
+    log_odds = not hasattr(part.estimator, "decision_function")
     if not (pooled or joint):
         where = "the set to calibrate on, the test part of a fold,"
         targets.check_both_sides(target, part.rows, where)

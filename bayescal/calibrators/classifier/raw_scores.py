@@ -104,11 +104,6 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
     return scores
 
 
-def gives_log_odds(estimator: Any) -> bool:
-    """Return whether `raw_scores` of several classes are log-odds of their probabilities."""
-    return not hasattr(estimator, "decision_function")
-
-
 @dataclass(frozen=True)
 class ScoreColumns:
     """The columns of a classifier's scores that are calibrated."""

@@ -1,7 +1,10 @@
 """The combiners by name; a further one needs a function that returns it, and an entry here."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+from sklearn.linear_model import LogisticRegression
 
 from bayescal.combining.combiners import bayes, stacking
 from bayescal.combining.combiners.measures import Combiner
@@ -9,7 +12,7 @@ from bayescal.support.validation import check_choice, check_flag
 
 # The values of `combiner`; each makes a combiner, with or without normalised inputs.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
-    "logistic": stacking.logistic,
+    "logistic": partial(stacking.of_classifier, LogisticRegression(max_iter=2000)),
     "bayes": lambda normalise: bayes.Bayes(),
     "local_bayes": lambda normalise: bayes.Bayes(weight_shifts=True),
 }

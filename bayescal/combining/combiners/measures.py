@@ -49,21 +49,6 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def loss_of(
-    measure: str,
-    taken: NDArray[np.bool_],
-    positive: NDArray[np.bool_],
-    weight: Floats | None = None,
-) -> float:
-    """Return the loss of decisions; of "f1" it is minus F1."""
-    own = np.ones(positive.size) if weight is None else weight
-    hits, wrong, missed = (
-        np.asarray(own[which].sum())
-        for which in (taken & positive, taken & ~positive, ~taken & positive)
-    )
-    return float(MEASURES[measure].loss(hits, wrong, missed, float(own.sum())))
-
-
 def best_threshold(
     measure: str, scores: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
 ) -> float:

@@ -25,7 +25,6 @@ from bayescal.text.word_models import LogOddsMixin
 
 # The decision_function of these is the log-odds of their probabilities.
 OF_LOG_ODDS = (LogisticRegression, HistGradientBoostingClassifier, LogOddsMixin)
-MOST_STEPS = 2000
 
 
 @dataclass(frozen=True)
@@ -111,11 +110,6 @@ def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
     kind, _ = last_step(classifier)
     log_odds = isinstance(kind, OF_LOG_ODDS) or not hasattr(classifier, "decision_function")
     return Stacking(classifier, normalise, log_odds, has_fit_parameter(classifier, "sample_weight"))
-
-
-def logistic(*, normalise: bool) -> Stacking:
-    """Return stacking by logistic regression."""
-    return of_classifier(LogisticRegression(max_iter=MOST_STEPS), normalise=normalise)
 
 
 def _stacked(labelled: Labelled, models: Any) -> Stacked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -197,7 +198,7 @@ def symbolic(
     import pytensor.tensor as pt
 
     known = dict(parameters) | ({} if klass is None else {"klass": klass})
-    if program.answers_by(COVARIATES):
+    if COVARIATES in inspect.signature(program.answer).parameters:
         known[COVARIATES] = columns
     names = [*program.answer_parameters(), *({"klass", COVARIATES} & set(known))]
     return pt.as_tensor_variable(

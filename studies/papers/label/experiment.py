@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal.combining.combiners.measures import loss_of
 from bayescal.metrics.evidence import sign_test
 from bayescal.support.validation import Floats
 from studies.papers.command import (
@@ -20,6 +19,7 @@ from studies.papers.command import (
 )
 from studies.papers.label import methods
 from studies.papers.label.methods import DECISIONS, Decided, Task
+from studies.papers.strive.voting import loss_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal.combining.combiners.measures import loss_of
 from bayescal.metrics import losses, smooth_calibration_error
 from bayescal.metrics.evidence import sign_test
 from bayescal.support.numerics import probability
@@ -31,6 +30,7 @@ from studies.papers.strive.methods import (
     decide_all,
     topic_inputs,
 )
+from studies.papers.strive.voting import loss_of
 
 if TYPE_CHECKING:
     import pandas as pd

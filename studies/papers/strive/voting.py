@@ -12,15 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.combining.combiners.measures import (
-    MEASURES,
-    Combined,
-    Combiner,
-    best_threshold,
-    loss_of,
-)
+from bayescal.combining.combiners.measures import MEASURES, Combined, Combiner, best_threshold
 from bayescal.combining.nested import Inputs, Labelled
 from bayescal.support.validation import Floats
+
+
+def loss_of(
+    measure: str,
+    taken: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    weight: Floats | None = None,
+) -> float:
+    """Return the loss of decisions; of "f1" it is minus F1."""
+    own = np.ones(positive.size) if weight is None else weight
+    hits, wrong, missed = (
+        np.asarray(own[which].sum())
+        for which in (taken & positive, taken & ~positive, ~taken & positive)
+    )
+    return float(MEASURES[measure].loss(hits, wrong, missed, float(own.sum())))
+
 
 Thresholds = dict[str, Floats]  # by measure, shape (classifiers,)
 
