@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.population import Population as Population
     from bayescal.fitting.program_check import check_program as check_program
     from bayescal.fitting.results.diagnostics import ConvergenceWarning as ConvergenceWarning
+    from bayescal.support.condensing import condense as condense
     from bayescal.support.score_checks import ScoresWarning as ScoresWarning
 
 __version__ = "1.0.0"
@@ -58,6 +59,7 @@ _HOMES = {
     "ScoresWarning": "bayescal.support.score_checks",
     "TopicCalibrator": "bayescal.calibrators.topic_calibrator",
     "check_program": "bayescal.fitting.program_check",
+    "condense": "bayescal.support.condensing",
     "load": "bayescal.calibrators.loading",
 }
 

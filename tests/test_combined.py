@@ -153,7 +153,7 @@ def test_documents_stand_for_their_classes():
     positive = RNG.random(50_000) < 0.02
     weight = RNG.integers(0, 3, 50_000).astype(float)
     data = BinaryScores(RNG.normal(size=50_000), positive, weight)
-    index, share = pick_documents(data, RNG)
+    index, share = pick_documents(data)
     assert index.size <= MOST_DOCUMENTS
     assert np.unique(index).size == index.size
     assert np.count_nonzero(positive[index]) == np.count_nonzero(positive & (data.weight > 0))

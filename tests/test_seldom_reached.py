@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from bayescal import MulticlassCalibrator
+from bayescal import MulticlassCalibrator, ScoreCalibrator
 from bayescal.calibrators.classifier.ensemble import MULTICLASS, on_simplex
 from bayescal.calibrators.classifier.wrappers import LogProbabilities
 from bayescal.calibrators.recalibrator import Recalibrator
@@ -25,7 +25,6 @@ from bayescal.combining.indicators.models import SupportVectors, shift
 from bayescal.combining.indicators.transformer import selected_words
 from bayescal.fitting import fitted_classes, fitted_recalibration
 from bayescal.fitting.class_scores import _padded
-from bayescal.fitting.engines.exact import engine
 from bayescal.fitting.engines.pooled import combination, drawing
 from bayescal.fitting.engines.pooled.engine import SMALLEST_SHARE, _open
 from bayescal.fitting.engines.pooled.population import Hyperprior
@@ -43,6 +42,7 @@ from bayescal.report.classes import _answer, _facts
 from bayescal.sampling.design import _clopper_pearson
 from bayescal.sampling.stopping import rank_order_pvalue
 from bayescal.support import parallel
+from bayescal.support.weighting import representatives
 from tests import small_fits
 
 pytestmark = pytest.mark.one_era
@@ -108,14 +108,28 @@ def test_words_are_selected_within_pipelines():
 # Fits
 
 
-def test_a_large_class_is_learned_from_even_ranks(monkeypatch):
-    monkeypatch.setattr(engine, "MOST_SCORES", 5)
+def test_documents_in_the_middle_of_cells_stand_for_a_large_class():
     scores, weight = np.array([8.0, 0.0, 2.0, 6.0, 4.0, 1.0, 5.0, 3.0, 7.0]), np.arange(9.0)
-    picked, own = engine._picked(scores, weight)
-    assert scores[picked].tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
-    np.testing.assert_allclose(own, np.array([1.0, 2.0, 4.0, 3.0, 0.0]) * 36.0 / 10.0)
-    picked, own = engine._picked(scores[:5], weight[:5])
+    picked, own = representatives(scores, weight, 5)
+    assert scores[picked].tolist() == [1.0, 3.0, 4.0, 6.0, 7.0]
+    assert own.tolist() == [8.0, 7.0, 4.0, 9.0, 8.0]
+    picked, own = representatives(scores[:5], weight[:5], 5)
     assert (picked.tolist(), own.tolist()) == ([0, 1, 2, 3, 4], weight[:5].tolist())
+    x = np.random.default_rng(0).normal(size=100_000)
+    picked, own = representatives(x, np.ones(x.size), 256)
+    assert own @ x[picked] ** 2 == pytest.approx((x**2).sum(), rel=5e-3)
+
+
+def test_a_million_distinct_scores_have_the_curve_of_as_many_rounded_ones():
+    # Every score of its own is one more node or sample of a sum, which must not change the sum.
+    rng = np.random.default_rng(0)
+    y = rng.random(1_000_000) < 0.2
+    scores = rng.normal(1.5 * y, 1.0 + 0.3 * y)
+    x = np.array([-1.0, 0.0, 1.0, 2.0, 4.0])
+    log_odds = np.log(0.25) + st.norm.logpdf(x, 1.5, 1.3) - st.norm.logpdf(x)
+    for given in (scores, scores.round(3)):
+        found = ScoreCalibrator(draws=250, random_state=0).fit(given, y).predict_proba(x)[:, 1]
+        assert found == pytest.approx(1.0 / (1.0 + np.exp(-log_odds)), abs=3e-3)
 
 
 def test_many_points_of_a_smooth_curve_are_read_off_a_table(monkeypatch):

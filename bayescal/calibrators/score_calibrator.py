@@ -15,6 +15,7 @@ from bayescal.fitting.parts.part import model_name
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS, Calibration
 from bayescal.fitting.results.notebook import FittedHTML
+from bayescal.support.condensing import from_counts
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
@@ -162,6 +163,7 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
            [0.31, 0.69]])
     """
 
+    @from_counts("scores", "y")
     def fit(
         self,
         scores: ArrayLike,
@@ -184,9 +186,7 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         sample_weight : array-like of shape (n,), optional
             A weight of 2 equals repeating the document, and 0 leaving it out: weights are powers of
             the likelihood. With "mle" that holds to rounding, else up to Monte Carlo error (a
-            standard deviation of at most 0.005 in probability for the default). Stacking uses at
-            most 256 scores of a class for families and 20,000 documents for parts; beyond these,
-            repeated documents change the selection, which has moved "average" by 0.01.
+            standard deviation of at most 0.005 in probability for the default).
         inclusion : array-like of shape (n,), optional
             The probability that each document had to be labelled, above 0 and at most 1, where it
             differs; P(+) is then that of the collection. If it is a function of the score, as in a

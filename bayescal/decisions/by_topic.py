@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions import thresholds
-from bayescal.decisions.draws import BLOCK_ELEMENTS
+from bayescal.decisions.draws import BLOCK_ELEMENTS, as_counts
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
 from bayescal.support import validation
+from bayescal.support.condensing import from_counts
 from bayescal.support.intervals import Interval
 from bayescal.support.labels import as_labels, check_kept, check_no_dates
 from bayescal.support.validation import Floats, generator
@@ -51,6 +52,11 @@ class Collection:
     log_odds: Callable[[], Floats]  # of the point estimate, (documents,)
     sample: Callable[[NDArray[np.intp]], Floats]  # positions -> draws of P(+), (draws, k)
     draws: int  # number of draws
+    counts: NDArray[np.intp] | None  # (documents,): how many each counts for; None for 1 each
+
+    def number(self, documents: NDArray[np.bool_]) -> int:
+        """Return the number of some documents."""
+        return int(documents.sum() if self.counts is None else self.counts[documents].sum())
 
     def cuts(self, values: Floats, rng: Any) -> Cuts:
         """Return the thresholds to try on values of the documents."""
@@ -58,21 +64,25 @@ class Collection:
         # Documents with equal values are ordered by score: the order of rows changes no draw.
         order = np.lexsort((-self.score, -values))
         if values.size <= COUNTED_ALONE:
-            return cuts_at(values, order, tried, self.sample, self.draws, "documents", rng)
+            how = self.sample, self.draws, "documents", rng, self.counts
+            return cuts_at(values, order, tried, *how)
         cells = np.union1d(tried, _tried(np.arange(1, values.size + 1)))
         counts = self._positives(order, cells, rng)
         ends_at = np.searchsorted(cells, tried)
-        return Cuts(values[order[tried - 1]], tried, np.cumsum(counts, axis=1)[:, ends_at])
+        taken = tried if self.counts is None else np.cumsum(self.counts[order])[tried - 1]
+        return Cuts(values[order[tried - 1]], taken, np.cumsum(counts, axis=1)[:, ends_at])
 
     def _positives(
         self, order: NDArray[np.intp], ends: NDArray[np.intp], rng: np.random.Generator
     ) -> Floats:
         """Draw the number of positives in cells of neighbouring documents, (draws, cells)."""
         starts = np.r_[0, ends[:-1]]
-        size, score = np.diff(ends, prepend=0), self.score[order]
+        score = self.score[order]
+        own = np.ones(score.size, np.intp) if self.counts is None else self.counts[order]
+        size = np.add.reduceat(own, starts)
         high, low = score[starts], score[ends - 1]
         spread = np.where(high > low, high - low, 1.0)
-        share = (high - np.add.reduceat(score, starts) / size) / spread
+        share = (high - np.add.reduceat(score * own, starts) / size) / spread
         counts = np.empty((self.draws, ends.size))
         for block in np.array_split(
             np.arange(ends.size), 1 + ends.size * self.draws // BLOCK_ELEMENTS
@@ -83,6 +93,7 @@ class Collection:
         return counts
 
 
+@from_counts("scores")
 def rates_by_topic(
     calibrator: Any,
     scores: ArrayLike,
@@ -90,6 +101,7 @@ def rates_by_topic(
     *,
     probability: float | None = None,
     threshold: float | None = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.9,
     prior: Any = None,
     draws: int = 1000,
@@ -112,6 +124,9 @@ def rates_by_topic(
     topics : array-like of shape (n,), optional
         Topics of the documents, if the calibrator has topics. By default a classifier's documents
         are in every class or label.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for, whole numbers, if there are no topics. A Dask collection
+        of scores is counted by `bayescal.condense`.
     probability : float, optional
         Take documents whose P(+), by the point estimate, is this or more; or
     threshold : float, optional
@@ -150,11 +165,13 @@ def rates_by_topic(
         validation.check_fraction(probability=probability)
     else:
         thresholds.check_threshold(threshold)
-    collections = _collections(calibrator, scores, topics, prior, draws, random_state)
+    how = sample_weight, prior, draws, random_state
+    collections = _collections(calibrator, scores, topics, *how)
     rows = [_rates(each, probability, threshold, level, rng) for each, rng in collections]
     return _table(rows, "missed")
 
 
+@from_counts("scores")
 def thresholds_by_topic(
     calibrator: Any,
     scores: ArrayLike,
@@ -162,6 +179,7 @@ def thresholds_by_topic(
     *,
     recall: float,
     assurance: float | None = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.9,
     prior: Any = None,
     draws: int = 1000,
@@ -176,7 +194,7 @@ def thresholds_by_topic(
 
     Parameters
     ----------
-    calibrator, scores, topics, level, prior, draws, random_state
+    calibrator, scores, topics, sample_weight, level, prior, draws, random_state
         As in `rates_by_topic`.
     recall, assurance
         As in `threshold_for_recall`.
@@ -203,7 +221,8 @@ def thresholds_by_topic(
     (True, True)
     """
     validation.check_fraction(recall=recall)
-    collections = _collections(calibrator, scores, topics, prior, draws, random_state)
+    how = sample_weight, prior, draws, random_state
+    collections = _collections(calibrator, scores, topics, *how)
     rows = [_threshold(each, recall, assurance, level, rng) for each, rng in collections]
     return _table(rows, "selected")
 
@@ -217,10 +236,10 @@ def _rates(
         taken = one.score >= np.float64(threshold)
     # The two thresholds are 1, for the documents taken, and 0, for all.
     cuts = one.cuts(taken.astype(np.float64), rng)
-    selected = int(taken.sum())
+    selected = one.number(taken)
     return {
         "topic": one.topic,
-        "documents": taken.size,
+        "documents": one.number(np.ones_like(taken)),
         "selected": selected,
         "score": float(one.score[taken].min()) if selected else math.nan,
         **_with_interval("precision", thresholds.at_threshold("precision", 1.0, cuts, level)),
@@ -237,7 +256,7 @@ def _threshold(
     at = int(np.flatnonzero(one.score == at_recall.threshold)[0])
     return {
         "topic": one.topic,
-        "documents": one.score.size,
+        "documents": one.number(np.ones(one.score.size, dtype=bool)),
         "selected": at_recall.selected,
         **_with_interval("threshold", at_recall),
         "probability": float(special.expit(one.log_odds()[at])),
@@ -276,6 +295,7 @@ def _collections(
     calibrator: Any,
     scores: ArrayLike,
     topics: ArrayLike | None,
+    sample_weight: ArrayLike | None,
     prior: Any,
     draws: int,
     random_state: Any,
@@ -288,10 +308,13 @@ def _collections(
             f" {type(calibrator).__name__}: of several classes pass draws of one class from"
             " sample_proba to threshold_for_recall or recall_at."
         )
+    if sample_weight is not None and topics is not None:
+        raise ValueError("sample_weight must be None with topics: repeat the rows.")
     problems = calibrator.fitted_problems()
     for topic, own in _by_topic(problems, scores_for(calibrator, scores), topics):
         rng = generator(random_state)
-        yield _collection(problems.answering(topic), topic, own, prior, draws, rng), rng
+        counts = as_counts(sample_weight, len(own))
+        yield _collection(problems.answering(topic), topic, own, counts, prior, draws, rng), rng
 
 
 def _topics(topics: ArrayLike) -> NDArray[Any]:
@@ -345,7 +368,13 @@ def _by_topic(
 
 
 def _collection(
-    problem: Any, topic: Any, scores: NDArray[Any], prior: Any, draws: int, rng: np.random.Generator
+    problem: Any,
+    topic: Any,
+    scores: NDArray[Any],
+    counts: NDArray[np.intp] | None,
+    prior: Any,
+    draws: int,
+    rng: np.random.Generator,
 ) -> Collection:
     problem.check_one_curve("a table of decisions")
     if not problem.has_posterior:
@@ -365,6 +394,7 @@ def _collection(
         log_odds=lambda: np.asarray(problem.log_odds(score, prior), dtype=np.float64),
         sample=lambda rows: np.asarray(calibration.sample(score[rows]), dtype=np.float64),
         draws=min(size, draws),
+        counts=counts,
     )
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support import validation
+from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
@@ -42,6 +42,20 @@ def as_binary_draws(draws: ArrayLike) -> Floats:
     return p
 
 
+def as_counts(sample_weight: ArrayLike | None, n: int) -> NDArray[np.intp] | None:
+    """Return whole numbers of documents, (n,), or None; ValueError for anything else."""
+    weight = weighting.as_weights(sample_weight, n)
+    if weight is None:
+        return None
+    if (weight != np.rint(weight)).any():
+        odd = weight[weight != np.rint(weight)][0]
+        raise ValueError(
+            f"sample_weight must hold whole numbers, how many documents each counts for, since"
+            f" their labels are drawn; got {odd:g}."
+        )
+    return weight.astype(np.intp)
+
+
 def number_of_classes(draws: Floats) -> int:
     """Return 2 for draws of P(+), or the number of classes."""
     return 2 if draws.ndim == 2 else int(draws.shape[2])
@@ -73,16 +87,25 @@ class PositiveCount(Interval):
         "exact" or "drawn".
     sd : float
         Posterior standard deviation.
-    pmf : array of shape (documents + 1,)
-        Probability of each number from 0 on.
+    pmf : array
+        Probability of each number from `least` on: with "exact" of 0 to all documents, with "drawn"
+        of those between the least and the most drawn.
+    least : int
+        The number that `pmf` begins with.
     """
 
     sd: float
     pmf: Floats
+    least: int = 0
 
 
 def count_positives(
-    draws: ArrayLike, *, level: float = 0.9, method: str = "auto", rng: Any = None
+    draws: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.9,
+    method: str = "auto",
+    rng: Any = None,
 ) -> PositiveCount:
     """Return the posterior of the number of positives in a set.
 
@@ -93,6 +116,9 @@ def count_positives(
     ----------
     draws : array-like of shape (draws, documents)
         Posterior draws of P(+).
+    sample_weight : array-like of shape (documents,), optional
+        How many documents each counts for, whole numbers, such as the `counts` of
+        `bayescal.condense`.
     level : float
         Probability of the interval.
     method : {"auto", "exact", "drawn"}
@@ -111,16 +137,21 @@ def count_positives(
     validation.check_fraction(level=level)
     validation.check_choice("method", method, METHODS)
     p = as_binary_draws(draws)
+    counts = as_counts(sample_weight, p.shape[1])
+    documents = p.shape[1] if counts is None else int(counts.sum())
     if method == "auto":
-        method = "exact" if p.size <= MOST_EXACT else "drawn"
-    pmf = _mean_poisson_binomial(p) if method == "exact" else _drawn(p, validation.generator(rng))
-    number = np.arange(pmf.size)
+        method = "exact" if len(p) * documents <= MOST_EXACT else "drawn"
+    if method == "exact":
+        least, pmf = 0, _mean_poisson_binomial(p if counts is None else p.repeat(counts, axis=1))
+    else:
+        least, pmf = _drawn(p, counts, validation.generator(rng))
+    number = least + np.arange(pmf.size)
     mean = float(pmf @ number)
     # A tolerance for rounding, where the sum meets a probability exactly.
     cumulative = np.cumsum(pmf) + pmf.size * np.finfo(float).eps
-    lower, upper = np.searchsorted(cumulative, tails(level)).tolist()
+    lower, upper = (least + np.searchsorted(cumulative, tails(level))).tolist()
     sd = float(np.sqrt(pmf @ (number - mean) ** 2))
-    return PositiveCount(mean, lower, upper, level, method, sd=sd, pmf=pmf)
+    return PositiveCount(mean, lower, upper, level, method, sd=sd, pmf=pmf, least=least)
 
 
 def _mean_poisson_binomial(p: Floats) -> Floats:
@@ -160,8 +191,17 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     return sums
 
 
-def _drawn(p: Floats, rng: np.random.Generator) -> Floats:
+def _drawn(
+    p: Floats, counts: NDArray[np.intp] | None, rng: np.random.Generator
+) -> tuple[int, Floats]:
+    """Return the least number drawn, and the share of each from it on."""
+
+    def number(row: Floats) -> int:
+        if counts is None:
+            return int(np.count_nonzero(rng.random(row.size) < row))
+        return int(rng.binomial(counts, row).sum())
+
     repeats = -(-FEWEST_COUNTS // len(p))
-    counts = [np.count_nonzero(rng.random(row.size) < row) for row in p for _ in range(repeats)]
-    pmf: Floats = np.bincount(counts, minlength=p.shape[1] + 1) / len(counts)
-    return pmf
+    drawn = np.array([number(row) for row in p for _ in range(repeats)])
+    least = int(drawn.min())
+    return least, np.bincount(drawn - least) / drawn.size

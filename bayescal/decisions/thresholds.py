@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws
+from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws, as_counts
 from bayescal.support import validation
 from bayescal.support.intervals import Interval, tails
 from bayescal.support.validation import Floats, generator
@@ -31,13 +31,16 @@ class Cuts:
         return share_so_far(self.positives)
 
 
-def cuts_of(scores: ArrayLike, draws: ArrayLike, of: str, rng: Any) -> Cuts:
+def cuts_of(
+    scores: ArrayLike, draws: ArrayLike, sample_weight: ArrayLike | None, of: str, rng: Any
+) -> Cuts:
     """Return all thresholds that take different documents."""
     validation.check_choice("of", of, OF)
     values, p = validation.as_scores(scores), as_binary_draws(draws)
     validation.check_same_length("scores", values.size, "documents of draws", p.shape[1])
     order, ends = ranked(values)
-    return cuts_at(values, order, ends, lambda rows: p[:, rows], p.shape[0], of, rng)
+    counts = as_counts(sample_weight, values.size)
+    return cuts_at(values, order, ends, lambda rows: p[:, rows], p.shape[0], of, rng, counts)
 
 
 def ranked(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -55,6 +58,7 @@ def cuts_at(
     draws: int,
     of: str,
     rng: Any,
+    counts: NDArray[np.intp] | None = None,
 ) -> Cuts:
     """Return some thresholds, with at most BLOCK_ELEMENTS draws in memory at a time."""
     random = generator(rng)
@@ -64,10 +68,16 @@ def cuts_at(
     for start in range(0, order.size, width):
         block = slice(start, start + width)
         p = sample(order[block])
-        counted = p if of == "population" else random.random(p.shape) < p
+        counted: NDArray[Any]
+        if counts is None:
+            counted = p if of == "population" else random.random(p.shape) < p
+        else:
+            size = counts[order[block]]
+            counted = size * p if of == "population" else random.binomial(size, p)
         here, first = np.unique(group[block], return_index=True)
         positives[:, here] += np.add.reduceat(counted, first, axis=1, dtype=np.float64)
-    return Cuts(values[order[ends - 1]], ends, np.cumsum(positives, axis=1))
+    selected = ends if counts is None else np.cumsum(counts[order])[ends - 1]
+    return Cuts(values[order[ends - 1]], selected, np.cumsum(positives, axis=1))
 
 
 ROUNDING = 1e-12
@@ -106,6 +116,7 @@ def threshold_for_precision(
     precision: float,
     *,
     assurance: float | None = None,
+    sample_weight: ArrayLike | None = None,
     of: str = "documents",
     level: float = 0.9,
     rng: Any = None,
@@ -122,6 +133,9 @@ def threshold_for_precision(
         Wanted share of positives among the documents taken.
     assurance : float, optional
         Posterior probability of reaching it. By default its posterior mean must reach it.
+    sample_weight : array-like of shape (documents,), optional
+        How many documents each counts for, whole numbers, such as the `counts` of
+        `bayescal.condense`.
     of : {"documents", "population"}
         Precision among these documents, whose labels are drawn as well, or in a population of which
         they are a large sample.
@@ -143,7 +157,9 @@ def threshold_for_precision(
     >>> found.threshold, round(found.achieved.value, 2)
     (2.0, 0.7)
     """
-    return choose(cuts_of(scores, draws, of, rng), "precision", precision, assurance, level)
+    return choose(
+        cuts_of(scores, draws, sample_weight, of, rng), "precision", precision, assurance, level
+    )
 
 
 def threshold_for_recall(
@@ -152,6 +168,7 @@ def threshold_for_recall(
     recall: float,
     *,
     assurance: float | None = None,
+    sample_weight: ArrayLike | None = None,
     of: str = "documents",
     level: float = 0.9,
     rng: Any = None,
@@ -164,7 +181,7 @@ def threshold_for_recall(
 
     Parameters
     ----------
-    scores, draws, assurance, of, level, rng
+    scores, draws, assurance, sample_weight, of, level, rng
         As in `threshold_for_precision`.
     recall : float
         Wanted share of the positives; it is 1 where a draw has none.
@@ -176,7 +193,9 @@ def threshold_for_recall(
     >>> threshold_for_recall([1.0, 2.0, 3.0], p, 0.9, of="population").threshold
     2.0
     """
-    return choose(cuts_of(scores, draws, of, rng), "recall", recall, assurance, level)
+    return choose(
+        cuts_of(scores, draws, sample_weight, of, rng), "recall", recall, assurance, level
+    )
 
 
 def choose(
@@ -238,6 +257,7 @@ def precision_at(
     scores: ArrayLike,
     draws: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
     of: str = "documents",
     level: float = 0.9,
     rng: Any = None,
@@ -248,7 +268,7 @@ def precision_at(
     ----------
     threshold : float
         The threshold, in score units.
-    scores, draws, of, level, rng
+    scores, draws, sample_weight, of, level, rng
         As in `threshold_for_precision`.
 
     Examples
@@ -259,7 +279,9 @@ def precision_at(
     >>> round(found.value, 2), found.selected
     (0.7, 2)
     """
-    return at_threshold("precision", threshold, cuts_of(scores, draws, of, rng), level)
+    return at_threshold(
+        "precision", threshold, cuts_of(scores, draws, sample_weight, of, rng), level
+    )
 
 
 def recall_at(
@@ -267,6 +289,7 @@ def recall_at(
     scores: ArrayLike,
     draws: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
     of: str = "documents",
     level: float = 0.9,
     rng: Any = None,
@@ -275,7 +298,7 @@ def recall_at(
 
     Parameters
     ----------
-    threshold, scores, draws, of, level, rng
+    threshold, scores, draws, sample_weight, of, level, rng
         As in `precision_at`; `threshold_for_recall` has the assumptions.
 
     Examples
@@ -285,7 +308,7 @@ def recall_at(
     >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").value, 2)
     0.93
     """
-    return at_threshold("recall", threshold, cuts_of(scores, draws, of, rng), level)
+    return at_threshold("recall", threshold, cuts_of(scores, draws, sample_weight, of, rng), level)
 
 
 def check_threshold(threshold: float | None) -> None:

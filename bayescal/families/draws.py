@@ -95,6 +95,15 @@ class DensityDraws:
             np.abs(rng.standard_normal(shape)),
         )
         x: Floats = self.coefficients[0, :, None] + np.where(right, width[1], -width[0]) * z
+        return self._unwarped(x)
+
+    def kinks(self, size: int) -> Floats:
+        """Return quantiles of the draws' modes in raw score units, (size,)."""
+        modes = self._unwarped(self.coefficients[0].copy())
+        return np.quantile(modes, np.linspace(0.0, 1.0, size))
+
+    def _unwarped(self, x: Floats) -> Floats:
+        """Turn each draw's warped scores, (draws, ...), into raw ones in place."""
         for k, asinh_scale in enumerate(self.asinh_scales):
             rows = self.warp == k
             x[rows] = unwarp(x[rows], self.centre, asinh_scale)

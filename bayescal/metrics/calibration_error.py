@@ -8,11 +8,13 @@ from scipy import fft, special
 
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.metrics.reliability import STRATEGIES, Bins, bin_outcomes
+from bayescal.support.condensing import from_counts
 from bayescal.support.validation import Floats, check_choice, check_flag
 
 NORMS = ("l1", "l2", "max")
 
 
+@from_counts("y_prob", "y_true")
 def calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -115,6 +117,7 @@ def _sweep(outcomes: Forecasts, most: int) -> Bins:
 CELLS = 8192  # of [0, 1]; the smooth error is accurate to the width of one
 
 
+@from_counts("y_prob", "y_true")
 def smooth_calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,

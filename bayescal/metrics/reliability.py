@@ -14,6 +14,7 @@ from scipy import special
 from bayescal.metrics.evidence import effect_of
 from bayescal.metrics.inputs import Forecasts, given_included, read_outcomes
 from bayescal.metrics.scores import Metric, brier_score
+from bayescal.support.condensing import from_counts
 from bayescal.support.intervals import tails
 from bayescal.support.validation import (
     Floats,
@@ -152,6 +153,7 @@ class ReliabilityCurve:
     level: float
 
 
+@from_counts("y_prob", "y_true")
 def reliability_curve(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -395,6 +397,7 @@ class Decomposition:
     uncertainty: float
 
 
+@from_counts("y_prob", "y_true")
 def score_decomposition(
     y_true: ArrayLike,
     y_prob: ArrayLike,

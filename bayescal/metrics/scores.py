@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.metrics import inputs
 from bayescal.support import validation, weighting
+from bayescal.support.condensing import from_counts
 from bayescal.support.labels import as_positions
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
@@ -25,6 +26,7 @@ class Metric(Protocol):
         ...
 
 
+@from_counts("y_prob", "y_true")
 def log_loss(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -73,6 +75,7 @@ def log_loss(
     return bits * math.log(2.0) / math.log(base)
 
 
+@from_counts("y_prob", "y_true")
 def brier_score(
     y_true: ArrayLike,
     y_prob: ArrayLike,

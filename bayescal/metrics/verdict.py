@@ -14,6 +14,7 @@ from bayescal.metrics import changes, inputs
 from bayescal.metrics.calibration_error import smooth_error
 from bayescal.metrics.changes import LINEAR
 from bayescal.metrics.evidence import LinearChange, Verdict, with_clusters
+from bayescal.support.condensing import from_counts
 from bayescal.support.intervals import counted, p_words, percent, readable, tails
 from bayescal.support.validation import Floats, check_fraction, probabilities_of_shape
 
@@ -144,6 +145,7 @@ class CalibrationVerdict(Verdict):
         )
 
 
+@from_counts("y_prob", "y_true")
 def calibration_verdict(
     y_true: ArrayLike,
     y_prob: ArrayLike,

@@ -21,6 +21,7 @@ from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring import audit_numbers
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation
+from bayescal.support.condensing import from_counts
 from bayescal.support.intervals import Interval, interval_table, p_words, percent, readable
 from bayescal.support.validation import generator, warn_user
 
@@ -320,6 +321,7 @@ def _shown(number: Interval) -> str:
     return str(replace(number, **negligible))
 
 
+@from_counts("p", "y")
 def audit(
     y: ArrayLike,
     p: ArrayLike,

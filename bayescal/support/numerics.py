@@ -88,6 +88,16 @@ SMALLEST_SHARE = 0.02
 QUARTER, MOST = 0.25, 20_000
 
 
+def even_nodes(x: Floats, most: int) -> Floats:
+    """Return the distinct values, or at most so many quantiles of them and evenly spaced values."""
+    own = np.unique(x)
+    if own.size <= most:
+        return own
+    # Quantiles alone leave the ends, where few values lie, without nodes.
+    share = np.linspace(0.0, 1.0, most // 2)
+    return np.union1d(np.quantile(own, share), own[0] + share * (own[-1] - own[0]))
+
+
 def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, float]:
     """Return the median of scores and a robust measure of their spread, at least 1e-280."""
     # 1.4826 times the median absolute deviation; if that is 0 the mean absolute deviation; and of

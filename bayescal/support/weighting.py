@@ -118,6 +118,21 @@ def by_appearance(code: Integers) -> Integers:
     return np.argsort(np.argsort(first))[code]
 
 
+def representatives(values: Floats, weight: Floats, most: int) -> tuple[Integers, Floats]:
+    """Return positions of at most so many values, each in the middle of a cell, and its weight."""
+    # Cells have equal weights. Sums over a random sample have errors of its size, those over the
+    # middles of cells errors of their width.
+    if values.size <= most:
+        return np.arange(values.size), weight
+    order = np.argsort(values, kind="stable")
+    order = order[weight[order] > 0.0]
+    own = weight[order]
+    passed = np.cumsum(own)
+    cell = np.minimum((passed - own / 2.0) * (most / passed[-1]), most - 1).astype(np.intp)
+    _, start, size = np.unique(cell, return_index=True, return_counts=True)
+    return order[start + size // 2], np.add.reduceat(own, start)
+
+
 def effective_size(weight: Floats) -> float:
     """Return Kish's effective sample size, (sum w)^2 / sum w^2."""
     share = weight / weight.max()

@@ -24,18 +24,18 @@ from bayescal.fitting.posterior import SAMPLE
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.newton import compare, log_scores, stack
 from bayescal.support.validation import Floats
+from bayescal.support.weighting import representatives
 
 # The largest number of documents for the weights, half of them positive if possible.
 MOST_DOCUMENTS = 20_000
-TINY = np.finfo(float).tiny  # replaces a total weight of 0
 # The densities' log-odds are nearly calibrated and not standardised: slopes near 1.
 RECALIBRATION = {"centre": 0.0, "spread": 1.0, "slope_scale": 0.4}
 
 
 def pick_documents(
-    data: BinaryScores, rng: np.random.Generator, most: int = MOST_DOCUMENTS
+    data: BinaryScores, most: int = MOST_DOCUMENTS
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return positions of all documents, or of a sample of each class, and their weights."""
+    """Return positions of all documents, or of one for each cell of similar scores, and weights."""
     own = data.weights
     picked, weight = [], []
     positives = int(np.count_nonzero(data.positive))
@@ -43,10 +43,9 @@ def pick_documents(
     most = max(most // 2, most - rarer)
     for positive in (False, True):
         index = np.flatnonzero((data.positive == positive) & (own > 0.0))
-        if index.size > most:
-            index = np.sort(rng.choice(index, most, replace=False))
-        picked.append(index)
-        weight.append(own[index] * (data.total(positive) / max(own[index].sum(), TINY)))
+        chosen, each = representatives(data.score[index], own[index], most)
+        picked.append(index[chosen])
+        weight.append(each)
     return np.concatenate(picked), np.concatenate(weight)
 
 

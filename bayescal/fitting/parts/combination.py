@@ -211,7 +211,7 @@ def fit_parts(data: BinaryScores, options: Options) -> dict[str, xr.Dataset]:
     groups = first.store(fits[first.name], first=True, shape=shape)
     if not others:
         return groups
-    index, weight = engine.pick_documents(data.given_scores, rng)
+    index, weight = engine.pick_documents(data.given_scores)
     left_out: dict[str, tuple[Floats, Floats]] = {}
     for part in (first, *others):
         if part is not first:

@@ -31,6 +31,7 @@ from bayescal.inference.importance import WORST_K, smooth
 from bayescal.inference.newton import stack
 from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
+from bayescal.support.weighting import representatives
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _monotone(
     return is_monotone(of_class(0), of_class(1))
 
 
-MOST_SCORES = 256  # largest number of scores of a class for the weights, evenly spaced in rank
+MOST_SCORES = 256  # largest number of scores of a class for the weights
 # Dirichlet(1 + PSEUDO_COUNT) on the weights: keeps families that few scores cannot rule out.
 PSEUDO_COUNT = 0.25
 
@@ -112,7 +113,7 @@ def by_stacking(
     reached = np.zeros(len(components) // families)
     for k, positive in enumerate((False, True)):
         own = data.weighted(positive)
-        index, weight = _picked(*own)
+        index, weight = representatives(*own, MOST_SCORES)
         for j in range(weights.shape[0]):
             same = components[j * families : (j + 1) * families]
             density = np.stack([loo_log_density(c, k, *own, index, rng) for c in same])
@@ -120,15 +121,6 @@ def by_stacking(
             mixed = special.logsumexp(density, axis=0, b=weights[j, :, k, None])
             reached[j] += weight @ mixed
     return MixtureWeights(special.softmax(reached), weights)
-
-
-def _picked(scores: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return positions of at most MOST_SCORES scores, and weights with the sum of all."""
-    if scores.size <= MOST_SCORES:
-        return np.arange(scores.size), weight
-    order = np.argsort(scores)
-    picked = order[np.linspace(0, scores.size - 1, MOST_SCORES).astype(np.intp)]
-    return picked, weight[picked] * weight.sum() / weight[picked].sum()
 
 
 SIDES = ("theta", "left", "right")

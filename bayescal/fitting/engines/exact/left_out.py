@@ -3,19 +3,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.families.draws import DensityDraws, log_jacobian, warp
+from bayescal.families.draws import log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import Component, refit_class
 from bayescal.fitting.posterior import ClassDraws
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import WORST_K, left_out, smooth
-from bayescal.support.numerics import log_sum_exp
+from bayescal.support.numerics import even_nodes, log_sum_exp
 from bayescal.support.validation import Floats
 
 DRAWS = 1000
 # Largest numbers of scores of a class, and of draws, for leave-one-out densities.
-MOST_NODES, MOST_DRAWS = 128, 1000
+MOST_NODES, MOST_DRAWS = 256, 1000
 MOST_AGAIN = 10  # largest number of documents of a component that are refitted
 MOST_REFITS = 30  # and of their mixture
+KINKS = 9  # quantiles of each class's modes, where Laplace densities have kinks
 LARGEST_K = 10.0  # larger ones are not interpolated
 
 
@@ -67,22 +68,31 @@ def leave_one_out_of_densities(
     # Bayes' rule with the class prior without the document: the mean of Beta(base + (n+, n-)).
     label, weight = data.positive, data.weight
     thinned = draws.take(np.arange(min(MOST_DRAWS, draws.size)))
-    # Documents of a class without weight keep 0 and have no effect.
+    counted = np.ones(label.size, dtype=bool) if weight is None else weight > 0.0
+    own_nodes = [even_nodes(data.score[counted & (label == k)], MOST_NODES) for k in (False, True)]
+    # Both classes share the nodes of a density: an error of interpolation that the documents of one
+    # class alone have would tell labels apart.
+    node = np.union1d(*own_nodes)
+    if max(each.size for each in own_nodes) >= MOST_NODES:
+        kinks = np.concatenate([density.kinks(KINKS) for density in thinned.both])
+        node = np.union1d(node, kinks.clip(node[0], node[-1]))
     log_density, k = np.zeros((2, label.size)), np.full(label.size, -np.inf)
-    for own in (False, True):
-        mine = np.flatnonzero(label == own)
-        score = data.score[mine]
-        node = _nodes(score if weight is None else score[weight[mine] > 0.0])
-        if node.size:
-            # Leave-one-out log densities are a smooth function of the score.
-            for klass, density in enumerate(thinned.both):
-                at_node, of_node = log_predictive(density, node, leave_one_out=klass == own)
-                log_density[klass, mine] = np.interp(score, node, at_node)
-                if klass == own:
-                    k[mine] = np.interp(score, node, np.clip(of_node, 0.0, LARGEST_K))
-        for refitted, exact in zip(*draws.refitted(int(own)), strict=True):
+    for klass, density in enumerate(thinned.both if node.size else ()):
+        log_p = density.logpdf(node).T
+        mine, own = np.flatnonzero(label == bool(klass)), own_nodes[klass]
+        score, at = data.score[mine], np.searchsorted(node, own)
+        of_own = log_p[at]
+        predictive = log_sum_exp(log_p, axis=1) - np.log(density.size)
+        log_density[klass] = np.interp(data.score, node, predictive)
+        if own.size:
+            of_others, of_node = left_out_of_draws(of_own)
+            k[mine] = np.interp(score, own, np.clip(of_node, 0.0, LARGEST_K))
+            before = predictive[at]
+            gap = np.subtract(of_others, before, out=np.zeros(at.size), where=np.isfinite(before))
+            log_density[klass, mine] += np.interp(score, own, gap)
+        for refitted, exact in zip(*draws.refitted(klass), strict=True):
             same = mine[score == refitted]
-            log_density[int(own), same], k[same] = exact, -np.inf
+            log_density[klass, same], k[same] = exact, -np.inf
     if weight is not None:
         k[weight == 0.0] = -np.inf
     n_positive, n_negative = data.rate_counts
@@ -93,20 +103,8 @@ def leave_one_out_of_densities(
     return log_odds, k
 
 
-def _nodes(scores: Floats) -> Floats:
-    """Return the distinct scores of a class, or at most MOST_NODES quantiles with both ends."""
-    own = np.unique(scores)
-    levels = np.linspace(0.0, 1.0, MOST_NODES)
-    return own if own.size <= levels.size else np.unique(np.quantile(own, levels))
-
-
-def log_predictive(
-    draws: DensityDraws, node: Floats, *, leave_one_out: bool
-) -> tuple[Floats, Floats]:
-    """Return log p(s | class) at scores, posterior predictive or leave-one-out, and Pareto k."""
-    log_p = draws.logpdf(node).T
-    if not leave_one_out:
-        return log_sum_exp(log_p, axis=1) - np.log(draws.size), np.full(node.size, -np.inf)
+def left_out_of_draws(log_p: Floats) -> tuple[Floats, Floats]:
+    """Return leave-one-out log densities and Pareto k from those of draws, (documents, draws)."""
     # Densities that underflow have infinite inverses, and are smoothed as logarithms.
     with np.errstate(over="ignore"):
         inverse = np.exp(-log_p)

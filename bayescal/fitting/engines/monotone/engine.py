@@ -28,7 +28,7 @@ from bayescal.fitting.engines.monotone.posterior import (
 )
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.importance import WORST_K, left_out, smooth, weigh
-from bayescal.support.numerics import log_sum_exp
+from bayescal.support.numerics import even_nodes, log_sum_exp
 from bayescal.support.validation import Floats, as_scores_of, probability_ends
 
 # Largest number of distinct scores of a label without a table.
@@ -160,7 +160,7 @@ def _of_label(
     # Nodes are scores of positive weight.
     node = np.unique(x if weight is None else x[weight > 0.0])
     if node.size > MOST_SCORES:
-        node = _nodes(node, posterior.pieces.knots)
+        node = np.union1d(even_nodes(node, MOST_SCORES), posterior.pieces.knots)
         common = 1.0 if power is None else float(np.average(power, weights=weight))
         values, k = _by_importance(posterior, node, np.full(node.size, common), sign)
         after = np.searchsorted(node, x).clip(max=node.size - 1)
@@ -172,13 +172,6 @@ def _of_label(
     distinct, back = np.unique(both, axis=1, return_inverse=True)
     values, k = _by_importance(posterior, distinct[0], distinct[1], sign)
     return values[back], k[back]
-
-
-def _nodes(x: Floats, knots: Floats) -> Floats:
-    """Return the nodes of a table: quantiles, evenly spaced scores, and the knots."""
-    quantiles = np.quantile(x, np.linspace(0.0, 1.0, MOST_SCORES // 2))
-    even = np.linspace(x[0], x[-1], MOST_SCORES // 2)
-    return np.unique(np.concatenate([quantiles, even, knots]))
 
 
 def _by_importance(

@@ -254,7 +254,7 @@ class _Documents:
         most = max(combination.MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
         self.topics, self.all = topics, together(topics)
         picked, weight = zip(
-            *(combination.pick_documents(data, rng, most) for data in topics), strict=True
+            *(combination.pick_documents(data, most) for data in topics), strict=True
         )
         starts = np.cumsum([0, *(data.score.size for data in topics[:-1])])
         sizes = [each.size for each in picked]
