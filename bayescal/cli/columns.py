@@ -68,17 +68,22 @@ class ColumnReader:
     def scores(self, column: str, option: str | None = "--score-column") -> validation.Floats:
         """Return a column of finite numbers, and store them in the frame."""
         cells = self._cells(column, option)
-        typed = cells.dtype.kind in "iuf"
-        values, advice = (
-            (cells.to_numpy(dtype=np.float64), "")
-            if typed
-            else self.formats[column].read(cells.tolist())
-        )
+        values, advice = self._numbers(column, cells)
         self._refuse(column, ~np.isfinite(values), "a finite number", advice)
         with usage_errors():
             values = validation.as_scores(values, self.name(column))
         self.frame[column] = values
         return values
+
+    def set_aside(self, column: str, option: str = "--score-column") -> pd.DataFrame:
+        """Remove the rows whose score is no finite number; return them, with row and reason."""
+        cells = self._cells(column, option)
+        bad = ~np.isfinite(self._numbers(column, cells)[0])
+        rows = [self.row(k) for k in np.flatnonzero(bad).tolist()]
+        reason = [f"{column} is {shown(cell)}, no finite number" for cell in cells[bad]]
+        rejected = self.frame[bad].assign(file=str(self.path), row=rows, reason=reason)
+        self.frame = self.frame[~bad]
+        return rejected
 
     def class_scores(self, classes: Sequence[str]) -> validation.Floats:
         """Return the columns named by classes: numbers, or -inf for excluded classes."""
@@ -311,6 +316,12 @@ class ColumnReader:
         """Return the mask of labelled test rows; of all labelled rows if none is a test row."""
         test = self.test_rows(split_column(self.frame, column), labelled)
         return test if test.any() else labelled
+
+    def _numbers(self, column: str, cells: pd.Series[Any]) -> tuple[validation.Floats, str]:
+        """Return cells of a column as numbers, nan for others, with advice."""
+        if cells.dtype.kind in "iuf":
+            return cells.to_numpy(dtype=np.float64), ""
+        return self.formats[column].read(cells.tolist())
 
     def _cells(self, column: str, option: str | None) -> pd.Series[Any]:
         if column not in self.frame.columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -163,6 +163,16 @@ def _of_block(
         validation.check_same_length(f"scores{where}", values.size, "labels", known.size)
         known = known.ravel()
     return _in_cells(values, known, np.ones(values.size) if counts is None else counts, cells)
+
+
+def joined(parts: Iterable[ScoreCounts], cells: int = CELLS) -> ScoreCounts:
+    """Return the counts of several parts of a collection, a few of them in memory at a time."""
+    waiting: list[ScoreCounts] = []
+    for part in parts:
+        waiting.append(part)
+        if len(waiting) == FAN_IN:
+            waiting = [_together(waiting, cells)]
+    return _together(waiting, cells)
 
 
 def _together(parts: list[ScoreCounts], cells: int) -> ScoreCounts:
