@@ -197,7 +197,7 @@ def _of_several(context: typer.Context, source: Any, screen: Screen) -> bool:
     """Predict by a calibrator of several classes or of grades; return False for any other."""
     given, options_given = context.params, options.given(context)
     classes, grades = predictions.of_classes(source), grade_files.of_grades(source)
-    if not classes and given["shares"] is not None:
+    if not (classes or grades) and given["shares"] is not None:
         raise UsageError("--shares is for several classes: give --prior.")
     if (classes or grades) and parts.is_folder(given["out"]):
         raise UsageError("--out must be a .csv or .parquet file with several classes or grades.")
