@@ -22,7 +22,7 @@ def calibrator(tmp_path_factory):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """Return a pattern of two files, read by blocks of 7 rows."""
-    monkeypatch.setattr("bayescal.cli.parts.ROWS", 7)
+    monkeypatch.setattr("bayescal.cli.answer_folder.ROWS", 7)
     monkeypatch.setattr("bayescal.cli.commands.decide.ROWS", 7)
     (tmp_path / "in").mkdir()
     for k in range(2):

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import classes as class_files
-from bayescal.cli import comparisons, options, parts, predictions, tables, writing
+from bayescal.cli import answer_folder, comparisons, options, predictions, tables, writing
 from bayescal.cli import grades as grade_files
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import ROWS, check_file, count_rows, files_of, read_blocks
@@ -138,7 +138,7 @@ def predict(
     (beyond), a verbal equivalent (support) and the sentence to state.
     """
     _check_options(context)
-    if not parts.is_folder(out):
+    if not answer_folder.is_folder(out):
         check_file(out, read=scores)
     screen, paths = Screen(quiet=quiet), files_of(scores)
     with usage_errors():
@@ -153,7 +153,7 @@ def predict(
         raise UsageError(
             f"{scores} names {len(paths)} files: --test and --topic-column need all rows in one."
         )
-    if parts.is_folder(out):
+    if answer_folder.is_folder(out):
         _write_folder(context, paths, source, answered, screen)
         return
     with (
@@ -199,7 +199,7 @@ def _of_several(context: typer.Context, source: Any, screen: Screen) -> bool:
     classes, grades = predictions.of_classes(source), grade_files.of_grades(source)
     if not (classes or grades) and given["shares"] is not None:
         raise UsageError("--shares is for several classes: give --prior.")
-    if (classes or grades) and parts.is_folder(given["out"]):
+    if (classes or grades) and answer_folder.is_folder(given["out"]):
         raise UsageError("--out must be a .csv or .parquet file with several classes or grades.")
     if grades:
         grade_files.predict(source, given, options_given, screen)
@@ -269,28 +269,28 @@ def _write_folder(
     calibrator, column, out = given["calibrator"], given["score_column"], given["out"]
     names = comparisons.RATIO_COLUMNS if answered.likelihood_ratio else ()
 
-    def blocks() -> Iterator[parts.Block]:
-        for path, frame, formats in read_blocks(paths, parts.ROWS):
+    def blocks() -> Iterator[answer_folder.RowBlock]:
+        for path, frame, formats in read_blocks(paths, answer_folder.ROWS):
             reader = ColumnReader(path, frame, screen, formats)
             writing.check_columns_free(frame, path, *names)
             rejected = reader.set_aside(column) if given["on_error"] == "skip" else frame[:0]
             if reader.frame.empty:
-                yield parts.Block(reader.frame, np.empty(0), None, rejected)
+                yield answer_folder.RowBlock(reader.frame, np.empty(0), None, rejected)
                 continue
             values = reader.scores(column)
             saved = predictions.read_calibrator(
                 calibrator, reader, None, source, lower_is_positive=given["lower_is_positive"]
             )
             covariates = predictions.read_covariates(calibrator, reader, saved)
-            yield parts.Block(reader.frame, saved.sign * values, covariates, rejected)
+            yield answer_folder.RowBlock(reader.frame, saved.sign * values, covariates, rejected)
 
     predictions.state_positive(screen, source)
     arguments = options.arguments_of(context, "predict")
     record = {name: each for name, each in arguments.items() if name not in ELSEWHERE}
-    parts.begin(out, calibrator, record, resume=given["resume"])
+    answer_folder.begin(out, calibrator, record, resume=given["resume"])
     with screen.warnings(), screen.progress("rows", count_rows(paths)) as update:
         how: dict[str, Any] = {"jobs": given["jobs"], "screen": screen, "update": update}
-        parts.write_parts(blocks(), calibrator, answered, out, **how)
+        answer_folder.write_parts(blocks(), calibrator, answered, out, **how)
 
 
 def _check_options(context: typer.Context) -> None:
@@ -303,7 +303,7 @@ def _check_options(context: typer.Context) -> None:
         validation.check_choice("--support", given["support"], comparisons.SCALES)
         if given["bounds"] is not None:
             validation.check_choice("--bounds", given["bounds"], BOUNDS)
-    in_folder = parts.is_folder(given["out"])
+    in_folder = answer_folder.is_folder(given["out"])
     if in_folder and (given["test"] or given["topic_column"]):
         raise UsageError("--test and --topic-column write one file: name it with --out.")
     if not in_folder and any(options.is_given(context, name) for name in IN_FOLDER):

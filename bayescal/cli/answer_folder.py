@@ -28,7 +28,7 @@ PART, REJECTED = "part-{:06}.parquet", "rejected-{:06}.csv"
 Answer = Callable[[Any, Floats, Columns | None], Mapping[str, Any]]
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows to answer, with their scores and covariates as the calibrator takes them."""
 
     frame: pd.DataFrame
@@ -58,7 +58,7 @@ def begin(out: Path, calibrator: Path, arguments: Mapping[str, Any], *, resume: 
 
 
 def write_parts(
-    blocks: Iterable[Block],
+    blocks: Iterable[RowBlock],
     calibrator: Path,
     answer: Answer,
     out: Path,
@@ -70,7 +70,7 @@ def write_parts(
     """Answer blocks and write them; a part that holds the same rows is kept."""
     rows = rejected = kept = 0
 
-    def missing() -> Iterator[tuple[Path, Block, Path, Answer]]:
+    def missing() -> Iterator[tuple[Path, RowBlock, Path, Answer]]:
         nonlocal rows, rejected, kept
         for k, block in enumerate(blocks):
             rows, rejected = rows + len(block.frame), rejected + len(block.rejected)
@@ -116,7 +116,7 @@ def _problem(calibrator: Path) -> Any:
     return problem
 
 
-def _write(task: tuple[Path, Block, Path, Answer]) -> int:
+def _write(task: tuple[Path, RowBlock, Path, Answer]) -> int:
     """Write the part of a block whole or not at all; return its number of rows."""
     path, block, calibrator, answer = task
     columns = answer(_problem(calibrator), block.scores, block.covariates)
