@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from bayescal.cli import classes as class_files
 from bayescal.cli import answer_folder, comparisons, options, predictions, tables, writing
+from bayescal.cli import classes as class_files
 from bayescal.cli import grades as grade_files
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import ROWS, check_file, count_rows, files_of, read_blocks
