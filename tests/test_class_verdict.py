@@ -92,6 +92,26 @@ def test_bands_excuse_what_they_allow(right):
     assert class_verdict(y, mean).outcome == "off"
 
 
+@pytest.mark.parametrize("designed", [False, True])
+def test_orders_of_rows_and_of_classes_change_no_number(right, designed):
+    p, y = (each[:300] for each in right)
+    rng = np.random.default_rng(0)
+    inclusion = rng.uniform(0.2, 1.0, 300) if designed else None
+    rows, classes = rng.permutation(300), rng.permutation(p.shape[1])
+    first = class_verdict(y, p, inclusion=inclusion)
+    again = class_verdict(
+        np.argsort(classes)[y][rows],
+        p[rows][:, classes],
+        inclusion=None if inclusion is None else inclusion[rows],
+    )
+    for name in ("observed", "expected", "lower", "upper", "class_errors"):
+        np.testing.assert_allclose(
+            getattr(again, name), getattr(first, name)[classes], rtol=1e-9, err_msg=name
+        )
+    for name in ("pvalue", "slope", "error", "log_loss", "brier"):
+        assert getattr(again, name) == pytest.approx(getattr(first, name), rel=1e-7), name
+
+
 def test_impossible_classes(right):
     p, y = right
     zero = np.where(np.eye(3)[y] * (np.arange(400) == 5)[:, None], 0.0, p)

@@ -149,8 +149,8 @@ ANY_ORDER = {
     "report": (FIT, "report calibrated --test held_out.csv --collection new.csv --out r.html"),
     "holdout": ("fit scores.csv --draws 100 --holdout 0.3",),
     "topics": (FIT_TOPICS, "report topics --collection topics.csv --out r.html"),
-    "classes": (FIT_CLASSES, "predict insects logits.csv --out p.csv"),
-    "grades": (FIT_GRADES, "predict graded grades.csv --out p.csv"),
+    "classes": (FIT_CLASSES, "predict insects logits.csv --test --out p.csv"),
+    "grades": (FIT_GRADES, "predict graded grades.csv --test --out p.csv"),
     "audit": (
         "audit outcomes.csv --site-column site --threshold 0.2 --out r.html",
         "audit --no-labels outcomes.csv later.csv",

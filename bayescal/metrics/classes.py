@@ -416,13 +416,18 @@ class _ClassTest:
         chosen = np.sort(rng.integers(len(drawn), size=samples))
         parts = []
         block = max(BLOCK_ELEMENTS // (n * size), 1)
+        # Each document draws by its rank, and each class by its size: orders of rows and classes
+        # are the user's, and change no number.
+        classes = np.argsort(self.p.sum(axis=0), kind="stable")
+        keys = *self.weight[:, classes].T, *self.p[:, classes].T
+        rank = np.argsort(np.lexsort(keys))
         for first in range(0, samples, block):
             some = chosen[first : first + block]
             which, of = np.unique(some, return_inverse=True)
-            included = drawn[which] / self.weight
+            included = (drawn[which] / self.weight)[:, :, classes]
             ends = np.cumsum(included / included.sum(axis=2, keepdims=True), axis=2)[of, :, :-1]
-            label = (ends <= rng.random((some.size, n))[:, :, None]).sum(axis=2)
-            parts.append(self._excess(label))
+            place = (ends <= rng.random((some.size, n))[:, rank, None]).sum(axis=2)
+            parts.append(self._excess(classes[place]))
         excess, scores = (np.concatenate(each) for each in zip(*parts, strict=True))
         return excess, scores, chosen
 
