@@ -99,7 +99,7 @@ def test_words_as_labels_and_empty_blocks():
     ("arguments", "message"),
     [
         (([0.0, 1.0], da.zeros(2)), "scores must be a Dask collection if labels"),
-        ((da.zeros(4, chunks=2), [0, 0, 0, 1]), "labels must be a Dask array or Series, got list"),
+        ((da.zeros(4, chunks=2), [0, 0, 0, 1]), "labels must be a Dask collection .*, got list"),
         ((da.zeros(4, chunks=2), dd.from_pandas(pd.Series([0] * 4), npartitions=1)), "2, got 1"),
         ((da.from_array([0.0, 1.0, np.nan], chunks=2),), "scores of block 1 .* must be finite"),
         ((da.zeros(4, chunks=2), da.zeros(6, chunks=3)), "same length"),
@@ -151,6 +151,10 @@ def test_what_counts_cannot_hold_is_refused_by_name(lazy):
     ):
         with pytest.raises(ValueError, match=f"{name} must be None where .* is a Dask collection"):
             call()
+    with pytest.raises(ValueError, match=r"y must be a Dask collection .*, got ndarray"):
+        ScoreCalibrator().fit(scores, np.zeros(N))
+    with pytest.raises(ValueError, match="y_prob must be a Dask collection if y_true or sample_we"):
+        metrics.log_loss(y, np.zeros(N))
 
 
 def test_decisions_of_a_collection_are_those_of_its_rows(rows, lazy, fitted):

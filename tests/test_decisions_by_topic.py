@@ -47,7 +47,7 @@ def test_no_posterior_draw_is_taken_twice(one):
     (problem,) = one.fitted_problems().values()
     for asked, taken in ((10, 10), (150, 150), (200, 200), (999, 200)):
         rng = np.random.default_rng(0)
-        found = by_topic._collection(problem, "", score, None, asked, rng)
+        found = by_topic._collection(problem, "", score, None, None, asked, rng)
         drawn = found.sample(np.arange(2))
         assert found.draws == len(drawn) == len(np.unique(drawn, axis=0)) == taken
 

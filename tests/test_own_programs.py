@@ -121,6 +121,7 @@ def test_all_programs_of_one_problem_answer():
         "topics",
         "classifier_weights",
         "joint_multiclass",
+        "ordinal",
     }
 
 

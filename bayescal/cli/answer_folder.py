@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayescal.cli import predictions
-from bayescal.cli.files import WRITTEN, write_frame
+from bayescal.cli.files import write_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import files as run_files
 from bayescal.support import parallel
@@ -38,8 +38,8 @@ class RowBlock(NamedTuple):
 
 
 def is_folder(out: Path | None) -> bool:
-    """Return whether a path names a folder of parts, and not a file."""
-    return out is not None and not out.name.lower().endswith(WRITTEN)
+    """Return whether a path names a folder of parts, which has no suffix, and not a file."""
+    return out is not None and not out.suffix
 
 
 def begin(out: Path, calibrator: Path, arguments: Mapping[str, Any], *, resume: bool) -> None:

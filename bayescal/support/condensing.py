@@ -76,17 +76,23 @@ def condense(
     ([0.5, 1.0, 2.0], [0, 1, 1], [2.0, 1.0, 1.0])
     """
     validation.check_count("cells", cells)
-    names, given = ("scores", "labels", "sample_weight"), (scores, labels, sample_weight)
-    if not is_lazy(*given):
-        return _of_block(*given, cells)
-    if not is_lazy(scores):
-        raise ValueError(
-            "scores must be a Dask collection if labels or sample_weight are: pass all of them as"
-            " collections, or call .compute() if they fit into memory."
-        )
+    given = {"scores": scores, "labels": labels, "sample_weight": sample_weight}
+    if not is_lazy(*given.values()):
+        return _of_block(scores, labels, sample_weight, cells)
+    return _of_collections(given, cells)
+
+
+def _of_collections(given: dict[str, Any], cells: int) -> ScoreCounts:
+    """Return the counts of scores, labels and weights, which have the names of arguments."""
     import dask
 
-    blocks = [_blocks(values, name, scores) for values, name in zip(given, names, strict=True)]
+    (name, scores), *_ = given.items()
+    if not is_lazy(scores):
+        raise ValueError(
+            f"{name} must be a Dask collection if {' or '.join(list(given)[1:])} is one: pass all"
+            " of them as collections, or call .compute() if they fit into memory."
+        )
+    blocks = [_blocks(values, each, scores) for each, values in given.items()]
     rows = zip(*blocks, strict=True)
     parts = [dask.delayed(_of_block)(*block, cells, k) for k, block in enumerate(rows)]
     while len(parts) > 1:
@@ -117,9 +123,8 @@ def from_counts(scores: str, labels: str | None = None) -> Callable[[Function], 
                         " are counted in cells of similar scores: pass a random sample of the rows"
                         " in memory."
                     )
-            weight = given.get("sample_weight")
-            y = None if labels is None else given.get(labels)
-            found = condense(given[scores], y, sample_weight=weight)
+            names = scores, labels or "labels", "sample_weight"
+            found = _of_collections({name: given.get(name) for name in names}, CELLS)
             given |= {scores: found.scores, "sample_weight": found.counts}
             if labels is not None:
                 given[labels] = found.labels
@@ -138,7 +143,10 @@ def _blocks(values: Any, name: str, scores: Any) -> list[Any]:
         return [None] * wanted
     own = values.data if hasattr(values, "dims") else values
     if not is_lazy(own) or not hasattr(own, "to_delayed"):
-        raise ValueError(f"{name} must be a Dask array or Series, got {type(values).__name__}.")
+        raise ValueError(
+            f"{name} must be a Dask collection with the blocks of the scores, got"
+            f" {type(values).__name__}: dask.array.from_array makes one."
+        )
     if hasattr(own, "chunks") and hasattr(like, "chunks") and own.shape == like.shape:
         own = own.rechunk(like.chunks)
     found = list(np.ravel(own.to_delayed()))
