@@ -53,7 +53,7 @@ class Collection:
     sample: Callable[[NDArray[np.intp]], Floats]  # positions -> draws of P(+), (draws, k)
     draws: int  # number of draws
     counts: NDArray[np.intp] | None = (
-        None  # (documents,): how many each counts for; None for 1 each
+        None  # (documents,); None for 1 each
     )
 
     def number(self, documents: NDArray[np.bool_]) -> int:
