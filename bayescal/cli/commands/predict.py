@@ -118,7 +118,7 @@ def predict(
     reads the files of a folder or a pattern one after the other, by blocks of
     rows, so that memory does not limit them.
 
-    [bold]bayescal predict calibrated 'new*.parquet' --out answers --jobs 2[/bold]
+    [bold]bayescal predict calibrated 'new*.csv' --out answers --jobs 2[/bold]
 
     writes a folder of Parquet files by two processes. If it ends early, what
     is written stays: --resume goes on. --on-error skip sets rows without a
