@@ -52,9 +52,7 @@ class Collection:
     log_odds: Callable[[], Floats]  # of the point estimate, (documents,)
     sample: Callable[[NDArray[np.intp]], Floats]  # positions -> draws of P(+), (draws, k)
     draws: int  # number of draws
-    counts: NDArray[np.intp] | None = (
-        None  # (documents,); None for 1 each
-    )
+    counts: NDArray[np.intp] | None = None  # (documents,); None for 1 each
 
     def number(self, documents: NDArray[np.bool_]) -> int:
         """Return the number of some documents."""
