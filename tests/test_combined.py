@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from bayescal import Densities, Identity, Logistic, Monotone, Recalibrated, ScoreCalibrator, load
 from bayescal.families import FAMILIES
@@ -147,6 +147,23 @@ def test_the_combination_shows_pareto_k():
     groups["combination"] = groups["combination"].assign_coords(pareto_k=large)
     (finding,) = findings(groups)
     assert "'densities' rest on a few draws (Pareto k up to 0.90" in finding.text()
+
+
+def test_leave_one_out_log_odds_near_a_kink_do_not_tell_labels_apart():
+    rng = np.random.default_rng(0)
+    positive = rng.random(100_000) < 0.15
+    scores = np.where(
+        positive, rng.laplace(2.0, 0.7, positive.size), rng.laplace(size=positive.size)
+    )
+    data = BinaryScores(scores, positive)
+    fit = fit_densities((FAMILIES["asymmetric_laplace"],), data, rng, draws=200)
+    log_odds, _ = leave_one_out_of_densities(fit.posterior, data)
+    log_density = stats.laplace(2.0, 0.7).logpdf(scores) - stats.laplace().logpdf(scores)
+    off = log_odds - log_density - np.log(0.15 / 0.85)
+    for kink in (0.0, 2.0):
+        near = np.abs(scores - kink) < 0.05
+        apart = off[near & positive].mean() - off[near & ~positive].mean()
+        assert abs(apart) < 0.004  # .05 where each class has nodes of its own
 
 
 def test_documents_stand_for_their_classes():
