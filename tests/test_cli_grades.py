@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 
 def expected_columns(calibrator, scores, level=0.9, band="pointwise"):
-    """Return what the shell adds, by the calibrator's own methods."""
+    """Return the columns of answers, computed by the methods of the calibrator."""
     p, reached = calibrator.predict_proba(scores), calibrator.exceedance(scores)
     interval = calibrator.predict_interval(scores, level, band)
     gain = calibrator.gain_interval(scores, level, band)

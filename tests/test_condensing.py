@@ -146,6 +146,7 @@ def test_what_counts_cannot_hold_is_refused_by_name(lazy):
     for call, name in (
         (lambda: ScoreCalibrator().fit(scores, y, clusters=y), "clusters"),
         (lambda: ScoreCalibrator().fit(scores, y, inclusion=np.ones(N)), "inclusion"),
+        (lambda: ScoreCalibrator().fit(scores, y, covariates={"length": np.ones(N)}), "covariates"),
         (lambda: audit(y, p, np.zeros(N)), "sites"),
         (lambda: metrics.calibration_verdict(y, p, draws=np.ones((3, N))), "draws"),
     ):

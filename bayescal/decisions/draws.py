@@ -45,15 +45,7 @@ def as_binary_draws(draws: ArrayLike) -> Floats:
 def as_counts(sample_weight: ArrayLike | None, n: int) -> NDArray[np.intp] | None:
     """Return whole numbers of documents, (n,), or None; ValueError for anything else."""
     weight = weighting.as_weights(sample_weight, n)
-    if weight is None:
-        return None
-    if (weight != np.rint(weight)).any():
-        odd = weight[weight != np.rint(weight)][0]
-        raise ValueError(
-            f"sample_weight must hold whole numbers, how many documents each counts for, since"
-            f" their labels are drawn; got {odd:g}."
-        )
-    return weight.astype(np.intp)
+    return None if weight is None else weighting.whole_counts(weight)
 
 
 def number_of_classes(draws: Floats) -> int:

@@ -24,6 +24,7 @@ from bayescal.support.weighting import (
     either_weights,
     ratio_of_weights,
     read_clusters,
+    whole_counts,
 )
 
 SAMPLES, FEWEST_SAMPLES = 999, 199
@@ -290,13 +291,7 @@ def _repetitions(weight: Floats) -> NDArray[np.intp]:
             f" {weight.sum():,.0f} or more: draw some of them, or give the test inclusion= if these"
             " are inverse inclusion probabilities."
         )
-    if (weight != np.round(weight)).any():
-        odd = weight[weight != np.round(weight)][0]
-        raise ValueError(
-            "sample_weight must hold whole numbers, how many documents each counts for, got"
-            f" {odd:g}: round them, or leave them out."
-        )
-    return np.repeat(np.arange(weight.size), weight.astype(np.intp))
+    return np.repeat(np.arange(weight.size), whole_counts(weight))
 
 
 def _ratios(weight: Floats, label: NDArray[np.intp], p: Floats) -> Floats:

@@ -117,7 +117,8 @@ def from_counts(scores: str, labels: str | None = None) -> Callable[[Function], 
             bound = signature.bind(*arguments, **options)
             given = bound.arguments
             for name in OF_DOCUMENTS:
-                if np.ndim(given.get(name, 0)):
+                # In an audit `draws` is a number.
+                if not isinstance(given.get(name), int | None):
                     raise ValueError(
                         f"{name} must be None where {scores} is a Dask collection, whose documents"
                         " are counted in cells of similar scores: pass a random sample of the rows"

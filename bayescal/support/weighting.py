@@ -169,6 +169,17 @@ def warn_unless_counts(weight: Floats) -> None:
         )
 
 
+def whole_counts(weight: Floats) -> NDArray[np.intp]:
+    """Return weights as numbers of documents whose labels are drawn; ValueError for fractions."""
+    odd = weight[weight != np.rint(weight)]
+    if odd.size:
+        raise ValueError(
+            "sample_weight must hold whole numbers, how many documents each counts for; got"
+            f" {odd[0]:g}: round them, or leave them out."
+        )
+    return weight.astype(np.intp)
+
+
 def look_like_counts(weight: Floats) -> bool:
     """Return True if weights may be numbers of documents."""
     weight = weight[weight > 0.0]
