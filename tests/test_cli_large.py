@@ -90,6 +90,15 @@ def test_rows_without_a_score_are_set_aside(calibrator, files, tmp_path, score):
     assert found["probability"].between(0.0, 1.0).all()
 
 
+@pytest.mark.parametrize("command", ["predict", "decide"])
+def test_a_file_that_ends_early_is_named(calibrator, files, command):
+    second = files.parent / "new1.parquet"
+    second.write_bytes(second.read_bytes()[:900])
+    asked = ("--at", "0.5") if command == "decide" else ()
+    output = run(command, calibrator, files, *asked, code=2).output
+    assert f"{second} cannot be read" in output.replace("\n", "")
+
+
 def test_what_a_folder_cannot_be_is_refused(calibrator, files, tmp_path):
     out = tmp_path / "answers"
     run("predict", calibrator, files, "--out", out)

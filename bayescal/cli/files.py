@@ -205,8 +205,11 @@ def count_rows(paths: Sequence[Path]) -> int | None:
         return None
     from pyarrow import parquet
 
-    with usage_errors(f"{paths[0].parent}: ", (OSError, ValueError)):
-        return sum(int(parquet.read_metadata(path).num_rows) for path in paths)
+    rows = 0
+    for path in paths:
+        with usage_errors(f"{path} cannot be read: ", (OSError, ValueError)):
+            rows += int(parquet.read_metadata(path).num_rows)
+    return rows
 
 
 def _csv(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
