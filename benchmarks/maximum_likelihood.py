@@ -10,13 +10,7 @@ from bayescal.fitting.scores import BinaryScores
 from benchmarks.data import million
 from benchmarks.timing import report
 
-BARS = {
-    "gaussian": 0.5,
-    "laplace": 0.5,
-    "asymmetric_laplace": 0.5,
-    "asymmetric_gaussian": 3.0,
-    "hybrid": 3.0,
-}
+BARS = {"gaussian": 0.5, "laplace": 0.5, "asymmetric_laplace": 0.5, "asymmetric_gaussian": 3.0}
 
 
 def main():

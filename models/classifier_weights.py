@@ -8,13 +8,11 @@ With the evidence e_i of classifier i, its calibrated log-odds less those of the
     b_k      ~ Normal(0, bias_scale)                    bias
     log_kappa ~ Normal(log shift_scale, log_shift_sd)   how much indicators matter
     v_kj     ~ Normal(0, kappa)                         what indicator j adds
-    log_rho  ~ Normal(log weight_shift_scale, log_weight_shift_sd)  how much weights differ
-    u_kij    ~ Normal(0, rho)                           what moderator j adds to weight i
-    label    ~ Bernoulli(logit = base_k + b_k + sum_j v_kj r_j + sum_i (w_ki + sum_j u_kij z_j) e_i)
+    label    ~ Bernoulli(logit = base_k + b_k + sum_j v_kj r_j + sum_i w_ki e_i)
 
 Scores are evidence, a column for each classifier; topics are the problems, in the order of
-np.unique. Indicators r and moderators z are facts about the documents: without them their terms
-are left out. It is the model that `CombinedClassifier(combiner="bayes")` draws from without MCMC.
+np.unique. Indicators r are facts about the documents: without them their term is left out. It is
+the model that `CombinedClassifier(combiner="bayes")` draws from without MCMC.
 """
 
 from typing import Any
@@ -30,7 +28,6 @@ def model(
     topic: ArrayLike,
     *,
     indicators: ArrayLike | None = None,
-    moderators: ArrayLike | None = None,
     base: ArrayLike = 0.0,
     centre: ArrayLike | None = None,
     bias_scale: float = 0.5,
@@ -39,8 +36,6 @@ def model(
     log_scale_sd: float = 0.7,
     shift_scale: float = 0.1,
     log_shift_sd: float = 1.0,
-    weight_shift_scale: float = 0.1,
-    log_weight_shift_sd: float = 1.0,
 ) -> pm.Model:
     """Return the model of labels given evidence; centre is 1/m for m classifiers unless given."""
     evidence = np.asarray(score, dtype=float)
@@ -64,15 +59,6 @@ def model(
             unit = pm.Normal("unit", dims=("topic", "indicator"))
             v = pm.Deterministic("shift", kappa * unit, dims=("topic", "indicator"))
             log_odds = log_odds + (v[k] * r).sum(axis=1)
-        if moderators is not None:
-            z = np.asarray(moderators, dtype=float)
-            program.add_coord("moderator", np.arange(z.shape[1]))
-            rho = pm.math.exp(pm.Normal("log_rho", np.log(weight_shift_scale), log_weight_shift_sd))
-            dims = ("topic", "classifier", "moderator")
-            u = pm.Deterministic(
-                "weight_shift", rho * pm.Normal("weight_unit", dims=dims), dims=dims
-            )
-            log_odds = log_odds + ((u[k] * z[:, None, :]).sum(axis=2) * evidence).sum(axis=1)
         pm.Bernoulli("label", logit_p=log_odds, observed=label)
     return program
 

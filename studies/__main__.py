@@ -23,6 +23,7 @@ from studies import (
     fusion,
     grades,
     history,
+    indicator_shifts,
     likelihood_ratios,
     populations,
     rates,
@@ -37,7 +38,6 @@ from studies import (
     topics_coverage,
     topics_diagnostics,
     unseen_report,
-    weight_shifts,
     word_weights,
 )
 from studies.command import Options, main
@@ -91,7 +91,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "ensembles": ensembles.page,
     "scale_floor": scale_floor.page,
     "combining": combining.page,
-    "weight_shifts": weight_shifts.page,
+    "indicator_shifts": indicator_shifts.page,
     "relevance": relevance.page,
     "expected_precision": expected_precision.page,
     "fusion": fusion.page,

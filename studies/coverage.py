@@ -220,7 +220,7 @@ def predictive(drawn: Parameters, rng: np.random.Generator) -> Floats:
     score = np.empty(SCORES)
     for k in (0, 1):
         values = (value[pick[klass == k], k] for value in drawn.values)
-        score[klass == k] = FAMILIES[drawn.family].of_class(k == 1).rvs(*values, rng=rng)
+        score[klass == k] = FAMILIES[drawn.family].rvs(*values, rng=rng)
     return score
 
 

@@ -48,12 +48,7 @@ class Parameters:
     def log_densities(self, score: Floats) -> Floats:
         """Return log p(s|class), shape (2, draws, scores)."""
         family = FAMILIES[self.family]
-        return np.stack(
-            [
-                family.of_class(k == 1).logpdf(score, *(v[:, [k]] for v in self.values))
-                for k in (0, 1)
-            ]
-        )
+        return np.stack([family.logpdf(score, *(v[:, [k]] for v in self.values)) for k in (0, 1)])
 
     def log_odds(self, score: Floats) -> Floats:
         """Return the log-odds of P(+|s), shape (draws, scores)."""

@@ -41,7 +41,7 @@ NUTS_DRAWS = 39
 CHUNK = 50
 # Probability that the check rejects a correct engine, by family over all quantities.
 LEVEL = 0.01
-ASYMMETRIC = ("asymmetric_gaussian", "asymmetric_laplace", "hybrid")
+ASYMMETRIC = ("asymmetric_gaussian", "asymmetric_laplace")
 
 WRONG: dict[str, Engine] = {
     "prior scale of theta halved": partial(exact, theta_scale=1.0),

@@ -84,9 +84,7 @@ def _log_odds(family: Family, data: BinaryScores, factor: float, new: Floats) ->
     """Return log-odds of fits with floor factor * pooled spread / sqrt(class size)."""
     spread = data.centre_and_spread[1]
     negative, positive = (
-        family.of_class(k).fit(
-            *data.of_class(k), scale_floor=automatic_floor(spread, data.total(k), factor)
-        )
+        family.fit(*data.of_class(k), scale_floor=automatic_floor(spread, data.total(k), factor))
         for k in (False, True)
     )
     prior = class_prior(data.total(True), data.total())

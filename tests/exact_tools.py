@@ -7,9 +7,9 @@ from bayescal.fitting.engines.exact.engine import efficiency
 from bayescal.fitting.engines.exact.joint_density import DeviationSums
 
 
-def draw_class(x, weight, powers, prior, draws, rng):
+def draw_class(x, weight, power, prior, draws, rng):
     """Return draws of a class's parameters, with its evidence and how well the proposals did."""
-    posterior = ClassPosterior(DeviationSums(x, weight, powers), prior)
+    posterior = ClassPosterior(DeviationSums(x, weight, power), prior)
     found = posterior.draw(draws, rng)
     return SimpleNamespace(
         theta=found.theta,

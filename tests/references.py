@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.families import FAMILIES
-
 # Mode, left scale, right scale: skew of 1e3 to both sides, tiny and huge scores, a distant mode.
 SHAPES = {
     "standard": (0.0, 1.0, 1.0),
@@ -28,15 +26,8 @@ SHAPES = {
     "huge": (-2e99, 1e99, 5e98),
 }
 SYMMETRIC_OF = {"asymmetric_gaussian": "gaussian", "asymmetric_laplace": "laplace"}
-# The power of |x - theta| in the exponent, left and right of the mode.
-POWERS = {
-    "laplace": (1, 1),
-    "asymmetric_laplace": (1, 1),
-    "gaussian": (2, 2),
-    "asymmetric_gaussian": (2, 2),
-    "hybrid": (2, 1),
-    "mirrored hybrid": (1, 2),
-}
+# The power of |x - theta| in the exponent.
+POWERS = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
 # The integral of exp(-z^power/power) over z > 0: side times it is a side's share of the width.
 HALF_WIDTH = {1: 1.0, 2: np.sqrt(np.pi / 2.0)}
 PARAMETERS = {
@@ -44,16 +35,8 @@ PARAMETERS = {
     "laplace": ("theta", "beta"),
     "asymmetric_laplace": ("theta", "beta", "gamma"),
     "asymmetric_gaussian": ("theta", "sigma_left", "sigma_right"),
-    "hybrid": ("theta", "rate", "sigma"),
-    "mirrored hybrid": ("theta", "rate", "sigma"),
 }
 ASYMMETRIC = tuple(name for name in PARAMETERS if len(PARAMETERS[name]) == 3)
-RECORDS = {**FAMILIES, "mirrored hybrid": FAMILIES["hybrid"].of_class(True)}
-# What the densities of -x are of.
-MIRRORED = {name: name for name in PARAMETERS} | {
-    "hybrid": "mirrored hybrid",
-    "mirrored hybrid": "hybrid",
-}
 
 
 @dataclass(frozen=True)
@@ -100,11 +83,10 @@ class Quiet:
 class TwoSides:
     """A half-normal or exponential to the right, a reflected one to the left, alike at the mode."""
 
-    def __init__(self, powers, theta, left, right):
+    def __init__(self, power, theta, left, right):
         self.theta = theta
-        side = {1: stats.expon, 2: stats.halfnorm}
-        self.left, self.right = side[powers[0]](scale=left), side[powers[1]](scale=right)
-        left, right = left * HALF_WIDTH[powers[0]], right * HALF_WIDTH[powers[1]]
+        side = {1: stats.expon, 2: stats.halfnorm}[power]
+        self.left, self.right = side(scale=left), side(scale=right)
         self.share_left, self.share_right = left / (left + right), right / (left + right)
 
     def logpdf(self, x):
@@ -119,21 +101,15 @@ class TwoSides:
 
 def to_parameters(family, theta, left, right):
     """Return a family's own parameters, in its order."""
-    scales = [
-        1.0 / scale if power == 1 else scale
-        for scale, power in zip((left, right), POWERS[family], strict=True)
-    ]
-    if family == "hybrid":  # the exponential side's parameter comes first
-        scales.reverse()
+    scales = [1.0 / scale if POWERS[family] == 1 else scale for scale in (left, right)]
     return (theta, *scales[: len(PARAMETERS[family]) - 1])
 
 
 def to_scales(family, parameters):
     """Return (theta, left, right) of a fit's parameters."""
     theta, *scales = parameters.values()
-    scales = [scales[-1], scales[0]] if family == "hybrid" else [scales[0], scales[-1]]
-    powers = POWERS[family]
-    return theta, *(1 / s if p == 1 else s for s, p in zip(scales, powers, strict=True))
+    scales = [scales[0], scales[-1]]
+    return theta, *(1 / s if POWERS[family] == 1 else s for s in scales)
 
 
 def relative(expected, rel):
@@ -161,15 +137,12 @@ PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 
 def exact_log_tails(row: Row, x: float) -> tuple[float, float]:
     """Return log P(X <= x) and log P(X > x)."""
-    powers = POWERS[row.family]
     with localcontext(DIGITS):
         values = dict(zip(PARAMETERS[row.family], map(Decimal, row.parameters), strict=True))
         theta, left, right = to_scales(row.family, values)
         z = Decimal(float(x)) - theta
-        side, power = (left, powers[0]) if z <= 0 else (right, powers[1])
-        half = {1: Decimal(1), 2: (PI / 2).sqrt()}
-        share = side * half[power] / (left * half[powers[0]] + right * half[powers[1]])
-        tail = share * _side_tail(abs(z) / side, power)
+        side = left if z <= 0 else right
+        tail = side / (left + right) * _side_tail(abs(z) / side, POWERS[row.family])
         # 1 - tail would end at its 60th digit.
         rest = (1 - tail).ln() if tail > Decimal("1e-20") else -tail - tail * tail / 2
         return (float(tail.ln()), float(rest)) if z <= 0 else (float(rest), float(tail.ln()))
@@ -201,9 +174,8 @@ def _rising_series(z: Decimal) -> Decimal:
 
 def log_likelihood(family, x, weight, theta, left, right):
     """Return the log-likelihood as a sum over scores, of the densities as the paper writes them."""
-    (first, second), scale = POWERS[family], np.where(x <= theta, left, right)
-    power = np.where(x <= theta, first, second)
-    height = 1.0 / (HALF_WIDTH[first] * left + HALF_WIDTH[second] * right)
+    power, scale = POWERS[family], np.where(x <= theta, left, right)
+    height = 1.0 / (HALF_WIDTH[power] * (left + right))
     return float(np.sum(weight * (np.log(height) - (np.abs(x - theta) / scale) ** power / power)))
 
 
@@ -233,12 +205,11 @@ def profile(family, x, weight, thetas, floor, rounds=50):
     In the logs of the scales minus log-likelihood is convex, so that a grid around the best point
     of a grid twice as wide closes in on the minimum.
     """
-    (p, q), total = POWERS[family], weight.sum()
+    p, total = POWERS[family], weight.sum()
     deviation = x - thetas[:, None]
     left = np.sum(weight * np.maximum(-deviation, 0.0) ** p, axis=1)[:, None] / total / p
-    right = np.sum(weight * np.maximum(deviation, 0.0) ** q, axis=1)[:, None] / total / q
+    right = np.sum(weight * np.maximum(deviation, 0.0) ** p, axis=1)[:, None] / total / p
     lowest, steps = np.log(floor), np.linspace(-1.0, 1.0, 7)
-    log_p, log_q = np.log(HALF_WIDTH[p]), np.log(HALF_WIDTH[q])
     symmetric = family not in ASYMMETRIC
     first, second = (steps, steps) if symmetric else map(np.ravel, np.meshgrid(steps, steps))
     half = 0.5 * (np.log(np.ptp(x) + floor) + 1.0 - lowest)
@@ -247,9 +218,10 @@ def profile(family, x, weight, thetas, floor, rounds=50):
         grid_a = np.maximum(a + half * first, lowest)
         grid_b = np.maximum(b + half * second, lowest)
         value = (
-            np.logaddexp(log_p + grid_a, log_q + grid_b)
+            np.log(HALF_WIDTH[p])
+            + np.logaddexp(grid_a, grid_b)
             + left * np.exp(-p * grid_a)
-            + right * np.exp(-q * grid_b)
+            + right * np.exp(-p * grid_b)
         )
         best = np.argmin(value, axis=1)[:, None]
         a, b = np.take_along_axis(grid_a, best, 1), np.take_along_axis(grid_b, best, 1)

@@ -27,7 +27,7 @@ CALIBRATORS = {
     "logistic": {"parts": "logistic"},
     "recalibrated": {"parts": "recalibrated"},
     "mle": {"inference": "mle"},
-    "other priors": {"parts": Densities("hybrid", prior_knowledge={"theta_scale": 3.5})},
+    "other priors": {"parts": Densities("gaussian", prior_knowledge={"theta_scale": 3.5})},
 } | {name: {"parts": name} for name in FAMILIES}
 
 

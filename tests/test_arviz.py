@@ -51,7 +51,7 @@ def figures():
 
 @pytest.mark.parametrize(
     ("parts", "units"),
-    [("hybrid", "1 / raw score"), (Densities("average"), "raw score"), ("logistic", "log-odds")],
+    [("laplace", "1 / raw score"), (Densities("average"), "raw score"), ("logistic", "log-odds")],
 )
 def test_draws_have_long_names_and_units_in_files_too(parts, units, tmp_path):
     fitted = ScoreCalibrator(parts, draws=50, random_state=0).fit(SCORES, LABELS)

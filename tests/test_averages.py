@@ -12,7 +12,7 @@ from bayescal.fitting.engines.exact.class_posterior import build_components
 from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.left_out import loo_log_density
 from bayescal.fitting.scores import BinaryScores
-from bayescal.fitting.settings import AVERAGED
+from bayescal.fitting.settings import FAMILY_NAMES
 from bayescal.inference.newton import stack
 
 pytestmark = pytest.mark.one_era
@@ -101,10 +101,10 @@ def test_family_probability_is_the_ratio_of_evidences():
     both = ScoreCalibrator(Densities("average", warp="none"), random_state=0).fit(SCORES, POSITIVE)
     alone = {
         name: ScoreCalibrator(name, draws=10, chains=1).fit(SCORES, POSITIVE).log_evidence_["True"]
-        for name in AVERAGED
+        for name in FAMILY_NAMES
     }
     expected = special.softmax(list(alone.values()))
-    assert list(both.family_probability_.columns) == list(AVERAGED)
+    assert list(both.family_probability_.columns) == list(FAMILY_NAMES)
     assert both.family_probability_.index.name == "class"
     assert both.family_probability_.columns.name == "family"
     assert both.family_probability_.loc["True", list(alone)].to_numpy() == pytest.approx(
@@ -221,18 +221,18 @@ def test_settings_that_are_none(settings, message):
         ScoreCalibrator(**settings).fit(SCORES, POSITIVE)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "hybrid"])
+@pytest.mark.parametrize("family", ["gaussian", "asymmetric_laplace"])
 def test_summary_of_a_warped_family_has_mode_and_widths_of_each_class(family):
     calibrator = ScoreCalibrator(Densities(family, warp="average"), random_state=0).fit(
         SCORES, POSITIVE
     )
-    table, fits = calibrator.summary(), calibrator.mle_
+    table, fits, own = calibrator.summary(), calibrator.mle_, FAMILIES[family]
+    # The distances with 1/e of a side's mass beyond: of an exponential side its mean.
+    unit = 1.0 if own.power == 1 else st.halfnorm.isf(1 / np.e)
     for label, fit in (("False", fits.negative), ("True", fits.positive)):
-        own = FAMILIES[family].of_class(label == "True")
-        # The distances with 1/e of a side's mass beyond: of an exponential side its mean.
-        unit = [1.0, *(1.0 if power == 1 else st.halfnorm.isf(1 / np.e) for power in own.powers)]
-        widths = np.multiply(own.sides(*fit.parameters.values()), unit)
+        widths = np.multiply(own.sides(*fit.parameters.values()), [1.0, unit, unit])
         assert table.loc[label].index.tolist()[:3] == ["mode", "left_width", "right_width"]
         assert table.loc[label]["mle"].tolist()[:3] == pytest.approx(widths)
-        acted = [own.parameters[k] in fit.scale_floor.acted for k in own.by_side]
+        by_side = (*own.parameters[:2], own.parameters[-1])
+        acted = [parameter in fit.scale_floor.acted for parameter in by_side]
         assert (table.loc[label]["guard"][:3] != "").tolist() == acted

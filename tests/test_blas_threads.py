@@ -10,8 +10,8 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal.combining.combiners import bayes
 from bayescal.fitting import fitted_topics
-from bayescal.fitting.engines.classifier_weights import model
 from bayescal.fitting.engines.monotone import posterior
 from bayescal.fitting.parts import densities
 from bayescal.support.parallel import in_parallel, one_blas_thread, workers
@@ -132,7 +132,7 @@ def test_predictions_through_blas_have_one(monkeypatch):
     pair = CombinedClassifier([("first", GaussianNB()), ("second", LogisticRegression())])
     combined = pair.set_params(random_state=0).fit(documents, y)
     monkeypatch.setattr(posterior, "standardise", recorded(posterior.standardise))
-    monkeypatch.setattr(model, "interactions", recorded(model.interactions))
+    monkeypatch.setattr(bayes, "_with_gaps", recorded(bayes._with_gaps))
     monotone.predict_interval([0.0, 1.0])
     of_calibrator = len(seen)
     combined.predict_interval(documents)

@@ -10,11 +10,7 @@ from scipy import special, stats
 from bayescal.combining.combiners import bayes
 from bayescal.fitting.engines.classifier_weights import engine
 from bayescal.fitting.engines.classifier_weights.engine import draw_weights, fit_modes, follow
-from bayescal.fitting.engines.classifier_weights.model import (
-    Design,
-    WeightHyperparameters,
-    interactions,
-)
+from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
 from tests.weights_cases import CENTRE, NAMES, case
@@ -54,8 +50,6 @@ def test_draws_are_from_the_posterior(name):
         ("three problems", {"log_scale_sd": 0.1}),
         ("indicators", {"shift_scale": 0.03}),
         ("indicators", {"log_shift_sd": 0.5}),
-        ("moderators", {"weight_shift_scale": 0.03}),
-        ("moderators", {"log_weight_shift_sd": 0.3}),
     ],
 )
 def test_another_prior_is_rejected(name, wrong):
@@ -166,22 +160,3 @@ def test_no_move_without_other_evidence():
     design = case("indicators").designs()[1]
     found = fitted("indicators")[1]
     np.testing.assert_allclose(follow(found, design, design.columns[:, 1:4]), 0.0, atol=1e-8)
-
-
-def test_the_mode_follows_the_evidence_that_moderators_multiply():
-    """Evidence halved and coefficients doubled are the same log-odds where priors are wide."""
-    wide = WeightHyperparameters(
-        bias_scale=50.0, population_scale=50.0, scale=50.0, log_scale_sd=0.01
-    )
-    data, design = case("moderators"), case("moderators").designs()[0]
-    found = draw_weights(fit_modes([design], CENTRE, wide), 100, np.random.default_rng(0))[0]
-    own = data.problem == 0
-    evidence, moderators = data.evidence[own], data.moderators[own]
-    still = follow(found, design, evidence, interactions(evidence, moderators))
-    np.testing.assert_allclose(still, 0.0, atol=1e-6)
-    # Interactions stay: what they add does, and so the weights alone are doubled.
-    moved = found.point + follow(found, design, 0.5 * evidence)
-    np.testing.assert_allclose(moved[1:4], 2.0 * found.point[1:4], atol=0.02)
-    # With them halved too the weights have to make up for them: a mode of its own.
-    other = follow(found, design, 0.5 * evidence, interactions(0.5 * evidence, moderators))
-    assert np.abs(other + found.point - moved).max() > 0.01

@@ -17,7 +17,6 @@ from bayescal.fitting.engines.classifier_weights.model import (
     WeightsPopulation,
     centre_of_weights,
     find_mode,
-    interactions,
 )
 from bayescal.inference.grid import GridPoint, resolve
 from tests.weights_cases import CENTRE, NAMES, case
@@ -67,9 +66,8 @@ def test_the_evidence_is_the_integral_of_one_coefficient():
     assert found.draws[:, 1:].mean(axis=0) == pytest.approx(0.5, abs=0.02)
 
 
-@pytest.mark.parametrize("name", ["indicators", "moderators"])
-def test_derivatives_are_those_of_the_log_likelihood(name):
-    design = case(name).designs()[0]
+def test_derivatives_are_those_of_the_log_likelihood():
+    design = case("indicators").designs()[0]
     point = np.linspace(-0.5, 0.7, design.size)
     gradient = optimize.approx_fprime(point, lambda x: design.log_likelihood(x[None])[0], 1e-6)
     np.testing.assert_allclose(design.gradient(point), gradient, atol=1e-3)
@@ -90,17 +88,6 @@ def test_a_weight_is_a_number_of_repetitions():
         for each in (weighted, repeated)
     )
     np.testing.assert_allclose(one, other, atol=1e-8)
-
-
-def test_interactions_shift_weights_by_moderators():
-    rng = np.random.default_rng(0)
-    evidence, moderators = rng.normal(size=(7, 3)), rng.normal(size=(7, 2))
-    u = rng.normal(size=(3, 2))
-    by_hand = [
-        sum(e[i] * (u[i] @ z) for i in range(3)) for e, z in zip(evidence, moderators, strict=True)
-    ]
-    np.testing.assert_allclose(interactions(evidence, moderators) @ u.ravel(), by_hand)
-    assert interactions(evidence, np.empty((7, 0))).shape == (7, 0)
 
 
 class TestGrid:

@@ -176,7 +176,7 @@ def test_labels_the_other_way_round(tmp_path):
         (("--pool",), "--pool needs topics: name their column with --topic-column"),
         ((*POOL, *MLE), "--pool needs --inference exact, got mle"),
         ((*POOL, "--model", "laplace"), "--pool takes no program, got --model laplace"),
-        ((*POOL, "--family", "hybrid"), "--family with --pool must be one of"),
+        ((*POOL, "--family", "average"), "--family with --pool must be one of"),
     ],
 )
 def test_what_cannot_be_pooled(tmp_path, options, message):

@@ -51,7 +51,7 @@ def check_everything_after(band):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["logistic", "monotone_log_odds", "asymmetric_laplace", "hybrid"])
+@pytest.mark.parametrize("name", ["logistic", "monotone_log_odds", "asymmetric_laplace"])
 def test_programs_by_their_mode(name, tmp_path):
     run("fit", "scores.csv", "--model", name, *MAP, "--out", "cal")
     assert summary_of(tmp_path / "cal")["arguments"]["model"] == name

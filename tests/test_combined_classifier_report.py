@@ -52,9 +52,7 @@ class Sums(TransformerMixin, BaseEstimator):
 @pytest.fixture(scope="module")
 def binary():
     X, y = problem()
-    combined = CombinedClassifier(
-        PAIR, indicators=Sums(), combiner="local_bayes", cv=3, random_state=0
-    )
+    combined = CombinedClassifier(PAIR, indicators=Sums(), cv=3, random_state=0)
     return combined.fit(X[:200], y[:200])
 
 
@@ -74,12 +72,7 @@ class TestProblem:
         np.testing.assert_array_equal(only.documents.score, binary.scores_)
         scores = binary.decision_function(X[200:])
         np.testing.assert_allclose(only.log_odds(scores), scores)
-        assert (only.model, only.problems, only.parts, only.has_mle) == (
-            "local_bayes",
-            (),
-            None,
-            False,
-        )
+        assert (only.model, only.problems, only.parts, only.has_mle) == ("bayes", (), None, False)
 
     @pytest.mark.slow
     def test_its_band_is_that_of_documents_of_a_score_together(self, binary):
@@ -104,23 +97,28 @@ class TestProblem:
         table = binary.summary()
         assert table.index.names == ["class", "parameter"]
         names = table.loc["b"].index.tolist()
-        assert names == [
-            "bias",
-            "logistic",
-            "nb",
-            "sum",
-            "size",
-            *(f"{name}, moderator {j}" for name in ("logistic", "nb") for j in (0, 1)),
-        ]
+        assert names == ["bias", "logistic", "nb", "sum", "size"]
         np.testing.assert_array_equal(table.to_numpy(), binary.weights().to_numpy())
         assert (table["lower"] < table["upper"]).all()
         posterior = binary.posterior_["posterior"]
-        assert posterior["weight_shift"].shape == (1, 1000, 2, 2)
+        assert posterior["shift"].shape == (1, 1000, 2)
         np.testing.assert_allclose(posterior["weight"].mean(("chain", "draw")), table["mean"][1:3])
         assert posterior["shift"]["indicator"].to_numpy().tolist() == ["sum", "size"]
-        # In the order of the table: all moderators of a classifier, then the next one's.
-        shifts = posterior["weight_shift"].mean(("chain", "draw")).to_numpy().ravel()
-        np.testing.assert_allclose(shifts, table["mean"].to_numpy()[5:])
+        np.testing.assert_allclose(posterior["shift"].mean(("chain", "draw")), table["mean"][3:])
+
+    def test_a_draw_weighs_its_own_curves(self, binary):
+        """By hand: base rate, and the draw's coefficients of its curves and of the indicators."""
+        X, _ = problem()
+        (found,) = binary._combined
+        inputs = binary._members[0].inputs(X[200:205])
+        base, sample = found.calibrated.base, found.sample(inputs)
+        curves = found.calibrated.draws(inputs.scores) - base
+        r = found.scale.apply(inputs.indicators)
+        for k, i in ((0, 0), (7, 3), (531, 4)):
+            at = k % len(curves)
+            coefficients = found.weights.draws[k] + found.moves[at]
+            expected = base + coefficients @ np.r_[1.0, curves[at, i], r[i]]
+            assert sample[k, i] == pytest.approx(expected)
 
     def test_its_labels_are_watched(self, binary):
         X, y = problem()
@@ -185,7 +183,7 @@ class TestReaders:
         np.testing.assert_allclose(topic["point"], topic["x"], atol=1e-3)
         assert [row[1] for row in topic["parameters"]["rows"]][:3] == ["bias", "logistic", "nb"]
         text = page.read_text(encoding="utf-8")
-        for said in ("No problem was found", "2 moderators z", "combined log-odds", "local_bayes"):
+        for said in ("No problem was found", "The 2 indicators r", "combined log-odds", "bayes"):
             assert said in text
 
     def test_export(self, binary, tmp_path):

@@ -12,7 +12,6 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pymc.distributions.shape_utils import change_dist_size
-from pymc.logprob.utils import ParameterValueError
 from pymc.testing import (
     BaseTestDistributionRandom,
     Domain,
@@ -22,9 +21,9 @@ from pymc.testing import (
 )
 from scipy import special, stats
 
-from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid, two_sided
+from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, two_sided
 from bayescal.distributions.two_sided import drawn
-from tests.references import RECORDS
+from bayescal.families import FAMILIES
 
 ENDS = (-np.inf, np.inf)
 
@@ -37,14 +36,13 @@ def _nothing_is_compiled():
 
 
 # With unequal sides, and a parameter that is slightly wrong.
-FAMILIES = {
+DISTRIBUTIONS = {
     "asymmetric_laplace": (AsymmetricLaplace, {"beta": 2.0, "gamma": 0.5}, {"beta": 1.8}),
     "asymmetric_gaussian": (
         AsymmetricGaussian,
         {"sigma_left": 0.5, "sigma_right": 2.0},
         {"sigma_left": 0.55},
     ),
-    "hybrid": (Hybrid, {"rate": 0.5, "sigma": 0.5}, {"sigma": 0.6}),
 }
 
 
@@ -61,15 +59,15 @@ class Family:
         return self.distribution.dist(**self.parameters, **kwargs)
 
     def oracle(self, function, *x):
-        return getattr(RECORDS[self.name], function)(*x, **self.parameters)
+        return getattr(FAMILIES[self.name], function)(*x, **self.parameters)
 
     def cdf(self, x):
         return self.oracle("cdf", x)
 
 
-LAPLACE, GAUSSIAN, HYBRID = EVERY = [
+LAPLACE, GAUSSIAN = EVERY = [
     Family(name, distribution, {"theta": 1.0, **parameters}, wrong)
-    for name, (distribution, parameters, wrong) in FAMILIES.items()
+    for name, (distribution, parameters, wrong) in DISTRIBUTIONS.items()
 ]
 every_family = pytest.mark.parametrize("family", EVERY, ids=lambda family: family.name)
 
@@ -99,27 +97,9 @@ class ChecksThatRan(BaseTestDistributionRandom):
 @pytest.mark.slow
 @every_family
 def test_checks_of_pymc(family):
-    parameters = family.parameters | ({"facing": -1.0} if family is HYBRID else {})
-    own = {"pymc_dist": family.distribution, "pymc_dist_params": parameters}
-    own["expected_rv_op_params"] = parameters
+    own = {"pymc_dist": family.distribution, "pymc_dist_params": family.parameters}
+    own["expected_rv_op_params"] = family.parameters
     type("Checks", (ChecksThatRan,), own)().test_distribution()
-
-
-def test_a_hybrid_that_faces_left_is_the_mirror_image():
-    x = np.array([-4.0, -1.0, 0.5, 1.0, 1.5, 9.0])
-    left = Hybrid.dist(1.0, 0.5, 0.5, -1)
-    np.testing.assert_array_equal(pm.logp(left, x).eval(), pm.logp(HYBRID.dist(), 2 - x).eval())
-    draws = pm.draw(Hybrid.dist(1.0, 0.5, 0.5, [1.0, -1.0], size=(20_000, 2)), random_seed=1)
-    assert stats.kstest(draws[:, 0], HYBRID.cdf).pvalue > 0.01
-    assert stats.kstest(2 - draws[:, 1], HYBRID.cdf).pvalue > 0.01
-    assert stats.kstest(draws[:, 1], HYBRID.cdf).pvalue < 1e-3
-
-
-def test_a_hybrid_faces_left_or_right():
-    for method, facing in (("logp", 0.0), ("logcdf", 2.0), ("logccdf", np.nan), ("icdf", 0.5)):
-        variable = Hybrid.dist(1.0, 0.5, 0.5, pt.as_tensor(facing))
-        with pytest.raises(ParameterValueError, match="facing is 1 or -1"):
-            getattr(pm, method)(variable, 0.5).eval()
 
 
 @pytest.mark.slow
@@ -130,7 +110,7 @@ def test_draws_look_like_draws_from_elsewhere(family):
     # So many draws take longer in numpy than C takes to compile.
     with pytensor.config.change_flags(mode="Mode"):
         rng = np.random.default_rng(2003)
-        draw = partial(RECORDS[family.name].rvs, rng=rng)
+        draw = partial(FAMILIES[family.name].rvs, rng=rng)
         continuous_random_tester(family.distribution, domains, draw)
 
 
@@ -192,8 +172,6 @@ def test_every_parameter_moves_its_own_draws(family):
     left, right = np.array([0.01, 1.0]), np.array([1.0, 0.01])
     if family is LAPLACE:
         left, right = 1 / left, 1 / right
-    elif family is HYBRID:  # whose first parameter is the rate on the right
-        left, right = 1 / right, left
     skewed = {first: left, second: right}
     draws = pm.draw(family.distribution.dist(theta=0.0, **skewed, size=(500, 2)), random_seed=4)
     assert (np.mean(draws < 0, axis=0) > 0.9).tolist() == [False, True]
@@ -222,7 +200,7 @@ def test_mixture_is_the_sum_of_its_parts(family):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("family", "bounds"), [(LAPLACE, (0.5, None)), (GAUSSIAN, (None, 2.0)), (HYBRID, (0.5, 2.0))]
+    ("family", "bounds"), [(LAPLACE, (0.5, None)), (GAUSSIAN, (None, 2.0)), (GAUSSIAN, (0.5, 2.0))]
 )
 def test_truncated_is_divided_by_the_mass_left(family, bounds):
     lower, upper = (
@@ -280,8 +258,8 @@ def test_model_survives_pickling(family):
     assert model.point_logps() == {"x": pytest.approx(expected, abs=0.005)}
 
 
-@pytest.mark.parametrize("family", [LAPLACE, HYBRID], ids=lambda family: family.name)
 @pytest.mark.slow
+@every_family
 def test_nuts_finds_the_known_mean(family):
     with pm.Model():
         family.distribution("x", **family.parameters)

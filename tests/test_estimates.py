@@ -111,10 +111,8 @@ def test_other_parameters_of_a_density_name_their_units():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"hybrid"}))
+@pytest.mark.parametrize("name", sorted(FAMILIES))
 def test_shipped_programs_have_the_closed_form_of_their_family(name):
-    """But for the hybrid, whose family fits either direction."""
-
     def closed_form(x):
         return FAMILIES[name].fit(x, scale_floor=None).parameters
 

@@ -10,11 +10,8 @@ from scipy import integrate, stats
 from bayescal.families import FAMILIES, Family
 from tests.references import (
     ASYMMETRIC,
-    HALF_WIDTH,
-    MIRRORED,
     PARAMETERS,
     POWERS,
-    RECORDS,
     ROWS,
     Row,
     exact_log_tails,
@@ -42,7 +39,7 @@ def one_row(name):
 
 
 def call(row, function, *x, **options):
-    return getattr(RECORDS[row.family], function)(*x, *row.parameters, **options)
+    return getattr(FAMILIES[row.family], function)(*x, *row.parameters, **options)
 
 
 def both_tails(row, x):
@@ -61,21 +58,18 @@ def side_integrals(row, power):
 
 
 def test_registry_holds_these_families_with_these_parameters():
-    assert {name: family.parameters for name, family in RECORDS.items()} == PARAMETERS
-    assert {name: family.powers for name, family in RECORDS.items()} == POWERS
-    assert list(FAMILIES) == [name for name in PARAMETERS if not name.startswith("mirrored")]
+    assert {name: family.parameters for name, family in FAMILIES.items()} == PARAMETERS
+    assert {name: family.power for name, family in FAMILIES.items()} == POWERS
     assert {row.family for row in ROWS} == set(PARAMETERS)
-    assert tuple(name for name, family in RECORDS.items() if not family.symmetric) == ASYMMETRIC
-    for name, family in FAMILIES.items():
-        assert family.of_class(False) is family
-        assert family.of_class(True) == RECORDS[MIRRORED[name]]
+    assert tuple(name for name, family in FAMILIES.items() if not family.symmetric) == ASYMMETRIC
+    for family in FAMILIES.values():
         assert pickle.loads(pickle.dumps(family)) == family  # as workers get it
 
 
 class Logistic:
     """An object with the methods of a family."""
 
-    name, parameters, powers, symmetric = "logistic", ("mu", "s"), (2, 2), True
+    name, parameters, power, symmetric = "logistic", ("mu", "s"), 2, True
 
     def logpdf(self, x, mu, s):
         return stats.logistic(mu, s).logpdf(x)
@@ -88,23 +82,24 @@ def test_what_engines_would_fit_as_another_density_is_refused():
         FAMILIES["logistic"] = Logistic()
     with pytest.raises(TypeError, match="got Logistic"):
         FAMILIES.update(logistic=Logistic())
-    with pytest.raises(ValueError, match=r"of this name .* got 'laplace' with \(1, 1\)"):
+    with pytest.raises(ValueError, match="of this name, got 'laplace': register it under its own"):
         FAMILIES["tent"] = FAMILIES["laplace"]
-    with pytest.raises(ValueError, match=r"powers \(1, 1\).* got 'turned' with \(1, 2\)"):
-        FAMILIES["turned"] = dataclasses.replace(RECORDS["mirrored hybrid"], name="turned")
-    with pytest.raises(ValueError, match=r"powers must be 1 .* and 2 .*, got \(3, 3\)"):
-        dataclasses.replace(FAMILIES["gaussian"], powers=(3, 3))
-    for parameters in (("theta",), ("theta", "side"), ("theta", "a", "b", "c")):
-        with pytest.raises(ValueError, match=r"one for two sides of the same power, got \('theta"):
-            Family("uneven", parameters, (2, 1))
+    for power in (3, (2, 1)):
+        with pytest.raises(
+            ValueError, match=r"power must be 1 .* or 2 .*, got .* bayescal\.Density"
+        ):
+            dataclasses.replace(FAMILIES["gaussian"], power=power)
+    for parameters in (("theta",), ("theta", "a", "b", "c")):
+        with pytest.raises(ValueError, match=r"or one for equal sides, got \('theta"):
+            Family("uneven", parameters, 2)
     with pytest.raises(dataclasses.FrozenInstanceError):
         FAMILIES["gaussian"].name = "another"
-    assert {*FAMILIES} == {*PARAMETERS} - {"mirrored hybrid"}
+    assert [*FAMILIES] == [*PARAMETERS]
 
 
 @each_family
 def test_records_take_parameters_by_position_or_by_name(name):
-    family, x = RECORDS[name], np.linspace(0.1, 0.9, 5)
+    family, x = FAMILIES[name], np.linspace(0.1, 0.9, 5)
     values = [0.3, 2.0, 0.5][: len(family.parameters)]
     first, *others = named = dict(zip(family.parameters, values, strict=True))
     turned, rest = dict(reversed(named.items())), {each: named[each] for each in others}
@@ -125,7 +120,7 @@ def test_records_take_parameters_by_position_or_by_name(name):
 
 @each_family
 def test_sides_and_parameters_are_each_other_s_inverse(name):
-    family = RECORDS[name]
+    family = FAMILIES[name]
     theta, left = np.array([1.0, -2.0]), np.array([0.5, 3.0])
     right = left if family.symmetric else np.array([2.0, 0.1])
     parameters = family.from_sides(theta, left, right)
@@ -133,14 +128,8 @@ def test_sides_and_parameters_are_each_other_s_inverse(name):
     assert np.allclose(family.sides(*parameters), [theta, left, right])
     # Sides are where the density has fallen by e (power 1) or by the root of e (power 2).
     at_mode = family.logpdf(theta, *parameters)
-    for x, power in zip((theta - left, theta + right), family.powers, strict=True):
-        assert at_mode - family.logpdf(x, *parameters) == pytest.approx(1 / power)
-    # The parameters of mode, left and right side.
-    own = to_parameters(name, 1.0, 2.0, 3.0)
-    right = 2.0 if family.symmetric else 3.0
-    powers = zip((2.0, right), family.powers, strict=True)
-    expected = [1.0, *(1 / side if power == 1 else side for side, power in powers)]
-    assert [own[k] for k in family.by_side] == expected
+    for x in (theta - left, theta + right):
+        assert at_mode - family.logpdf(x, *parameters) == pytest.approx(1 / family.power)
 
 
 @each_family
@@ -180,7 +169,7 @@ def test_tails_equal_exact_decimals(name):
         np.testing.assert_allclose(got, np.transpose(exact), rtol=1e-12, atol=0)
         np.testing.assert_allclose(np.exp(got).sum(axis=0), 1.0, rtol=0, atol=4 * EPS)
         assert np.all(np.diff(got) * [[1.0], [-1.0]] >= 0.0)
-        mirror = Row(MIRRORED[name], row.name, -row.theta, row.right, row.left)
+        mirror = Row(name, row.name, -row.theta, row.right, row.left)
         np.testing.assert_array_equal(got[0], call(mirror, "logsf", -x))
         ends = np.array([-np.inf, np.inf, np.nan])
         for function, values in (
@@ -216,11 +205,7 @@ def test_exact_distribution_function_of_ppf_is_identity(name):
     ends = [0.0, 1.0, -1e-300, -1.0, 1.0 + 2.0**-52, 2.0, np.nan, np.inf, -np.inf]
     for row in rows_of(name):
         np.testing.assert_array_equal(call(row, "ppf", ends), [-np.inf, np.inf, *[np.nan] * 7])
-        left, right = (
-            side * HALF_WIDTH[power]
-            for side, power in zip((row.left, row.right), POWERS[name], strict=True)
-        )
-        share = left / (left + right)
+        share = row.left / (row.left + row.right)
         inner = [share * (1.0 - 1e-9), share, share * (1.0 + 1e-9), 0.3, 0.5, 0.999]
         for q in [1e-300, 1e-100, 1e-16, 1e-5, *inner, 1.0 - 2.0**-53]:
             x = float(call(row, "ppf", q))
@@ -254,7 +239,7 @@ def test_draws_follow_the_reference_and_a_seed(name):
 
 @each_family
 def test_arguments_broadcast(name):
-    row, family = one_row(name), RECORDS[name]
+    row, family = one_row(name), FAMILIES[name]
     theta, *scales = row.parameters
     parameters = (np.array([[theta], [theta + 1.0]]), *(np.full(3, scale) for scale in scales))
     for function in (*FUNCTIONS_OF_X, *MOMENTS):
@@ -282,4 +267,4 @@ def test_a_scale_that_is_not_positive_is_named(name):
             x = [0.5] if function in FUNCTIONS_OF_X else []
             named = f"{parameter} must be positive and finite, got {bad}"
             with pytest.raises(ValueError, match=named):
-                getattr(RECORDS[name], function)(*x, *arguments)
+                getattr(FAMILIES[name], function)(*x, *arguments)

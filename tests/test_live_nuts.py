@@ -19,7 +19,6 @@ LIVE = {
 BY_LOG_DENSITY = {
     "asymmetric_gaussian": "test_exact_priors.py",
     "classifier_weights": "test_classifier_weights.py",
-    "hybrid": "test_exact_priors.py",
     "joint_multiclass": "test_multiclass_program.py",
     "laplace": "test_exact_priors.py",
     "monotone_log_odds": "test_monotone_programs.py",

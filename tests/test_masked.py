@@ -302,9 +302,6 @@ FLAWED.iloc[3, 1] = pd.NA
 TEXTS = ["wheat price" if y else "oil price" for y in Y]
 
 
-ONE_NAN = pd.Series([0.5]), pd.Series([np.nan])
-
-
 def by_topic(scores, names):
     return decisions.thresholds_by_topic(topics().fit(S, Y, T), scores, names, recall=0.5)
 
@@ -358,8 +355,6 @@ WRONG = [
         lambda: ranking.average_precision(Y, S, 0.5),
         "qid must hold the query of each document, got 0.5",
     ),
-    (lambda: ranking.compare_rankings(S, S), "first must be a pandas Series"),
-    (lambda: ranking.compare_rankings(*ONE_NAN), "second must hold finite measures"),
     (lambda: likelihood_ratio.source_weights(Y, SOURCES, Q), "of one type, got dates and numbers"),
     (
         lambda: ReliabilityDisplay.from_predictions(shifted(pd.NA), P, pos_label=1),

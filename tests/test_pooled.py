@@ -44,7 +44,7 @@ def population(point, family):
     """Return scipy's distributions of mode, share and width's power."""
     mu, tau, omega, kappa, shape, width = point
     omega, kappa = special.expit(omega), np.exp(kappa)
-    shape, power = np.exp(shape), FAMILIES[family].powers[0]
+    shape, power = np.exp(shape), FAMILIES[family].power
     return (
         st.norm(mu, np.exp(tau)),
         st.beta(kappa * omega, kappa * (1.0 - omega)),
@@ -55,14 +55,14 @@ def population(point, family):
 def evidence(scores, weight, point, family):
     """Return the log evidence of one topic under a population, all draws anew."""
     location, prior = prior_of(point, FAMILIES[family])
-    sums = DeviationSums(scores - location, weight, FAMILIES[family].powers)
+    sums = DeviationSums(scores - location, weight, FAMILIES[family].power)
     return ClassPosterior(sums, prior).log_evidence
 
 
 @each_family
 def test_the_exponential_family_is_the_population(family):
     rng, record = np.random.default_rng(1), FAMILIES[family]
-    power, half = record.powers[0], np.full(20, 0.5)
+    power, half = record.power, np.full(20, 0.5)
     theta, width = rng.normal(size=20), rng.gamma(2.0, size=20)
     share = half if record.symmetric else rng.beta(2.0, 2.0, 20)
     values = statistics(theta, share, width, record)
@@ -116,7 +116,7 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
     rng, record = np.random.default_rng(3), FAMILIES[family]
     drawn = draw_topics([(np.zeros(0), None)], record, BASE[None], 8000, rng)
     assert drawn.draws.log_evidence == pytest.approx([0.0], abs=1e-6)
-    power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(DENSITY_NAMES)) == 1)
+    power, narrow = record.power, BASE - 0.5 * (np.arange(len(DENSITY_NAMES)) == 1)
     for point in (BASE, narrow):
         theta, left, right = drawn.weighed(point[None]).pick(np.zeros(1000, dtype=int), rng)[:, 0]
         of_theta, of_share, of_power = population(point, family)
@@ -166,7 +166,7 @@ def test_a_topic_without_scores_has_widths_that_a_number_holds(family):
 def test_hyperparameters_are_those_of_weighted_prior_draws(family, n_topics):
     rng = np.random.default_rng(4)
     documents = topics(rng, (5, 2, 9)[:n_topics])
-    hyperprior = Hyperprior.of(FAMILIES[family].powers[0])
+    hyperprior = Hyperprior.of(FAMILIES[family].power)
     points = hyperprior.draw(1500, rng)
     log = [sum(evidence(*each, point, family) for each in documents) for point in points]
     weight = special.softmax(log)
@@ -188,7 +188,7 @@ def test_symmetric_families_have_equal_sides_and_a_share_that_data_leave_alone(f
     found = draw_population(topics(rng), FAMILIES[family], rng, draws=1000, topic_draws=500)
     _, left, right = found.pick(rng)
     np.testing.assert_array_equal(left, right)
-    hyperprior = Hyperprior.of(FAMILIES[family].powers[0])
+    hyperprior = Hyperprior.of(FAMILIES[family].power)
     for k in OF_SHARE:
         prior = st.norm(hyperprior.mean[k], hyperprior.scale[k])
         assert st.kstest(found.points[:, k], prior.cdf).pvalue > 1e-3

@@ -37,7 +37,7 @@ def data(rng):
 
 def random_point(family, rng):
     """Return values of all free variables of the program, by name."""
-    power, symmetric = FAMILIES[family].powers[0], FAMILIES[family].symmetric
+    power, symmetric = FAMILIES[family].power, FAMILIES[family].symmetric
     point = {name: rng.normal(size=2) for name in DENSITY_NAMES}
     if symmetric:
         for k in OF_SHARE:
@@ -53,7 +53,7 @@ def random_point(family, rng):
 def of_the_engine(family, point, score, label, topic):
     """Return the log density by the engine's parts, each class and topic by itself."""
     record, total = FAMILIES[family], 0.0
-    power = record.powers[0]
+    power = record.power
     hyperprior = Hyperprior.of(power)
     for k in (0, 1):
         # Symmetric families have no share: its hyperparameters stay where they are.
@@ -75,7 +75,7 @@ def of_the_engine(family, point, score, label, topic):
             # The density of its log, there.
             total -= np.log(powered)
             x = ((score - CENTRE) / SPREAD)[(label == k) & (topic == t)]
-            sums = DeviationSums(x, None, record.powers)
+            sums = DeviationSums(x, None, record.power)
             left, right = share * width, (1 - share) * width
             deviations = zip(sums(np.array([theta])), (left, right), strict=True)
             total -= sum(d[0] / side**power for d, side in deviations) / power

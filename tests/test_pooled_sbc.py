@@ -27,7 +27,7 @@ LEVEL = 0.01
 @cache
 def simulated(family):
     """Return data sets: hyperparameters, (mode, left, right) of every topic, their scores."""
-    rng, power = np.random.default_rng(13), FAMILIES[family].powers[0]
+    rng, power = np.random.default_rng(13), FAMILIES[family].power
     sets = []
     for point in Hyperprior.of(power).draw(SETS, rng):
         mu, tau, omega, kappa, shape, width = point

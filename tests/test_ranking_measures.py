@@ -1,13 +1,12 @@
-"""Average precision against its definition, over all orders of ties, and comparisons of rankers."""
+"""Average precision against its definition, over all orders of ties."""
 
-from itertools import pairwise, permutations, product
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_rel, wilcoxon
 
-from bayescal.ranking import QueriesLeftOutWarning, average_precision, compare_rankings
+from bayescal.ranking import QueriesLeftOutWarning, average_precision
 from bayescal.ranking.queries import match_grades, relevance_threshold_of
 
 pytestmark = pytest.mark.one_era
@@ -119,46 +118,6 @@ def test_grades_of_0_and_below_are_not_relevant():
     found = average_precision([-2, 1, 0], [3.0, 2.0, 1.0], [1, 1, 1])
     assert found.item() == 0.5
     assert average_precision([-2, 0], [3.0, 2.0], [1, 1], n_relevant={1: 1}).item() == 0.0
-
-
-class TestComparison:
-    def test_counts_and_tests(self):
-        first, second = (pd.Series(RNG.random(40)) for _ in range(2))
-        second[:5] = first[:5]
-        found = compare_rankings(first, second.sample(frac=1, random_state=0))
-        assert found.wins == (first > second).sum()
-        assert (found.wins + found.losses, found.draws) == (35, 5)
-        assert found.mean_difference == pytest.approx((first - second).mean())
-        assert found.p_value == pytest.approx(wilcoxon(first[5:], second[5:]).pvalue)
-        values = pd.Series([0.5, 0.25])
-        assert compare_rankings(values, values).p_value == 1.0
-
-    def test_t_and_randomisation_tests(self):
-        first, second = (pd.Series(RNG.random(8)) for _ in range(2))
-        t = compare_rankings(first, second, method="t").p_value
-        assert t == pytest.approx(ttest_rel(first, second).pvalue, rel=1e-12)
-        difference = (first - second).to_numpy()
-        turned = [abs(difference @ signs) for signs in product([-1.0, 1.0], repeat=8)]
-        exact = np.mean(np.array(turned) >= abs(difference.sum()) - 1e-12)
-        assert compare_rankings(first, second, method="randomisation").p_value == exact
-        many = [pd.Series(RNG.random(40)) for _ in range(2)]
-        same = [compare_rankings(*many, method="randomisation", random_state=1) for _ in range(2)]
-        # The Monte Carlo error of 10,000 signs is at most .005.
-        assert same[0].p_value == same[1].p_value
-        assert same[0].p_value == pytest.approx(ttest_rel(*many).pvalue, abs=0.03)
-
-    def test_says_what_is_wrong(self):
-        one = pd.Series([0.5]), pd.Series([0.2])
-        with pytest.raises(ValueError, match="method='t' needs at least two queries, got one"):
-            compare_rankings(*one, method="t")
-        with pytest.raises(ValueError, match="method must be one of 'wilcoxon', 't', 'rand"):
-            compare_rankings(*one, method="sign")
-
-    @pytest.mark.parametrize("other", [["a", "c"], ["a"]])
-    def test_needs_the_same_queries(self, other):
-        first = pd.Series([0.5, 0.2], index=["a", "b"])
-        with pytest.raises(ValueError, match="on the same queries, got 2 and"):
-            compare_rankings(first, pd.Series(0.5, index=other))
 
 
 class TestBadInput:

@@ -21,7 +21,7 @@ MIXED = {
     "combined": {},
     "average": {"parts": "average"},
     "gaussian": {"parts": Densities("gaussian", warp="average")},
-    "hybrid": {"parts": Densities("hybrid", warp=1.0)},
+    "asymmetric Laplace": {"parts": Densities("asymmetric_laplace", warp=1.0)},
 }
 DIRECT = {"monotone": {"parts": Monotone(warp=1.0)}, "logistic": {"parts": "logistic"}}
 

@@ -50,16 +50,15 @@ def moded():
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_mle_is_bayes_rule_with_the_closed_forms(family):
     calibrator = ScoreCalibrator(Densities(family, scale_floor=0.1), "mle").fit(SCORES, LABELS)
-    both = FAMILIES[family].of_class(False), FAMILIES[family].of_class(True)
+    density = FAMILIES[family]
     negative, positive = (
-        density.fit(SCORES[label == LABELS], scale_floor=0.1)
-        for density, label in zip(both, ("no", "yes"), strict=True)
+        density.fit(SCORES[label == LABELS], scale_floor=0.1) for label in ("no", "yes")
     )
     prior = 21 / 102
     near = np.linspace(-3, 3, 13)  # where no density underflows
     joint = [
         weight * np.exp(density.logpdf(near, *fit.parameters.values()))
-        for weight, fit, density in zip((1 - prior, prior), (negative, positive), both, strict=True)
+        for weight, fit in zip((1 - prior, prior), (negative, positive), strict=True)
     ]
     expected = joint[1] / (joint[0] + joint[1])
     assert calibrator.predict_proba(near)[:, 1] == pytest.approx(expected, rel=1e-9)

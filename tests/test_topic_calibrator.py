@@ -303,7 +303,7 @@ def test_units_of_the_scores_do_not_matter(fitted):
     ("parameters", "message"),
     [
         ({"pooling": "some"}, "pooling must be one of"),
-        ({"parts": "hybrid"}, "parts must be one of"),
+        ({"parts": "average"}, "parts must be one of"),
         ({"new_topics": "guess"}, "new_topics must be one of"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
     ],

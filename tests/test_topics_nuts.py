@@ -122,7 +122,7 @@ def test_summary_and_diagnostics(pair):
     [
         ({"inference": "map"}, "inference must be one of .*'nuts', got 'map'"),
         ({"inference": "nuts", "pooling": "none"}, "without a population .* is exact"),
-        ({"inference": "nuts", "parts": "hybrid"}, "parts must be one of"),
+        ({"inference": "nuts", "parts": "average"}, "parts must be one of"),
         ({"inference": "nuts", "parts": "combined"}, "parts must be 'densities' .* no draws of"),
     ],
 )

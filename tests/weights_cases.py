@@ -8,23 +8,22 @@ import pymc as pm
 from scipy import special
 
 from bayescal.distributions import programs
-from bayescal.fitting.engines.classifier_weights.model import Design, interactions
+from bayescal.fitting.engines.classifier_weights.model import Design
 from bayescal.fitting.engines.program import sample_groups
 
 CHAINS = 4
 
-NAMES = ("one problem", "three problems", "indicators", "moderators")
+NAMES = ("one problem", "three problems", "indicators")
 CENTRE = np.array([0.6, 0.3, 0.1])
 BASE = np.array([-2.0, -1.0, -3.0])
 
 
 @dataclass(frozen=True)
 class Case:
-    """Evidence, indicators and moderators (or None), labels and problems of a made data set."""
+    """Evidence, indicators (or None), labels and problems of a made data set."""
 
     evidence: np.ndarray
     indicators: np.ndarray | None
-    moderators: np.ndarray | None
     label: np.ndarray
     problem: np.ndarray
 
@@ -36,24 +35,18 @@ class Case:
             columns = [np.ones((own.sum(), 1)), self.evidence[own]]
             if self.indicators is not None:
                 columns.append(self.indicators[own])
-            shifts = 0
-            if self.moderators is not None:
-                columns.append(interactions(self.evidence[own], self.moderators[own]))
-                shifts = columns[-1].shape[1]
             label = self.label[own] == 1
-            matrix, ones = np.hstack(columns), np.ones(label.size)
-            out.append(Design(matrix, float(BASE[k]), label, ones, shifts))
+            out.append(Design(np.hstack(columns), float(BASE[k]), label, np.ones(label.size)))
         return out
 
 
 @cache
 def case(name):
     """Return one of the cases."""
-    sizes, shifts, moderated = {
-        "one problem": ([40], False, False),
-        "three problems": ([30, 60, 90], False, False),
-        "indicators": ([150, 100], True, False),
-        "moderators": ([150, 100], True, True),
+    sizes, shifts = {
+        "one problem": ([40], False),
+        "three problems": ([30, 60, 90], False),
+        "indicators": ([150, 100], True),
     }[name]
     rng = np.random.default_rng(11)
     problem = np.repeat(np.arange(len(sizes)), sizes)
@@ -63,12 +56,8 @@ def case(name):
     log_odds = BASE[problem] + evidence @ [0.9, 0.2, 0.0]
     if shifts:
         log_odds = log_odds + indicators @ [1.0, 0.0, -0.5, 0.0]
-    moderators = indicators[:, :2] if moderated else None
-    if moderated:
-        # The first classifier is worth more where the second one is worth less.
-        log_odds = log_odds + moderators[:, 1] * (evidence @ [0.6, -0.4, 0.0])
     label = (rng.random(problem.size) < special.expit(log_odds)).astype(int)
-    return Case(evidence, indicators, moderators, label, problem)
+    return Case(evidence, indicators, label, problem)
 
 
 def model_of(name, program="classifier_weights"):
@@ -79,7 +68,6 @@ def model_of(name, program="classifier_weights"):
         data.label,
         data.problem,
         indicators=data.indicators,
-        moderators=data.moderators,
         base=BASE[: data.problem.max() + 1],
         centre=CENTRE,
     )
@@ -102,7 +90,6 @@ def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
     groups = sample_groups(result, ("posterior", "sample_stats"))
     names = ["bias", "weight"]
     names += [] if data.indicators is None else ["shift"]
-    names += [] if data.moderators is None else ["weight_shift"]
     values = [
         groups["posterior"][each].to_numpy().reshape(CHAINS, draws, data.problem.max() + 1, -1)
         for each in names

@@ -291,8 +291,8 @@ def pool(
 
 def _pooled_parts(arguments: Mapping[str, Any], table: ScoreTable) -> str:
     """Return the parts for --parts and --family; raise UsageError if they cannot be pooled."""
-    from bayescal.fitting.fitted_topics import FAMILY_NAMES
     from bayescal.fitting.parts import configured
+    from bayescal.fitting.settings import FAMILY_NAMES
 
     family, parts, inference = (arguments[name] for name in ("family", "parts", "inference"))
     if table.topics is None:

@@ -140,8 +140,8 @@ Family = Annotated[
     option(
         "--family",
         FIT,
-        "Family of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace,"
-        " average of these four, or hybrid. By default Gaussian and asymmetric Laplace densities,"
+        "Family of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace"
+        " or average, of these four. By default Gaussian and asymmetric Laplace densities,"
         " or the model's with nuts, map and mle.",
     ),
 ]

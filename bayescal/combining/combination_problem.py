@@ -52,13 +52,7 @@ class Combination:
     @property
     def names(self) -> list[str]:
         """Return the names of all coefficients."""
-        moderators = self.posterior.shifts.axes.shape[1]
-        return [
-            "bias",
-            *self.classifiers,
-            *self.indicators,
-            *(f"{name}, moderator {j}" for name in self.classifiers for j in range(moderators)),
-        ]
+        return ["bias", *self.classifiers, *self.indicators]
 
     def coefficients(self, level: float) -> pd.DataFrame:
         """Return posterior means and intervals of all coefficients."""
@@ -92,19 +86,13 @@ class Combination:
         """Return the posterior in ArviZ's form."""
         # Independent draws are one chain.
         draws, m = self.posterior.weights.draws[None], len(self.classifiers)
-        indicators, moderators = self.posterior.shifts.axes.shape
-        tail = 1 + m + indicators
+        names = {"classifier": list(self.classifiers)}
         variables: dict[str, Any] = {
             "bias": (("chain", "draw"), draws[:, :, 0]),
             "weight": (("chain", "draw", "classifier"), draws[:, :, 1 : 1 + m]),
         }
-        if indicators:
-            variables["shift"] = (("chain", "draw", "indicator"), draws[:, :, 1 + m : tail])
-        if moderators:
-            shifts = draws[:, :, tail:].reshape(1, draws.shape[1], m, moderators)
-            variables["weight_shift"] = (("chain", "draw", "classifier", "moderator"), shifts)
-        names = {"classifier": list(self.classifiers)}
-        if indicators:
+        if self.indicators:
+            variables["shift"] = (("chain", "draw", "indicator"), draws[:, :, 1 + m :])
             names["indicator"] = list(self.indicators)
         dataset = xr.Dataset(variables, names)
         tree = xr.DataTree.from_dict({"posterior": dataset})
@@ -176,7 +164,5 @@ class CombinationProblem(FittedProblem):
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
-        posterior = self.fitted.posterior
-        indicators, moderators = posterior.shifts.axes.shape
-        values = {"prior": posterior.prior, "indicators": indicators, "moderators": moderators}
+        values = {"prior": self.fitted.posterior.prior, "indicators": len(self.fitted.indicators)}
         return [Block("inference", {"method": "exact"}), Block("classifier_weights", values)]

@@ -85,7 +85,6 @@ class CombinedClassifier(
         here if its own have the same names.
     combiner : str or classifier
         "bayes", the default: calibrated log-odds weighed by a Bayesian logistic model, with bands;
-        "local_bayes": the same with weights that depend on the indicators;
         "logistic" or any scikit-learn classifier: stacking by it, with probabilities by logistic
         regression, gradient boosting and classifiers without a `decision_function`.
     cv : int, splitter or iterable of splits
@@ -345,8 +344,7 @@ class CombinedClassifier(
         -------
         pandas.DataFrame
             Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers, the
-            indicators by their `get_feature_names_out`, else "indicator 0", ..., and for
-            "local_bayes" the moderators' shifts of the weights.
+            indicators by their `get_feature_names_out`, else "indicator 0", ...
 
         Raises
         ------
@@ -447,7 +445,7 @@ class CombinedClassifier(
         if len(posteriors) < len(self._combined):
             raise error(
                 f"combiner {self.combiner!r} has no posterior, so no intervals, draws, plots or"
-                " reports: use 'bayes' or 'local_bayes'."
+                " reports: use 'bayes'."
             )
         return posteriors
 
@@ -461,7 +459,7 @@ class CombinedClassifier(
             name: Combination(
                 each,
                 classifiers,
-                members.indicator_names(each.shifts.axes.shape[0]),
+                members.indicator_names(each.scale.low.size),
                 labels,
                 str(self.combiner),
                 describe(type(self).__name__, params | {"problem": name}, labels),

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from bayescal.distributions.transforms import of_inverse_gamma as of_inverse_gamma
     from bayescal.distributions.two_sided import AsymmetricGaussian as AsymmetricGaussian
     from bayescal.distributions.two_sided import AsymmetricLaplace as AsymmetricLaplace
-    from bayescal.distributions.two_sided import Hybrid as Hybrid
 
 _MODULES = {
     "AsymmetricGaussian": "two_sided",
     "AsymmetricLaplace": "two_sided",
-    "Hybrid": "two_sided",
     "LogitBeta": "transforms",
     "Anchored": "transforms",
     "GroupedScores": "topics",

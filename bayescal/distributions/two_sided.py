@@ -1,4 +1,4 @@
-"""PyMC distributions with one mode, each side of which is exponential or half a Gaussian.
+"""PyMC distributions with one mode, both sides of which are exponential or half a Gaussian.
 
 Tails and quantiles derive from the sides; the graphs keep twelve digits in both tails and beside
 the mode, and finite gradients everywhere.
@@ -18,7 +18,6 @@ from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
 
 SQRT2 = math.sqrt(2.0)
-HALF_WIDTH = math.sqrt(math.pi / 2.0)  # mass of a Gaussian side over sigma and height
 LOG_TWICE_STANDARD_MODE = 0.5 * math.log(2.0 / math.pi)
 
 
@@ -48,26 +47,24 @@ class Side(NamedTuple):
 
     unit: Any  # mean distance or sigma
     mass: Any  # up to a common factor
-    gaussian: Any  # bool, or symbolic
+    gaussian: bool
 
     def log_tail(self, distance):
         """Return the log of the part of the side's mass beyond a distance."""
-        return self._either(log_erfc(distance / (SQRT2 * self.unit)), -distance / self.unit)
+        return log_erfc(distance / (SQRT2 * self.unit)) if self.gaussian else -distance / self.unit
 
     def parts(self, distance):
         """Return the parts of the side's mass up to and beyond a distance."""
-        fall, z = -distance / self.unit, distance / (SQRT2 * self.unit)
-        return self._either(pt.erf(z), -pt.expm1(fall)), self._either(pt.erfc(z), pt.exp(fall))
+        if self.gaussian:
+            z = distance / (SQRT2 * self.unit)
+            return pt.erf(z), pt.erfc(z)
+        fall = -distance / self.unit
+        return -pt.expm1(fall), pt.exp(fall)
 
     def quantile(self, tail, body):
         """Return the distance with mass ``tail`` beyond and ``body`` before it."""
-        gaussian, exponential = half_normal_quantile(tail, body), exponential_quantile(tail, body)
-        return self.unit * self._either(gaussian, exponential)
-
-    def _either(self, of_gaussian, of_exponential):
-        if isinstance(self.gaussian, bool):
-            return of_gaussian if self.gaussian else of_exponential
-        return pt.switch(self.gaussian, of_gaussian, of_exponential)
+        quantile = half_normal_quantile if self.gaussian else exponential_quantile
+        return self.unit * quantile(tail, body)
 
 
 def log_erfc(z):
@@ -196,11 +193,8 @@ def methods_of(rv_type: type[TwoSidedRV]) -> tuple[Any, ...]:
 
     def checked(function):
         def method(value, theta, *parameters):
-            result = function(value, theta, *parameters)
-            if len(parameters) == 3:
-                result = check_parameters(result, _is_facing(parameters[2]), msg=FACING)
-            named = dict(zip(rv_type.positive, parameters[:2], strict=True))
-            return require_positive(result, **named)
+            named = dict(zip(rv_type.positive, parameters, strict=True))
+            return require_positive(function(value, theta, *parameters), **named)
 
         return method
 
@@ -211,21 +205,12 @@ def methods_of(rv_type: type[TwoSidedRV]) -> tuple[Any, ...]:
     def icdf(value, theta, *parameters):
         """Return the quantile function; nan for values outside [0, 1]."""
         result = rv_type.ppf(value, theta, *parameters)
-        if len(parameters) == 3:
-            result = check_icdf_parameters(result, _is_facing(parameters[2]), msg=FACING)
-        named = dict(zip(rv_type.positive, parameters[:2], strict=True))
+        named = dict(zip(rv_type.positive, parameters, strict=True))
         result = check_icdf_value(result, value)
         return check_icdf_parameters(result, *_conditions(named), msg=_message(named))
 
     logs = (rv_type.log_density, rv_type.log_below, rv_type.log_above)
     return (support_point, *map(checked, logs), icdf)
-
-
-FACING = "facing is 1 or -1"
-
-
-def _is_facing(facing):
-    return pt.eq(pt.abs(facing), 1.0)
 
 
 class AsymmetricLaplaceRV(TwoSidedRV):
@@ -332,68 +317,3 @@ class AsymmetricGaussian(pm.Continuous):
     def dist(cls, theta: Any, sigma_left: Any, sigma_right: Any, **kwargs: Any) -> Any:
         """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, sigma_left, sigma_right], **kwargs)
-
-
-class HybridRV(TwoSidedRV):
-    """Draws from the hybrid distribution."""
-
-    name = "hybrid"
-    extended_signature = "[rng],[size],(),(),(),()->[rng],()"
-    _print_name = ("Hybrid", "\\operatorname{Hybrid}")
-    positive = ("rate", "sigma")
-
-    @staticmethod
-    def sides(rate, sigma, facing):
-        """Return a Gaussian and an exponential side, in the order of ``facing``."""
-        length, mass = 1.0 / rate, HALF_WIDTH * sigma
-
-        def side(gaussian):
-            return Side(
-                pt.switch(gaussian, sigma, length), pt.switch(gaussian, mass, length), gaussian
-            )
-
-        gaussian_left = facing > 0
-        return side(gaussian_left), side(pt.invert(gaussian_left))
-
-    @staticmethod
-    def log_density(value, theta, rate, sigma, facing):
-        """Return the log density; parameters are not checked."""
-        forward = facing * (value - theta)
-        faced = forward > 0
-        # The side not taken is evaluated at the mode, where it cannot overflow.
-        fall = rate * pt.switch(faced, forward, 0.0)
-        fall += 0.5 * (pt.switch(faced, 0.0, forward) / sigma) ** 2
-        return -pt.log(1.0 / rate + HALF_WIDTH * sigma) - fall
-
-
-class Hybrid(pm.Continuous):
-    """An exponential on the side facing the other class, half a Gaussian on the outer side.
-
-    Parameters
-    ----------
-    theta : tensor_like of float
-        Mode.
-    rate : tensor_like of float
-        Inverse scale of the exponential side (rate > 0).
-    sigma : tensor_like of float
-        Scale of the Gaussian side (sigma > 0).
-    facing : tensor_like of float
-        1 for an exponential right side (negatives, which lie below positives), -1 for an
-        exponential left side (positives).
-
-    Examples
-    --------
-    >>> import pymc as pm
-    >>> scores = Hybrid.dist(theta=0.0, rate=1.0, sigma=1.0)
-    >>> round(float(pm.logp(scores, 2.0).exp().eval()), 4)
-    0.0601
-    """
-
-    rv_type = HybridRV
-    rv_op = HybridRV.rv_op
-    support_point, logp, logcdf, logccdf, icdf = methods_of(HybridRV)
-
-    @classmethod
-    def dist(cls, theta: Any, rate: Any, sigma: Any, facing: Any = 1.0, **kwargs: Any) -> Any:
-        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
-        return super().dist([theta, rate, sigma, facing], **kwargs)

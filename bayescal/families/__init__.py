@@ -3,7 +3,7 @@ r"""Families of score densities: numpy functions and exact maximum likelihood.
 A family is a record, `Family`; its methods take its parameters in its own order. In all formulas
 theta (mu for the Gaussian) is the mode in raw score units, D_l and D_r are the summed deviations
 |x - theta| of the scores left and right of it, D_l2 and D_r2 the summed squares, N is the number of
-scores, or the sum of their weights, and c = sqrt(pi/2).
+scores, or the sum of their weights.
 
 **gaussian** (mu, sigma): the normal density.
 
@@ -48,20 +48,6 @@ cbrt(D_r2). Its optimum is usually between two scores, and there can be several 
 discard intervals until the global one is left, to machine precision, in O(n log n). Source:
 Bennett, SIGIR 2003, section 4.2; dissertation, section 3.2.3, eqs. 3.21-3.22.
 
-**hybrid** (theta, rate, sigma): half a Gaussian outside, an exponential facing the other class.
-
-.. math:: p(x) = \frac{1}{Z}
-          \begin{cases} e^{-(x-\theta)^2/(2\sigma^2)} & x \le \theta \\
-                        e^{-\lambda(x-\theta)} & x > \theta \end{cases},
-          \quad Z = \frac{1}{\lambda} + \sigma\sqrt{\pi/2}
-
-rate is lambda. These are the densities of negatives, which lie below positives;
-`hybrid.of_class(True)` has the mirror images for positives. The mean is theta + (1/rate^2 -
-sigma^2)/Z, the variance (2/rate^3 + c sigma^3)/Z - (mean - theta)^2, and c sigma/Z of the scores
-lie below the mode. The fit: 1/rate^2 = Z D_r/N and c sigma^3 = Z D_l2/N, where y = Z^(1/6) is the
-positive root of y^4 = sqrt(D_r/N) y + c cbrt(D_l2/(c N)); the search is that of the asymmetric
-Gaussian. Source: future work of Bennett, SIGIR 2003.
-
 Examples
 --------
 >>> gaussian.logpdf([-1.0, 0.0, 1.0], 0.0, 1.0).round(4)
@@ -71,8 +57,6 @@ array([-1.4189, -0.9189, -1.4189])
 >>> result = asymmetric_laplace.fit([0.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
 >>> result.parameters["theta"], result.scale_floor.acted
 (0.0, ('beta',))
->>> hybrid.rvs(0.0, 1.0, 2.0, size=3, rng=1).shape
-(3,)
 """
 
 from collections import UserDict
@@ -83,22 +67,18 @@ from bayescal.families._family import (
     ScaleFloor,
     ScaleFloorOption,
     automatic_floor,
-    side_units,
 )
-
-# Powers of negatives' densities that engines and the text of the model support.
-SHAPES = {(1, 1), (2, 2), (2, 1)}
 
 
 class _Registry(UserDict[str, Family]):
     """Families by name; `parts` takes each name.
 
-    All engines fit a family with the sides of one of the five under another name; NUTS needs its
-    program, models/<name>.py. Other shapes raise an error: use `bayescal.Density`.
+    All engines fit a family with the sides of one of the four under another name; NUTS needs its
+    program, models/<name>.py. For other shapes use `bayescal.Density`.
 
     Examples
     --------
-    >>> FAMILIES["tent"] = Family("tent", ("peak", "steepness"), powers=(1, 1))
+    >>> FAMILIES["tent"] = Family("tent", ("peak", "steepness"), power=1)
     >>> FAMILIES.pop("tent").symmetric
     True
     """
@@ -108,25 +88,22 @@ class _Registry(UserDict[str, Family]):
             raise TypeError(
                 f"FAMILIES[{name!r}] must be a bayescal.families.Family, got"
                 f" {type(family).__name__}: maximum likelihood and the exact and the pooled engine"
-                " read nothing but its powers. For a density of another shape use bayescal.Density."
+                " read nothing but its power. For a density of another shape use bayescal.Density."
             )
-        if family.name != name or family.powers not in SHAPES:
+        if family.name != name:
             raise ValueError(
-                f"FAMILIES[{name!r}] must be a family of this name with powers (1, 1), (2, 2) or"
-                f" (2, 1), the densities of negatives; got {family.name!r} with {family.powers}."
+                f"FAMILIES[{name!r}] must be a family of this name, got {family.name!r}: register"
+                " it under its own name."
             )
         super().__setitem__(name, family)
 
 
-gaussian = Family("gaussian", ("mu", "sigma"), powers=(2, 2))
-laplace = Family("laplace", ("theta", "beta"), powers=(1, 1))
-asymmetric_laplace = Family("asymmetric_laplace", ("theta", "beta", "gamma"), powers=(1, 1))
-asymmetric_gaussian = Family(
-    "asymmetric_gaussian", ("theta", "sigma_left", "sigma_right"), powers=(2, 2)
-)
-hybrid = Family("hybrid", ("theta", "rate", "sigma"), powers=(2, 1))
+gaussian = Family("gaussian", ("mu", "sigma"), power=2)
+laplace = Family("laplace", ("theta", "beta"), power=1)
+asymmetric_laplace = Family("asymmetric_laplace", ("theta", "beta", "gamma"), power=1)
+asymmetric_gaussian = Family("asymmetric_gaussian", ("theta", "sigma_left", "sigma_right"), power=2)
 FAMILIES = _Registry(
-    {f.name: f for f in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian, hybrid)}
+    {f.name: f for f in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian)}
 )
 
 __all__ = [
@@ -139,7 +116,5 @@ __all__ = [
     "asymmetric_laplace",
     "automatic_floor",
     "gaussian",
-    "hybrid",
     "laplace",
-    "side_units",
 ]

@@ -1,10 +1,10 @@
-r"""Densities with one mode, by the mode theta and the scale and the power of either side.
+r"""Densities with one mode, by the mode theta, the power p and the scale of either side.
 
 .. math:: p(x) = \frac{1}{Z} e^{-z^p/p}, \quad z = \frac{|x - \theta|}{\text{scale}},
-          \quad Z = c_l\,\text{left} + c_r\,\text{right}
+          \quad Z = c\,(\text{left} + \text{right})
 
-with the scale and the power p of the side that x is on: 1 for an exponential, 2 for a Gaussian
-side. The mass of a side is c scale/Z, c = 1 or sqrt(pi/2).
+with the scale of the side that x is on; p is 1 for exponential sides, 2 for Gaussian ones. The mass
+of a side is c scale/Z, c = 1 or sqrt(pi/2).
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from scipy import special
 
 from bayescal.support.validation import Floats, as_reals
 
-Powers = tuple[int, int]
 Rng = np.random.Generator | int | None
 Size = int | tuple[int, ...] | None
 
-# The integral of exp(-z^p/p) over z > 0, for a side of power p: its mass over its scale and height.
+# The integral of exp(-z^p/p) over z > 0, for power p: the mass of a side over its scale and height.
 HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
 # The mean of z and of z^2 on a side of power p.
 MEAN_DISTANCE = {1: 1.0, 2: math.sqrt(2.0 / math.pi)}
@@ -36,14 +35,14 @@ class TwoSided:
     theta: Floats  # modes, in raw score units
     left: Floats  # scales of the left side
     right: Floats  # scales of the right side
-    powers: Powers  # powers of the left and of the right side, 1 or 2
+    power: int  # of both sides, 1 or 2
 
     def logpdf(self, x: ArrayLike) -> Floats:
         """Return the natural log of the density."""
         z_left, z_right = self._distances(_floats(x) - self.theta)
         mass_left, mass_right = self._masses()
         with np.errstate(over="ignore"):  # beyond 1e154 scales the log density is -infinity
-            fall = _fall(z_left, self.powers[0]) + _fall(z_right, self.powers[1])
+            fall = _fall(z_left, self.power) + _fall(z_right, self.power)
         return -np.log(mass_left + mass_right) - fall
 
     def cdf(self, x: ArrayLike) -> Floats:
@@ -66,25 +65,21 @@ class TwoSided:
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.theta + np.where(
                 q < below,
-                -self.left * _distance(q / below, self.powers[0]),
-                self.right * _distance((1.0 - q) / above, self.powers[1]),
+                -self.left * _distance(q / below, self.power),
+                self.right * _distance((1.0 - q) / above, self.power),
             )
 
     def rvs(self, size: Size = None, rng: Rng = None) -> Floats:
         """Draw scores; `size` defaults to the parameters' broadcast shape."""
         shape = _draw_shape(size, self.theta, self.left, self.right)
         generator = np.random.default_rng(rng)
-        first, second = self.powers
-        if first < second:  # a seed gives mirror images of the reflected density's draws
-            return -self._reflected().rvs(shape, generator)
         mass_left, mass_right = self._masses()
         on_left = generator.random(shape) * (mass_left + mass_right) < mass_left
-        distance_left = distance_right = _draw_distance(generator, shape, first)
-        if second != first:
-            distance_right = _draw_distance(generator, shape, second)
-        return self.theta + np.where(
-            on_left, -distance_left * self.left, distance_right * self.right
-        )
+        if self.power == 1:
+            distance = generator.standard_exponential(shape)
+        else:
+            distance = np.abs(generator.standard_normal(shape))
+        return self.theta + distance * np.where(on_left, -self.left, self.right)
 
     def mean(self) -> Floats:
         """Return the mean, in raw score units."""
@@ -94,17 +89,18 @@ class TwoSided:
         """Return the variance, in squared score units."""
         share_left, share_right = self._shares()
         # No higher power of a tiny scale than its square, which would underflow.
-        square_left = share_left * MEAN_SQUARE[self.powers[0]] * self.left**2
-        square_right = share_right * MEAN_SQUARE[self.powers[1]] * self.right**2
+        square_left = share_left * MEAN_SQUARE[self.power] * self.left**2
+        square_right = share_right * MEAN_SQUARE[self.power] * self.right**2
         return 0.0 * self.theta + square_left + square_right - self._excess() ** 2
 
     def _reflected(self) -> TwoSided:
         """Return the densities of -X."""
-        return TwoSided(-self.theta, self.right, self.left, self.powers[::-1])
+        return TwoSided(-self.theta, self.right, self.left, self.power)
 
     def _masses(self) -> tuple[Floats, Floats]:
         """Return the masses of the sides for a density of height 1 at the mode."""
-        return HALF_WIDTH[self.powers[0]] * self.left, HALF_WIDTH[self.powers[1]] * self.right
+        half_width = HALF_WIDTH[self.power]
+        return half_width * self.left, half_width * self.right
 
     def _shares(self) -> tuple[Floats, Floats]:
         mass_left, mass_right = self._masses()
@@ -113,9 +109,8 @@ class TwoSided:
     def _excess(self) -> Floats:
         """Return mean - theta."""
         share_left, share_right = self._shares()
-        mean_left = MEAN_DISTANCE[self.powers[0]] * self.left
-        mean_right = MEAN_DISTANCE[self.powers[1]] * self.right
-        return share_right * mean_right - share_left * mean_left
+        distance = MEAN_DISTANCE[self.power]
+        return share_right * (distance * self.right) - share_left * (distance * self.left)
 
     def _distances(self, deviation: Floats) -> tuple[Floats, Floats]:
         """Return the distances of x left and right of the mode in scales; one of them is 0."""
@@ -126,11 +121,11 @@ class TwoSided:
         mass_left, mass_right = self._masses()
         z_left, z_right = self._distances(deviation)
         # log1p of the ratio, since a share may round to 1.
-        on_left = _log_tail(z_left, self.powers[0]) - np.log1p(mass_right / mass_left)
+        on_left = _log_tail(z_left, self.power) - np.log1p(mass_right / mass_left)
         mass = mass_left + mass_right
-        above = mass_right / mass * _tail(z_right, self.powers[1])
+        above = mass_right / mass * _tail(z_right, self.power)
         # A small 1 - above is computed as a sum, without cancellation.
-        near = np.log((mass_left + mass_right * _body(z_right, self.powers[1])) / mass)
+        near = np.log((mass_left + mass_right * _body(z_right, self.power)) / mass)
         on_right = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), near)
         return np.where(deviation <= 0.0, on_left, on_right)
 
@@ -165,12 +160,6 @@ def _log_tail(z: Floats, power: int) -> Floats:
 def _distance(tail: Floats, power: int) -> Floats:
     """Return the distance from the mode, in scales, with a given tail mass beyond."""
     return -np.log(tail) if power == 1 else -special.ndtri(0.5 * tail)
-
-
-def _draw_distance(generator: np.random.Generator, shape: tuple[int, ...], power: int) -> Floats:
-    if power == 1:
-        return generator.standard_exponential(shape)
-    return np.abs(generator.standard_normal(shape))
 
 
 def _draw_shape(size: Size, *parameters: Floats) -> tuple[int, ...]:

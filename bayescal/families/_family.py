@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import compress
 from numbers import Real
 from typing import Any, Literal, TypeVar
 
@@ -18,17 +19,6 @@ from bayescal.support.validation import Floats, as_reals, as_scores, check_choic
 from bayescal.support.weighting import as_weights
 
 Number = TypeVar("Number", float, Floats)
-
-
-def side_units(powers: tuple[int, int]) -> tuple[float, float]:
-    """Return the contribution of a unit of the left and of the right side to a density's width.
-
-    The width is the mass over the height at the mode, sqrt(pi/2) for each sigma; with two Gaussian
-    sides that common factor is omitted.
-    """
-    if powers[0] == powers[1]:
-        return 1.0, 1.0
-    return HALF_WIDTH[powers[0]], HALF_WIDTH[powers[1]]
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ class Family:
     """A family of densities with one mode: its methods take scores in raw score units.
 
     Its methods' formulas are those of `bayescal.families`, in natural logarithms. Engines fit a
-    family by its powers alone, so it cannot be subclassed: for another shape use
+    family by its power alone, so it cannot be subclassed: for another shape use
     `bayescal.Density`, which takes any PyMC distribution.
 
     Attributes
@@ -87,32 +77,32 @@ class Family:
     parameters : tuple of str
         The mode, then one parameter for equal sides or one for each side; every method takes them
         in this order.
-    powers : tuple of int
-        p of exp(-(distance/side)^p) left and right of the mode, up to factors: 1 for an exponential
-        side, whose parameter is the rate 1/side, 2 for a Gaussian one, whose parameter is sigma.
-        If they differ, the positive class has the mirror images of the negatives' densities.
+    power : int
+        p of exp(-(distance/side)^p), up to factors: 1 for exponential sides, whose parameters are
+        the rates 1/side, 2 for Gaussian ones, whose parameters are sigmas.
     """
 
     name: str
     parameters: tuple[str, ...]
-    powers: tuple[int, int]
+    power: int
 
     def __post_init__(self) -> None:
-        if not set(self.powers) <= set(HALF_WIDTH):
+        if self.power not in HALF_WIDTH:
             raise ValueError(
-                "powers must be 1 for an exponential side and 2 for a Gaussian one, got"
-                f" {self.powers}: only these powers are implemented."
+                "power must be 1 for exponential sides or 2 for Gaussian ones, got"
+                f" {self.power}: only these powers are implemented. For a density of another shape"
+                " use bayescal.Density."
             )
-        if len(self.parameters) != 3 and (len(self.parameters) != 2 or self.mirrored):
+        if len(self.parameters) not in (2, 3):
             raise ValueError(
-                "parameters must be a mode and one for each side, or one for two sides of the same"
-                f" power, got {self.parameters} for powers {self.powers}."
+                "parameters must be a mode and one for each side, or one for equal sides, got"
+                f" {self.parameters}."
             )
 
     def __init_subclass__(cls) -> None:
         raise TypeError(
             f"{cls.__name__} cannot be a subclass of Family: maximum likelihood and the exact and"
-            " the pooled engine read powers, not methods, and would fit another density. Use"
+            " the pooled engine read its power, not methods, and would fit another density. Use"
             " bayescal.Density, which NUTS and inference='map' fit."
         )
 
@@ -120,15 +110,6 @@ class Family:
     def symmetric(self) -> bool:
         """Whether both sides are the same."""
         return len(self.parameters) == 2
-
-    @property
-    def mirrored(self) -> bool:
-        """Whether the positive class has the mirror images of the negatives' densities."""
-        return self.powers[0] != self.powers[1]
-
-    def of_class(self, positive: bool) -> Family:
-        """Return the family of one class's densities."""
-        return replace(self, powers=self.powers[::-1]) if positive and self.mirrored else self
 
     def density(self, *parameters: ArrayLike, **named: ArrayLike) -> TwoSided:
         """Return the density at parameters in the family's order, or by name, which broadcast.
@@ -149,7 +130,7 @@ class Family:
         own = (*parameters, *(named[name] for name in names))
         values = [as_reals(each, name) for name, each in zip(self.parameters, own, strict=True)]
         check_positive(**dict(zip(self.parameters[1:], values[1:], strict=True)))
-        return TwoSided(*self.sides(*values), self.powers)
+        return TwoSided(*self.sides(*values), self.power)
 
     def logpdf(self, x: ArrayLike, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return the log of the density at scores."""
@@ -217,23 +198,13 @@ class Family:
         total = float(raw.size) if weight is None else float(weight.sum())
         resolved = resolve_scale_floor(scale_floor, raw, weight)
         if self.symmetric:
-            best = _fit_symmetric(self.powers[0], raw, weight, total, resolved.floor)
-        elif self.powers == (1, 2):
-            best = _reflected(_fit_sides((2, 1), -raw, weight, candidates, resolved.floor))
+            best = _fit_symmetric(self.power, raw, weight, total, resolved.floor)
         else:
-            best = _fit_sides(self.powers, raw, weight, candidates, resolved.floor)
+            best = _fit_sides(self.power, raw, weight, candidates, resolved.floor)
         values = self.from_sides(best.theta, best.left, best.right)
         parameters = dict(zip(self.parameters, values, strict=True))
-        low = {k for k, is_below in zip(self.by_side[1:], best.below, strict=True) if is_below}
-        acted = tuple(self.parameters[k] for k in sorted(low))
+        acted = tuple(compress(self.parameters[1:], best.below))
         return FamilyFit(parameters, best.log_likelihood, total, replace(resolved, acted=acted))
-
-    @property
-    def by_side(self) -> tuple[int, int, int]:
-        """Return the positions of mode, left and right parameter; exponential sides come first."""
-        if self.symmetric:
-            return 0, 1, 1
-        return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
 
     def from_sides(self, theta: Number, left: Number, right: Number) -> tuple[Number, ...]:
         """Return the family's parameters for a mode and two sides.
@@ -241,27 +212,22 @@ class Family:
         Sides are mean distances, 1/rate, for power 1, and sigmas for power 2; a symmetric family
         uses the left one.
         """
-        first, second = self._inverted(left, right)
-        values = (theta, first, second)
-        # A swap of two positions: `by_side` is its own inverse.
-        return tuple(values[k] for k in self.by_side[: len(self.parameters)])
+        values = theta, self._inverted(left), self._inverted(right)
+        return values[: len(self.parameters)]
 
     def sides(self, *parameters: Number) -> tuple[Number, Number, Number]:
         """Return mode, left and right side of parameters; the inverse of `from_sides`."""
-        mode, left, right = self.by_side
-        first, second = self._inverted(parameters[left], parameters[right])
-        return parameters[mode], first, second
+        return parameters[0], self._inverted(parameters[1]), self._inverted(parameters[-1])
 
-    def _inverted(self, left: Number, right: Number) -> tuple[Number, Number]:
+    def _inverted(self, side: Number) -> Number:
         """Convert between rates and mean distances; leave sigmas unchanged."""
-        first, second = self.powers
-        return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right
+        return 1.0 / side if self.power == 1 else side
 
 
 # Maximum likelihood of every family, with a floor under each side's scale.
 #
 # Symmetric families have closed forms. For others `_profile.py` has the best scales at every
-# candidate for the mode, and the narrowest candidate wins: a score or, if a side is Gaussian, a
+# candidate for the mode, and the narrowest candidate wins: a score or, if sides are Gaussian, a
 # point between two scores.
 #
 # With few scores the likelihood often peaks at the smallest or largest of them: one side is empty,
@@ -329,11 +295,6 @@ class SidesFit:
     below: tuple[bool, bool] = (False, False)
 
 
-def _reflected(fit: SidesFit) -> SidesFit:
-    # 0 - theta: no mode at -0.
-    return SidesFit(0.0 - fit.theta, fit.right, fit.left, fit.log_likelihood, fit.below[::-1])
-
-
 def _fit_symmetric(
     power: int, x: Floats, weight: Floats | None, total: float, floor: float
 ) -> SidesFit:
@@ -355,10 +316,10 @@ def _fit_symmetric(
 
 
 def _fit_sides(
-    powers: tuple[int, int], x: Floats, weight: Floats | None, candidates: str, floor: float
+    power: int, x: Floats, weight: Floats | None, candidates: str, floor: float
 ) -> SidesFit:
     """Return the best of the candidates, each side with its own scale."""
-    sums = _profile.deviation_sums(_profile.sort_scores(x, weight), powers)
+    sums = _profile.deviation_sums(_profile.sort_scores(x, weight), power)
     # The floor matters only if the free optimum is below it.
     free_floor = min(OFF_FRACTION * sums.scores.unit, floor)
     free = _best_fit(sums, candidates, free_floor)
@@ -373,7 +334,7 @@ def _best_fit(sums: Sums, candidates: str, floor: float) -> SidesFit:
     best = _profile.best_score(profile)
     if candidates == "bennett":
         best = _profile.best_on_grid(profile, best)
-    elif 2 in sums.powers:  # with two exponential sides the best mode is a score
+    elif sums.power == 2:  # with exponential sides the best mode is a score
         best = _profile.best_between(profile, best)
     left, right = profile.scales(np.asarray(best.left), np.asarray(best.right))
     theta = scores.x[best.index]

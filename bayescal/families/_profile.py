@@ -1,13 +1,13 @@
 r"""Scales and widths of densities at a given mode, by the sums of deviations left and right of it.
 
-D_l and D_r are the sums of |x - theta|^p left and right of the mode theta, p and q the powers of
-the sides, N the number of scores, s and t the scales and Z = c_l s + c_r t (see `_density.py`). The
-likelihood is Z^-N exp(-D_l/(p s^p) - D_r/(q t^q)) = (e^h width)^-N with h = 1/max(p, q) and
+D_l and D_r are the sums of |x - theta|^p left and right of the mode theta, p the power of the
+sides, N the number of scores, s and t the scales and Z = c (s + t) (see `_density.py`). The
+likelihood is Z^-N exp(-(D_l/s^p + D_r/t^p)/p) = (e^(1/p) width)^-N with
 
-    width = Z exp((D_l/(p s^p) + D_r/(q t^q))/N - h),
+    width = Z exp(((D_l/s^p + D_r/t^p)/N - 1)/p),
 
-which is Z itself at the best scales of two sides of the same power: the narrowest mode is the
-likeliest. The best scales solve N s^(p+1) = D_l Z/c_l, and t the same on the right.
+which is Z itself at the best scales: the narrowest mode is the likeliest. These solve
+N s^(p+1) = D_l (s + t), and t the same on the right.
 
 All sums are built up from one score to the next, as sums of positive terms. The textbook form
 (prefix sums S, then N theta - S) cancels when scores lie far from 0 or in distant clumps.
@@ -59,10 +59,8 @@ class SideSums:
         increase = _square_step(step, self.absolute[index], self.weight[index])
         return self.at[index] + increase
 
-    def lower(self, index: Indices, step: Floats) -> Floats:
-        """Return the sums of one power less, for the same modes."""
-        if self.power == 1:
-            return np.broadcast_to(self.weight[index], step.shape)
+    def absolute_beyond(self, index: Indices, step: Floats) -> Floats:
+        """Return the sums with power 1, for the same modes."""
         return self.absolute[index] + step * self.weight[index]
 
 
@@ -71,9 +69,13 @@ class Sums:
     """Sums of deviations to the left and to the right of any mode between the scores."""
 
     scores: SortedScores
-    powers: tuple[int, int]
     left: SideSums
     right: SideSums
+
+    @property
+    def power(self) -> int:
+        """Return the power of both sides."""
+        return self.left.power
 
     def between(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
         """Return the sums for modes at `share` of the gap after score `index`."""
@@ -106,12 +108,12 @@ def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
     return SortedScores(ordered, gap, unit, before, after)
 
 
-def deviation_sums(scores: SortedScores, powers: tuple[int, int]) -> Sums:
+def deviation_sums(scores: SortedScores, power: int) -> Sums:
     """Build the sums from score to score: left sums rightward, right sums leftward."""
-    left = _side_sums(powers[0], scores.gap, scores.before)
-    right = _side_sums(powers[1], scores.gap[::-1], scores.after[::-1])
-    turned = SideSums(right.power, right.at[::-1], right.absolute[::-1], right.weight[::-1])
-    return Sums(scores, powers, left, turned)
+    left = _side_sums(power, scores.gap, scores.before)
+    right = _side_sums(power, scores.gap[::-1], scores.after[::-1])
+    turned = SideSums(power, right.at[::-1], right.absolute[::-1], right.weight[::-1])
+    return Sums(scores, left, turned)
 
 
 def _side_sums(power: int, gap: Floats, weight: Floats) -> SideSums:
@@ -137,11 +139,6 @@ def _accumulate(increments: Floats) -> Floats:
     return out
 
 
-C = HALF_WIDTH[2]
-
-# The worst start errs by 2.6 %; the errors then fall to 1e-3, 2e-6, 4e-12, 1e-23.
-NEWTON_STEPS = 4
-
 # Largest floor, in units of the range, with a finite square. Above it both scales are held.
 SQUARE_LIMIT = 1e150
 
@@ -160,17 +157,17 @@ class Profile:
 
     @property
     def log_offset(self) -> float:
-        """Return h: the log-likelihood is -N (log width + h)."""
-        return 1.0 / max(self.sums.powers)
+        """Return 1/p: the log-likelihood is -N (log width + 1/p)."""
+        return 1.0 / self.sums.power
 
     def scales(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """Return the best scales for sums of deviations left and right of modes."""
-        s, t, _ = FREE[self.sums.powers](left, right, self.total)
+        s, t, _ = FREE[self.sums.power](left, right, self.total)
         return self._held(s, t, left, right)
 
     def widths(self, left: Floats, right: Floats) -> Floats:
         """Return the widths at the best scales; they rise with both sums."""
-        s, t, width = FREE[self.sums.powers](left, right, self.total)
+        s, t, width = FREE[self.sums.power](left, right, self.total)
         low = np.minimum(s, t) < self.floor
         if low.any():
             width[low] = self._held_widths(s[low], t[low], left[low], right[low])
@@ -178,10 +175,8 @@ class Profile:
 
     def _held(self, s: Floats, t: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """Return the best scales with the floor from the free scales s and t."""
-        (first, second), total, floor = self.sums.powers, self.total, self.floor
-        ratio = HALF_WIDTH[second] / HALF_WIDTH[first]
-        s_beside = BESIDE[first](left / total, floor * ratio)
-        t_beside = BESIDE[second](right / total, floor / ratio)
+        beside, total, floor = BESIDE[self.sums.power], self.total, self.floor
+        s_beside, t_beside = beside(left / total, floor), beside(right / total, floor)
         # Each scale rises with the other, so that at most one of the two fallbacks exceeds the
         # floor if both are low.
         return (
@@ -190,11 +185,11 @@ class Profile:
         )
 
     def _held_widths(self, s: Floats, t: Floats, left: Floats, right: Floats) -> Floats:
-        first, second = self.sums.powers
+        power = self.sums.power
         s, t = self._held(s, t, left, right)
         with np.errstate(over="ignore"):  # an impossible mode may be infinitely wide
-            fall = _fall(left, s, first) + _fall(right, t, second)
-            mass = HALF_WIDTH[first] * s + HALF_WIDTH[second] * t
+            fall = _fall(left, s, power) + _fall(right, t, power)
+            mass = HALF_WIDTH[power] * s + HALF_WIDTH[power] * t
             return mass * np.exp(fall / self.total - self.log_offset)
 
 
@@ -221,40 +216,14 @@ def _two_gaussians(left: Floats, right: Floats, total: float) -> tuple[Floats, F
     root_left, root_right = np.cbrt(left), np.cbrt(right)
     width = root_left + root_right
     common = np.sqrt(width / total)
-    width *= C * common
+    width *= HALF_WIDTH[2] * common
     return root_left * common, root_right * common, width
 
 
-def _gaussian_and_exponential(
-    left: Floats, right: Floats, total: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return s and t of t^2 = Z D_r/N, c s^3 = Z D_l/N, and the width, y^6 exp(alpha/(2 y^3))."""
-    # y = Z^(1/6) is the root of y^4 = alpha y + beta, alpha^2 = D_r/N and beta^3 = c^2 D_l/N.
-    alpha, beta = np.sqrt(right / total), C * np.cbrt(left / (C * total))
-    y = _root(alpha, beta)
-    square = y * y
-    cube = square * y
-    with np.errstate(invalid="ignore"):  # 0/0 where both sums vanish: the floor acts there
-        width = cube * cube * np.exp(0.5 * alpha / cube)
-    return beta * square / C, alpha * cube, width
+FREE = {1: _two_exponentials, 2: _two_gaussians}
 
 
-FREE = {(1, 1): _two_exponentials, (2, 2): _two_gaussians, (2, 1): _gaussian_and_exponential}
-
-
-def _root(alpha: Floats, beta: Floats) -> Floats:
-    """Return the positive root of y^4 = alpha y + beta, by Newton's method; 0 for 0 and 0."""
-    # Exact if one coefficient is 0; else above the point where 4 y^3 = alpha, so that Newton's
-    # steps descend to the root from the second on.
-    y = np.sqrt(np.sqrt(alpha * np.cbrt(alpha) + beta))
-    for _ in range(NEWTON_STEPS):
-        cube = y * y * y
-        slope = 4.0 * cube - alpha
-        y = np.divide(3.0 * cube * y + beta, slope, out=np.zeros_like(y), where=slope > 0.0)
-    return y
-
-
-# The best scale if the other one is held at the floor f: s^(p+1) = D/N (s + f c_held/c)
+# The best scale if the other one is held at the floor f: s^(p+1) = D/N (s + f)
 
 
 def _exponential_beside(mean: Floats, floor: float) -> Floats:
@@ -283,14 +252,14 @@ BESIDE = {1: _exponential_beside, 2: _gaussian_beside}
 
 # Search for the mode of greatest likelihood: among the scores, on Bennett's grid, between scores.
 #
-# If a side is Gaussian the optimum may lie between two scores; bounds certify that it is global.
+# If sides are Gaussian the optimum may lie between two scores; bounds certify that it is global.
 # In a cell [a, b] between two scores the sums left of theta rise with it, those right of it fall,
 # and the best scales rise with both sums. So the slope of the profile C = log width,
 #
-#     C' = (P_left - P_right)/N,    P = D/sigma^2 (Gaussian side) or W/length (exponential side),
+#     C' = (P_left - P_right)/N,    P = D/sigma^2,
 #
-# with W the weight and D the summed deviations of the side, lies between bounds m, M known from the
-# ends, and C is at least the intersection of the lines of slope m from a and of slope M from b.
+# with D the summed deviations of the side, lies between bounds m, M known from the ends, and C is
+# at least the intersection of the lines of slope m from a and of slope M from b.
 # Cells where C' cannot be 0, or C cannot reach the best so far, are discarded; others are split,
 # and the last ones polished by secants.
 
@@ -420,9 +389,9 @@ def _may_hold_optimum(
     """Return True for cells between nodes that may contain a better mode than the best so far."""
     least_left, least_right = profile.scales(low[0], high[1])
     most_left, most_right = profile.scales(high[0], low[1])
-    up, down = _pulls(profile, low, most_left, least_right)
+    up, down = _pulls(low, most_left, least_right)
     least = (up - down) / profile.total
-    up, down = _pulls(profile, high, least_left, most_right)
+    up, down = _pulls(high, least_left, most_right)
     most = (up - down) / profile.total
     flat = (least <= 0.0) & (most >= 0.0)
     rise = np.where(flat, most - least, 1.0)
@@ -434,26 +403,22 @@ def _may_hold_optimum(
 
 
 def _nodes(profile: Profile, index: Indices, share: Floats | float) -> Floats:
-    """Return left and right sums at `share` of gaps, then both with one power less; (4, ...)."""
+    """Return left and right sums at `share` of gaps, then both with power 1; (4, ...)."""
     left, right = profile.sums.left, profile.sums.right
     to_left, to_right = profile.sums.steps(index, share)
     sums = left.beyond(index, to_left), right.beyond(index + 1, to_right)
-    return np.stack([*sums, left.lower(index, to_left), right.lower(index + 1, to_right)])
+    absolute = left.absolute_beyond(index, to_left), right.absolute_beyond(index + 1, to_right)
+    return np.stack([*sums, *absolute])
 
 
-def _pulls(profile: Profile, nodes: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+def _pulls(nodes: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
     """Return P_left and P_right at nodes for scales."""
-    first, second = profile.sums.powers
-    return _pull(nodes[2], left, first), _pull(nodes[3], right, second)
-
-
-def _pull(lower: Floats, scale: Floats, power: int) -> Floats:
     # Two divisions, since squares of tiny scales underflow.
-    return lower / scale if power == 1 else lower / scale / scale
+    return nodes[2] / left / left, nodes[3] / right / right
 
 
 def _slope(profile: Profile, index: Indices, share: Floats) -> Floats:
     """Return N C'."""
     nodes = _nodes(profile, index, share)
-    left, right = _pulls(profile, nodes, *profile.scales(*nodes[:2]))
+    left, right = _pulls(nodes, *profile.scales(*nodes[:2]))
     return left - right

@@ -26,10 +26,8 @@ class DensityDraws:
 
     # log p(s) = peak - z (linear + quadratic z) + log |dx/ds|, z = |x - theta|/side, x warped.
 
-    # (8, draws): theta, inverses of the left and of the right side, peak, linear and quadratic on
-    # the left and on the right
+    # (6, draws): theta, inverses of the left and of the right side, peak, linear and quadratic
     coefficients: Floats
-    same_sides: bool  # whether linear and quadratic are equal left and right in every draw
     warp: NDArray[np.intp]  # (draws,): each draw's warp, a position in `asinh_scales`
     asinh_scales: tuple[float, ...]  # c of the warps; inf for none
     centre: float  # of the warps
@@ -42,7 +40,7 @@ class DensityDraws:
     def take(self, index: NDArray[np.intp]) -> DensityDraws:
         """Return the draws at some positions."""
         coefficients, warp = self.coefficients[:, index], self.warp[index]
-        return DensityDraws(coefficients, self.same_sides, warp, self.asinh_scales, self.centre)
+        return DensityDraws(coefficients, warp, self.asinh_scales, self.centre)
 
     def logpdf(self, scores: Floats) -> Floats:
         """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
@@ -55,14 +53,10 @@ class DensityDraws:
 
     def log_density_warped(self, scores: Floats) -> Floats:
         """Return log p(x | class) of every draw per unit of warped score at raw scores."""
-        theta, left, right, peak, *shape = self.coefficients
+        theta, left, right, peak, linear, quadratic = self.coefficients
         x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
         # Draws are contiguous in memory: there are thousands of them, and often few scores.
         deviation = self._of_each(np.stack(x, axis=1)) - theta
-        linear, quadratic = shape[:2]
-        if not self.same_sides:
-            right_side = deviation > 0.0
-            linear, quadratic = (np.where(right_side, shape[k + 2], shape[k]) for k in (0, 1))
         with np.errstate(over="ignore"):  # far out the log density is -infinity
             # The larger of the two belongs to the score's side.
             z = np.multiply(deviation, -left)
@@ -87,10 +81,10 @@ class DensityDraws:
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
         """Return `size` raw scores of each draw's density, shape (draws, size)."""
         sides, shape = _Sides.of(self), (self.size, size)
-        width, exponential = sides.width[:, :, None], sides.exponential[:, :, None]
+        width = sides.width[:, :, None]
         right = rng.random(shape) > sides.share[0, :, None]
         z = np.where(
-            np.where(right, exponential[1], exponential[0]),
+            sides.exponential[:, None],
             rng.standard_exponential(shape),
             np.abs(rng.standard_normal(shape)),
         )
@@ -123,19 +117,17 @@ def density_draws(
 ) -> DensityDraws:
     """Return draws of families."""
     theta, left, right = sides
-    coefficients = np.empty((8, which.size))
+    coefficients = np.empty((6, which.size))
     coefficients[:3] = theta, 1.0 / left, 1.0 / right
     for k, each in enumerate(family):
         rows = which == k
         coefficients[3, rows] = each.logpdf(theta[rows], *each.from_sides(*sides[:, rows]))
         # Of |z|^power/power: z itself, or half its square.
-        shape = [[1.0, 0.0] if power == 1 else [0.0, 0.5] for power in each.powers]
-        coefficients[4:, rows] = np.reshape(shape, (4, 1))
-    same_sides = all(each.powers[0] == each.powers[1] for each in family)
+        coefficients[4:, rows] = [[1.0], [0.0]] if each.power == 1 else [[0.0], [0.5]]
     asinh_scales, of_bend = np.unique(asinh_scale, return_inverse=True)
     # No draws have no warp of their own.
     warps = tuple(asinh_scales.tolist()) or (IDENTITY,)
-    return DensityDraws(coefficients, same_sides, of_bend, warps, centre)
+    return DensityDraws(coefficients, of_bend, warps, centre)
 
 
 # Mode and widths of draws of a density on the scale of raw scores.
@@ -189,16 +181,16 @@ def raw_shapes(density: DensityDraws) -> Floats:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Left and right sides of draws of a density of warped scores; arrays (2, draws)."""
+    """Left and right sides of draws of a density of warped scores."""
 
-    width: Floats  # in units of warped scores
-    exponential: NDArray[np.bool_]  # True for exponential sides, False for Gaussian ones
-    share: Floats  # share of the density's mass
+    width: Floats  # (2, draws): in units of warped scores
+    exponential: NDArray[np.bool_]  # (draws,): True for exponential, False for Gaussian sides
+    share: Floats  # (2, draws): share of the density's mass
 
     @classmethod
     def of(cls, density: DensityDraws) -> _Sides:
         width = 1.0 / density.coefficients[1:3]
-        exponential = density.coefficients[[4, 6]] == 1.0
+        exponential = density.coefficients[4] == 1.0
         mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) * width
         return cls(width, exponential, mass / mass.sum(axis=0))
 
@@ -208,13 +200,12 @@ class _Sides:
         # an exponential side; u + w^2 tanh(u) = a on a Gaussian one.
         right = origin < 0.0
         width = np.where(right, self.width[1], self.width[0]) / scale
-        exponential = np.where(right, self.exponential[1], self.exponential[0])
         away = np.abs(origin) / scale
-        wide = exponential & (width > 1.0)
+        wide = self.exponential & (width > 1.0)
         distance = np.zeros_like(away)
         end = np.arctanh(1.0 / width[wide])
         distance[wide] = np.maximum(away[wide] - end, 0.0)
-        rest = ~exponential & (away > 0.0)
+        rest = ~self.exponential & (away > 0.0)
         distance[rest] = _gaussian_distance(away[rest], width[rest])
         return np.where(right, distance, -distance) * scale
 
@@ -235,9 +226,8 @@ class _Sides:
         log_share = np.log(self.share)
         left = below <= log_share[0]
         beyond = np.minimum(np.where(left, below - log_share[0], above - log_share[1]), 0.0)
-        exponential = np.where(left, self.exponential[0], self.exponential[1])
         # A side has half the mass of a whole Gaussian.
-        z = np.where(exponential, -beyond, -special.ndtri_exp(beyond - np.log(2.0)))
+        z = np.where(self.exponential, -beyond, -special.ndtri_exp(beyond - np.log(2.0)))
         deviation: Floats = np.where(left, -z * self.width[0], z * self.width[1])
         return deviation
 
@@ -266,10 +256,9 @@ def _gaussian_distance(away: Floats, width: Floats) -> Floats:
 # exponential sides (power 1), -(x - theta)/side^2 for Gaussian ones (power 2). So the difference of
 # two classes is linear on the three pieces between their modes, and nonnegative if it is so at the
 # ends of the pieces, infinity included (for the asymmetric Laplace: beta_+ >= beta_- and
-# gamma_- >= gamma_+, where theta_+ >= theta_-; for the hybrid never: on its outer side a Gaussian
-# falls below any exponential).
+# gamma_- >= gamma_+, where theta_+ >= theta_-).
 
-Sides = tuple[NDArray[np.intp], Floats, Floats, Floats]
+Sides = tuple[NDArray[np.intp], Floats, Floats, Floats]  # powers, modes, left and right sides
 
 
 def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
@@ -292,24 +281,22 @@ def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
 def _in_units(*classes: Sides) -> Iterator[Sides]:
     """Yield the sides in units of the widest one, so that squares do not overflow."""
     exponent = np.frexp(np.max([side for _, _, *sides in classes for side in sides], axis=0))[1]
-    for powers, *sides in classes:
+    for power, *sides in classes:
         theta, left, right = (np.ldexp(each, -exponent) for each in sides)
-        yield powers, theta, left, right
+        yield power, theta, left, right
 
 
 def _slope(sides: Sides, x: Floats, *, left: bool | NDArray[np.bool_]) -> Floats:
     """Return the derivative of log p at x by the formula of one side."""
-    powers, theta, below, above = sides
+    power, theta, below, above = sides
     side, sign = np.where(left, below, above), np.where(left, 1.0, -1.0)
-    power = np.where(left, powers[0], powers[1])
     return np.where(power == 1, sign / side, (theta - x) / side**2)
 
 
 def _bend(sides: Sides, *, left: bool) -> Floats:
     """Return the second derivative of log p on one side."""
-    powers, _, below, above = sides
-    power, side = (powers[0], below) if left else (powers[1], above)
-    return np.where(power == 1, 0.0, -1.0 / side**2)
+    power, _, below, above = sides
+    return np.where(power == 1, 0.0, -1.0 / (below if left else above) ** 2)
 
 
 IDENTITY = math.inf

@@ -58,8 +58,7 @@ from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import Floats
 
-FAMILY_NAMES = ("gaussian", "laplace", settings.REFERENCE, "asymmetric_gaussian")
-PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name, *FAMILY_NAMES)
+PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name, *settings.FAMILY_NAMES)
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
 RATE_DRAWS = 4000
@@ -347,7 +346,7 @@ def families_of(parameters: TopicParameters, pooling: str) -> tuple[Family, ...]
     implied = parts == AUTO and pooling == "partial" and parameters.inference == "exact"
     if parts == COMBINED or implied:
         return tuple(FAMILIES[name] for name in DENSITIES)
-    return (FAMILIES[parts if parts in FAMILY_NAMES else settings.REFERENCE],)
+    return (FAMILIES[parts if parts in settings.FAMILY_NAMES else settings.REFERENCE],)
 
 
 def _check_together(pooling: str, *, combined: bool, sampled: bool) -> None:

@@ -30,8 +30,8 @@ from bayescal.support.validation import check_choice, check_count, check_positiv
 
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
 SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
-# The families of "average": all but the hybrid, whose log-odds fall in both tails.
-AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
+# The families of "average", and those that topics take.
+FAMILY_NAMES = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 # The densities of the combination: with stacking and warps the other two add nothing.
 DENSITIES = ("gaussian", "asymmetric_laplace")
 # The family of maximum likelihood for several families, and the programs' default.
@@ -295,7 +295,7 @@ def _families(family: str, inference: str) -> tuple[Family, ...]:
         return (FAMILIES[family],)
     if family == AUTO and inference != "exact":
         return (FAMILIES[REFERENCE],)
-    return tuple(FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES))
+    return tuple(FAMILIES[each] for each in (FAMILY_NAMES if family == AVERAGE else DENSITIES))
 
 
 def _program_of(family: Family) -> ProgramRecord:

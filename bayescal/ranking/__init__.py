@@ -1,9 +1,7 @@
 """Ranking for average precision: linear rankers, measures and TREC files."""
 
 from bayescal.ranking.drawn_relevance import RankingSummary as RankingSummary
-from bayescal.ranking.measures import RankingComparison as RankingComparison
 from bayescal.ranking.measures import average_precision as average_precision
-from bayescal.ranking.measures import compare_rankings as compare_rankings
 from bayescal.ranking.problem import QueriesLeftOutWarning as QueriesLeftOutWarning
 from bayescal.ranking.ranker import SVMMAPRanker as SVMMAPRanker
 from bayescal.ranking.relevance import RelevanceCalibrator as RelevanceCalibrator

@@ -1,4 +1,4 @@
-"""Average precision with two rules for equal scores, and tests of two rankers.
+"""Average precision with two rules for equal scores.
 
 "pessimistic" ranks documents of equal scores in the worst order. "expected" takes the mean over all
 their orders (McSherry and Najork, *Computing information retrieval performance measures efficiently
@@ -8,7 +8,6 @@ in the presence of tied scores*, ECIR 2008). `ranking.trec` has the other measur
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,106 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class RankingComparison:
-    """A comparison of two rankers over queries.
-
-    Attributes
-    ----------
-    wins, losses, draws : int
-        Numbers of queries on which the first ranker is better, worse, equal.
-    mean_difference : float
-        Mean over queries of the first ranker's measure minus the second's.
-    p_value : float
-        p-value of the two-sided test; 1 if they never differ.
-    """
-
-    wins: int
-    losses: int
-    draws: int
-    mean_difference: float
-    p_value: float
-
-
-def compare_rankings(
-    first: pd.Series, second: pd.Series, *, method: str = "wilcoxon", random_state: Any = 0
-) -> RankingComparison:
-    """Compare two rankers by a measure of each query.
-
-    Parameters
-    ----------
-    first, second : pandas.Series
-        A measure of the same queries in any order, such as `average_precision` returns, or a column
-        of `evaluate`.
-    method : {"wilcoxon", "t", "randomisation"}
-        Wilcoxon's signed-rank test without equal values; the paired t-test; or the randomisation
-        test of the mean difference: exact for up to 13 queries, by 10,000 random signs for more.
-    random_state : int, Generator, RandomState or None
-        Seeds the random signs.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or the queries are not the same.
-
-    References
-    ----------
-    Yue, Finley, Radlinski and Joachims, SIGIR 2007, section 5 and tables 6 to 11.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> first = pd.Series([1.0, 0.75, 0.625, 0.5], index=list("abcd"))
-    >>> second = pd.Series([0.5, 0.5, 0.5, 0.5], index=list("abcd"))
-    >>> compare_rankings(first, second)
-    RankingComparison(wins=3, losses=0, draws=1, mean_difference=0.21875, p_value=0.25)
-    """
-    validation.check_choice("method", method, METHODS)
-    for name, values in (("first", first), ("second", second)):
-        if not hasattr(values, "reindex"):
-            raise ValueError(
-                f"{name} must be a pandas Series, a measure of each query, got"
-                f" {type(values).__name__}."
-            )
-        if not np.isfinite(validation.as_reals(values, name)).all():
-            raise ValueError(f"{name} must hold finite measures: leave other queries out of both.")
-    if len(first) != len(second) or set(first.index) != set(second.index):
-        unlike = set(first.index) ^ set(second.index)
-        raise ValueError(
-            f"both rankers must be measured on the same queries, got {len(first)} and"
-            f" {len(second)} of which {len(unlike)} are in one of them only."
-        )
-    if method == "t" and len(first) < 2:
-        raise ValueError("method='t' needs at least two queries, got one: take another one.")
-    difference = (first - second.loc[list(first.index)].set_axis(first.index)).to_numpy()
-    return RankingComparison(
-        wins=int((difference > 0.0).sum()),
-        losses=int((difference < 0.0).sum()),
-        draws=int((difference == 0.0).sum()),
-        mean_difference=float(difference.mean()),
-        p_value=_p_value(difference, method, random_state) if difference.any() else 1.0,
-    )
-
-
-def _p_value(difference: Floats, method: str, random_state: Any) -> float:
-    from scipy.stats import permutation_test, ttest_1samp, wilcoxon
-
-    if method == "wilcoxon":
-        return float(wilcoxon(difference[difference != 0.0], alternative="two-sided").pvalue)
-    if method == "t":
-        return float(ttest_1samp(difference, 0.0).pvalue)
-    # Of one sample, permutation_type="samples" turns signs.
-    found = permutation_test(
-        (difference,),
-        np.mean,
-        permutation_type="samples",
-        n_resamples=10_000,
-        random_state=validation.generator(random_state),
-    )
-    return float(found.pvalue)
-
-
-METHODS = ("wilcoxon", "t", "randomisation")
 TIES = ("pessimistic", "expected")
 
 

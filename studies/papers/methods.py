@@ -287,7 +287,6 @@ _DENSITIES = {
 _OURS: dict[str, dict[str, Any]] = {
     "A.Laplace posterior": {"parts": "asymmetric_laplace"},
     "averaged posterior": {"parts": "average"},
-    "hybrid posterior": {"parts": "hybrid"},
     "three pieces": {"parts": Monotone(n_segments=3)},
     # The default's prior was learned from the paper's corpus too.
     "default": {"prior_knowledge": "vague"},

@@ -37,9 +37,7 @@ def test_has_the_papers_methods_peers_and_ours():
     assert {"A.Laplace posterior", "averaged posterior", "pooled posterior"} <= set(
         by_group["ours"]
     )
-    assert {"three pieces", "hybrid posterior", "default", "pooled default"} <= set(
-        by_group["ours"]
-    )
+    assert {"three pieces", "default", "pooled default"} <= set(by_group["ours"])
     assert all(name == method.name for name, method in METHODS.items())
 
 

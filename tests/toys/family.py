@@ -2,4 +2,4 @@
 
 from bayescal.families import Family
 
-FAMILY = Family("tent", ("peak", "steepness"), powers=(1, 1))
+FAMILY = Family("tent", ("peak", "steepness"), power=1)

@@ -4,12 +4,14 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from bayescal.cli import options, reviews, tables
 from bayescal.cli.files import check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.cli.writing import write_table
+from bayescal.support.validation import Floats
 
 ERRORS = (ValueError, OSError, ImportError)
 TESTS = ("t", "randomisation")
@@ -49,13 +51,7 @@ def evaluate_runs(
     check_file(out)
     import pandas as pd
 
-    from bayescal.ranking import (
-        QueriesLeftOutWarning,
-        compare_rankings,
-        evaluate,
-        read_qrels,
-        read_run,
-    )
+    from bayescal.ranking import QueriesLeftOutWarning, evaluate, read_qrels, read_run
 
     screen, asked = Screen(quiet=quiet), measure or ["AP", "nDCG@10", "RR"]
     paths = [run] if other is None else [run, other]
@@ -67,11 +63,8 @@ def evaluate_runs(
         heads = [path.name for path in paths] + [f"p, {test}" for test in TESTS for _ in second]
         shown = tables.new_table(*heads, words=["mean"])
         for name in first.columns[2:]:
-            p_values = [
-                compare_rankings(first[name], each[name], method=test, random_state=seed).p_value
-                for test in TESTS
-                for each in second
-            ]
+            differences = [(first[name] - each[name]).to_numpy() for each in second]
+            p_values = [p for each in differences for p in _p_values(each, seed)]
             means = [table[name].mean() for table in found.values()]
             shown.add_row(name, *map(tables.share, [*means, *p_values]))
     count = f"over {len(first)} queries with judgements"
@@ -80,6 +73,25 @@ def evaluate_runs(
     screen.show(tables.titled(f"Means {count}", shown, *notes))
     if out is not None:
         write_table(pd.concat(found, names=["run"]).reset_index(), out, screen)
+
+
+def _p_values(difference: Floats, seed: int) -> tuple[float, float]:
+    """Return the p-values of the TESTS of a difference by query."""
+    from scipy.stats import permutation_test, ttest_1samp
+
+    if difference.size < 2:
+        raise UsageError("OTHER needs at least two queries with judgements, got one: omit OTHER.")
+    if not difference.any():
+        return 1.0, 1.0
+    # Of one sample, permutation_type="samples" turns signs.
+    turned = permutation_test(
+        (difference,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=10_000,
+        random_state=np.random.default_rng(seed),
+    )
+    return float(ttest_1samp(difference, 0.0).pvalue), float(turned.pvalue)
 
 
 @app.command("fit")

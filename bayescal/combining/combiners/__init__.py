@@ -14,7 +14,6 @@ from bayescal.support.validation import check_choice, check_flag
 COMBINERS: dict[str, Callable[..., Combiner]] = {
     "logistic": partial(stacking.of_classifier, LogisticRegression(max_iter=2000)),
     "bayes": lambda normalise: bayes.Bayes(),
-    "local_bayes": lambda normalise: bayes.Bayes(weight_shifts=True),
 }
 
 

@@ -1,12 +1,10 @@
 """A Bayesian logistic model of calibrated log-odds; problems share a prior of the weights.
 
-    log-odds(x) = beta_0 + b + sum_j v_j r_j(x)
-                  + sum_i (w_i + sum_j u_ij z_j(x)) (lambda_i(x) - beta_0)
+    log-odds(x) = beta_0 + b + sum_j v_j r_j(x) + sum_i w_i (lambda_i(x) - beta_0)
 
 lambda_i are the log-odds by the `ScoreCalibrator` of classifier i, beta_0 the log-odds of the base
-rate, r_j standardised indicators. With "local_bayes" weights differ between documents by moderators
-z_j, principal components of the indicators (`Shifts`). The weights' prior
-(`engines.classifier_weights.prior`) averages the classifiers that are probably the best.
+rate, r_j standardised indicators. The weights' prior (`engines.classifier_weights.model`) averages
+the classifiers that are probably the best.
 
 Each draw takes one calibration curve of every classifier, moves the mode of bias and weights to
 their mode given these curves, and adds a draw of the coefficients' deviation from it: the labels'
@@ -117,52 +115,6 @@ def _fit(labelled: Labelled, i: int, seed: int) -> ScoreCalibrator:
         return calibrator.fit(scores, labelled.positive, labelled.weight)
 
 
-MOST_MODERATORS = 8  # each has a coefficient for every classifier
-SMALLEST_VARIANCE = 1e-9  # share of the total variance; smaller components are rounding
-
-
-@dataclass(frozen=True)
-class Shifts:
-    """Standardised indicators clipped to the fitted range, and moderators of weights."""
-
-    # Moderators are principal components of the indicators over the root of the total variance: a
-    # Gaussian prior of equal scale on all indicators' coefficients is the same on components.
-
-    scale: WithinRange
-    axes: Floats  # (indicators, moderators): from standardised indicators; no columns for "bayes"
-
-    @classmethod
-    def of(cls, indicators: Floats, weight: Floats | None, *, of_weights: bool = False) -> Shifts:
-        """Return the shifts fitted to the indicators of documents."""
-        scale = WithinRange.of(indicators, weight)
-        columns = scale.apply(indicators)
-        shifts = cls(scale, np.empty((columns.shape[1], 0)))
-        if not (of_weights and columns.shape[1]):
-            return shifts
-        share = np.ones(len(columns)) if weight is None else weight
-        # The columns have mean 0.
-        covariance = (columns.T * (share / share.sum())) @ columns
-        variance, axes = np.linalg.eigh(covariance)
-        leading = np.arange(variance.size)[::-1][:MOST_MODERATORS]
-        total = max(float(variance.sum()), 1.0)
-        leading = leading[variance[leading] > SMALLEST_VARIANCE * total]
-        return replace(shifts, axes=axes[:, leading] / np.sqrt(total))
-
-    def columns(self, indicators: Floats) -> Floats:
-        """Return standardised indicators, which shift the log-odds, (n, indicators)."""
-        return self.scale.apply(indicators)
-
-    def moderators(self, indicators: Floats) -> Floats:
-        """Return the moderators of the classifiers' weights, (n, moderators)."""
-        return np.asarray(self.columns(indicators) @ self.axes)
-
-    def design(self, evidence: Floats, indicators: Floats) -> Floats:
-        """Return the columns of the logistic model, in the order of the coefficients."""
-        columns = self.columns(indicators)
-        between = model.interactions(evidence, columns @ self.axes)
-        return np.hstack([np.ones((len(evidence), 1)), evidence, columns, between])
-
-
 # Most documents that each draw's curve averages over.
 MOST_AVERAGED = 2000
 
@@ -188,7 +140,7 @@ class Bayesian(Combined):
 
     bayes_rule: ClassVar[bool] = True
     calibrated: CalibratedScores
-    shifts: Shifts
+    scale: WithinRange  # of the indicators
     weights: Weights
     moves: Floats = field(repr=False)  # (curves, d): shift of the coefficients' mode by each draw
     cross_validated: Floats = field(repr=False)  # (n,): log-odds by coefficients of other folds
@@ -204,7 +156,7 @@ class Bayesian(Combined):
         """Return log-odds by the calibrators' point estimates and coefficients' posterior means."""
         # The mean probability of all draws would be dominated by high curves if positives are rare.
         evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
-        columns = self.shifts.design(evidence, inputs.indicators)
+        columns = _columns(evidence, self.scale.apply(inputs.indicators))
         return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
 
     @one_blas_thread()
@@ -212,17 +164,13 @@ class Bayesian(Combined):
         """Return log-odds of posterior draws, shape (draws, n)."""
         base, draws = self.calibrated.base, self.weights.draws
         evidence = self.calibrated.draws(inputs.scores) - base
-        columns = self.shifts.columns(inputs.indicators)
-        moderators = self.shifts.moderators(inputs.indicators)
         head = evidence.shape[2] + 1
-        tail = head + columns.shape[1]
-        out = draws[:, head:tail] @ columns.T
+        out = draws[:, head:] @ self.scale.apply(inputs.indicators).T
         for curve, (own, move) in enumerate(zip(evidence, self.moves, strict=True)):
             # Draws are in random order: each curve takes every len(evidence)-th.
             some = slice(curve, None, len(evidence))
             shared = draws[some, :head] + move[:head]
             out[some] += shared[:, :1] + shared[:, 1:] @ own.T
-            out[some] += draws[some, tail:] @ model.interactions(own, moderators).T
         return np.asarray(out + base)
 
     @cached_property
@@ -253,7 +201,6 @@ class Bayes(Combiner):
 
     prior: WeightHyperparameters = field(default_factory=WeightHyperparameters)
     draws: int = DRAWS
-    weight_shifts: bool = False  # whether indicators shift weights too
     gives_log_odds: bool = True
 
     def fit(
@@ -277,11 +224,8 @@ class Bayes(Combiner):
         rng: np.random.Generator,
     ) -> list[Bayesian]:
         """Return the combinations of problems whose scores are calibrated already."""
-        shifts = [
-            Shifts.of(each.inputs.indicators, each.weight, of_weights=self.weight_shifts)
-            for each in problems
-        ]
-        known = list(zip(problems, calibrated, shifts, strict=True))
+        scales = [WithinRange.of(each.inputs.indicators, each.weight) for each in problems]
+        known = list(zip(problems, calibrated, scales, strict=True))
         designs = [_design(*each) for each in known]
         # Held-out log scores of all problems give the centre of the weights.
         scores = [log_scores(own.held_out.T, each.positive) for each, own, _ in known]
@@ -292,36 +236,31 @@ class Bayes(Combiner):
         drawn = engine.draw_weights(nodes, self.draws, rng)
         warn_of_weights(drawn)
         return [
-            Bayesian(*own, weights, _moves(*own, weights, design), scores, self.prior)
+            Bayesian(*own, weights, _moves(*own[:2], weights, design), scores, self.prior)
             for own, weights, design, scores in zip(known, drawn, designs, held_out, strict=True)
         ]
 
 
-def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
+def _columns(evidence: Floats, indicators: Floats) -> Floats:
+    """Return the columns of the logistic model, in the order of the coefficients."""
+    return np.hstack([np.ones((len(evidence), 1)), evidence, indicators])
+
+
+def _design(labelled: Labelled, calibrated: CalibratedScores, scale: WithinRange) -> Design:
     """Return the columns of the logistic model, from held-out log-odds, and its labels."""
     evidence = calibrated.held_out - calibrated.base
-    columns = shifts.design(evidence, labelled.inputs.indicators)
-    interactions = evidence.shape[1] * shifts.axes.shape[1]
-    return Design(columns, calibrated.base, labelled.positive, labelled.counts, interactions)
+    columns = _columns(evidence, scale.apply(labelled.inputs.indicators))
+    return Design(columns, calibrated.base, labelled.positive, labelled.counts)
 
 
 def _moves(
-    labelled: Labelled,
-    calibrated: CalibratedScores,
-    shifts: Shifts,
-    weights: Weights,
-    design: Design,
+    labelled: Labelled, calibrated: CalibratedScores, weights: Weights, design: Design
 ) -> Floats:
     """Return the shift of the mode by each draw of the curves, (curves, coefficients)."""
     inputs = labelled.inputs
     shift = calibrated.held_out - calibrated.point(inputs.scores)
     evidence = calibrated.draws(inputs.scores) + shift - calibrated.base
-    moderators = shifts.moderators(inputs.indicators)
-    moved = [
-        engine.follow(weights, design, each, model.interactions(each, moderators))
-        for each in evidence
-    ]
-    return np.array(moved)
+    return np.array([engine.follow(weights, design, each) for each in evidence])
 
 
 def _cross_validated(

@@ -47,8 +47,8 @@ class ClassFits:
     def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return log p(s|-) and log p(s|+) at raw scores."""
         return (
-            self.family.of_class(False).logpdf(scores, *self.negative.parameters.values()),
-            self.family.of_class(True).logpdf(scores, *self.positive.parameters.values()),
+            self.family.logpdf(scores, *self.negative.parameters.values()),
+            self.family.logpdf(scores, *self.positive.parameters.values()),
         )
 
 
@@ -65,8 +65,7 @@ def fit_classes(
         floor = scale_floor
         if scale_floor == "auto":
             floor = automatic_floor(data.own_units[1], data.total(positive))
-        densities = family.of_class(positive)
-        return densities.fit(*data.of_class(positive), candidates=candidates, scale_floor=floor)
+        return family.fit(*data.of_class(positive), candidates=candidates, scale_floor=floor)
 
     positives, negatives = data.rate_counts
     prior = class_prior(positives, positives + negatives)

@@ -94,7 +94,7 @@ class Densities(ConfiguredPart):
     ----------
     family : str
         The shape of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture
-        of all but the hybrid, with weights for each class; or "auto", a mixture of Gaussian and
+        of all four, with weights for each class; or "auto", a mixture of Gaussian and
         asymmetric Laplace densities for inference "exact", else "asymmetric_laplace". For another
         shape use `Density`.
     warp : "auto", "none", "average" or float

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayescal.families import FAMILIES, Family, FamilyFit, side_units
+from bayescal.families import FAMILIES, Family, FamilyFit
 from bayescal.families.draws import IDENTITY, density_draws, raw_shapes
 from bayescal.fitting.engines.exact import engine
 from bayescal.fitting.engines.exact.engine import DensityFit, DensitySides
@@ -127,22 +127,17 @@ def in_raw_units(sides: DensitySides, shape: tuple[int, int]) -> xr.Dataset:
     """Return draws in raw score units: the parameters of one family, or mode and widths."""
     if not sides.plain:
         return shapes(sides, shape)
-    both = []
-    for k in range(2):
-        family = FAMILIES[sides.families[0]].of_class(k == 1)
-        both.append(_parameters(family, sides.theta[:, k], sides.left[:, k], sides.right[:, k]))
-    variables = {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
+    variables = _parameters(FAMILIES[sides.families[0]], sides.theta, sides.left, sides.right)
     return _dataset(variables | {"prior": sides.prior}, shape)
 
 
 def _parameters(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
     """Return the variables of the program named like the family."""
     variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
-    left_unit, right_unit = side_units(family.powers)
-    width = left_unit * left + right_unit * right
+    width = left + right
     if not family.symmetric:
-        variables["left_share"] = left_unit * left / width
-    if family.powers == (2, 2):
+        variables["left_share"] = left / width
+    if family.power == 2:
         return variables | {"squared_width": width**2}
     return variables | {"width": width}
 
@@ -166,11 +161,9 @@ def rows_of_classes(
     fits: ClassFits, inferred: xr.Dataset | None, labels: tuple[str, str], *, mixed: bool
 ) -> Iterator[Row]:
     """Yield the rows of a summary, class by class."""
-    both = ((False, fits.negative), (True, fits.positive))
-    for klass, label, (positive, fit) in zip(KLASS, labels, both, strict=True):
-        family = fits.family.of_class(positive)
+    for klass, label, fit in zip(KLASS, labels, (fits.negative, fits.positive), strict=True):
         own = {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
-        for name, mle in (_shape_of_fit(family, fit) if mixed else own).items():
+        for name, mle in (_shape_of_fit(fits.family, fit) if mixed else own).items():
             draws = None if inferred is None else inferred[name].sel(klass=klass)
             yield (label, name), mle, draws
 
@@ -179,7 +172,7 @@ def _shape_of_fit(family: Family, fit: FamilyFit) -> dict[str, dict[str, Any]]:
     """Return mode and widths of a fit, to compare with draws of other families and warps."""
     sides = np.stack(family.sides(*map(np.atleast_1d, fit.parameters.values())))
     one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
-    own = (family.parameters[k] for k in family.by_side)
+    own = (*family.parameters[:2], family.parameters[-1])
     shapes = zip(own, SHAPES, raw_shapes(one)[:, 0].tolist(), strict=True)
     return {name: _mle(fit, parameter, value) for parameter, name, value in shapes}
 

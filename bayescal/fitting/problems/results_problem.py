@@ -211,7 +211,7 @@ def describe_topics(
         "rates": hyperpriors_of_rates(given),
     }
     for family in families:
-        hyperprior = Hyperprior.of(family.powers[0]).with_values(DENSITY_NAMES, given)
+        hyperprior = Hyperprior.of(family.power).with_values(DENSITY_NAMES, given)
         moments = _moments(DENSITY_NAMES, hyperprior)
         blocks.append(Block("population", common | {"family": family, "hyperpriors": moments}))
     if len(families) == 1:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import wilcoxon
 
-from bayescal.ranking import SVMMAPRanker, average_precision, compare_rankings
+from bayescal.ranking import SVMMAPRanker, average_precision
 from bayescal.support.validation import Floats, Integers
 from studies.command import spread_over
 from studies.papers.command import blame_arguments, markdown_table, show
@@ -332,8 +333,9 @@ def table_of(means: pd.DataFrame) -> pd.DataFrame:
     for name in means:
         row: dict[str, object] = {"model": name, "map": means[name].mean()}
         if name != SVM_MAP.name:
-            found = compare_rankings(means[SVM_MAP.name], means[name])
-            row |= {"wins": found.wins, "losses": found.losses, "p_value": found.p_value}
+            difference = means[SVM_MAP.name] - means[name]
+            row |= {"wins": (difference > 0.0).sum(), "losses": (difference < 0.0).sum()}
+            row["p_value"] = wilcoxon(difference).pvalue
         rows.append(row)
     return pd.DataFrame(rows, columns=["model", "map", "wins", "losses", "p_value"])
 

@@ -2,7 +2,7 @@
 
     p(scales | labels)        by Laplace's evidence at each node of a grid that resolves it
     mu | scales               Gaussian, by Laplace
-    b, w, v, u | mu, scales   Gaussian proposals with Student t tails in b and w
+    b, w, v | mu, scales      Gaussian proposals with Student t tails in b and w
 
 Proposals of a problem are weighed by the ratio of its likelihood to its Gaussian approximation, and
 by corrections for mu and the scales from all other problems (`corrections`), Pareto smoothed. With
@@ -82,7 +82,7 @@ WIDER = 1.5
 class Proposals:
     """Proposals for all problems, the i-th of each with the same population and scales."""
 
-    shared: Floats  # the population's weights, and the logarithms of the scales, (size, m + 3)
+    shared: Floats  # the population's weights, and the logarithms of the scales, (size, m + 2)
     points: list[Floats]  # coefficients of each problem, (size, d_k)
     # Logs of likelihood over Gaussian, plus Gaussian over Student t, by problem, (size,); their
     # mean ratio is the problem's exact evidence over Laplace's
@@ -169,7 +169,7 @@ SMALLEST_SHARE = 1e-4
 class Weights:
     """The posterior of one problem's coefficients."""
 
-    draws: Floats  # of (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq), (draws, d)
+    draws: Floats  # of (b, w_1 .. w_m, v_1 .. v_J), (draws, d)
     point: Floats  # their mode, averaged over the scales, (d,)
     precision: Floats  # prior precision at the likeliest scales, (d,)
     pareto_k: float  # pareto shape of the proposals' weights, and their effective share
@@ -206,8 +206,7 @@ class GridModes:
 
 def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightHyperparameters) -> GridModes:
     """Return the joint modes of all problems over the grid of scales."""
-    has_shifts = any(each.size - each.weight_shifts > centre.size + 1 for each in designs)
-    dimensions = 1 + has_shifts + any(each.weight_shifts for each in designs)
+    dimensions = 1 + any(each.size > centre.size + 1 for each in designs)
 
     def evaluate(at: Floats, near: JointMode | None) -> GridPoint[JointMode]:
         start = None if near is None else (near.mu, near.points)
@@ -246,17 +245,13 @@ def draw_weights(nodes: GridModes, draws: int, rng: np.random.Generator) -> list
     ]
 
 
-def follow(
-    weights: Weights, design: Design, evidence: Floats, shifted: Floats | None = None
-) -> Floats:
+def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
     """Return the shift of the mode of bias and weights for other evidence."""
-    head, tail = evidence.shape[1] + 1, design.size - design.weight_shifts
+    head = evidence.shape[1] + 1
     precision, start = weights.precision[:head], weights.point[:head]
     # The prior mean implied by the mode, also for the other evidence.
     mean = start - design.gradient(weights.point)[:head] / precision
-    between = design.columns[:, tail:] if shifted is None else shifted
-    offset = design.offset + design.columns[:, head:tail] @ weights.point[head:tail]
-    offset = offset + between @ weights.point[tail:]
+    offset = design.offset + design.columns[:, head:] @ weights.point[head:]
     others = Design(
         np.column_stack([np.ones(len(evidence)), evidence]), offset, design.positive, design.weight
     )

@@ -1,6 +1,6 @@
 """Hierarchical model of several classifiers' weights over problems, and its joint mode.
 
-    log-odds_k = offset + columns_k @ (b_k, w_k, v_k, u_k)     labels of problem k
+    log-odds_k = offset + columns_k @ (b_k, w_k, v_k)     labels of problem k
 
     mu_i    ~ Normal(centre_i, population_scale)       weight of classifier i in the population
     tau     ~ LogNormal(log scale, log_scale_sd)       spread of problems around it
@@ -8,8 +8,6 @@
     b_k     ~ Normal(0, bias_scale)                    bias, in log-odds
     kappa   ~ LogNormal(log shift_scale, log_shift_sd) spread of the indicators' coefficients
     v_kj    ~ Normal(0, kappa)                         effect of indicator j on the log-odds
-    rho     ~ LogNormal(log weight_shift_scale, log_weight_shift_sd)  spread of weight shifts
-    u_kij   ~ Normal(0, rho)                           effect of moderator j on weight i
 
 The scales are integrated on a grid, as in a nested Laplace approximation. Given the scales the log
 posterior is concave. Its Hessian is an arrow: problems depend on each other only through mu, so
@@ -32,12 +30,10 @@ from bayescal.support.validation import Floats, check_positive
 
 @dataclass(frozen=True)
 class Design(LogisticLikelihood):
-    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq)."""
+    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J)."""
 
-    # The columns are 1; the evidence of each classifier, its log-odds minus the base rate's;
-    # indicators; and `interactions`. The offset is the log-odds of all else, such as the base rate.
-
-    weight_shifts: int = 0  # number of interactions, the last columns
+    # The columns are 1; the evidence of each classifier, its log-odds minus the base rate's; and
+    # indicators. The offset is the log-odds of all else, such as the base rate.
 
     def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
         """Return a posterior's mean minus its mode, to the first order beyond Laplace."""
@@ -47,16 +43,6 @@ class Design(LogisticLikelihood):
         third = self.weight * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
         variance = np.einsum("ij,ij->i", self.columns @ covariance, self.columns)
         return np.asarray(-0.5 * covariance @ (self.columns.T @ (third * variance)))
-
-
-def interactions(evidence: Floats, moderators: Floats) -> Floats:
-    """Return columns of which each shifts one classifier's weight by one moderator."""
-    n = len(evidence)
-    # No moderators leave no size to infer.
-    columns: Floats = (evidence[:, :, None] * moderators[:, None, :]).reshape(
-        n, evidence.shape[1] * moderators.shape[1]
-    )
-    return columns
 
 
 @dataclass(frozen=True)
@@ -69,37 +55,32 @@ class WeightHyperparameters:
     log_scale_sd: float = 0.7
     shift_scale: float = 0.1  # the same for kappa
     log_shift_sd: float = 1.0
-    weight_shift_scale: float = 0.1  # the same for rho
-    log_weight_shift_sd: float = 1.0
 
     def __post_init__(self) -> None:
         check_positive(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     def scales(self, at: Floats) -> Scales:
         """Return the scales at a point."""
-        medians = (self.scale, self.shift_scale, self.weight_shift_scale)
-        sds = (self.log_scale_sd, self.log_shift_sd, self.log_weight_shift_sd)
-        z = np.zeros(3)
+        medians, sds = (self.scale, self.shift_scale), (self.log_scale_sd, self.log_shift_sd)
+        z = np.zeros(2)
         z[: at.size] = at
-        tau, kappa, rho = (np.array(medians) * np.exp(np.array(sds) * z)).tolist()
-        return Scales(tau, kappa, -0.5 * float(at @ at), rho)
+        tau, kappa = (np.array(medians) * np.exp(np.array(sds) * z)).tolist()
+        return Scales(tau, kappa, -0.5 * float(at @ at))
 
 
 @dataclass(frozen=True)
 class Scales:
     """The scales of a model."""
 
-    # standard deviations of weights around the population, of indicators' coefficients, and of
-    # interactions'
+    # standard deviations of weights around the population, and of indicators' coefficients
     tau: float
     kappa: float
     log_mass: float  # log of their prior density, up to a constant
-    rho: float = 1.0
 
     @property
     def logs(self) -> Floats:
-        """Return log tau, log kappa and log rho."""
-        return np.log([self.tau, self.kappa, self.rho])
+        """Return log tau and log kappa."""
+        return np.log([self.tau, self.kappa])
 
 
 def centre_of_weights(
@@ -128,7 +109,7 @@ class WeightsPopulation:
     designs: Sequence[Design]  # of each problem; the same classifiers in all
     centre: Floats  # prior mean of the population's weights, (m,)
     prior: WeightHyperparameters
-    scales: Scales  # tau, kappa and rho
+    scales: Scales
 
     def precision(self, k: int) -> Floats:
         """Return the prior precision of each coefficient of problem k, given mu."""
@@ -136,8 +117,7 @@ class WeightsPopulation:
         sd = np.r_[
             self.prior.bias_scale,
             np.full(m, self.scales.tau),
-            np.full(design.size - design.weight_shifts - m - 1, self.scales.kappa),
-            np.full(design.weight_shifts, self.scales.rho),
+            np.full(design.size - m - 1, self.scales.kappa),
         ]
         return np.asarray(sd**-2.0)
 

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.families import Family, side_units
+from bayescal.families import Family
 from bayescal.families.draws import log_jacobian, warp
 from bayescal.fitting.engines.exact.joint_density import (
     TAU,
-    ConjugateDensity,
     DensityPrior,
     DeviationSums,
-    HybridDensity,
     Hyperparameters,
     JointDensity,
 )
@@ -201,24 +199,20 @@ class ExactDraws:
 
     theta: Floats  # (draws,): mode
     left_share: Floats  # (draws,): share of the left side
-    width: Floats  # (draws,): see `families.side_units`
+    width: Floats  # (draws,): sum of both sides
     ratios: Floats  # importance weights of all proposals, as shares of the largest
-    powers: tuple[int, int]  # of the two sides
 
     @property
     def sides(self) -> tuple[Floats, Floats]:
         """Return the left and the right side."""
-        left_unit, right_unit = side_units(self.powers)
-        left = self.left_share * self.width / left_unit
-        return left, (1.0 - self.left_share) * self.width / right_unit
+        return self.left_share * self.width, (1.0 - self.left_share) * self.width
 
 
 class ClassPosterior:
     """The posterior of one class: its evidence, and draws."""
 
     def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
-        equal = sums.powers[0] == sums.powers[1]
-        joint = ConjugateDensity(sums, prior) if equal else HybridDensity(sums, prior)
+        joint = JointDensity(sums, prior)
         reach = PRIOR_REACH * prior.theta_scale
         nodes = np.r_[np.linspace(-reach, reach, 97), sums.quantiles(MOST_SCORES_AS_NODES)]
         cells = cover(joint.log_marginal, nodes, sums.scores)
@@ -238,7 +232,6 @@ class ClassPosterior:
             left_share=np.clip(special.expit(v), SMALLEST_SHARE, 1.0 - SMALLEST_SHARE),
             width=self._joint.draw_width(theta, v, rng),
             ratios=ratios,
-            powers=self._joint.sums.powers,
         )
 
 
@@ -333,16 +326,11 @@ def build_components(
     for asinh_scale in np.asarray(asinh_scales) * settings.spread:
         spread = float(warp(np.asarray(centre + settings.spread), centre, asinh_scale)) - centre
         warped = [_warped(*data.of_class(k), centre, asinh_scale, spread) for k in (False, True)]
-        both = []
-        for k, (x, weight, _) in enumerate(warped):
-            every = {family.of_class(bool(k)).powers for family in families}
-            both.append({powers: DeviationSums(x, weight, powers) for powers in every})
+        powers = {family.power for family in families}
+        both = [{p: DeviationSums(x, weight, p) for p in powers} for x, weight, _ in warped]
         for family in families:
             prior = settings.prior_of(family)
-            negative, positive = (
-                ClassPosterior(sums[family.of_class(bool(k)).powers], prior)
-                for k, sums in enumerate(both)
-            )
+            negative, positive = (ClassPosterior(sums[family.power], prior) for sums in both)
             evidence = np.array([negative.log_evidence, positive.log_evidence])
             evidence += [jacobian for *_, jacobian in warped]
             classes = negative, positive
@@ -356,7 +344,7 @@ def refit_class(component: Component, klass: int, scores: Floats, weight: Floats
     """Return a component with one class fitted again, in the same units, to weighted scores."""
     centre, asinh_scale, spread = component.centre, component.asinh_scale, component.spread
     x, weights, jacobian = _warped(scores, weight, centre, asinh_scale, spread)
-    sums = DeviationSums(x, weights, component.family.of_class(klass == 1).powers)
+    sums = DeviationSums(x, weights, component.family.power)
     again = ClassPosterior(sums, component.classes[klass].prior)
     evidence = component.log_evidence.copy()
     evidence[klass] = again.log_evidence + jacobian

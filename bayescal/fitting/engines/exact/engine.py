@@ -89,11 +89,11 @@ def _monotone(
     components: list[Component], component: NDArray[np.intp], sides: Floats
 ) -> NDArray[np.bool_]:
     """Return for which draws log-odds never fall."""
+    power = np.array([c.family.power for c in components])
 
     def of_class(k: int) -> Sides:
-        powers = np.array([c.family.of_class(k == 1).powers for c in components])
         theta, left, right = sides[:, :, k]
-        return powers[component[:, k]].T, theta, left, right
+        return power[component[:, k]], theta, left, right
 
     return is_monotone(of_class(0), of_class(1))
 
@@ -171,7 +171,7 @@ class DensitySides(ClassDraws):
 
     def of_class(self, klass: int) -> DensityDraws:
         """Return the draws of one class's density, 0 negative or 1 positive."""
-        families = tuple(FAMILIES[name].of_class(klass == 1) for name in self.families)
+        families = tuple(FAMILIES[name] for name in self.families)
         sides = np.stack([side[:, klass] for side in (self.theta, self.left, self.right)])
         size = sides.shape[1]
         if self.family is None or self.asinh_scale is None or self.centre is None:

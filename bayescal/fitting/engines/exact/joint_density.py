@@ -6,15 +6,13 @@ it, with its Gaussian core and exponential tails.
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.polynomial import Chebyshev, Polynomial
 from scipy import special
 
-from bayescal.families import Family, side_units
+from bayescal.families import Family
 from bayescal.families._profile import deviation_sums, sort_scores
 from bayescal.support.validation import Floats, check_positive
 
@@ -22,12 +20,12 @@ from bayescal.support.validation import Floats, check_positive
 class DeviationSums:
     """D_l(theta), D_r(theta): sums of w |x - theta|^power left and right of any theta."""
 
-    def __init__(self, x: Floats, weight: Floats | None, powers: tuple[int, int]) -> None:
-        self.powers = powers
+    def __init__(self, x: Floats, weight: Floats | None, power: int) -> None:
+        self.power = power
         self.total = 0.0
         self.scores = x[:0]
         if x.size and (weight is None or weight.any()):
-            self._sums = deviation_sums(sort_scores(x, weight), powers)
+            self._sums = deviation_sums(sort_scores(x, weight), power)
             self.scores, self.total = self._sums.scores.x, self._sums.scores.total
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
@@ -40,8 +38,8 @@ class DeviationSums:
         below, above = np.maximum(inside - theta, 0.0), np.maximum(theta - inside, 0.0)
         unit = self._sums.scores.unit
         return (
-            self._moved(left, above, self.powers[0], self._sums.left.absolute[-1] * unit),
-            self._moved(right, below, self.powers[1], self._sums.right.absolute[0] * unit),
+            self._moved(left, above, self._sums.left.absolute[-1] * unit),
+            self._moved(right, below, self._sums.right.absolute[0] * unit),
         )
 
     def quantiles(self, most: int) -> Floats:
@@ -63,12 +61,12 @@ class DeviationSums:
         gap = ordered[index + 1] - ordered[index]
         share = np.divide(theta - ordered[index], gap, out=np.ones_like(theta), where=gap > 0.0)
         left, right = sums.between(index, share)
-        unit = sums.scores.unit
-        return left * unit ** self.powers[0], right * unit ** self.powers[1]
+        unit = sums.scores.unit**self.power
+        return left * unit, right * unit
 
-    def _moved(self, at_end: Floats, distance: Floats, power: int, moment: float) -> Floats:
+    def _moved(self, at_end: Floats, distance: Floats, moment: float) -> Floats:
         """Return the sum after a shift by a distance, given the moment of power 1."""
-        if power == 1:
+        if self.power == 1:
             return at_end + self.total * distance
         moved: Floats = at_end + distance * (2.0 * moment + distance * self.total)
         return moved
@@ -89,34 +87,73 @@ class DensityPrior:
     theta_scale: float = 2.0  # theta ~ Normal(0, theta_scale)
     share_alpha: float = 2.0  # w ~ Beta(share_alpha, share_beta)
     share_beta: float = 2.0
-    # s ~ InverseGamma(width_shape, width_scale); for two Gaussian sides
+    # s ~ InverseGamma(width_shape, width_scale); for Gaussian sides
     # s^2 ~ InverseGamma(width_shape, width_scale^2)
     width_shape: float = 2.0
     width_scale: float = 1.0
     symmetric: bool = False  # whether w is fixed at 1/2
 
 
-class JointDensity(ABC):
-    """log p(x, theta, w) of one class."""
+HALF_LOG_TWO_OVER_PI = 0.5 * math.log(2.0 / math.pi)
+
+
+class JointDensity:
+    """log p(x, theta, w) of one class.
+
+    For standardised scores, D_l(theta), D_r(theta) the summed deviations (power 1) or squared
+    deviations (power 2) left and right of theta, w the share of the left side and s the width, the
+    likelihood is proportional to s^-N exp(-A/s) (Laplace) or s^-N exp(-A/s^2) (Gaussian),
+
+        A = D_l/w + D_r/(1 - w)    or    A = D_l/(2 w^2) + D_r/(2 (1 - w)^2),
+
+    and the conjugate prior InverseGamma(a0, b0) of s or s^2 integrates s out:
+
+        p(x | theta, w) = c^N b0^a0 Gamma(a) / (Gamma(a0) (b0 + A)^a),    a = a0 + N or a0 + N/2,
+
+    in v = logit(w) the log of a sum of exponentials, which is concave.
+    """
 
     def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
         self.sums, self.prior = sums, prior
+        n, self.power = sums.total, sums.power
+        self.shape = prior.width_shape + n / self.power
+        self.scale = prior.width_scale**self.power
+        self.constant = (
+            prior.width_shape * math.log(self.scale)
+            + math.lgamma(self.shape)
+            - math.lgamma(prior.width_shape)
+            - self._log_normaliser
+            + (n * HALF_LOG_TWO_OVER_PI if self.power == 2 else 0.0)
+        )
 
-    @abstractmethod
     def log_density(self, theta: Floats, v: Floats, left: Floats, right: Floats) -> Floats:
-        """Return log p(x, theta, v), v = logit(w), given the sums of deviations at theta."""
+        """Return log p(x, theta, v), v = logit(w), given D_l and D_r at theta."""
+        out = self.constant - 0.5 * (theta / self.prior.theta_scale) ** 2
+        if self.prior.symmetric:
+            return out - self.shape * np.log(self.scale + self.spread(v, left, right))
+        inverse_left, inverse_right, of_share = self._of_share(v)
+        spread = self._spread(left, right, inverse_left, inverse_right)
+        return out - self.shape * np.log(self.scale + spread) - of_share
 
-    @abstractmethod
+    def spread(self, v: Floats, left: Floats, right: Floats) -> Floats:
+        """Return A, the sum that the width's posterior adds to its scale."""
+        return self._spread(left, right, 1.0 + np.exp(-v), 1.0 + np.exp(v))
+
     def draw_width(self, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:
-        """Return a draw of the width for each theta and v."""
+        """Return a draw of the width for each theta and v, from the conjugate posterior."""
+        scale = self.scale + self.spread(v, *self.sums(theta))
+        inverse_gamma = scale / rng.standard_gamma(self.shape, theta.size)
+        width: Floats = inverse_gamma if self.power == 1 else np.sqrt(inverse_gamma)
+        return width
 
-    @abstractmethod
-    def _first_share(self, left: Floats, right: Floats) -> Floats:
-        """Return the start of Newton's method: the likelihood's best v, bounded by the prior."""
-
-    @abstractmethod
-    def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return the first derivative in v of the log likelihood, and minus the second."""
+    def _spread(
+        self, left: Floats, right: Floats, inverse_left: Floats, inverse_right: Floats
+    ) -> Floats:
+        """Return A from the inverses of the shares."""
+        if self.power == 1:
+            return left * inverse_left + right * inverse_right
+        squares = left * inverse_left * inverse_left + right * inverse_right * inverse_right
+        return 0.5 * squares
 
     @property
     def _log_normaliser(self) -> float:
@@ -162,89 +199,21 @@ class JointDensity(ABC):
         v = self._first_share(left, right)
         curvature = np.ones_like(v)
         for _ in range(NEWTON_STEPS):
-            slope, curvature = self._posterior_derivatives(v, left, right)
+            slope, curvature = self._derivatives(v, left, right)
             step = np.clip(slope / curvature, -LONGEST_STEP, LONGEST_STEP)
             v = v + step
             if np.all(np.abs(step) * np.sqrt(curvature) < 1e-3):
                 break
-        return v, self._posterior_derivatives(v, left, right)[1]
-
-    def _posterior_derivatives(
-        self, v: Floats, left: Floats, right: Floats
-    ) -> tuple[Floats, Floats]:
-        w, rest = special.expit(v), special.expit(-v)
-        a, b = self.prior.share_alpha, self.prior.share_beta
-        slope, curvature = self._derivatives(v, left, right)
-        return a * rest - b * w + slope, (a + b) * w * rest + curvature
-
-
-HALF_LOG_TWO_OVER_PI = 0.5 * math.log(2.0 / math.pi)
-
-
-class ConjugateDensity(JointDensity):
-    """log p(x, theta, w) of one class, with two exponential or two Gaussian sides.
-
-    For standardised scores, D_l(theta), D_r(theta) the summed deviations (power 1) or squared
-    deviations (power 2) left and right of theta, w the share of the left side and s the width, the
-    likelihood is proportional to s^-N exp(-A/s) (Laplace) or s^-N exp(-A/s^2) (Gaussian),
-
-        A = D_l/w + D_r/(1 - w)    or    A = D_l/(2 w^2) + D_r/(2 (1 - w)^2),
-
-    and the conjugate prior InverseGamma(a0, b0) of s or s^2 integrates s out:
-
-        p(x | theta, w) = c^N b0^a0 Gamma(a) / (Gamma(a0) (b0 + A)^a),    a = a0 + N or a0 + N/2,
-
-    in v = logit(w) the log of a sum of exponentials, which is concave.
-    """
-
-    def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
-        super().__init__(sums, prior)
-        n, self.power = sums.total, sums.powers[0]
-        self.shape = prior.width_shape + n / self.power
-        self.scale = prior.width_scale**self.power
-        self.constant = (
-            prior.width_shape * math.log(self.scale)
-            + math.lgamma(self.shape)
-            - math.lgamma(prior.width_shape)
-            - self._log_normaliser
-            + (n * HALF_LOG_TWO_OVER_PI if self.power == 2 else 0.0)
-        )
-
-    def log_density(self, theta: Floats, v: Floats, left: Floats, right: Floats) -> Floats:
-        """Return log p(x, theta, v), v = logit(w), given D_l and D_r at theta."""
-        out = self.constant - 0.5 * (theta / self.prior.theta_scale) ** 2
-        if self.prior.symmetric:
-            return out - self.shape * np.log(self.scale + self.spread(v, left, right))
-        inverse_left, inverse_right, of_share = self._of_share(v)
-        spread = self._spread(left, right, inverse_left, inverse_right)
-        return out - self.shape * np.log(self.scale + spread) - of_share
-
-    def spread(self, v: Floats, left: Floats, right: Floats) -> Floats:
-        """Return A, the sum that the width's posterior adds to its scale."""
-        return self._spread(left, right, 1.0 + np.exp(-v), 1.0 + np.exp(v))
-
-    def draw_width(self, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:
-        """Return a draw of the width for each theta and v, from the conjugate posterior."""
-        scale = self.scale + self.spread(v, *self.sums(theta))
-        inverse_gamma = scale / rng.standard_gamma(self.shape, theta.size)
-        width: Floats = inverse_gamma if self.power == 1 else np.sqrt(inverse_gamma)
-        return width
-
-    def _spread(
-        self, left: Floats, right: Floats, inverse_left: Floats, inverse_right: Floats
-    ) -> Floats:
-        """Return A from the inverses of the shares."""
-        if self.power == 1:
-            return left * inverse_left + right * inverse_right
-        squares = left * inverse_left * inverse_left + right * inverse_right * inverse_right
-        return 0.5 * squares
+        return v, self._derivatives(v, left, right)[1]
 
     def _first_share(self, left: Floats, right: Floats) -> Floats:
+        """Return the start of Newton's method: the likelihood's best v, bounded by the prior."""
         power = 1.0 / (self.power + 1.0)
         first: Floats = power * (np.log(left + self.scale) - np.log(right + self.scale))
         return first
 
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """Return the first derivative in v of log p, and minus the second."""
         w, rest = special.expit(v), special.expit(-v)
         if self.power == 1:
             p, q = left / w, right / rest
@@ -254,142 +223,10 @@ class ConjugateDensity(JointDensity):
             second = 2.0 * (p * rest * (1.0 + rest) + q * w * (1.0 + w))
         total = self.scale + p + q
         ratio = self.power * (q * w - p * rest) / total
-        return -self.shape * ratio, self.shape * (second / total - ratio**2)
-
-
-DEGREE = 12
-WIDTH_TAU = np.linspace(-5.0, 5.0, 201)
-# The integrand is 0 beyond it, and e^2t finite up to it.
-LARGEST_LOG = 300.0
-
-
-class WidthIntegral:
-    """Integrals over a width s of s^-(M + 1) exp(-B/s - C/s^2) for one M, and draws of s.
-
-    With x = 1/s, in t = log x the density is exp(M t - B e^t - C e^2t), log-concave, with its mode
-    m at B m + 2 C m^2 = M. Relative to the mode the integral depends on q = B m/M only,
-
-        m^M exp(-M (1 + q)/2) J(q),
-        J(q) = int exp(M (t - q (e^t - 1) - (1 - q) (e^2t - 1)/2)) dt,
-
-    and J, times Laplace's factor sqrt(M (2 - q)), is smooth in q between 0 (C only: a gamma
-    integral of x^2) and 1 (B only: one of x): a polynomial approximates it within 2e-6 for M >= 1,
-    within 1e-8 for M >= 10.
-    """
-
-    def __init__(self, shape: float) -> None:
-        self.shape = shape
-        points = 0.5 + 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
-        fitted = Chebyshev.fit(points, _log_correction(shape, points), DEGREE, domain=[0.0, 1.0])
-        self._correction = fitted.convert(kind=Polynomial, domain=[0.0, 1.0], window=[-1.0, 1.0])
-
-    def mode(self, b: Floats, c: Floats) -> Floats:
-        """Return m, the positive root of B m + 2 C m^2 = M."""
-        m: Floats = 2.0 * self.shape / (b + np.sqrt(b * b + 8.0 * self.shape * c))
-        return m
-
-    def log(self, b: Floats, c: Floats) -> Floats:
-        """Return the natural log of the integral over s > 0."""
-        m = self.mode(b, c)
-        q = b * m / self.shape
-        at_mode = self.shape * (np.log(m) - 0.5 * (1.0 + q))
-        log: Floats = at_mode - 0.5 * np.log(2.0 - q) + self._correction(q)
-        return log
-
-    def draw(self, b: Floats, c: Floats, rng: np.random.Generator) -> Floats:
-        """Return a draw of s for each B and C, by rejection from 1/s ~ Gamma(M, B + 2 C m)."""
-        m = self.mode(b, c)
-        rate = b + 2.0 * c * m
-        out = np.empty_like(m)
-        missing = np.arange(m.size)
-        while missing.size:
-            x = rng.standard_gamma(self.shape, missing.size) / rate[missing]
-            kept = rng.random(missing.size) < np.exp(-c[missing] * (x - m[missing]) ** 2)
-            out[missing[kept]] = 1.0 / x[kept]
-            missing = missing[~kept]
-        return out
-
-
-def _log_correction(shape: float, q: Floats) -> Floats:
-    """Return log(J(q) sqrt(2 - q)), by the trapezoid rule on t = sinh(tau)/sqrt(M (2 - q))."""
-    step = 1.0 / np.sqrt(shape * (2.0 - q))[:, None]
-    t = np.minimum(step * np.sinh(WIDTH_TAU), LARGEST_LOG)
-    exponent = t - q[:, None] * np.expm1(t) - 0.5 * (1.0 - q[:, None]) * np.expm1(2.0 * t)
-    integrand = np.exp(shape * exponent) * np.cosh(WIDTH_TAU)
-    log: Floats = np.log(integrand.sum(axis=1) * (WIDTH_TAU[1] - WIDTH_TAU[0]) / math.sqrt(shape))
-    return log
-
-
-QUARTER_PI = 0.25 * math.pi
-
-
-class HybridDensity(JointDensity):
-    """log p(x, theta, w) of one class with a Gaussian side and an exponential one.
-
-    For standardised scores, D_2(theta) the summed squared deviations of the Gaussian side,
-    D_1(theta) the summed deviations of the exponential one, g the Gaussian side's share of the mass
-    and s the width 1/rate + sqrt(pi/2) sigma, the prior InverseGamma(a0, b0) of s gives
-
-        p(x, s | theta, g) = b0^a0/Gamma(a0) s^-(M + 1) exp(-B/s - C/s^2),
-        M = a0 + N,    B = b0 + D_1/(1 - g),    C = pi/4 D_2/g^2.
-
-    `WidthIntegral` integrates s out. In (logit g, -log s) the log density is linear minus
-    exponentials of linear functions, so concave, and so is its integral over s (Prekopa).
-    """
-
-    def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
-        super().__init__(sums, prior)
-        self.gaussian_left = sums.powers[0] == 2
-        self.integral = WidthIntegral(prior.width_shape + sums.total)
-        self.constant = (
-            prior.width_shape * math.log(prior.width_scale)
-            - math.lgamma(prior.width_shape)
-            - self._log_normaliser
-        )
-
-    def log_density(self, theta: Floats, v: Floats, left: Floats, right: Floats) -> Floats:
-        """Return log p(x, theta, v), v = logit(w), given the sums of deviations at theta."""
-        inverse_left, inverse_right, of_share = self._of_share(v)
-        b, c = self._coefficients(left, right, inverse_left, inverse_right)
-        out = self.constant - 0.5 * (theta / self.prior.theta_scale) ** 2
-        return out + self.integral.log(b, c) - of_share
-
-    def draw_width(self, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:
-        """Return a draw of the width for each theta and v."""
-        b, c = self._coefficients(*self.sums(theta), 1.0 + np.exp(-v), 1.0 + np.exp(v))
-        return self.integral.draw(b, c, rng)
-
-    def _coefficients(
-        self, left: Floats, right: Floats, inverse_left: Floats, inverse_right: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return B and C from the sums and the inverses of the shares."""
-        if not self.gaussian_left:
-            left, right, inverse_left, inverse_right = right, left, inverse_right, inverse_left
-        b = self.prior.width_scale + right * inverse_right
-        return b, QUARTER_PI * left * inverse_left * inverse_left
-
-    def _first_share(self, left: Floats, right: Floats) -> Floats:
-        squares, deviations = (left, right) if self.gaussian_left else (right, left)
-        unit, shape = self.prior.width_scale, self.integral.shape
-        # The ratio of the widths that each side would have alone, a start for Newton's method.
-        sigma = np.sqrt((squares + unit * unit) / shape)
-        first = np.log(max(side_units(self.sums.powers)) * sigma)
-        first -= np.log((deviations + unit) / shape)
-        return first if self.gaussian_left else -first
-
-    def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return the first and minus the second derivative in v of the log likelihood at best s."""
-        # With x = 1/s at the best width, P = D_1 x/(1 - g), Q = C x^2 and u = logit(g): L_u = 2 (1
-        # - g) Q - g P, -L_uu = g P + 2 (1 - g) (2 - g) Q, L_ux x = 4 (1 - g) Q - g P, -L_xx x^2 = M
-        # + 2 Q.
-        w, rest = special.expit(v), special.expit(-v)
-        b, c = self._coefficients(left, right, 1.0 / w, 1.0 / rest)
-        g, h = (w, rest) if self.gaussian_left else (rest, w)
-        x = self.integral.mode(b, c)
-        p, q = (b - self.prior.width_scale) * x * g, c * x * x
-        slope, mixed = 2.0 * h * q - p, 4.0 * h * q - p
-        curvature = p + 2.0 * h * (1.0 + h) * q - mixed**2 / (self.integral.shape + 2.0 * q)
-        return slope if self.gaussian_left else -slope, curvature
+        a, b = self.prior.share_alpha, self.prior.share_beta
+        slope: Floats = a * rest - b * w - self.shape * ratio
+        curvature = (a + b) * w * rest + self.shape * (second / total - ratio**2)
+        return slope, curvature
 
 
 @dataclass(frozen=True)

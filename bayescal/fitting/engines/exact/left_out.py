@@ -47,10 +47,9 @@ def loo_log_density(
     drawn = component.classes[klass].draw(DRAWS, rng)
     theta = component.centre + component.spread * drawn.theta
     left, right = (component.spread * side for side in drawn.sides)
-    family = component.family.of_class(klass == 1)
-    parameters = family.from_sides(theta, left, right)
+    parameters = component.family.from_sides(theta, left, right)
     x = warp(scores[index], component.centre, component.asinh_scale)
-    log_density = family.logpdf(x[:, None], *parameters)
+    log_density = component.family.logpdf(x[:, None], *parameters)
     log_weight, k = smooth(-log_density)
     jacobian = log_jacobian(scores[index], component.centre, component.asinh_scale)
     out: Floats = log_sum_exp(log_weight + log_density, axis=1) + jacobian

@@ -111,7 +111,7 @@ def fit_topics(
     fits = []
     for positive in (False, True):
         own = [data.of_class(positive) for data in standardised]
-        fits.append(draw_class(own, family.of_class(positive), rng, draws))
+        fits.append(draw_class(own, family, rng, draws))
     if pooling == "complete":
         fits = [_repeated(each, len(topics)) for each in fits]
     centre, spread = np.array(scales).T[:, :, None]
@@ -246,9 +246,9 @@ def add_topics(
     for k, positive in enumerate((False, True)):
         of_class = (data.of_class(positive) for data in topics)
         standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
-        points, own = fitted.population[k], family.of_class(positive)
-        bases = Hyperprior.of(own.powers[0]).bases_of(points)
-        drawn = draw_topics(standardised, own, bases, drawing.TOPIC_DRAWS, rng)
+        points = fitted.population[k]
+        bases = Hyperprior.of(family.power).bases_of(points)
+        drawn = draw_topics(standardised, family, bases, drawing.TOPIC_DRAWS, rng)
         values, share = drawing.pick_updated(drawn, points, rng)
         sides.append(raw_sides(values, centre, spread))
         efficiency.append(share)
@@ -280,9 +280,9 @@ def fit_unpooled(topics: Sequence[BinaryScores], family: str) -> Floats:
 
 def _fit_task(task: _Task) -> Floats:
     name, topics = task
+    family = FAMILIES[name]
     out = np.full((2, 3, len(topics)), np.nan)
     for k, positive in enumerate((False, True)):
-        family = FAMILIES[name].of_class(positive)
         for t, data in enumerate(topics):
             scores, weight = data.of_class(positive)
             if scores.size:
@@ -306,7 +306,7 @@ def draw_population(
 ) -> Hyperposterior:
     """Return draws of the hyperparameters of one class's population, and of its topics."""
     some = drawing.some_of(topics, rng)
-    hyperprior = Hyperprior.of(family.powers[0]).with_values(DENSITY_NAMES, hyperpriors or {})
+    hyperprior = Hyperprior.of(family.power).with_values(DENSITY_NAMES, hyperpriors or {})
     return draw_hyperposterior(
         partial(draw_topics, topics, family),
         hyperprior,
@@ -333,7 +333,7 @@ def draw_topics(
 def _without_scores(base: tuple[float, ...], family: Family) -> tuple[float, ClassPosterior]:
     """Return location and posterior of all topics without scores of the class."""
     location, prior = prior_of(np.array(base), family)
-    return location, ClassPosterior(DeviationSums(np.empty(0), None, family.powers), prior)
+    return location, ClassPosterior(DeviationSums(np.empty(0), None, family.power), prior)
 
 
 def _draw_one(
@@ -343,7 +343,7 @@ def _draw_one(
     scores, weight = data
     if scores.size:
         location, prior = prior_of(base, family)
-        sums = DeviationSums(scores - location, weight, family.powers)
+        sums = DeviationSums(scores - location, weight, family.power)
         posterior = ClassPosterior(sums, prior)
     else:
         location, posterior = _without_scores(tuple(base.tolist()), family)
@@ -439,7 +439,7 @@ def _sampled(
 def _populations(posterior: xr.Dataset, family: Family, rng: np.random.Generator) -> Floats:
     """Return hyperparameters (2, draws, 6); a symmetric family's share follows its prior."""
     size = posterior.sizes["sample"]
-    hyperprior = Hyperprior.of(family.powers[0])
+    hyperprior = Hyperprior.of(family.power)
     points = np.stack([hyperprior.draw(size, rng) for _ in range(2)])
     for k, name in enumerate(DENSITY_NAMES):
         if name in posterior:

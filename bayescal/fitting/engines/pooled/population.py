@@ -124,7 +124,7 @@ def prior_of(point: Floats, family: Family) -> tuple[float, DensityPrior]:
         share_beta=float(kappa * (1.0 - omega)),
         width_shape=float(shape),
         # s^p ~ InverseGamma(a, a m^p) is the programs' InverseGamma(a, scale^p).
-        width_scale=float(width * shape ** (1.0 / family.powers[0])),
+        width_scale=float(width * shape ** (1.0 / family.power)),
         symmetric=family.symmetric,
     )
     return float(mu), prior
@@ -135,14 +135,14 @@ def fixed_population(family: Family, own: Hyperparameters) -> Floats:
     alpha, beta, shape = own.share_alpha, own.share_beta, own.width_shape
     share = math.log(alpha) - math.log(beta), math.log(alpha + beta)
     # The programs' InverseGamma(a, scale^p) is InverseGamma(a, a m^p).
-    width = math.log(own.width_scale) - math.log(shape) / family.powers[0]
+    width = math.log(own.width_scale) - math.log(shape) / family.power
     return np.array([0.0, math.log(own.theta_scale), *share, math.log(shape), width])
 
 
 def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Floats:
     """Return standardised mode and sides of a new topic of each population; shape (3, k)."""
     mu, tau, omega, kappa, shape, width = _natural_units(points)
-    power = family.powers[0]
+    power = family.power
     share = np.full(mu.shape, 0.5)
     if not family.symmetric:
         share = rng.beta(kappa * omega, kappa * (1.0 - omega))
@@ -159,7 +159,7 @@ def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
     """Return eta and A(eta) of populations."""
     mu, tau, omega, kappa, shape, width = _natural_units(points)
     alpha, beta = kappa * omega, kappa * (1.0 - omega)
-    scale = shape * width ** family.powers[0]
+    scale = shape * width**family.power
     eta = np.stack([mu / tau**2, -0.5 / tau**2, alpha, beta, -shape, -scale], axis=-1)
     normaliser = 0.5 * (mu / tau) ** 2 + np.log(tau)
     normaliser += special.gammaln(shape) - shape * np.log(scale)
@@ -172,7 +172,7 @@ def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
 
 def statistics(theta: Floats, left_share: Floats, width: Floats, family: Family) -> Floats:
     """Return T of parameters of shape (...), of shape (..., 6)."""
-    power = family.powers[0]
+    power = family.power
     columns = (theta, theta**2, np.log(left_share), np.log1p(-left_share), power * np.log(width))
     return np.stack([*columns, width**-power], axis=-1)
 

@@ -1,6 +1,6 @@
-"""Do indicators help a combination, and should they shift weights? Held-out losses on real data.
+"""Do indicators help a Bayesian combination? Held-out losses on real data.
 
-python -m studies.weight_shifts --data FOLDER [--quick]
+python -m studies.indicator_shifts --data FOLDER [--quick]
 """
 
 from __future__ import annotations
@@ -42,65 +42,59 @@ from studies.reporting import (
 from studies.unseen_samples import generator, plain_random, rarer_share
 
 PLAIN = "bayes, no indicators"
-SHIFTED_BIAS = "bayes, indicators"
-SHIFTED_WEIGHTS = "local_bayes, indicators"
+SHIFTED = "bayes, indicators"
 # Bars allow this share, or so many standard errors.
 SHARE, ERRORS = 0.02, 2.0
 
 
 def write_report(results: pd.DataFrame, out: Path) -> None:
-    """Write weight_shifts.md and a table in CSV.
+    """Write indicator_shifts.md and a table in CSV.
 
     Parameters
     ----------
     results : pandas.DataFrame
-        Columns data_set, class, n, method, bits, indicators: what `studies.weight_shifts.measure`
-        returns.
+        Columns data_set, class, n, method, bits, indicators: the rows that `measure` returns.
     out : Path
         The folder to write to.
     """
-    write_table(results.drop(columns="class"), out, "weight_shifts")
-    write_bars(bars(compare(results, PLAIN)), out, "weight_shifts")
-    write_page("weight_shifts", out, page(out))
+    write_table(results.drop(columns="class"), out, "indicator_shifts")
+    write_bars(bars(compare(results)), out, "indicator_shifts")
+    write_page("indicator_shifts", out, page(out))
 
 
 def page(folder: Path) -> str:
-    """Return the page: log-loss as a share of that without indicators, and of the bias alone."""
-    results = pd.read_csv(folder / "weight_shifts.csv")
-    indicators = results[results["method"].isin([SHIFTED_BIAS, SHIFTED_WEIGHTS])]
-    pairs = ((results, PLAIN), (indicators, SHIFTED_BIAS))
-    parts = [compare(rows, against).assign(against=against) for rows, against in pairs]
-    table = pd.concat(parts)
-    table = table[table["method"] != table["against"]]
+    """Return the page: log-loss as a share of that without indicators."""
+    results = pd.read_csv(folder / "indicator_shifts.csv")
+    table = compare(results)
     texts = table.assign(text=with_errors(table["ratio"], table["ratio error"], 3))
     return fill(
-        "weight_shifts",
+        "indicator_shifts",
         folder,
         sets=results["data_set"].nunique(),
         most=results["indicators"].max(),
         least=results["indicators"].min(),
-        table=by_column(texts, "text", ["method", "against"], "n"),
+        table=by_column(texts, "text", ["method"], "n"),
     )
 
 
-def compare(results: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Return each method's log-loss as a share of another's, by size.
+def compare(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the log-loss with indicators as a share of that without them, by size.
 
     The ratio is the geometric mean over data sets, with the standard error of its logarithm.
     """
     out = []
     for n, part in results.groupby("n", sort=True):
         wide = part.pivot_table("bits", "data_set", "method", sort=False)
-        logs = np.log(wide.div(wide[baseline], axis="index"))
-        ratio = pd.DataFrame({"ratio": np.exp(logs.mean()), "ratio error": logs.sem()})
-        out.append(ratio.rename_axis("method").reset_index().assign(n=n))
-    return pd.concat(out)
+        logs = np.log(wide[SHIFTED] / wide[PLAIN])
+        ratio = {"ratio": np.exp(logs.mean()), "ratio error": logs.sem()}
+        out.append({"method": SHIFTED, "n": n} | ratio)
+    return pd.DataFrame(out)
 
 
 def bars(table: pd.DataFrame) -> list[Bar]:
     """Return bars by size: indicators that shift log-odds cost little."""
     out = []
-    for _, row in table[table["method"] == SHIFTED_BIAS].iterrows():
+    for _, row in table.iterrows():
         limit = 1.0 + max(SHARE, ERRORS * row["ratio error"])
         claim = f"n+ = {row['n']}: log-loss with indicators as a share of that without"
         measured = with_error(row["ratio"], row["ratio error"], 3)
@@ -113,11 +107,7 @@ NAMES = (*tables.NAMES, *(name for name in texts.NAMES if name != "questions"))
 QUICK_NAMES = ("german",)
 MOST_NEW = 2_000
 # A Bayesian combination by its name in the table, and whether it sees indicators.
-COMBINATIONS = {
-    PLAIN: (Bayes(), False),
-    SHIFTED_BIAS: (Bayes(), True),
-    SHIFTED_WEIGHTS: (Bayes(weight_shifts=True), True),
-}
+COMBINATIONS = {PLAIN: (Bayes(), False), SHIFTED: (Bayes(), True)}
 OF_TABLES = {
     "linear SVM": make_pipeline(StandardScaler(), LinearSVC(random_state=0)),
     "naive Bayes": GaussianNB(),
@@ -190,4 +180,4 @@ def _inputs_of(data_set: DataSet, some: Any, positive: Bools, new: Any) -> tuple
 
 
 if __name__ == "__main__":
-    main("weight_shifts")
+    main("indicator_shifts")
