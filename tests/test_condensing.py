@@ -231,6 +231,19 @@ def test_the_rate_of_a_collection_is_that_of_its_rows(design):
         assert getattr(other, end) == pytest.approx(getattr(one, end), abs=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["float", "Int64", "boolean"])
+def test_missing_labels_of_a_collection_are_nan(kind):
+    scores, labels = judged(2000, 0, 1)
+    labels[labels == 0.5] = 1.0
+    table = pd.DataFrame({"score": scores, "label": pd.Series(labels).astype(kind)})
+    lazy = dd.from_pandas(table, npartitions=3)
+    one, other = (estimate_rate(each["score"], each["label"]) for each in (table, lazy))
+    np.testing.assert_allclose(other.draws, one.draws, rtol=1e-12)
+    words = da.from_array(np.array(["no", None, "yes"], dtype=object), chunks=3)
+    with pytest.raises(ValueError, match=r"labels of block 0 .* must be real numbers"):
+        condense(da.arange(3, chunks=3), words)
+
+
 def test_rates_take_counts_of_documents():
     scores, labels = np.array([0.0, 1.0, 1.0, 2.0, 2.0, 3.0]), [np.nan, 0, np.nan, 1, np.nan, 1]
     weight = np.array([40, 2, 30, 3, 20, 0])

@@ -206,6 +206,8 @@ def test_answers_of_several_arrays_have_the_form_of_the_rows(record):
             own = getattr(found, name)
             assert isinstance(own, kind)
             assert (dask.is_dask_collection(own)) == dask.is_dask_collection(form)
+            if dask.is_dask_collection(own) and hasattr(form, "chunks"):
+                assert own.chunks[0] == (15, 15, 10)
             if kind is xr.DataArray:
                 assert own.dims == ("document", "band")[: own.ndim]
             same(np.asarray(own), getattr(expected, name))
