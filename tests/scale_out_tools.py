@@ -1,10 +1,18 @@
-"""Helpers for the tests of scaling out: many small topics, and workers to kill."""
+"""Helpers for the tests of scaling out: many small topics, and workers to kill or to hinder."""
 
 import os
+import resource
 import signal
+import threading
+import time
+import uuid
+from functools import wraps
 from pathlib import Path
 
 import numpy as np
+
+from bayescal.cli import answer_folder
+from bayescal.support import parallel
 
 FEW = {"draws": 20, "chains": 1, "random_state": 0}
 
@@ -41,3 +49,49 @@ def dies_once(path):
 def dies(_):
     """Kill the process that calls it."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def thread_name(_):
+    """Return the name of the thread that calls it."""
+    return threading.current_thread().name
+
+
+def watch(folder, pause=0.0, gate=None):
+    """Let this process pause before each piece of work, until a gate exists, and note the work."""
+    do = parallel._do
+
+    @wraps(do)
+    def noted(task):
+        time.sleep(pause)
+        while gate is not None and not gate.exists():
+            time.sleep(0.02)
+        (folder / f"{os.getpid()}-{uuid.uuid4().hex}").touch()
+        return do(task)
+
+    parallel._do = noted
+
+
+def unwatch():
+    """Undo `watch`."""
+    parallel._do = parallel._do.__wrapped__
+
+
+def noted_by(folder):
+    """Return the number of pieces of work by process."""
+    pids = [int(path.name.partition("-")[0]) for path in folder.iterdir()]
+    return dict(zip(*np.unique(pids, return_counts=True), strict=True))
+
+
+def limit_files(size=None):
+    """Let writes of this process beyond so many bytes of a file fail, as on a full disk."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
+
+
+def writes_on_a_full_disk(task):
+    """Write the part of a block of rows; the disk is full for the third one."""
+    limit_files(64 if task[0].name == "part-000002.parquet" else None)
+    try:
+        return answer_folder._write(task)
+    finally:
+        limit_files()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.cli_tools import make_frame, run, write
+from tests.scale_out_tools import writes_on_a_full_disk
 
 pytestmark = pytest.mark.one_era
 
@@ -68,6 +69,26 @@ def test_a_run_that_ended_early_goes_on(calibrator, files, tmp_path):
     run("predict", calibrator, files, "--out", tmp_path / "whole.parquet")
     pd.testing.assert_frame_equal(found, pd.read_parquet(tmp_path / "whole.parquet"), atol=1e-12)
     assert [name.stat().st_mtime_ns for name in others] == [before[name] for name in others]
+
+
+@pytest.mark.slow
+def test_a_part_without_room_on_the_disk_is_written_later(calibrator, files, tmp_path, monkeypatch):
+    out = tmp_path / "answers"
+    with monkeypatch.context() as patched:
+        patched.setattr("bayescal.cli.answer_folder._write", writes_on_a_full_disk)
+        result = run("predict", calibrator, files, "--out", out, "--jobs", 2, code=2)
+    assert "--out: " in result.output
+    assert "File too large" in result.output.replace("\n", " ")
+    before = {path: path.stat().st_mtime_ns for path in parts(out)[0]}
+    assert out / "part-000000.parquet" in before
+    assert out / "part-000002.parquet" not in before
+    # Nothing but whole parts and the record of the run.
+    assert {*out.iterdir()} == {*before, out / "run.json"}
+    run("predict", calibrator, files, "--out", out, "--jobs", 2, "--resume")
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    run("predict", calibrator, files, "--out", tmp_path / "whole.parquet")
+    expected = pd.read_parquet(tmp_path / "whole.parquet")
+    pd.testing.assert_frame_equal(parts(out)[1], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("score", ["text", "number"])

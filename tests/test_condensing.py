@@ -18,6 +18,7 @@ from bayescal.decisions import (
     thresholds_by_topic,
 )
 from bayescal.monitoring import audit
+from bayescal.sampling import estimate_rate
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -149,11 +150,16 @@ def test_what_counts_cannot_hold_is_refused_by_name(lazy):
         (lambda: ScoreCalibrator().fit(scores, y, covariates={"length": np.ones(N)}), "covariates"),
         (lambda: audit(y, p, np.zeros(N)), "sites"),
         (lambda: metrics.calibration_verdict(y, p, draws=np.ones((3, N))), "draws"),
+        (lambda: estimate_rate(scores, y, clusters=np.arange(N)), "clusters"),
     ):
         with pytest.raises(ValueError, match=f"{name} must be None where .* is a Dask collection"):
             call()
     with pytest.raises(ValueError, match=r"y must be a Dask collection .*, got ndarray"):
         ScoreCalibrator().fit(scores, np.zeros(N))
+    with pytest.raises(ValueError, match="design must be 'random' or None"):
+        estimate_rate(scores, y, design=np.full(N, 0.1))
+    with pytest.raises(ValueError, match=r"labels must be a Dask collection .*, got ndarray"):
+        estimate_rate(scores, np.zeros(N))
     with pytest.raises(ValueError, match="y_prob must be a Dask collection if y_true or sample_we"):
         metrics.log_loss(y, np.zeros(N))
 
@@ -189,6 +195,71 @@ def test_decisions_of_a_collection_are_those_of_its_rows(rows, lazy, fitted):
         one, other = (table(fitted, each, **asked, random_state=0) for each in (many, scores))
         same = one.columns.intersection(means)
         np.testing.assert_allclose(one[same], other[same], rtol=5e-3)
+
+
+def judged(n, seed, decimals):
+    """Return scores of a judge and labels of 400 documents, some of them ties."""
+    rng = np.random.default_rng(seed)
+    good = rng.random(n) < 0.3
+    labels, some = np.full(n, np.nan), rng.choice(n, 400, replace=False)
+    labels[some] = np.where(rng.random(400) < 0.1, 0.5, good[some])
+    return np.round(rng.normal(1.5 * good), decimals), labels
+
+
+@pytest.mark.parametrize("design", ["random", None])
+def test_the_rate_of_a_collection_is_that_of_its_rows(design):
+    # Equal scores share a cell, so nothing is lost.
+    one = estimate_rate(*judged(50_000, 0, 2), design=design)
+    blocks = [da.from_array(each, chunks=13_000) for each in judged(50_000, 0, 2)]
+    other = estimate_rate(*blocks, design=design)
+    np.testing.assert_allclose(other.draws, one.draws, rtol=1e-12)
+    assert other.useless == pytest.approx(one.useless)
+    assert other.text == one.text
+    for name in ("labels", "documents", "notes", "design_effect"):
+        assert getattr(other, name) == getattr(one, name)
+    np.testing.assert_allclose(astuple(other.curve), astuple(one.curve), atol=1e-12)
+    # More scores than cells.
+    rows = judged(400_000, 4, 15)
+    one = estimate_rate(*rows, design=design)
+    other = estimate_rate(*(da.from_array(each, chunks=90_000) for each in rows), design=design)
+    assert other.documents == 400_000
+    assert other.value == pytest.approx(one.value, abs=1e-4)
+    assert other.draws.mean() == pytest.approx(one.draws.mean(), abs=1e-4)
+    assert other.draws.std() == pytest.approx(one.draws.std(), abs=1e-4)
+    np.testing.assert_allclose(other.curve.probability, one.curve.probability, atol=1e-3)
+    for end in ("lower", "upper"):  # of 4,000 draws
+        assert getattr(other, end) == pytest.approx(getattr(one, end), abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["float", "Int64", "boolean"])
+def test_missing_labels_of_a_collection_are_nan(kind):
+    scores, labels = judged(2000, 0, 1)
+    labels[labels == 0.5] = 1.0
+    table = pd.DataFrame({"score": scores, "label": pd.Series(labels).astype(kind)})
+    lazy = dd.from_pandas(table, npartitions=3)
+    one, other = (estimate_rate(each["score"], each["label"]) for each in (table, lazy))
+    np.testing.assert_allclose(other.draws, one.draws, rtol=1e-12)
+    words = da.from_array(np.array(["no", None, "yes"], dtype=object), chunks=3)
+    with pytest.raises(ValueError, match=r"labels of block 0 .* must be real numbers"):
+        condense(da.arange(3, chunks=3), words)
+
+
+def test_rates_take_counts_of_documents():
+    scores, labels = np.array([0.0, 1.0, 1.0, 2.0, 2.0, 3.0]), [np.nan, 0, np.nan, 1, np.nan, 1]
+    weight = np.array([40, 2, 30, 3, 20, 0])
+    rows = np.repeat(np.arange(6), weight)
+    one = estimate_rate(scores, labels, sample_weight=weight, design="random")
+    other = estimate_rate(scores[rows], np.array(labels)[rows], design="random")
+    np.testing.assert_array_equal(one.draws, other.draws)
+    assert (one.labels, one.documents, one.text) == (5, 95, other.text)
+    few = scores, labels
+    for options, message in (
+        ({"sample_weight": 0.5}, r"whole numbers, .*; got 0\.5"),
+        ({"sample_weight": 1, "design": np.full(6, 0.5)}, "design must be 'random' or None"),
+        ({"sample_weight": 1, "clusters": np.arange(6)}, "and clusters None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            estimate_rate(*few, **options)
 
 
 def test_counts_of_documents_are_repeated_documents():

@@ -1,6 +1,8 @@
 """Topics fitted and predicted on a cluster of two processes; workers killed while they do."""
 
 import os
+import threading
+import time
 
 import dask.array as da
 import joblib
@@ -9,9 +11,20 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bayescal import TopicCalibrator
+from bayescal import TopicCalibrator, condense
 from bayescal.support.parallel import in_parallel, reporting, workers
-from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
+from tests.scale_out_tools import (
+    FEW,
+    Killer,
+    dies,
+    dies_once,
+    limit_files,
+    made,
+    noted_by,
+    thread_name,
+    unwatch,
+    watch,
+)
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
@@ -44,6 +57,19 @@ def fitted():
 
 def posterior(calibrator):
     return calibrator.posterior_["posterior"].to_dataset()
+
+
+def test_the_workers_of_an_active_client_do_the_work():
+    from distributed import Client
+
+    here = {threading.current_thread().name}
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"):
+        with workers():
+            assert all("Dask" in name for name in in_parallel(thread_name, range(4)))
+        with joblib.parallel_config(n_jobs=1), workers():
+            assert set(in_parallel(thread_name, range(4))) == here
+    with workers():
+        assert set(in_parallel(thread_name, range(4))) == here
 
 
 def pid_of_a_worker(client):
@@ -80,6 +106,101 @@ def test_a_cluster_and_its_losses_do_not_change_a_bit(client, pooling, n):
         together = TopicCalibrator(pooling, **FEW).fit(scores, labels, topics)
     assert killer.when is not None
     xr.testing.assert_identical(posterior(together), posterior(alone))
+
+
+def fitted_alone(n, folder):
+    """Return a fit by this process and the number of its pieces of work."""
+    watch(folder)
+    with joblib.parallel_config("threading", n_jobs=1):
+        alone = TopicCalibrator("none", **FEW).fit(*made(n))
+    unwatch()
+    (work,) = noted_by(folder).values()
+    return posterior(alone), work
+
+
+@pytest.mark.slow
+def test_a_slow_worker_does_not_change_a_bit(client, tmp_path):
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "together").mkdir()
+    alone, work = fitted_alone(300, tmp_path / "alone")
+    client.wait_for_workers(2)
+    slow, fast = client.run(os.getpid)
+    pid = client.run(os.getpid, workers=[slow])[slow]
+    for worker, pause in ((slow, 0.5), (fast, 0.0)):
+        client.run(watch, tmp_path / "together", pause, workers=[worker])
+    together = TopicCalibrator("none", **FEW).fit(*made(300))
+    client.run(unwatch)
+    noted = noted_by(tmp_path / "together")
+    assert 1 <= noted[pid] < work / 2
+    assert sum(noted.values()) == work  # nothing is done twice
+    xr.testing.assert_identical(posterior(together), alone)
+
+
+def until(ready):
+    """Wait until a condition holds, at most one minute."""
+    end = time.monotonic() + 60.0
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_workers_that_come_and_go_do_not_change_a_bit(tmp_path):
+    from distributed import Client, LocalCluster, WorkerPlugin
+
+    class Watch(WorkerPlugin):
+        def setup(self, worker):
+            watch(tmp_path / "together", 0.1, tmp_path / "go")
+
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "together").mkdir()
+    alone, work = fitted_alone(300, tmp_path / "alone")
+    done = []
+    with (
+        # With one thread in all, joblib would work in this process.
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.register_plugin(Watch())
+        soon = {"minimum": 1, "interval": "100ms", "target_duration": "100ms"}
+
+        def grow_and_shrink():
+            # A worker leaves after so many times without enough work for it.
+            cluster.adapt(maximum=2, wait_count=10_000, **soon)
+            until(lambda: len(cluster.scheduler.workers) == 2)
+            (tmp_path / "go").touch()
+            until(lambda: len(noted_by(tmp_path / "together")) == 2)
+            cluster.adapt(maximum=1, wait_count=1, **soon)
+            until(lambda: len(cluster.scheduler.workers) == 1)
+            done.append(sum(noted_by(tmp_path / "together").values()))
+
+        change = threading.Thread(target=grow_and_shrink)
+        change.start()
+        together = TopicCalibrator("none", **FEW).fit(*made(300))
+        change.join()
+    assert done[0] < work
+    # Another worker repeats what one that leaves has begun, on two threads.
+    assert work <= sum(noted_by(tmp_path / "together").values()) <= work + 2
+    xr.testing.assert_identical(posterior(together), alone)
+
+
+@pytest.mark.slow
+def test_a_worker_with_a_full_disk_does_not_change_a_bit(client, tmp_path):
+    data, kept = made(200), tmp_path / "kept"
+    with joblib.parallel_config("threading", n_jobs=1):
+        alone = posterior(TopicCalibrator("none", **FEW).fit(*data))
+    client.wait_for_workers(2)
+    full, _ = client.run(os.getpid)
+    client.run(limit_files, 4096, workers=[full])
+    first = TopicCalibrator("none", memory=kept, **FEW).fit(*data)
+    client.run(limit_files, workers=[full])
+    xr.testing.assert_identical(posterior(first), alone)
+    written = len(list(kept.rglob("output.pkl")))
+    again = TopicCalibrator("none", memory=kept, **FEW).fit(*data)
+    xr.testing.assert_identical(posterior(again), alone)
+    assert 0 < written < len(list(kept.rglob("output.pkl")))
 
 
 @pytest.mark.slow
@@ -134,6 +255,33 @@ def test_lazy_tables(fitted):
     frame = pd.DataFrame({"score": scores, "topic": topics})
     lazy = fitted.predict_proba(dd.from_pandas(frame, npartitions=3))
     np.testing.assert_allclose(lazy.compute(), fitted.predict_proba(frame), rtol=1e-12)
+
+
+def test_topics_are_fitted_from_memory_or_counts(fitted):
+    import dask.dataframe as dd
+
+    scores, labels, topics = made(3)
+    frame = pd.DataFrame({"score": scores, "label": labels, "topic": topics})
+    lazy = dd.from_pandas(frame, npartitions=2)
+    calibrator = TopicCalibrator("none", **FEW)
+    for data in ((lazy,), (da.from_array(scores), labels, topics), (scores, labels, lazy["topic"])):
+        with pytest.raises(ValueError, match=r"to fit must be in memory, .* bayescal\.condense"):
+            calibrator.fit(*data)
+    with pytest.raises(ValueError, match="to fit must be in memory"):
+        fitted.add_topics(lazy)
+
+    def counted(part):
+        found = condense(part["score"], part["label"])
+        return pd.DataFrame(found._asdict()).assign(topic=part.name)
+
+    of_topics = lazy.groupby("topic")[["score", "label"]].apply(
+        counted, meta={"scores": float, "labels": int, "counts": float, "topic": int}
+    )
+    rows = of_topics.compute()
+    data = rows["scores"], rows["labels"], rows["topic"], rows["counts"]
+    found, expected = calibrator.fit(*data), TopicCalibrator("none", **FEW).fit(frame)
+    new = np.linspace(-2.0, 5.0, 30), np.repeat([0, 1, 2], 10)
+    np.testing.assert_allclose(found.predict_proba(*new), expected.predict_proba(*new), atol=1e-9)
 
 
 def test_nothing_is_computed_before_it_is_asked_for(fitted):

@@ -299,6 +299,7 @@ class MulticlassCalibrator(
             out[:, part] = np.swapaxes(p, 1, 2)
         return out
 
+    @rowwise(ROW, BAND)
     def predict_top(self, scores: Any, level: float = 0.9, prior: Any = None) -> TopClasses:
         """Return the likeliest class of each document, its probability and band.
 
@@ -353,6 +354,7 @@ class MulticlassCalibrator(
         known = fitted.map.mean(data.scores.log_p)
         return sets_above(p, set_threshold(known, coverage, data.weight))
 
+    @rowwise(ROW, BAND)
     def decide(
         self, scores: Any, costs: ArrayLike, *, level: float = 0.9, prior: Any = None
     ) -> Decisions:

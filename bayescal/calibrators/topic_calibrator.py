@@ -412,7 +412,7 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         else:
             values = read(curves, read_cells(scores, topics))
         dims, ends = ((ROW,), {}) if last is None else ((ROW, last[0]), dict([last]))
-        given: Floats = as_given(scores, values, dims, ends, kept=values.ndim - len(ends))
+        given: Floats = as_given(scores, values, dims, ends, slice(values.ndim - len(ends)))
         return given
 
 

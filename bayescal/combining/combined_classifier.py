@@ -278,6 +278,7 @@ class CombinedClassifier(
             return np.asarray(taken, dtype=np.int64)
         return np.asarray(classes[taken[:, 0].astype(np.intp)])
 
+    @rowwise(ROW, KLASS)
     def decide(self, X: Any, measure: str) -> NDArray[np.bool_]:
         """Return decisions by the thresholds that are best by a measure, (n,) or (n, columns).
 

@@ -8,6 +8,7 @@ from scipy import special
 
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_draws, number_of_classes, of_all_classes
 from bayescal.support.intervals import tails
+from bayescal.support.lazy import BAND, ROW, rowwise
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
@@ -77,6 +78,7 @@ def with_abstention(costs: ArrayLike, abstain_cost: ArrayLike) -> Floats:
 
 
 ABSTAIN = -1
+DECISION = "decision"  # a dimension
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Decisions:
     expected_regret: Floats
 
 
+@rowwise(ROW, DECISION, argument=0, axis=1)
 def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
     """Return posterior expected costs sum_c costs[d, c] mean_k P_k(c), (documents, decisions).
 
@@ -126,6 +129,7 @@ def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
     return expected
 
 
+@rowwise(ROW, BAND, argument=0, axis=1)
 def decide(
     draws: ArrayLike, costs: ArrayLike, *, abstain_cost: ArrayLike | None = None, level: float = 0.9
 ) -> Decisions:

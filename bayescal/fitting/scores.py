@@ -395,6 +395,12 @@ def read_topics(
     ends: tuple[float, float] | None = None,
 ) -> TopicScores:
     """Return labelled scores; cells whose label is nan, or whose weight is 0, are left out."""
+    if validation.is_lazy(scores, labels, topics):
+        raise ValueError(
+            "scores, labels and topics to fit must be in memory, got a Dask collection: call"
+            " .compute() if they fit, or bayescal.condense for each topic, and fit all its scores,"
+            " labels and topics with sample_weight, its counts."
+        )
     if hasattr(scores, "columns"):
         if labels is not None:
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")

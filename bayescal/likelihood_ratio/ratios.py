@@ -20,7 +20,15 @@ from bayescal.likelihood_ratio.bounds import (
 )
 from bayescal.likelihood_ratio.measures import LN10
 from bayescal.support.intervals import percent
-from bayescal.support.validation import Floats, Integers, as_reals, check_flag, check_fraction
+from bayescal.support.lazy import ROW, rowwise
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_array,
+    as_reals,
+    check_flag,
+    check_fraction,
+)
 
 # The LR of predictives depends a little on the prior, since they are mean probabilities.
 EQUAL_PRIORS = 0.5
@@ -82,7 +90,7 @@ class LikelihoodRatios:
         """Return the verbal equivalent of each LR."""
         if self.scale is None:
             return np.full(self.log10.size, "")
-        return np.array([self._support(value) for value in self.log10.tolist()])
+        return np.array([self._support(value) for value in self._in_memory().log10.tolist()])
 
     @property
     def text(self) -> str:
@@ -92,7 +100,8 @@ class LikelihoodRatios:
     @property
     def sentences(self) -> list[str]:
         """Return a sentence to state for each LR."""
-        return [self._sentence(k) for k in range(self.log10.size)]
+        own = self._in_memory()
+        return [own._sentence(k) for k in range(own.log10.size)]
 
     def posterior_odds(self, prior_odds: float) -> Floats:
         """Return posterior odds, prior odds times LR, with their band.
@@ -109,9 +118,14 @@ class LikelihoodRatios:
         """
         if not isinstance(prior_odds, int | float | np.number) or not 0.0 < prior_odds < np.inf:
             raise ValueError(f"prior_odds must be a positive number, got {prior_odds!r}.")
-        logs = np.column_stack([self.log10, self.lower, self.upper])
+        own = self._in_memory()
+        logs = np.column_stack([own.log10, own.lower, own.upper])
         odds: Floats = prior_odds * 10.0**logs
         return odds
+
+    def _in_memory(self) -> LikelihoodRatios:
+        own: dict[str, Any] = {name: as_array(getattr(self, name), name) for name in BY_SCORE}
+        return replace(self, **own)
 
     def _support(self, log10: float) -> str:
         grade = grade_of(log10, self.scale or {})
@@ -169,6 +183,7 @@ def shown(log10: float) -> str:
     return f"{value:,.0f}" if value >= 10.0 else f"{value:g}"
 
 
+@rowwise(ROW)
 def likelihood_ratios(
     calibrator: Calibrator,
     scores: ArrayLike,
@@ -259,7 +274,9 @@ def ratios_of(
         upper=band[:, 1],
         level=level,
         beyond=np.array(
-            [", ".join(name for name in flags if flags[name][k]) for k in range(values.size)]
+            [", ".join(name for name in flags if flags[name][k]) for k in range(values.size)],
+            # The same for every block of a Dask collection.
+            dtype=f"<U{len(', '.join(flags))}",
         ),
         classes=(negative, positive),
         largest=largest,

@@ -68,9 +68,7 @@ def as_partial_labels(
     """Return labels of a collection: 1, 0, values between if allowed, or nan where missing."""
     if labels is None:
         return np.full(documents, np.nan)
-    array = validation.as_array(labels, name)
-    blank = validation.missing(array)
-    values = validation.as_reals(np.where(blank, np.nan, array) if blank.any() else array, name)
+    values = validation.reals_or_nan(validation.as_array(labels, name), name)
     if values.shape != (documents,):
         raise ValueError(
             f"{name} must have shape ({documents},), one a document and nan where there is none,"

@@ -61,9 +61,11 @@ STEP, STEPS, WITHIN = 2, (-1.5, -0.5, 0.5, 1.5, 2.5), 0.6
 FLATTEST = 0.5  # smallest curvature of a proposal; that of the prior is 1
 
 
-def normal_scores(scores: Floats) -> Floats:
+def normal_scores(scores: Floats, weight: Floats | None = None) -> Floats:
     """Return the normal score of each document's rank; ties have the middle of their ranks."""
-    return np.asarray(special.ndtri((stats.rankdata(scores) - 0.5) / scores.size))
+    _, place = np.unique(scores, return_inverse=True)
+    size = np.bincount(place, weight)
+    return np.asarray(special.ndtri((np.cumsum(size) - size / 2.0) / size.sum())[place])
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class RankedCollection:
     code: NDArray[np.intp]  # (documents,): the bin of each document
     size: NDArray[np.intp]  # (bins,): documents in each
     z: Floats  # (bins,): the mean normal score of their ranks
+    weight: Floats | None = None  # (documents,): how many each counts for; None for 1
 
     @classmethod
     def of(cls, scores: Floats) -> RankedCollection:
@@ -90,17 +93,23 @@ class RankedCollection:
         return cls(code, size, np.bincount(code, z) / size)
 
     @classmethod
-    def even(cls, scores: Floats) -> RankedCollection:
+    def even(cls, scores: Floats, weight: Floats | None = None) -> RankedCollection:
         """Return bins of equal width in the normal score; ties stay together."""
-        z = normal_scores(scores)
+        z = normal_scores(scores, weight)
         _, code = np.unique(np.searchsorted(EVEN_EDGES, -z), return_inverse=True)
-        size = np.bincount(code)
-        return cls(code, size, np.bincount(code, z) / size)
+        own = cls(code, np.bincount(code, weight), z, weight)
+        return replace(own, z=own.mean(z))
 
-    def count(self, documents: NDArray[np.bool_], weight: Floats | None = None) -> NDArray[Any]:
-        """Return the number of some documents in each bin, or the sum of their weights."""
-        own = None if weight is None else weight[documents]
-        return np.bincount(self.code[documents], own, self.size.size)
+    def count(self, documents: NDArray[np.bool_], values: Floats | None = None) -> NDArray[Any]:
+        """Return the number of some documents in each bin, or the sum of their values."""
+        own = [each[documents] for each in (self.weight, values) if each is not None]
+        return np.bincount(
+            self.code[documents], np.prod(own, axis=0) if own else None, self.size.size
+        )
+
+    def mean(self, values: Floats) -> Floats:
+        """Return the mean of the documents' values in each bin."""
+        return np.asarray(self.count(np.ones(self.code.size, dtype=bool), values) / self.size)
 
 
 @dataclass(frozen=True)

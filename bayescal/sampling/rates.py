@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.decisions.draws import as_counts
 from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.sampling.design import SamplingUnits, as_partial_labels
 from bayescal.sampling.hidden import RankedCollection
@@ -27,6 +28,7 @@ from bayescal.sampling.plans import (
 )
 from bayescal.sampling.rank_curve import fit_rank_curve
 from bayescal.support import validation
+from bayescal.support.condensing import from_counts
 from bayescal.support.intervals import Interval, counted, percent, tails
 from bayescal.support.labels import read_groups
 from bayescal.support.validation import Floats
@@ -129,10 +131,12 @@ class Rate(Interval):
         return "\n".join([*lines, f"This assumes that {self.assumption}.", *self.notes])
 
 
+@from_counts("scores", "labels")
 def estimate_rate(
     scores: ArrayLike,
     labels: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
     design: Design | None = None,
     clusters: ArrayLike | None = None,
     level: float = 0.9,
@@ -145,10 +149,13 @@ def estimate_rate(
 
     Parameters
     ----------
-    scores : array-like of shape (documents,)
+    scores : array-like or Dask collection of shape (documents,)
         The judge's scores of the whole collection.
-    labels : array-like of shape (documents,)
+    labels : array-like or Dask collection of shape (documents,)
         1, 0, a value between such as 1/2 for a tie, or nan where missing.
+    sample_weight : array-like of shape (documents,), optional
+        How many documents each counts for, in whole numbers, as from `bayescal.condense`. `design`
+        must be "random" or None, and `clusters` None, as for Dask collections.
     design : "random", SamplePlan, several, array-like of shape (documents,), or None
         As in `estimate_recall`. With several inclusion probabilities the design's interval is
         stated first, since a wrong curve biases the model's; values between 0 and 1 then raise
@@ -174,8 +181,27 @@ def estimate_rate(
     >>> bool(rate.lower < good.mean() < rate.upper), rate.worth > 1.5 * rate.labels
     (True, True)
     """
-    rng = validation.generator(random_state)
-    return rate_and_errors(scores, labels, design, level, rng, clusters=clusters)[0]
+    rng, weight = validation.generator(random_state), None
+    if sample_weight is not None:
+        if clusters is not None or not (design is None or isinstance(design, str)):
+            raise ValueError(
+                "design must be 'random' or None, and clusters None, where sample_weight or Dask"
+                " count documents: pass the scores of single documents in memory."
+            )
+        scores, labels, weight = _counted(scores, labels, sample_weight)
+    return rate_and_errors(scores, labels, design, level, rng, clusters=clusters, weight=weight)[0]
+
+
+def _counted(
+    scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Return scores, labels and numbers of documents, of which each one with a label has a row."""
+    values = validation.as_scores(scores, "scores")
+    known = as_partial_labels(labels, values.size, values_between=True)
+    number = np.asarray(as_counts(sample_weight, values.size))
+    alone = ~np.isnan(known)
+    rows = np.repeat(np.arange(values.size), np.where(alone, number, number > 0))
+    return values[rows], known[rows], np.where(alone, 1.0, number)[rows]
 
 
 def rate_and_errors(
@@ -186,12 +212,13 @@ def rate_and_errors(
     rng: np.random.Generator,
     suffix: str = "",
     clusters: ArrayLike | None = None,
+    weight: Floats | None = None,
 ) -> tuple[Rate, Floats, Floats]:
     """Return the rate, labels, and labels less their expectations; nan where there is none."""
     validation.check_fraction(level=level)
     values, known, cluster = read_labels(scores, labels, clusters, suffix)
     fitted, alone, simple = _labels_alone(values, known, design, cluster, level)
-    collection = RankedCollection.even(values)
+    collection = RankedCollection.even(values, weight)
     code, numbers = collection.code[fitted], collection.count(fitted)
     sums = collection.count(fitted, known)
 
@@ -204,20 +231,21 @@ def rate_and_errors(
     curve = curve_of(collection, values, p, level)
     few = int(np.count_nonzero(~np.isnan(known))) < FEW
     notes = (FEW_NOTE,) * few + (UNKNOWN_NOTE,) * (alone is None)
-    rate = rate_of(known, draws, curve, useless, alone, effect, level, notes, simple=simple)
+    size = int(collection.size.sum())
+    rate = rate_of(known, size, draws, curve, useless, alone, effect, level, notes, simple=simple)
     return rate, known, known - p.mean(axis=0)[collection.code]
 
 
 def curve_of(collection: RankedCollection, scores: Floats, p: Floats, level: float) -> RateCurve:
     """Return the curve of draws of P(+) in the bins of a collection, (draws, bins)."""
-    score = np.bincount(collection.code, scores) / collection.size
     band = np.quantile(p, tails(level), axis=0)
     # Bins have the highest scores first.
-    return RateCurve(*np.stack([score, p.mean(axis=0), *band])[:, ::-1])
+    return RateCurve(*np.stack([collection.mean(scores), p.mean(axis=0), *band])[:, ::-1])
 
 
 def rate_of(
     labels: Floats,
+    documents: int,
     draws: Floats,
     curve: RateCurve,
     useless: float,
@@ -228,7 +256,7 @@ def rate_of(
     *,
     simple: bool = True,
 ) -> Rate:
-    """Return the rate of partial labels, a simple random sample or else of another design."""
+    """Return the rate of documents by some labels, a simple random sample or of another design."""
     model = Interval.of_draws(draws, level, float(np.median(draws)))
     first = model if simple or alone is None else alone
     n = int(np.count_nonzero(~np.isnan(labels)))
@@ -241,7 +269,7 @@ def rate_of(
         model=model,
         classical=alone,
         labels=n,
-        documents=labels.size,
+        documents=documents,
         worth=n * (alone.width / model.width) ** 2
         if simple and alone and model.width
         else math.nan,
@@ -345,11 +373,12 @@ def draw_rate(
 ) -> Floats:
     """Return draws of the mean label from draws of P(+) in bins of unlabelled documents."""
     if spread == 1.0:
-        rest = rng.binomial(unlabelled, p).sum(axis=1).astype(np.float64)
+        rest = rng.binomial(unlabelled.astype(np.int64), p).sum(axis=1).astype(np.float64)
     else:
         rest = p @ unlabelled
         rest += np.sqrt(spread * (p * (1.0 - p)) @ unlabelled) * rng.standard_normal(rest.size)
-    return np.asarray(np.clip((np.nansum(labels) + rest) / labels.size, 0.0, 1.0))
+    documents = np.count_nonzero(~np.isnan(labels)) + unlabelled.sum()
+    return np.asarray(np.clip((np.nansum(labels) + rest) / documents, 0.0, 1.0))
 
 
 def _dispersion(values: Floats, expected: Floats) -> float:

@@ -110,7 +110,8 @@ def rates_by_slice(
         draws = draw_rate(known[mine], collection.count(mine & ~labelled), p, spread, rng)
         curve, own = curve_of(collection, values, p, level), mine & labelled
         alone = wilson_limits(known[own], level, cluster[own]) if own.any() else None
-        rates[str(name)] = rate_of(known[mine], draws, curve, useless, alone, effect, level)
+        size = int(np.count_nonzero(mine))
+        rates[str(name)] = rate_of(known[mine], size, draws, curve, useless, alone, effect, level)
     joint = np.stack([rate.draws for rate in rates.values()])
     total = np.bincount(code) @ joint / values.size
     whole = Interval.of_draws(total, level, float(np.median(total)))

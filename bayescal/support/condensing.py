@@ -171,6 +171,8 @@ def _of_block(
     if known is not None:
         validation.check_same_length(f"scores{where}", values.size, "labels", known.size)
         known = known.ravel()
+        if known.dtype.kind == "O" and validation.missing(known).any():
+            known = validation.reals_or_nan(known, f"labels{where}")
     return _in_cells(values, known, np.ones(values.size) if counts is None else counts, cells)
 
 

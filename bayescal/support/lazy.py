@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import fields, is_dataclass, replace
+from functools import partial, wraps
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,45 +22,50 @@ ROW, KLASS, BAND, DRAW = "row", "klass", "band", "draw"
 ENDS = ["lower", "upper"]  # along BAND
 
 
-def rowwise(*dims: str) -> Callable[[Method], Method]:
-    """Let a method whose first argument holds rows answer in their form, with dimensions `dims`."""
+def rowwise(*dims: str, argument: int = 1, axis: int = 0) -> Callable[[Method], Method]:
+    """Let a function answer in the form of its rows, with dimensions `dims`.
+
+    An axis of one argument counts the rows. Answers are arrays, or dataclasses of them.
+    """
 
     def in_their_form(method: Method) -> Method:
         signature = inspect.signature(method)
-        name = list(signature.parameters)[1]
+        name = list(signature.parameters)[argument]
 
         @wraps(method)
-        def answered(estimator: Any, *arguments: Any, **options: Any) -> Any:
-            rows: Any = arguments[0] if arguments else options.get(name)
+        def answered(*arguments: Any, **options: Any) -> Any:
+            rows: Any = arguments[argument] if len(arguments) > argument else options.get(name)
             if not (is_lazy(rows) or hasattr(rows, "dims")):
-                return method(estimator, *arguments, **options)
-            bound = signature.bind(estimator, *arguments, **options)
+                return method(*arguments, **options)
+            bound = signature.bind(*arguments, **options)
             bound.apply_defaults()
-            _, _, *others = bound.arguments
-            given = {each: bound.arguments[each] for each in others}
+            given = bound.arguments
+            del given[name]
             if is_lazy(rows):
-                answer = _lazily(_Call(method.__name__, estimator, _fixed(given)), rows, dims)
+                answer = _lazily(partial(answered, **_fixed(given)), name, rows, dims, axis)
             else:
-                answer = method(estimator, rows.values, **given)
-            ends = {KLASS: getattr(estimator, "classes_", None), BAND: ENDS}
-            return as_given(rows, answer, _named(dims, answer.ndim), ends)
+                answer = method(**{name: rows.values}, **given)
+            ends = {KLASS: getattr(given.get("self"), "classes_", None), BAND: ENDS}
+            return _with_arrays(
+                lambda values, _: as_given(
+                    rows, values, _named(dims, values.ndim), ends, slice(axis, axis + 1)
+                ),
+                answer,
+            )
 
         return answered  # type: ignore[return-value]
 
     return in_their_form
 
 
-class _Call(NamedTuple):
-    """A method of an estimator and its arguments after the rows."""
-
-    method: str
-    estimator: Any
-    options: dict[str, Any]
-
-    def of(self, rows: Any) -> NDArray[Any]:
-        """Return the answer for rows in memory."""
-        answer = getattr(self.estimator, self.method)(rows, **self.options)
-        return np.asarray(answer)
+def _with_arrays(change: Callable[[Any, Callable[[Any], Any]], Any], answer: Any) -> Any:
+    """Return change(array, its getter) of an answer, or of each array of a dataclass."""
+    if not is_dataclass(answer):
+        return change(answer, _same)
+    found = {each.name: getattr(answer, each.name) for each in fields(answer)}
+    arrays = {name: each for name, each in found.items() if getattr(each, "ndim", 0)}
+    changed = {name: change(each, attrgetter(name)) for name, each in arrays.items()}
+    return replace(answer, **changed)  # type: ignore[type-var]
 
 
 def _fixed(options: dict[str, Any]) -> dict[str, Any]:
@@ -71,56 +79,79 @@ def _fixed(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(dims: Sequence[str], ndim: int) -> list[str]:
-    return [name for name in dims if name != KLASS or ndim == len(dims)]
+    """Return the dimensions of an array, which may lack that of the classes, or else of bands."""
+    lacking = KLASS if KLASS in dims else BAND
+    return [name for name in dims if name != lacking or ndim == len(dims)]
 
 
 def as_given(
-    rows: Any, answer: Any, dims: Sequence[str], coords: dict[str, Any], kept: int = 1
+    rows: Any, answer: Any, dims: Sequence[str], coords: dict[str, Any], axes: slice
 ) -> Any:
-    """Return an answer about the first dimensions of a DataArray as one, others as they are."""
+    """Return an answer about some axes of a DataArray as one, others as they are."""
     if not hasattr(rows, "dims"):
         return answer
     import xarray as xr
 
-    first = rows.dims[:kept]
+    first = rows.dims[axes]
     own = {name: each for name, each in rows.coords.items() if set(each.dims) <= set(first)}
     own |= {name: each for name, each in coords.items() if name in dims}
     own_dims = [each for name in dims for each in (first if name == ROW else (name,))]
     return xr.DataArray(answer, own, own_dims)
 
 
-def _lazily(call: _Call, rows: Any, dims: Sequence[str]) -> Any:
-    """Return the answers for blocks of rows as one dask array."""
-    import dask
+def _lazily(
+    function: Callable[..., Any], name: str, rows: Any, dims: Sequence[str], axis: int
+) -> Any:
+    """Return a function's answers for blocks of the named argument as dask arrays."""
     import dask.array as da
 
     if hasattr(rows, "to_delayed") and not hasattr(rows, "chunks"):
         # Dask's own example of a row of these types; head would compute the first partition.
-        sample = call.of(rows._meta_nonempty.iloc[:1])
-        axis = _named(dims, sample.ndim).index(ROW)
-        state = sent((call, sample, axis))
-        shape = (*sample.shape[:axis], np.nan, *sample.shape[axis + 1 :])
-        parts = [dask.delayed(_of_block)(part, state) for part in rows.to_delayed()]
-        arrays = [da.from_delayed(part, shape, sample.dtype) for part in parts]
-        return da.concatenate(arrays, axis, allow_unknown_chunksizes=True)
-    values = rows.data if hasattr(rows, "dims") else rows
-    if values.ndim == 2:
-        values = values.rechunk({1: -1})
-    sample = call.of(np.zeros((1, *values.shape[1:]), dtype=values.dtype))
-    axis = _named(dims, sample.ndim).index(ROW)
-    letters = [k + 2 for k in range(sample.ndim)]
-    letters[axis] = 0
-    return da.blockwise(
+        first = rows._meta_nonempty.iloc[:1]
+        # The blocks of this array are tables, which only the function reads.
+        parts = [da.from_delayed(part, (np.nan,), object) for part in rows.to_delayed()]
+        values = da.concatenate(parts, allow_unknown_chunksizes=True)
+    else:
+        values = rows.data if hasattr(rows, "dims") else rows
+        others = dict.fromkeys(set(range(values.ndim)) - {axis}, -1)
+        values = values.rechunk(others)
+        shape = [1 if k == axis else size for k, size in enumerate(values.shape)]
+        # Valid scores, and valid probabilities of classes.
+        first = np.full(shape, 1.0 / shape[-1]).astype(values.dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a row that nobody gave
+        sample = function(**{name: first})
+
+    def place(array: NDArray[Any]) -> int:
+        return _named(dims, array.ndim).index(ROW)
+
+    none = _with_arrays(lambda each, _: each.take([], axis=place(each)), sample)
+    letters = [0 if k == axis else k + 1 for k in range(values.ndim)]
+    blocks = da.blockwise(
         _of_block,
-        letters,
+        (0,),
         values,
-        (0, 1)[: values.ndim],
-        state=sent((call, sample, axis)),
-        new_axes={k: size for k, size in zip(letters, sample.shape, strict=True) if k},
+        letters,
+        state=sent((function, name, none, axis)),
         concatenate=True,
-        dtype=sample.dtype,
-        meta=sample[(slice(0),) * sample.ndim],
+        dtype=object,
+        meta=np.empty(0, dtype=object),
     )
+
+    def whole(array: NDArray[Any], getter: Callable[[Any], Any]) -> Any:
+        own = [k + 1 for k in range(array.ndim)]
+        own[place(array)] = 0
+        return da.blockwise(
+            getter,
+            own,
+            blocks,
+            (0,),
+            new_axes={k: size for k, size in zip(own, array.shape, strict=True) if k},
+            dtype=array.dtype,
+            meta=array[(slice(0),) * array.ndim],
+        )
+
+    return _with_arrays(whole, sample)
 
 
 def sent(state: Any) -> Any:
@@ -134,7 +165,7 @@ def _same(state: State) -> State:
     return state
 
 
-def _of_block(rows: Any, state: tuple[_Call, NDArray[Any], int]) -> NDArray[Any]:
-    call, sample, axis = state
-    # A filter may leave a block without rows, for which methods raise an error.
-    return call.of(rows) if len(rows) else sample.take([], axis=axis)
+def _of_block(rows: Any, state: tuple[Callable[..., Any], str, Any, int]) -> Any:
+    function, name, none, axis = state
+    # A filter may leave a block without rows, for which functions raise an error.
+    return function(**{name: rows}) if rows.shape[axis] else none

@@ -183,7 +183,7 @@ def _backend(n_jobs: int | None) -> Any:
     if n_jobs is not None:
         return parallel_config(n_jobs=n_jobs)
     backend, own = get_active_backend()
-    configured = own != 1 or not isinstance(backend, LokyBackend)
+    configured = own is not None or not isinstance(backend, LokyBackend)
     return parallel_config("dask") if not configured and _dask_is_active() else nullcontext()
 
 

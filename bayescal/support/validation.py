@@ -387,6 +387,12 @@ def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     return out
 
 
+def reals_or_nan(values: NDArray[Any], name: str) -> Floats:
+    """Return numbers as a float64 array, with nan where they are missing."""
+    blank = missing(values)
+    return as_reals(np.where(blank, np.nan, values) if blank.any() else values, name)
+
+
 def is_missing(value: object) -> bool:
     """Return True for nan, None, pandas.NA and the like."""
     # pandas.NA is neither equal to itself nor unequal; pandas may not be loaded.
