@@ -13,6 +13,7 @@ from bayescal.decisions import decide
 from bayescal.metrics import inputs
 from bayescal.monitoring import Audit, audit, audit_numbers, labels_needed, load_heart_disease
 from bayescal.support.intervals import Interval
+from tests.report_data import data_of
 
 pytestmark = pytest.mark.one_era
 
@@ -433,6 +434,21 @@ def test_certainties_are_audited_in_words(positives, p, tmp_path):
     assert ("where none was expected" in found.text) == (p < 1.0)
     assert "e+" not in found.text
     assert found.more_labels in html.unescape(found.report(tmp_path / "a.html").read_text("utf-8"))
+
+
+def test_a_page_of_counts_is_that_of_their_documents(tmp_path):
+    rng = np.random.default_rng(0)
+    p, y = np.linspace(0.05, 0.6, 40), np.arange(40) % 3 == 0
+    counts = rng.integers(1, 30, 40)
+    found = audit(y, p, sample_weight=counts, random_state=0)
+    rows = audit(np.repeat(y, counts), np.repeat(p, counts), random_state=0)
+    assert found.more_labels == rows.more_labels
+    pages = [each.report(tmp_path / f"{k}.html") for k, each in enumerate((found, rows))]
+    counted, single = map(data_of, pages)
+    for name in ("positives", "negatives"):
+        assert counted[name] == single[name]
+    assert "p, y and counts" in pages[0].read_text("utf-8")
+    assert "p, y and counts" not in pages[1].read_text("utf-8")
 
 
 @pytest.mark.parametrize("outcome", [0, 1])

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayescal.monitoring import audit
 from tests.cli_tools import make_frame, run, write
+from tests.report_data import data_of
 from tests.scale_out_tools import writes_on_a_full_disk
 
 pytestmark = pytest.mark.one_era
@@ -159,3 +161,208 @@ def test_decide_counts_the_rows_of_many_files(calibrator, files, tmp_path, monke
         "decide", calibrator, files, "--recall", "0.8", "--topic-column", "t", code=2
     ).output
     assert "names 2 files" in output
+
+
+# Counts of rows: `audit`, and the collection of `report`.
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Read blocks of 7 rows, and return a function that reads files whole again."""
+    commands = [f"bayescal.cli.commands.{name}.ROWS" for name in ("audit", "predict", "report")]
+    for name in commands:
+        monkeypatch.setattr(name, 7)
+    return lambda: [monkeypatch.setattr(name, 1 << 19) for name in commands]
+
+
+def outcomes(n=120, seed=0):
+    """Return probabilities of three decimals and labels, whose odds are twice the stated ones."""
+    rng = np.random.default_rng(seed)
+    p = np.round(rng.uniform(0.02, 0.9, n), 3)
+    return pd.DataFrame({"p": p, "y": (rng.random(n) < 2.0 * p / (1.0 + p)).astype(int)})
+
+
+def split(frame, folder, suffix=".parquet"):
+    """Write the halves of a table, and the whole; return the pattern and the whole's path."""
+    half = len(frame) // 2
+    write(frame[:half], folder / f"part0{suffix}")
+    write(frame[half:], folder / f"part1{suffix}")
+    return folder / f"part*{suffix}", write(frame, folder / f"whole{suffix}")
+
+
+def numbers_of(output):
+    """Return what an audit prints, without the name of its file and the next command."""
+    lines = [line for line in output.splitlines() if not line.startswith("Next")]
+    return re.sub(r"\S*(whole|part\*)\.\w+", "FILE", "\n".join(lines))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_an_audit_of_two_files_is_that_of_one(small_blocks, tmp_path, suffix):
+    frame = outcomes().astype({"y": object})
+    frame.loc[::9, "y"] = None
+    many, one = split(frame, tmp_path, suffix)
+    asked = ("--threshold", "0.3", "--out", tmp_path / "many.html")
+    found = run("audit", many, *asked).stdout
+    page = (tmp_path / "many.html").read_text()
+    for words in ("120 read, 106 used, 14 left out", "p, y and counts", "part0", "part1"):
+        assert words in page
+    small_blocks()
+    whole = run("audit", one, *asked[:2], "--out", tmp_path / "one.html").stdout
+    assert numbers_of(found).replace("many.html", "one.html") == numbers_of(whole)
+    counted, rows = (data_of(tmp_path / f"{name}.html") for name in ("many", "one"))
+    assert counted == rows
+    more = [
+        re.search("This audit has .*? outcomes.*", text)[0]
+        for text in (page, (tmp_path / "one.html").read_text())
+    ]
+    assert more[0] == more[1]
+
+
+def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.02, 0.9, 300_000)
+    frame = pd.DataFrame({"p": p, "y": rng.random(p.size) < 1.2 * p / (1.0 + 0.2 * p)})
+    many, _ = split(frame, tmp_path)
+    found = []
+
+    def kept(outcomes, *arguments, **options):
+        found.append(audit_outcomes(outcomes, *arguments, **options))
+        return found[-1]
+
+    from bayescal.monitoring.auditing import audit_outcomes
+
+    monkeypatch.setattr("bayescal.cli.commands.audit.ROWS", 50_000)
+    monkeypatch.setattr("bayescal.monitoring.auditing.audit_outcomes", kept)
+    run("audit", many, "--threshold", "0.3")
+    (counted,) = found
+    assert counted.outcomes.p.size < 2 * (1 << 17) + 2 < p.size
+    rows = audit(frame["y"], frame["p"], threshold=0.3, random_state=0).to_frame()
+    np.testing.assert_allclose(counted.to_frame()["value"], rows["value"], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["no", "yes"], ("yes", "no")),
+        ([0, 1], ("1", "0")),
+        (["0", "1"], ("1", "0")),
+        ([True, False], ("True", "False")),
+        (["B", "A"], ("B", "A")),
+    ],
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_labels_of_the_last_block_count_as_all_others(
+    small_blocks, tmp_path, labels, classes, missing
+):
+    frame = outcomes(60)
+    frame["y"] = [labels[0]] * 56 + [labels[1]] * 4
+    if missing:
+        frame["y"] = frame["y"].astype(object)
+        frame.loc[57, "y"] = None
+    many, one = split(frame, tmp_path)
+    found = run("audit", many)
+    assert f"Positive label: '{classes[0]}'" in found.stdout
+    assert f"negative: '{classes[1]}'" in found.stdout
+    small_blocks()
+    whole = run("audit", one)
+    assert numbers_of(found.stdout) == numbers_of(whole.stdout)
+    assert numbers_of(found.stderr) == numbers_of(whole.stderr)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"p": 1.5}, "part1.parquet, row 14 of the file (its first row is row 1): p must lie"),
+        ({"p": 40.0}, "they look like per cent"),
+        ({"p": None}, "part1.parquet must hold a finite number in every row"),
+        ({"y": 2}, "two"),
+    ],
+)
+def test_bad_values_are_named_by_file_and_row(small_blocks, tmp_path, change, words):
+    frame = outcomes(60)
+    for name, value in change.items():
+        frame.loc[42, name] = value
+    many, _ = split(frame, tmp_path)
+    told = " ".join(run("audit", many, code=2).stderr.split())
+    assert words in told
+    if "p" in change:
+        assert "row 14 of the file" in told
+
+
+def test_a_column_of_names_or_of_nothing_holds_no_labels(small_blocks, monkeypatch, tmp_path):
+    many, _ = split(outcomes(60).assign(name=np.arange(60).astype(str), none=None), tmp_path)
+    monkeypatch.setattr("bayescal.cli.blocks.MOST_CELLS", 5)
+    for column, words in (("name", "two"), ("none", "must hold labels to learn from, got none")):
+        assert words in run("audit", many, "--label-column", column, code=2).stderr
+
+
+@pytest.mark.filterwarnings("always:Each of 3 rows")
+def test_impossible_outcomes_are_counted_and_likely_clusters_named(small_blocks, tmp_path):
+    frame = outcomes(60).assign(patient=np.arange(60) // 2)
+    frame.loc[[3, 30, 50], ["p", "y"]] = 0.0, 1
+    many, _ = split(frame, tmp_path)
+    told = run("audit", many).stderr
+    assert "Each of 3 rows is positive and had probability 0." in told
+    assert "--cluster-column" in told
+    for column in ("cluster", "site", "inclusion"):
+        refused = run("audit", many, f"--{column}-column", "patient", code=2).stderr
+        assert f"names 2 files: --{column}-column needs all rows in one" in refused
+
+
+def test_the_sample_to_recalibrate_is_named(small_blocks, tmp_path):
+    many, _ = split(outcomes(400).rename(columns={"p": "risk"}), tmp_path)
+    told = run("audit", many, "--probability-column", "risk").stdout
+    step = "bayescal recalibrate SAMPLE.csv --probability-column risk --out FOLDER"
+    assert f"Next, with a random sample of the rows in SAMPLE.csv: {step}" in told
+
+
+@pytest.mark.parametrize("lower", [(), ("--lower-is-positive",)])
+def test_a_report_counts_a_collection_of_many_files(small_blocks, tmp_path, lower):
+    table = make_frame(200)
+    sign = -1.0 if lower else 1.0
+    folder = tmp_path / "fitted"
+    fitted = write(table.assign(score=sign * table["score"]), tmp_path / "fit.csv")
+    run("fit", fitted, *lower, "--family", "gaussian", "--draws", "50", "--out", folder)
+    new = make_frame(120, seed=1).drop(columns="label")
+    many, one = split(new.assign(score=sign * new["score"]), tmp_path)
+    pages = []
+    for path in (many, one):
+        pages.append(tmp_path / f"{len(pages)}.html")
+        run("report", folder, "--collection", path, "--out", pages[-1])
+        small_blocks()
+    (counted,), (rows,) = (data_of(page)["collection"].values() for page in pages)
+    assert counted["at"]["documents"] == rows["at"]["documents"] == 120
+    for name in ("selected", "score"):
+        assert counted["at"][name] == pytest.approx(rows["at"][name], rel=1e-12)
+    # Labels are drawn: 200 draws of the number of positives.
+    for question in ("at", "wanted"):
+        found, expected = counted[question]["found"], rows[question]["found"]
+        assert found == pytest.approx(expected, abs=1.5)
+
+
+def test_a_report_names_bad_scores_and_refuses_topics_in_many_files(
+    small_blocks, calibrator, tmp_path
+):
+    frame = make_frame(60)
+    many, _ = split(frame.assign(score=frame["score"].where(frame.index != 42)), tmp_path)
+    asked = ("report", calibrator, "--collection", many, "--out", tmp_path / "r.html")
+    told = " ".join(run(*asked, code=2).stderr.split())
+    assert (
+        "part1.parquet must hold a finite number in every row, got an empty cell in row 14" in told
+    )
+    assert "names 2 files: --topic-column" in run(*asked, "--topic-column", "t", code=2).stderr
+
+
+@pytest.mark.parametrize("bounds", [(), ("--bounds", "elub")])
+def test_likelihood_ratios_of_many_files_are_those_of_one(small_blocks, tmp_path, bounds):
+    calibrator = tmp_path / "fitted"
+    run("fit", write(make_frame(), tmp_path / "fit.csv"), "--draws", "50", "--out", calibrator)
+    # With more than 32 rows the whole would be interpolated, blocks of 7 would not.
+    many, one = split(make_frame(30).drop(columns="label"), tmp_path)
+    asked = ("--likelihood-ratio", *bounds, "--out")
+    run("predict", calibrator, many, *asked, tmp_path / "many.parquet")
+    small_blocks()
+    run("predict", calibrator, one, *asked, tmp_path / "one.parquet")
+    tables = [pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("many", "one")]
+    assert "log10_lr_lower" in tables[0]
+    pd.testing.assert_frame_equal(*tables, atol=1e-12)

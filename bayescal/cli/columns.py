@@ -42,7 +42,7 @@ DEFAULT_SPLIT_COLUMN = "split"
 
 
 class ColumnReader:
-    """Columns of a file, or of some of its rows; errors name the file, column and row."""
+    """Columns of a file, of some of its rows or counts; errors name the file, column and row."""
 
     def __init__(
         self,
@@ -50,12 +50,14 @@ class ColumnReader:
         frame: pd.DataFrame | None = None,
         screen: Screen | None = None,
         formats: Formats | None = None,
+        counts: validation.Floats | None = None,
     ) -> None:
         self.path = path
         self.screen = Screen(quiet=True) if screen is None else screen
         self.frame = files.read_frame(path) if frame is None else frame
         # By column; blocks of one file share them.
         self.formats = defaultdict(NumberFormat) if formats is None else formats
+        self.counts = counts  # (n,): how many rows each stands for; None for one each
 
     def name(self, column: str) -> str:
         """Return a column's name for messages."""
@@ -63,7 +65,13 @@ class ColumnReader:
 
     def row(self, position: int) -> str:
         """Return the name of a row for messages."""
+        if self.counts is not None:
+            return f"each of {counted(int(self.counts[position]), 'row')}"
         return file_row(int(self.frame.index[position]))
+
+    def number(self, rows: Mask) -> int:
+        """Return how many rows of the file are selected by a mask."""
+        return int(rows.sum() if self.counts is None else self.counts[rows].sum())
 
     def scores(self, column: str, option: str | None = "--score-column") -> validation.Floats:
         """Return a column of finite numbers, and store them in the frame."""
@@ -166,8 +174,8 @@ class ColumnReader:
     ) -> None:
         """State the positive and the negative label."""
         self.screen.note(
-            f"Positive label: {str(classes[1])!r}, {is_positive.sum():,d} of"
-            f" {counted(int(labelled.sum()), 'labelled row')} in {self.name(column)}; negative:"
+            f"Positive label: {str(classes[1])!r}, {self.number(is_positive):,d} of"
+            f" {counted(self.number(labelled), 'labelled row')} in {self.name(column)}; negative:"
             f" {str(classes[0])!r}."
         )
 
@@ -211,12 +219,17 @@ class ColumnReader:
         self._refuse(column, strange, f"{kind}, {validation.first_of(list(classes))},")
         return positions, labelled
 
+    def label_cells(self, column: str) -> tuple[NDArray[Any], Mask]:
+        """Return the cells of labelled rows, and their mask."""
+        labelled = self.present(column, "--label-column")
+        return self._named(column, "--label-column", "a label", labelled), labelled
+
     def class_labels(self, column: str) -> tuple[NDArray[Any], Mask]:
         """Return the labels of labelled rows, of any number of classes, and their mask."""
-        labelled = self.present(column, "--label-column")
+        cells, labelled = self.label_cells(column)
         if not labelled.any():
             raise UsageError(f"{self.name(column)} must hold labels to learn from, got none.")
-        values = _labels(self._named(column, "--label-column", "a label", labelled))
+        values = _labels(cells)
         if values.dtype.kind == "f" and not labelled.all() and (values % 1.0 == 0.0).all():
             values = values.astype(np.int64)  # floats only because of missing labels
         return values, labelled
@@ -282,11 +295,10 @@ class ColumnReader:
                 )
                 return
 
-    @staticmethod
-    def rows_read(labelled: Mask) -> str:
+    def rows_read(self, labelled: Mask) -> str:
         """Return in words how many rows were read, and how many were left out."""
-        n, used = labelled.size, int(labelled.sum())
-        return f"{n:,} read, {used:,} used, {n - used:,} left out without a label"
+        used, left_out = self.number(labelled), self.number(~labelled)
+        return f"{used + left_out:,} read, {used:,} used, {left_out:,} left out without a label"
 
     def texts(self, column: str) -> list[str]:
         """Return a column of documents."""

@@ -52,12 +52,17 @@ def page_run(
 ) -> dict[str, dict[str, str]]:
     """Return the provenance that a page to sign states, its files and its call, by heading."""
     arguments = options.arguments_of(context, command).items()
-    hashes = {f"SHA-256 of {path}": hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    hashes = {f"SHA-256 of {path}": _digest(path) for path in files}
     counted = {"Rows": rows, "Positive label": str(positive), "Unit of counting": unit}
     return {
         "Files": hashes | counted | {"Date": date.today().isoformat()},
         "Arguments": {name: _written(value) for name, value in arguments if value is not None},
     }
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _written(value: Any) -> str:

@@ -39,6 +39,11 @@ class Forecasts(NamedTuple):
         return np.ones(self.truth.size) if self.weight is None else self.weight
 
     @property
+    def documents(self) -> Floats:
+        """Return how many documents each stands for: its weight, unless that is 1 / inclusion."""
+        return np.ones(self.truth.size) if self.sampled else self.counts
+
+    @property
     def odds(self) -> float:
         """Return the ratio of weights of positives and negatives with the same probability."""
         return weighting.ratio_of_weights(self.counts, self.truth, self.p) if self.sampled else 1.0

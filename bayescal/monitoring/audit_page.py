@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bayescal.report.rendering import Cell, Row
 from bayescal.report.rendering import numbers as rounded
+from bayescal.support.condensing import documents_of
 from bayescal.support.validation import Floats
 
 MOST_TICKS = 300  # outcomes of each class that the curve marks
@@ -42,11 +42,9 @@ def benefit_data(benefit: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def ticks(values: Floats) -> Any:
-    """Return sorted values, at most MOST_TICKS, evenly chosen."""
-    ordered = np.sort(values)
-    kept = np.linspace(0, ordered.size - 1, min(ordered.size, MOST_TICKS))
-    return rounded(ordered[kept.astype(np.intp)])
+def ticks(values: Floats, counts: Floats) -> Any:
+    """Return sorted values of documents, at most MOST_TICKS, evenly chosen."""
+    return rounded(documents_of(values, counts, MOST_TICKS))
 
 
 def site_changes(sites: xr.Dataset, name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from bayescal.metrics.verdict import CalibrationVerdict, verdict_of
 from bayescal.monitoring import audit_numbers
 from bayescal.monitoring.sample_size import MOST, labels_needed
 from bayescal.support import score_checks, validation
-from bayescal.support.condensing import from_counts
+from bayescal.support.condensing import documents_of, from_counts
 from bayescal.support.intervals import Interval, interval_table, p_words, percent, readable
 from bayescal.support.validation import generator, warn_user
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWS = 1000
+PLANNED = 1 << 20  # documents at most, of those like which labels are planned
 FEW = 10  # fewer documents show almost nothing
 RATIO_WIDTH, SLOPE_WIDTH = 0.2, 0.2  # wanted widths of intervals
 NEGLIGIBLE = 5e-4  # smaller numbers are shown as 0
@@ -217,7 +218,8 @@ class Audit:
     @property
     def more_labels(self) -> str:
         """Return the number of labels that would narrow the intervals, in words."""
-        p, factor = self.outcomes.p, self.outcomes.factor
+        factor = self.outcomes.factor
+        p = documents_of(self.outcomes.p, self.outcomes.documents, PLANNED)
         have = f"This audit has {readable(self.documents)} outcomes."
         widths = {"ratio_width": RATIO_WIDTH}
         if np.ptp(p) > 0.0:
@@ -256,7 +258,12 @@ class Audit:
         from bayescal.report.rendering import Cell, Row, numbers, short, write_page
 
         p, truth, counts = self.outcomes.p, self.outcomes.truth, self.outcomes.counts
+        documents = self.outcomes.documents
         digest = hashlib.sha256(p.astype("<f8").tobytes() + truth.astype(np.uint8).tobytes())
+        hashed = "SHA-256 of p and y"
+        if (documents != 1.0).any():
+            digest.update(documents.astype("<f8").tobytes())
+            hashed = "SHA-256 of p, y and counts"
         advice, *lines = self.text.splitlines()
         facts = {
             f"{self.noun.capitalize()}s": f"{counts.sum():,.6g}",
@@ -275,8 +282,8 @@ class Audit:
                 "name": list(self.model_probability),
                 "probability": numbers(list(self.model_probability.values())),
             },
-            "positives": audit_page.ticks(p[truth]),
-            "negatives": audit_page.ticks(p[~truth]),
+            "positives": audit_page.ticks(p[truth], documents[truth]),
+            "negatives": audit_page.ticks(p[~truth], documents[~truth]),
         }
         sites = None
         if self.sites is not None:
@@ -292,11 +299,7 @@ class Audit:
             data,
             title=title,
             level=self.level,
-            run={
-                "Versions": versions(),
-                "Data": {"SHA-256 of p and y": digest.hexdigest()},
-                **(run or {}),
-            },
+            run={"Versions": versions(), "Data": {hashed: digest.hexdigest()}, **(run or {})},
             answer=Answer(self._state, advice, ""),
             answer_lines=lines,
             more_labels=self.more_labels,

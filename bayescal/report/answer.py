@@ -13,6 +13,7 @@ from scipy import special, stats
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.report.rendering import Cell, numbers
 from bayescal.report.topic import ReadingGoal
+from bayescal.support.condensing import ScoreCounts
 from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats
 
@@ -129,9 +130,12 @@ def read_collection(
     """Return positives found in a collection at a threshold, and at that for a recall."""
     from bayescal import decisions
 
+    counts = None
+    if isinstance(collection, ScoreCounts):
+        collection, counts = collection.scores, collection.counts
     scores, topics = _scores_and_topics(collection, problems)
     source = SimpleNamespace(fitted_problems=lambda: problems)
-    common: dict[str, Any] = {"level": level, "random_state": 0}
+    common: dict[str, Any] = {"level": level, "sample_weight": counts, "random_state": 0}
     probability = EVEN if threshold is None else None
     at = decisions.rates_by_topic(
         source, scores, topics, probability=probability, threshold=threshold, **common

@@ -241,10 +241,11 @@ def write_report(
         For a `TopicCalibrator`, which does not store them, the scores fitted, in the same form.
         Histograms and empirical log-odds need them; expected costs use the model's own density of
         scores without them.
-    collection : array-like, DataFrame or tuple, optional
+    collection : array-like, DataFrame, tuple or ScoreCounts, optional
         Scores of unlabelled documents to read from, with topics as columns score and topic or as
-        two arrays. The report states the documents to read, and the positives found and missed, as
-        `bayescal.decisions.rates_by_topic` and `thresholds_by_topic` with ``random_state=0``.
+        two arrays; or counts of scores by `bayescal.condense`. The report states the documents to
+        read, and the positives found and missed, as `bayescal.decisions.rates_by_topic` and
+        `thresholds_by_topic` with ``random_state=0``.
     level : float
         Posterior probability of the bands at each score.
     threshold : float, optional

@@ -186,6 +186,13 @@ def joined(parts: Iterable[ScoreCounts], cells: int = CELLS) -> ScoreCounts:
     return _together(waiting, cells)
 
 
+def documents_of(values: Floats, counts: Floats, most: int) -> Floats:
+    """Return the sorted values of counted documents, at most so many, evenly chosen."""
+    order, n = np.argsort(values), int(counts.sum())
+    kept = np.linspace(0, n - 1, min(n, most))
+    return values[order][np.searchsorted(np.cumsum(counts[order]), kept, side="right")]
+
+
 def _together(parts: list[ScoreCounts], cells: int) -> ScoreCounts:
     filled = [part for part in parts if part.scores.size] or parts[:1]
     labels = [part.labels for part in filled if part.labels is not None]

@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from bayescal.cli import options, tables, writing
+from bayescal.cli.blocks import read_rows
 from bayescal.cli.columns import ColumnReader, spelled
 from bayescal.cli.commands.report import PAGES
-from bayescal.cli.files import check_file
+from bayescal.cli.files import ROWS, check_file, files_of
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.intervals import percent
 from bayescal.support.validation import Floats, check_positive
@@ -33,7 +35,10 @@ OUTCOME = "Outcomes of two classes; rows without one are left out."
 OutcomeColumn = Annotated[str, options.option("--label-column", options.COLUMNS, OUTCOME)]
 SITE = "Sites, such as hospitals or months."
 SiteColumn = Annotated[str | None, options.option("--site-column", options.COLUMNS, SITE)]
-FILES = "One file of probabilities and outcomes; with --no-labels the reference, then the new one."
+FILES = (
+    "One file of probabilities and outcomes, or a folder or a quoted pattern of them; with"
+    " --no-labels the reference, then the new one."
+)
 Files = Annotated[list[Path], options.argument("FILES", f"{FILES} {options.FILE_KINDS}.")]
 QUESTION = "Question"
 THRESHOLD = "Rows with at least this probability are treated: what would recalibrating save?"
@@ -77,6 +82,7 @@ class OutcomeTable:
     sites: NDArray[np.str_] | None
     all_sites: NDArray[np.str_] | None  # (rows,)
     inclusion: Floats | None
+    counts: Floats | None  # how many rows each stands for
     classes: tuple[Any, Any]  # negative and positive
 
     def clusters(self, column: str | None, used: Iterable[str | None]) -> NDArray[np.str_] | None:
@@ -90,16 +96,14 @@ class OutcomeTable:
 
 
 def read_outcomes(
-    path: Path,
+    reader: ColumnReader,
     probability_column: str,
     label_column: str,
     site_column: str | None,
     inclusion_column: str | None,
     positive: str | None,
-    screen: Screen,
 ) -> OutcomeTable:
     """Read the probabilities, outcomes, sites and inclusion probabilities of a file."""
-    reader = ColumnReader(path, screen=screen)
     p = reader.scores(probability_column, "--probability-column")
     present = reader.present(label_column, "--label-column")
     classes: tuple[Any, Any]
@@ -120,7 +124,9 @@ def read_outcomes(
         inclusion = reader.weights(inclusion_column, labelled, sampled=True)[labelled]
     positives = is_positive[labelled]
     own = None if sites is None else sites[labelled]
-    return OutcomeTable(reader, labelled, p[labelled], positives, own, sites, inclusion, classes)
+    counts = None if reader.counts is None else reader.counts[labelled]
+    known = p[labelled], positives, own, sites, inclusion, counts
+    return OutcomeTable(reader, labelled, *known, classes)
 
 
 def _only_positive(name: str, label: Any, positive: str | None) -> bool:
@@ -167,6 +173,12 @@ def audit(
     recalibrating would save; --site-column compares hospitals, months or the
     like; --out writes a report to look at and to send.
 
+    [bold]bayescal audit 'outcomes*.csv'[/bold]
+
+    counts the rows of the files of a folder or a pattern by blocks, so that
+    memory does not limit them. Sites, clusters, inclusion probabilities and
+    --no-labels need all rows of one file in memory.
+
     [bold]bayescal audit --no-labels outcomes.csv later.csv[/bold]
 
     takes labelled probabilities in the first file and unlabelled ones in the
@@ -204,8 +216,23 @@ def audit(
     if out is not None:
         check_file(out, PAGES, read=files[0])
     columns = probability_column, label_column, site_column, inclusion_column
-    data = read_outcomes(files[0], *columns, positive, screen)
-    clusters = data.clusters(cluster_column, columns)
+    of_rows = {
+        "--site-column": site_column,
+        "--inclusion-column": inclusion_column,
+        "--cluster-column": cluster_column,
+    }
+    first, reader = read_rows(
+        files[0],
+        ROWS,
+        screen,
+        probability_column,
+        label_column=label_column,
+        option="--probability-column",
+        whole=[name for name, column in of_rows.items() if column is not None],
+        check=partial(_check_probabilities, column=probability_column),
+    )
+    data = read_outcomes(reader, *columns, positive)
+    clusters = replace(data, reader=first).clusters(cluster_column, columns)
     # Imported late: reading the file is faster.
     from bayescal.metrics.evidence import with_clusters
     from bayescal.metrics.inputs import read_outcomes as read_arrays
@@ -213,7 +240,7 @@ def audit(
 
     costs = None if miss_cost is None else [[0.0, miss_cost], [1.0, 0.0]]
     with screen.warnings(lambda _: ""), usage_errors(f"{files[0]}: "):
-        arrays = data.positive, data.p, None, data.inclusion
+        arrays = data.positive, data.p, data.counts, data.inclusion
         read = read_arrays(*arrays, as_evidence=True, names=("y", "p"))
         given = with_clusters(read, clusters)
         result = audit_outcomes(
@@ -226,10 +253,10 @@ def audit(
         )
         result = replace(result, positive=str(data.classes[1]), noun=noun)
         if out is not None:
-            rows = data.reader.rows_read(data.labelled)
+            rows, paths = reader.rows_read(data.labelled), files_of(files[0])
             result.report(
                 out,
-                run=writing.page_run(context, "audit", files, rows, result.positive, f"{noun}s"),
+                run=writing.page_run(context, "audit", paths, rows, result.positive, f"{noun}s"),
             )
     for line in result.text.splitlines():
         screen.say(line)
@@ -238,13 +265,30 @@ def audit(
     if out is not None:
         screen.say(f"Written to {out}: opens in any browser")
     elif result.explanation != "as is":
-        words = [
-            word
-            for name in OF_RECALIBRATE
-            if options.is_given(context, name)
-            for word in (f"--{name.replace('_', '-')}", context.params[name])
-        ]
-        screen.say(f"Next: bayescal recalibrate {shlex.join([str(files[0]), *words])} --out FOLDER")
+        screen.say(_next_step(context, files[0]))
+
+
+def _next_step(context: typer.Context, file: Path) -> str:
+    """Return the command that recalibrates a file, or a sample of the rows of several."""
+    words = [
+        word
+        for name in OF_RECALIBRATE
+        if options.is_given(context, name)
+        for word in (f"--{name.replace('_', '-')}", context.params[name])
+    ]
+    sample = "" if file.is_file() else ", with a random sample of the rows in SAMPLE.csv"
+    asked = shlex.join(["SAMPLE.csv" if sample else str(file), *words])
+    return f"Next{sample}: bayescal recalibrate {asked} --out FOLDER"
+
+
+def _check_probabilities(reader: ColumnReader, labelled: NDArray[np.bool_], column: str) -> None:
+    """Raise UsageError, with the row, for a labelled value that is no probability."""
+    from bayescal.metrics.inputs import as_probabilities
+
+    p = reader.frame[column].to_numpy()
+    if (outside := labelled & ((p < 0.0) | (p > 1.0))).any():
+        with usage_errors(f"{reader.path}, {reader.row(int(outside.argmax()))}: "):
+            as_probabilities(p[labelled], column)
 
 
 def _foresee(
@@ -256,7 +300,8 @@ def _foresee(
     seed: int,
 ) -> None:
     probability_column, label_column, positive, cluster_column = columns
-    data = read_outcomes(files[0], probability_column, label_column, None, None, positive, screen)
+    known = ColumnReader(files[0], screen=screen)
+    data = read_outcomes(known, probability_column, label_column, None, None, positive)
     reader = ColumnReader(files[1], screen=screen)
     new = reader.scores(probability_column, "--probability-column")
     used = probability_column, label_column

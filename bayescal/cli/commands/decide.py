@@ -1,6 +1,5 @@
 """`bayescal decide`: precision and recall at a threshold, or the threshold for a recall."""
 
-import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +10,11 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, tables, writing
-from bayescal.cli.columns import ColumnReader, Mask
-from bayescal.cli.files import ROWS, check_file, count_rows, files_of, read_blocks
+from bayescal.cli.blocks import read_rows
+from bayescal.cli.columns import Mask
+from bayescal.cli.files import ROWS, check_file
 from bayescal.cli.scores import rows_by_topic
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support.condensing import ScoreCounts, condense, joined
 from bayescal.support.validation import Floats
 
 QUESTION = "Question, one of the first three"
@@ -83,6 +82,11 @@ def decide(
     and missed. With --topic-column the table has a row for each topic; topics
     that miss most, or have most to read, come first.
 
+    [bold]bayescal decide calibrated 'new*.csv' --at 0.5[/bold]
+
+    counts the rows of the files of a folder or a pattern by blocks, so that
+    memory does not limit them; topics need all rows of one file in memory.
+
     [bold]bayescal decide insects logits.csv --abstain-cost 0.2 --out d.csv[/bold]
 
     chooses, for a calibrator of several classes, the decision of the least
@@ -107,7 +111,10 @@ def decide(
         raise UsageError("--costs and --abstain-cost are for a calibrator of several classes.")
     _check_question(questions, assurance)
     screen = Screen(quiet=quiet)
-    reader, values, weight = _read_scores(scores, score_column, topic_column, screen)
+    # Names of topics need all rows at once.
+    whole = [] if topic_column is None else ["--topic-column"]
+    first, reader = read_rows(scores, ROWS, screen, score_column, whole=whole)
+    values = reader.scores(score_column)
     saved = predictions.read_calibrator(
         calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
     )
@@ -115,10 +122,8 @@ def decide(
     _check_direction(saved, calibrator, by_score=at is None)
     name = str(next(iter(saved.problems.values())).labels[1])
     common: dict[str, Any] = {"level": level, "prior": prior, "random_state": seed}
-    documents: tuple[Any, ...] = saved.source, saved.sign * values
-    if weight is None:
-        documents = saved.source, *saved.documents(values, saved.answered)
-    common["sample_weight"] = weight
+    common["sample_weight"] = reader.counts
+    documents = saved.source, *saved.documents(values, saved.answered)
     with screen.warnings(), usage_errors():
         if recall is not None:
             table = thresholds_by_topic(*documents, recall=recall, assurance=assurance, **common)
@@ -136,34 +141,9 @@ def decide(
         table = table.reset_index() if saved.problems.by_topic else table
         writing.write_table(table, out, screen)
     why = f"{calibrator} is one calibrator for all rows."
-    predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
+    predictions.warn_of_topics(screen, first.frame, scores, topic_column, why)
     if saved.left_out_note:
         screen.warn(f"{saved.left_out_note} The table leaves them out.")
-
-
-def _read_scores(
-    path: Path, column: str, topic_column: str | None, screen: Screen
-) -> tuple[ColumnReader, Floats, Floats | None]:
-    """Return the reader of the first block of rows, scores, and how often each occurs, or None."""
-    # Names of topics need all rows at once.
-    paths, rows = files_of(path), ROWS if topic_column is None else None
-    if rows is None and len(paths) > 1:
-        raise UsageError(f"{path} names {len(paths)} files: --topic-column needs all rows in one.")
-    blocks = (ColumnReader(*each[:2], screen, each[2]) for each in read_blocks(paths, rows))
-    first, second = next(blocks), next(blocks, None)
-    values = first.scores(column)
-    if second is None:
-        return first, values, None
-    with screen.progress("rows", count_rows(paths)) as update:
-
-        def parts() -> Iterator[ScoreCounts]:
-            yield condense(values)
-            for reader in itertools.chain([second], blocks):
-                update(advance=len(reader.frame))
-                yield condense(reader.scores(column))
-
-        found = joined(parts())
-    return first, found.scores, found.counts
 
 
 def _check_direction(saved: predictions.SavedCalibrator, path: Path, *, by_score: bool) -> None:

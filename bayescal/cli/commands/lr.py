@@ -54,7 +54,9 @@ def lr(
 
     cross-validates by sources: each comparison gets its LR from a fit to
     nine tenths of the sources, without its own. The page has the measures,
-    the Tippett, PAV and cross-entropy plots, and the limits.
+    the Tippett, PAV and cross-entropy plots, and the limits. All rows are held
+    in memory; bayescal predict --likelihood-ratio answers new comparisons in
+    files of any size.
     """
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.fitting.results.tree import versions

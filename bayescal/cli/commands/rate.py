@@ -83,7 +83,7 @@ def rate(
     [bold]bayescal rate answers.csv --labels read_answers.csv --against old_answers.csv
     --against-labels read_old_answers.csv[/bold]
 
-    says whether the new system is better.
+    says whether the new system is better. All rows are held in memory.
     """
     from bayescal.report.rates import write_rate_report
     from bayescal.sampling import judge_agreement, rates_by_slice

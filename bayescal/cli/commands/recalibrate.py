@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import options, writing
+from bayescal.cli.columns import ColumnReader
 from bayescal.cli.commands import audit
 from bayescal.cli.files import check_folder
 from bayescal.cli.predictions import RowCurve
@@ -56,7 +57,7 @@ def recalibrate(
     check_folder(out)
     screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "recalibrate")
     columns = probability_column, label_column, site_column, inclusion_column
-    data = audit.read_outcomes(file, *columns, positive, screen)
+    data = audit.read_outcomes(ColumnReader(file, screen=screen), *columns, positive)
     clusters = data.clusters(cluster_column, columns)
     frame = data.reader.frame
     writing.check_columns_free(frame, file)

@@ -1,5 +1,6 @@
 """`bayescal report`: one HTML file on what `bayescal fit` has written."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,14 +10,19 @@ import typer
 
 from bayescal.cli import classes as class_files
 from bayescal.cli import options, predictions, scores
+from bayescal.cli.blocks import read_rows
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.files import check_file
+from bayescal.cli.files import ROWS, check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.condensing import ScoreCounts
 
 PAGES = (".html", ".htm")
 
 TEST = f"Held-out labelled scores: {options.FILE_KINDS[2:]}; its test rows if it has a split."
-COLLECTION = "Scores without labels: state how many to read and how many positives they hold."
+COLLECTION = (
+    "Scores without labels: state how many to read and how many positives they hold. A file, or"
+    " without topics a folder or a pattern of files of any size."
+)
 Test = Annotated[Path | None, options.option("--test", None, TEST, "FILE")]
 Collection = Annotated[Path | None, options.option("--collection", None, COLLECTION, "FILE")]
 OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", "FILE")]
@@ -57,7 +63,9 @@ def report(
 
     takes the folder, or a .nc file, that bayescal fit has written. The page
     has the curves with their bands, the topics in a table, reliability on the
-    held-out scores, and sliders for costs and prior.
+    held-out scores, and sliders for costs and prior. The rows of --collection
+    are counted by blocks; those of --test, and those with topics, are held in
+    memory.
     """
     from bayescal.report import write_report
 
@@ -83,13 +91,9 @@ def report(
                 lower_is_positive=lower_is_positive,
             )
             if collection is not None:
-                reader = ColumnReader(collection, screen=screen)
-                score = reader.scores(score_column)
-                saved = answering(reader)
-                unlabelled, topics = saved.documents(score, saved.answered)
-                inputs["collection"] = unlabelled if topics is None else (unlabelled, topics)
-                if saved.left_out_note:
-                    screen.warn(f"{saved.left_out_note} The collection leaves them out.")
+                inputs["collection"] = _read_collection(
+                    collection, score_column, topic_column, screen, answering
+                )
             if test is not None:
                 reader = ColumnReader(test, screen=screen)
                 score = reader.scores(score_column)
@@ -122,3 +126,24 @@ def report(
         write_report(source, out, level=level, title=title, **inputs)
     size = out.stat().st_size / 1e6
     screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
+
+
+def _read_collection(
+    path: Path,
+    score_column: str,
+    topic_column: str | None,
+    screen: Screen,
+    answering: Callable[[ColumnReader], predictions.SavedCalibrator],
+) -> Any:
+    """Return the scores of a collection and their topics, if any, or counts of many rows."""
+    # Names of topics need all rows at once.
+    whole = [] if topic_column is None else ["--topic-column"]
+    _, reader = read_rows(path, ROWS, screen, score_column, whole=whole)
+    score = reader.scores(score_column)
+    saved = answering(reader)
+    if saved.left_out_note:
+        screen.warn(f"{saved.left_out_note} The collection leaves them out.")
+    score, topics = saved.documents(score, saved.answered)
+    if reader.counts is not None:
+        return ScoreCounts(score, None, reader.counts)
+    return score if topics is None else (score, topics)
