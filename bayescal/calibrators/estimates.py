@@ -1,4 +1,4 @@
-"""Estimates of parameters side by side: of several fits, and of a mode and a closed form."""
+"""Tables of probabilities with their bands, and of the parameters of several fits."""
 
 from __future__ import annotations
 
@@ -19,6 +19,80 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayescal.calibrators.score_calibrator import ScoreCalibrator
+
+
+def probability_table(
+    calibrator: Any, scores: Any, *, level: float = 0.9, **arguments: Any
+) -> pd.DataFrame:
+    """Return probabilities and their bands as a table with the index of the scores.
+
+    Parameters
+    ----------
+    calibrator : estimator
+        A fitted calibrator, calibrated or combined classifier.
+    scores : array-like, Series or DataFrame
+        What its `predict_proba` takes; an index of identifiers is kept.
+    level : float
+        Posterior probability of the equal-tailed bands.
+    **arguments
+        Further arguments of `predict_proba` and `predict_interval`, such as `topics` or `prior`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of two classes the columns probability (of the positive class), lower and upper; of several
+        classes or labels P(class), lower(class) and upper(class) for each; of grades the same of
+        ">= grade". Labels without names are numbered from 0.
+
+    Raises
+    ------
+    ValueError
+        If scores are a Dask collection, whose methods answer block by block; and as the two methods
+        do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(100) < 0.5
+    >>> fitted = ScoreCalibrator(random_state=0).fit(rng.normal(2.0 * y), y)
+    >>> new = pd.Series([0.0, 3.0], index=["DOC-007", "DOC-012"])
+    >>> probability_table(fitted, new).round(1)
+             probability  lower  upper
+    DOC-007          0.1    0.0    0.2
+    DOC-012          1.0    0.9    1.0
+    """
+    import pandas as pd
+
+    if validation.is_lazy(scores):
+        raise ValueError(
+            "scores must be in memory, got a Dask collection: use predict_proba and"
+            " predict_interval, which answer block by block."
+        )
+    index = scores.index if isinstance(scores, pd.Series | pd.DataFrame) else None
+    bands = np.asarray(calibrator.predict_interval(scores, level=level, **arguments))
+    if bands.ndim == 2:
+        problem, *_ = calibrator.fitted_problems().values()
+        column = calibrator.classes_.tolist().index(problem.labels[1])
+        p = np.asarray(calibrator.predict_proba(scores, **arguments))[:, column]
+        columns = {"probability": p, "lower": bands[:, 0], "upper": bands[:, 1]}
+        return pd.DataFrame(columns, index=index)
+    grades, names = hasattr(calibrator, "exceedance"), calibrator.classes_
+    if grades:
+        names = [f">= {grade}" for grade in names[1:]]
+    elif isinstance(names, list):  # of several labels, each with its classes
+        names = range(len(names))
+    probabilities = calibrator.exceedance if grades else calibrator.predict_proba
+    p = np.asarray(probabilities(scores, **arguments))
+    kinds = {"P": p, "lower": bands[..., 0], "upper": bands[..., 1]}
+    columns = {
+        f"{kind}({name})": values[:, k]
+        for kind, values in kinds.items()
+        for k, name in enumerate(names)
+    }
+    return pd.DataFrame(columns, index=index)
 
 
 def compare_estimates(
