@@ -163,6 +163,17 @@ def test_decide_counts_the_rows_of_many_files(calibrator, files, tmp_path, monke
     assert "names 2 files" in output
 
 
+@pytest.mark.parametrize("command", ["predict", "decide"])
+def test_no_file_that_a_pattern_or_a_folder_names_is_written(calibrator, files, command):
+    asked = ("--at", "0.5") if command == "decide" else ()
+    table = files.parent / "new0.parquet"
+    before = table.read_bytes()
+    for given in (files, files.parent, table):
+        output = run(command, calibrator, given, *asked, "--out", table, code=2).output
+        assert f"--out must differ from the input file {table}" in output.replace("\n", " ")
+    assert table.read_bytes() == before
+
+
 # Counts of rows: `audit`, and the collection of `report`.
 
 
