@@ -1,11 +1,16 @@
-"""Large files by shell: folders of parts, several processes, runs that go on, rows set aside."""
+"""Large files by shell: folders of parts, several processes, runs that go on, rows set aside.
+
+Commands that count read small blocks here, and all rows in memory with large ones.
+"""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from bayescal.cli import blocks
 from bayescal.monitoring import audit
 from tests.cli_tools import make_frame, run, write
 from tests.report_data import data_of
@@ -20,6 +25,13 @@ def calibrator(tmp_path_factory):
     table = write(make_frame(), folder / "fit.csv")
     run("fit", table, "--family", "gaussian", "--draws", "50", "--out", folder / "calibrated")
     return folder / "calibrated"
+
+
+@pytest.fixture(scope="module")
+def calibrator_of_parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    run("fit", write(make_frame(), folder / "fit.csv"), "--draws", "50", "--out", folder / "parts")
+    return folder / "parts"
 
 
 @pytest.fixture
@@ -38,7 +50,7 @@ def parts(folder):
     return names, pd.concat([pd.read_parquet(name) for name in names], ignore_index=True)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_folder_has_the_rows_of_a_file(calibrator, files, tmp_path, jobs):
     run("predict", calibrator, files, "--out", tmp_path / "whole.parquet")
     result = run("predict", calibrator, files, "--out", tmp_path / "answers", "--jobs", jobs)
@@ -180,7 +192,9 @@ def test_no_file_that_a_pattern_or_a_folder_names_is_written(calibrator, files, 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Read blocks of 7 rows, and return a function that reads files whole again."""
-    commands = [f"bayescal.cli.commands.{name}.ROWS" for name in ("audit", "predict", "report")]
+    commands = [
+        f"bayescal.cli.commands.{name}.ROWS" for name in ("audit", "predict", "rate", "report")
+    ]
     for name in commands:
         monkeypatch.setattr(name, 7)
     return lambda: [monkeypatch.setattr(name, 1 << 19) for name in commands]
@@ -229,9 +243,10 @@ def test_an_audit_of_two_files_is_that_of_one(small_blocks, tmp_path, suffix):
     assert more[0] == more[1]
 
 
-def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, tmp_path):
+@pytest.mark.parametrize("cells", [1 << 15, pytest.param(1 << 17, marks=pytest.mark.slow)])
+def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, tmp_path, cells):
     rng = np.random.default_rng(0)
-    p = rng.uniform(0.02, 0.9, 300_000)
+    p = rng.uniform(0.02, 0.9, 300_000 * cells >> 17)
     frame = pd.DataFrame({"p": p, "y": rng.random(p.size) < 1.2 * p / (1.0 + 0.2 * p)})
     many, _ = split(frame, tmp_path)
     found = []
@@ -242,11 +257,13 @@ def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, 
 
     from bayescal.monitoring.auditing import audit_outcomes
 
-    monkeypatch.setattr("bayescal.cli.commands.audit.ROWS", 50_000)
+    for name in ("condense", "joined"):
+        monkeypatch.setattr(blocks, name, partial(getattr(blocks, name), cells=cells))
+    monkeypatch.setattr("bayescal.cli.commands.audit.ROWS", p.size // 6)
     monkeypatch.setattr("bayescal.monitoring.auditing.audit_outcomes", kept)
     run("audit", many, "--threshold", "0.3")
     (counted,) = found
-    assert counted.outcomes.p.size < 2 * (1 << 17) + 2 < p.size
+    assert counted.outcomes.p.size < 2 * cells + 2 < p.size
     rows = audit(frame["y"], frame["p"], threshold=0.3, random_state=0).to_frame()
     np.testing.assert_allclose(counted.to_frame()["value"], rows["value"], atol=1e-4)
 
@@ -365,15 +382,15 @@ def test_a_report_names_bad_scores_and_refuses_topics_in_many_files(
 
 
 @pytest.mark.parametrize("bounds", [(), ("--bounds", "elub")])
-def test_likelihood_ratios_of_many_files_are_those_of_one(small_blocks, tmp_path, bounds):
-    calibrator = tmp_path / "fitted"
-    run("fit", write(make_frame(), tmp_path / "fit.csv"), "--draws", "50", "--out", calibrator)
+def test_likelihood_ratios_of_many_files_are_those_of_one(
+    small_blocks, calibrator_of_parts, tmp_path, bounds
+):
     # With more than 32 rows the whole would be interpolated, blocks of 7 would not.
     many, one = split(make_frame(30).drop(columns="label"), tmp_path)
     asked = ("--likelihood-ratio", *bounds, "--out")
-    run("predict", calibrator, many, *asked, tmp_path / "many.parquet")
+    run("predict", calibrator_of_parts, many, *asked, tmp_path / "many.parquet")
     small_blocks()
-    run("predict", calibrator, one, *asked, tmp_path / "one.parquet")
+    run("predict", calibrator_of_parts, one, *asked, tmp_path / "one.parquet")
     tables = [pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("many", "one")]
     assert "log10_lr_lower" in tables[0]
     pd.testing.assert_frame_equal(*tables, atol=1e-12)
