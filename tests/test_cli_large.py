@@ -186,7 +186,7 @@ def test_no_file_that_a_pattern_or_a_folder_names_is_written(calibrator, files, 
     assert table.read_bytes() == before
 
 
-# Counts of rows: `audit`, and the collection of `report`.
+# Counts of rows: `audit`, `rate`, and the collection of `report`.
 
 
 @pytest.fixture
@@ -394,3 +394,130 @@ def test_likelihood_ratios_of_many_files_are_those_of_one(
     tables = [pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("many", "one")]
     assert "log10_lr_lower" in tables[0]
     pd.testing.assert_frame_equal(*tables, atol=1e-12)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Return scores of 120 documents, and the path of labels of 40 without their leading zeros."""
+    rng = np.random.default_rng(0)
+    good = rng.random(120) < 0.4
+    names = pd.Series([f"{k:04d}" for k in range(1, 121)])
+    frame = pd.DataFrame({"id": names, "score": np.round(good + rng.normal(size=120), 1)})
+    chosen = rng.choice(120, 40, replace=False)
+    labels = pd.DataFrame({"id": names[chosen].str.lstrip("0"), "label": good[chosen].astype(int)})
+    return frame, write(labels, tmp_path / "labels.csv")
+
+
+def told_of(result, path):
+    """Return what a command prints, without the path of the scores."""
+    return result.output.replace(str(path), "FILE")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("options", [(), ("--design", "random", "--lower-is-positive")])
+def test_a_rate_of_two_files_is_that_of_one(small_blocks, judged, tmp_path, suffix, options):
+    frame, labels = judged
+    many, one = split(frame, tmp_path, suffix)
+    asked = ("--labels", labels, *options)
+    counted = [run("rate", path, *asked) for path in (many, one)]
+    small_blocks()
+    rows = told_of(run("rate", one, *asked), one)
+    assert "from 40 labels of 120 documents" in rows
+    assert [told_of(*each) for each in zip(counted, (many, one), strict=True)] == [rows, rows]
+
+
+def test_identifiers_that_floats_do_not_hold_are_matched(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    first = (1 << 53) + 1
+    numbers = frame.assign(id=first + frame.index, doc=frame.index)
+    numbers["doc"] = numbers["doc"].where(numbers.index > 70)  # floats in the second file alone
+    read = pd.DataFrame({"id": first + 2 * np.arange(30), "label": [0, 1] * 15})
+    many, _ = split(numbers, tmp_path)
+    told = run("rate", many, "--labels", write(read, labels)).output
+    assert "from 30 labels of 120 documents" in told
+
+
+def refusals(frame, labels, folder, whole, *options):
+    """Return the errors for two files by blocks and for one file in memory."""
+    many, one = split(frame, folder)
+    asked = ("--labels", labels, *options)
+    counted = told_of(run("rate", many, *asked, code=2), many)
+    whole()
+    return counted, told_of(run("rate", one, *asked, code=2), one)
+
+
+def test_labels_of_all_documents_are_refused_in_many_files(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    write(frame[["id"]].assign(label=frame["score"].gt(0.5).astype(int)), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
+    assert "got 120 labels of 120 documents" in counted
+    assert counted == rows
+
+
+def test_labels_without_a_column_of_identifiers_are_refused(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    write(pd.read_csv(labels, dtype=str).rename(columns={"id": "key"}), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
+    assert "must name its documents in one of the columns 'id', 'row'" in counted
+    assert counted == rows
+
+
+@pytest.mark.parametrize("unknown", [["9999"], ["9999", "8888", "7777"]])
+def test_a_label_of_no_document_is_named(small_blocks, judged, tmp_path, unknown):
+    frame, labels = judged
+    known = pd.read_csv(labels, dtype=str) if len(unknown) == 1 else None
+    write(pd.concat([known, pd.DataFrame({"id": unknown, "label": "1"})]), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
+    assert "which has no '9999'" in counted
+    assert counted == rows
+
+
+@pytest.mark.parametrize("options", [(), ("--id-column", "id")])
+@pytest.mark.parametrize("cell", ["0100", None])
+def test_an_identifier_of_two_blocks_or_none_is_named(
+    small_blocks, judged, tmp_path, options, cell
+):
+    frame, labels = judged
+    frame.loc[3, "id"] = cell
+    write(pd.DataFrame({"id": ["0100", "0050"], "label": [0, 1]}), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks, *options)
+    words = "it has an empty cell" if cell is None else f"it repeats '{cell}'"
+    assert words in " ".join(counted.split())
+    # The note before the error counts the documents.
+    assert counted == rows
+
+
+def test_a_bad_score_of_many_files_is_named_by_file_and_row(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    frame["score"] = frame["score"].where(frame.index != 83)
+    many, _ = split(frame, tmp_path)
+    told = " ".join(run("rate", many, "--labels", labels, code=2).stderr.split())
+    assert "part1.parquet must hold a finite number in every row" in told
+    assert "row 25 of the file" in told
+
+
+def test_what_needs_all_rows_of_a_rate_is_refused_in_many_files(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    many, one = split(frame.assign(language="en"), tmp_path)
+    against = ("--against", write(frame, tmp_path / "old.csv"), "--against-labels", labels)
+    for asked in (
+        ("--at-score", 0.5),
+        ("--by-column", "language"),
+        ("--cluster-column", "language"),
+        ("--report", tmp_path / "rate.html"),
+        against,
+    ):
+        told = " ".join(run("rate", many, "--labels", labels, *asked, code=2).stderr.split())
+        assert f"names 2 files: {asked[0]} needs all rows in one" in told
+    told = run("rate", one, "--labels", labels, *against).output  # one file is read whole
+    assert "120 documents" in told
+    rows = write(pd.DataFrame({"row": [2, 3], "label": [0, 1]}), tmp_path / "rows.csv")
+    told = " ".join(run("rate", many, "--labels", rows, code=2).stderr.split())
+    assert f"column 'row' of {rows} needs all rows in one" in told
+    assert "from 2 labels of 120" in run("rate", one, "--labels", rows).output
+    drawn = tmp_path / "drawn.csv"
+    run("sample", one, "--n", 20, "--out", drawn)
+    write(pd.read_csv(drawn, dtype=str).assign(label=["0", "1"] * 10), drawn)
+    told = " ".join(run("rate", many, "--labels", drawn, code=2).stderr.split())
+    assert f"the plan {tmp_path / 'drawn.plan.csv'} needs all rows in one" in told
+    assert "from 20 labels of 120" in run("rate", one, "--labels", drawn).output
