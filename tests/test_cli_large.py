@@ -1,11 +1,16 @@
-"""Large files by shell: folders of parts, several processes, runs that go on, rows set aside."""
+"""Large files by shell: folders of parts, several processes, runs that go on, rows set aside.
+
+Commands that count read small blocks here, and all rows in memory with large ones.
+"""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from bayescal.cli import blocks
 from bayescal.monitoring import audit
 from tests.cli_tools import make_frame, run, write
 from tests.report_data import data_of
@@ -20,6 +25,13 @@ def calibrator(tmp_path_factory):
     table = write(make_frame(), folder / "fit.csv")
     run("fit", table, "--family", "gaussian", "--draws", "50", "--out", folder / "calibrated")
     return folder / "calibrated"
+
+
+@pytest.fixture(scope="module")
+def calibrator_of_parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    run("fit", write(make_frame(), folder / "fit.csv"), "--draws", "50", "--out", folder / "parts")
+    return folder / "parts"
 
 
 @pytest.fixture
@@ -38,7 +50,7 @@ def parts(folder):
     return names, pd.concat([pd.read_parquet(name) for name in names], ignore_index=True)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_folder_has_the_rows_of_a_file(calibrator, files, tmp_path, jobs):
     run("predict", calibrator, files, "--out", tmp_path / "whole.parquet")
     result = run("predict", calibrator, files, "--out", tmp_path / "answers", "--jobs", jobs)
@@ -163,13 +175,26 @@ def test_decide_counts_the_rows_of_many_files(calibrator, files, tmp_path, monke
     assert "names 2 files" in output
 
 
-# Counts of rows: `audit`, and the collection of `report`.
+@pytest.mark.parametrize("command", ["predict", "decide"])
+def test_no_file_that_a_pattern_or_a_folder_names_is_written(calibrator, files, command):
+    asked = ("--at", "0.5") if command == "decide" else ()
+    table = files.parent / "new0.parquet"
+    before = table.read_bytes()
+    for given in (files, files.parent, table):
+        output = run(command, calibrator, given, *asked, "--out", table, code=2).output
+        assert f"--out must differ from the input file {table}" in output.replace("\n", " ")
+    assert table.read_bytes() == before
+
+
+# Counts of rows: `audit`, `rate`, and the collection of `report`.
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Read blocks of 7 rows, and return a function that reads files whole again."""
-    commands = [f"bayescal.cli.commands.{name}.ROWS" for name in ("audit", "predict", "report")]
+    commands = [
+        f"bayescal.cli.commands.{name}.ROWS" for name in ("audit", "predict", "rate", "report")
+    ]
     for name in commands:
         monkeypatch.setattr(name, 7)
     return lambda: [monkeypatch.setattr(name, 1 << 19) for name in commands]
@@ -218,9 +243,10 @@ def test_an_audit_of_two_files_is_that_of_one(small_blocks, tmp_path, suffix):
     assert more[0] == more[1]
 
 
-def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, tmp_path):
+@pytest.mark.parametrize("cells", [1 << 15, pytest.param(1 << 17, marks=pytest.mark.slow)])
+def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, tmp_path, cells):
     rng = np.random.default_rng(0)
-    p = rng.uniform(0.02, 0.9, 300_000)
+    p = rng.uniform(0.02, 0.9, 300_000 * cells >> 17)
     frame = pd.DataFrame({"p": p, "y": rng.random(p.size) < 1.2 * p / (1.0 + 0.2 * p)})
     many, _ = split(frame, tmp_path)
     found = []
@@ -231,11 +257,13 @@ def test_an_audit_of_more_scores_than_cells_is_nearly_that_of_rows(monkeypatch, 
 
     from bayescal.monitoring.auditing import audit_outcomes
 
-    monkeypatch.setattr("bayescal.cli.commands.audit.ROWS", 50_000)
+    for name in ("condense", "joined"):
+        monkeypatch.setattr(blocks, name, partial(getattr(blocks, name), cells=cells))
+    monkeypatch.setattr("bayescal.cli.commands.audit.ROWS", p.size // 6)
     monkeypatch.setattr("bayescal.monitoring.auditing.audit_outcomes", kept)
     run("audit", many, "--threshold", "0.3")
     (counted,) = found
-    assert counted.outcomes.p.size < 2 * (1 << 17) + 2 < p.size
+    assert counted.outcomes.p.size < 2 * cells + 2 < p.size
     rows = audit(frame["y"], frame["p"], threshold=0.3, random_state=0).to_frame()
     np.testing.assert_allclose(counted.to_frame()["value"], rows["value"], atol=1e-4)
 
@@ -354,15 +382,142 @@ def test_a_report_names_bad_scores_and_refuses_topics_in_many_files(
 
 
 @pytest.mark.parametrize("bounds", [(), ("--bounds", "elub")])
-def test_likelihood_ratios_of_many_files_are_those_of_one(small_blocks, tmp_path, bounds):
-    calibrator = tmp_path / "fitted"
-    run("fit", write(make_frame(), tmp_path / "fit.csv"), "--draws", "50", "--out", calibrator)
+def test_likelihood_ratios_of_many_files_are_those_of_one(
+    small_blocks, calibrator_of_parts, tmp_path, bounds
+):
     # With more than 32 rows the whole would be interpolated, blocks of 7 would not.
     many, one = split(make_frame(30).drop(columns="label"), tmp_path)
     asked = ("--likelihood-ratio", *bounds, "--out")
-    run("predict", calibrator, many, *asked, tmp_path / "many.parquet")
+    run("predict", calibrator_of_parts, many, *asked, tmp_path / "many.parquet")
     small_blocks()
-    run("predict", calibrator, one, *asked, tmp_path / "one.parquet")
+    run("predict", calibrator_of_parts, one, *asked, tmp_path / "one.parquet")
     tables = [pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("many", "one")]
     assert "log10_lr_lower" in tables[0]
     pd.testing.assert_frame_equal(*tables, atol=1e-12)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Return scores of 120 documents, and the path of labels of 40 without their leading zeros."""
+    rng = np.random.default_rng(0)
+    good = rng.random(120) < 0.4
+    names = pd.Series([f"{k:04d}" for k in range(1, 121)])
+    frame = pd.DataFrame({"id": names, "score": np.round(good + rng.normal(size=120), 1)})
+    chosen = rng.choice(120, 40, replace=False)
+    labels = pd.DataFrame({"id": names[chosen].str.lstrip("0"), "label": good[chosen].astype(int)})
+    return frame, write(labels, tmp_path / "labels.csv")
+
+
+def told_of(result, path):
+    """Return what a command prints, without the path of the scores."""
+    return result.output.replace(str(path), "FILE")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("options", [(), ("--design", "random", "--lower-is-positive")])
+def test_a_rate_of_two_files_is_that_of_one(small_blocks, judged, tmp_path, suffix, options):
+    frame, labels = judged
+    many, one = split(frame, tmp_path, suffix)
+    asked = ("--labels", labels, *options)
+    counted = [run("rate", path, *asked) for path in (many, one)]
+    small_blocks()
+    rows = told_of(run("rate", one, *asked), one)
+    assert "from 40 labels of 120 documents" in rows
+    assert [told_of(*each) for each in zip(counted, (many, one), strict=True)] == [rows, rows]
+
+
+def test_identifiers_that_floats_do_not_hold_are_matched(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    first = (1 << 53) + 1
+    numbers = frame.assign(id=first + frame.index, doc=frame.index)
+    numbers["doc"] = numbers["doc"].where(numbers.index > 70)  # floats in the second file alone
+    read = pd.DataFrame({"id": first + 2 * np.arange(30), "label": [0, 1] * 15})
+    many, _ = split(numbers, tmp_path)
+    told = run("rate", many, "--labels", write(read, labels)).output
+    assert "from 30 labels of 120 documents" in told
+
+
+def refusals(frame, labels, folder, whole, *options):
+    """Return the errors for two files by blocks and for one file in memory."""
+    many, one = split(frame, folder)
+    asked = ("--labels", labels, *options)
+    counted = told_of(run("rate", many, *asked, code=2), many)
+    whole()
+    return counted, told_of(run("rate", one, *asked, code=2), one)
+
+
+def test_labels_of_all_documents_are_refused_in_many_files(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    write(frame[["id"]].assign(label=frame["score"].gt(0.5).astype(int)), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
+    assert "got 120 labels of 120 documents" in counted
+    assert counted == rows
+
+
+def test_labels_without_a_column_of_identifiers_are_refused(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    write(pd.read_csv(labels, dtype=str).rename(columns={"id": "key"}), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
+    assert "must name its documents in one of the columns 'id', 'row'" in counted
+    assert counted == rows
+
+
+@pytest.mark.parametrize("unknown", [["9999"], ["9999", "8888", "7777"]])
+def test_a_label_of_no_document_is_named(small_blocks, judged, tmp_path, unknown):
+    frame, labels = judged
+    known = pd.read_csv(labels, dtype=str) if len(unknown) == 1 else None
+    write(pd.concat([known, pd.DataFrame({"id": unknown, "label": "1"})]), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
+    assert "which has no '9999'" in counted
+    assert counted == rows
+
+
+@pytest.mark.parametrize("options", [(), ("--id-column", "id")])
+@pytest.mark.parametrize("cell", ["0100", None])
+def test_an_identifier_of_two_blocks_or_none_is_named(
+    small_blocks, judged, tmp_path, options, cell
+):
+    frame, labels = judged
+    frame.loc[3, "id"] = cell
+    write(pd.DataFrame({"id": ["0100", "0050"], "label": [0, 1]}), labels)
+    counted, rows = refusals(frame, labels, tmp_path, small_blocks, *options)
+    words = "it has an empty cell" if cell is None else f"it repeats '{cell}'"
+    assert words in " ".join(counted.split())
+    # The note before the error counts the documents.
+    assert counted == rows
+
+
+def test_a_bad_score_of_many_files_is_named_by_file_and_row(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    frame["score"] = frame["score"].where(frame.index != 83)
+    many, _ = split(frame, tmp_path)
+    told = " ".join(run("rate", many, "--labels", labels, code=2).stderr.split())
+    assert "part1.parquet must hold a finite number in every row" in told
+    assert "row 25 of the file" in told
+
+
+def test_what_needs_all_rows_of_a_rate_is_refused_in_many_files(small_blocks, judged, tmp_path):
+    frame, labels = judged
+    many, one = split(frame.assign(language="en"), tmp_path)
+    against = ("--against", write(frame, tmp_path / "old.csv"), "--against-labels", labels)
+    for asked in (
+        ("--at-score", 0.5),
+        ("--by-column", "language"),
+        ("--cluster-column", "language"),
+        ("--report", tmp_path / "rate.html"),
+        against,
+    ):
+        told = " ".join(run("rate", many, "--labels", labels, *asked, code=2).stderr.split())
+        assert f"names 2 files: {asked[0]} needs all rows in one" in told
+    told = run("rate", one, "--labels", labels, *against).output  # one file is read whole
+    assert "120 documents" in told
+    rows = write(pd.DataFrame({"row": [2, 3], "label": [0, 1]}), tmp_path / "rows.csv")
+    told = " ".join(run("rate", many, "--labels", rows, code=2).stderr.split())
+    assert f"column 'row' of {rows} needs all rows in one" in told
+    assert "from 2 labels of 120" in run("rate", one, "--labels", rows).output
+    drawn = tmp_path / "drawn.csv"
+    run("sample", one, "--n", 20, "--out", drawn)
+    write(pd.read_csv(drawn, dtype=str).assign(label=["0", "1"] * 10), drawn)
+    told = " ".join(run("rate", many, "--labels", drawn, code=2).stderr.split())
+    assert f"the plan {tmp_path / 'drawn.plan.csv'} needs all rows in one" in told
+    assert "from 20 labels of 120" in run("rate", one, "--labels", drawn).output

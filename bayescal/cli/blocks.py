@@ -19,7 +19,7 @@ MOST_CELLS = 100  # no two labels have more spellings
 
 def read_rows(
     path: Path,
-    rows: int,
+    rows: int | None,
     screen: Screen,
     score_column: str,
     *,
@@ -27,17 +27,19 @@ def read_rows(
     option: str = "--score-column",
     whole: Sequence[str] = (),
     check: Callable[[ColumnReader, Mask], None] = lambda _reader, _labelled: None,
+    keep: Callable[[ColumnReader], Mask] | None = None,
 ) -> tuple[ColumnReader, ColumnReader]:
     """Return readers of the first block of rows and of all; of counts if these are more.
 
-    Options named by `whole` need all rows at once. `check` gets each block that is counted.
+    Options named by `whole` need all rows at once. `check` gets each block that is counted. With
+    `keep` the first reader has the rows that it selects, and the second counts all others.
     """
     import pandas as pd
 
     paths = files_of(path)
     if whole and len(paths) > 1:
         raise UsageError(
-            f"{path} names {len(paths)} files: {' and '.join(whole)} needs all rows in one."
+            f"{path} names {len(paths)} files: {' and '.join(whole)} needs all rows in one file."
         )
     blocks = (
         ColumnReader(file, frame, screen, formats)
@@ -49,12 +51,19 @@ def read_rows(
     # Cells of labels, with their types: only those of all blocks show what the labels are.
     codes: dict[tuple[type, Any], int] = {}
     unlabelled = 0
+    kept: list[pd.DataFrame] = []
 
     def parts(update: Update) -> Iterator[ScoreCounts]:
         nonlocal unlabelled
         for reader in itertools.chain([first, second], blocks):
             values = reader.scores(score_column, option)
             update(advance=values.size)
+            if keep is not None:
+                apart = keep(reader)
+                # As objects: whole numbers would become floats beside gaps in other files.
+                kept.append(reader.frame[apart].astype(object))
+                yield condense(values, ~apart)
+                continue
             if label_column is None:
                 yield condense(values)
                 continue
@@ -71,6 +80,9 @@ def read_rows(
 
     with screen.progress("rows", count_rows(paths)) as update:
         found = joined(parts(update))
+    if kept:
+        first = ColumnReader(path, pd.concat(kept), screen)
+        found = ScoreCounts(found.scores[found.labels], None, found.counts[found.labels])
     frame, counts = pd.DataFrame({score_column: found.scores}), found.counts
     if label_column is not None:
         frame[label_column] = np.array([x for _, x in codes], dtype=object)[found.labels]

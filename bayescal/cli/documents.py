@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.cli.columns import IDENTIFIERS, ColumnReader, Rows, plain_name
+from bayescal.cli.columns import IDENTIFIERS, ColumnReader, Mask, Rows, plain_name
 from bayescal.cli.terminal import UsageError, counted
 from bayescal.support.files import FIRST_ROW, ROW
 from bayescal.support.validation import first_of
@@ -27,13 +27,12 @@ class DocumentNames:
     Identified documents are ordered by identifier: the order of rows and columns changes no draw.
     """
 
-    def __init__(self, reader: ColumnReader, column: str | None) -> None:
+    def __init__(self, reader: ColumnReader, column: str | None, others: int = 0) -> None:
         self.path, self.frame = reader.path, reader.frame
         self.rows: Rows = reader.frame.index.to_numpy() + FIRST_ROW
-        named = [str(name) for name in reader.frame if IDENTIFIERS.fullmatch(plain_name(name))]
         self.identifiers: dict[str, pd.Index[Any]] = {}
         self._unfit: dict[str, str] = {}  # why columns of such names identify no documents
-        for name in named if column is None else [column]:
+        for name in _identifying(reader, column):
             filled, texts = reader.present(name, "--id-column"), _texts(reader.frame[name])
             if filled.all() and texts.is_unique:
                 self.identifiers[name] = texts
@@ -51,7 +50,7 @@ class DocumentNames:
             self.identifiers = {name: texts[order] for name, texts in self.identifiers.items()}
         by = first_of([*self.identifiers]) or f"{ROW!r}, as a spreadsheet counts"
         unfit = [] if self.identifiers else self._unfit.values()
-        note = f"{counted(self.rows.size, 'document')} in {self.path}, identified by {by}."
+        note = f"{counted(self.rows.size + others, 'document')} in {self.path}, identified by {by}."
         reader.screen.note(" ".join([note, *unfit]), warning=bool(unfit))
 
     def name(self, position: int) -> str:
@@ -110,6 +109,25 @@ class DocumentNames:
                 f" {len(given)} rows)."
             )
         return position.astype(np.intp), column
+
+
+def named_rows(reader: ColumnReader, column: str | None, labels: Sequence[pd.DataFrame]) -> Mask:
+    """Return the mask of the first row, of one without identifier, and of those labels may name."""
+    rows: Mask = np.arange(len(reader.frame)) == 0
+    for name in _identifying(reader, column):
+        # One empty cell shows that the column identifies no documents.
+        rows[np.flatnonzero(~reader.present(name, "--id-column"))[:1]] = True
+        bare = _texts(reader.frame[name]).str.lstrip("0")
+        for frame in labels:
+            for own in (each for each in frame if plain_name(each) == plain_name(name)):
+                rows |= bare.isin(_texts(frame[own]).str.lstrip("0"))
+    return rows
+
+
+def _identifying(reader: ColumnReader, column: str | None) -> list[str]:
+    """Return the column that identifies documents, or those whose names say so."""
+    named = [str(name) for name in reader.frame if IDENTIFIERS.fullmatch(plain_name(name))]
+    return named if column is None else [column]
 
 
 def _texts(cells: pd.Series[Any]) -> pd.Index[Any]:

@@ -177,14 +177,17 @@ def _blocks_of(path: Path, rows: int | None, what: str) -> Iterator[pd.DataFrame
 
 def files_of(path: Path) -> list[Path]:
     """Return the files that a path names: itself, those of a folder, or those of a pattern."""
-    files = [path]
-    if path.is_dir():
-        files = sorted(each for each in path.iterdir() if each.name.lower().endswith(READ))
-    elif not path.exists():
-        files = sorted(path.parent.glob(path.name))
+    files = _named_files(path)
     for each in files or [path]:
         _check_readable(each, "scores")
     return files
+
+
+def _named_files(path: Path) -> list[Path]:
+    """Return the files that a path names, which may be no tables."""
+    if path.is_dir():
+        return sorted(each for each in path.iterdir() if each.name.lower().endswith(READ))
+    return [path] if path.exists() else sorted(path.parent.glob(path.name))
 
 
 def _check_readable(path: Path, what: str) -> None:
@@ -433,8 +436,8 @@ def check_file(
         raise UsageError(f"{option}: {out} is a folder, where a file is to be written.")
     if not out.parent.is_dir():
         raise UsageError(f"{option}: there is no folder {out.parent}; make it first.")
-    if read is not None and read.exists() and out.exists() and out.samefile(read):
-        raise UsageError(f"{option} must differ from the input file {read}: choose another name.")
+    if read is not None and out.exists() and any(map(out.samefile, _named_files(read))):
+        raise UsageError(f"{option} must differ from the input file {out}: choose another name.")
     _check_writable(out.parent)
 
 

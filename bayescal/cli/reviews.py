@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import options
-from bayescal.cli.columns import ColumnReader, shown
-from bayescal.cli.documents import LABEL, DocumentNames
-from bayescal.cli.files import read_frame
+from bayescal.cli.blocks import read_rows
+from bayescal.cli.columns import ColumnReader, plain_name, shown
+from bayescal.cli.documents import LABEL, DocumentNames, named_rows
+from bayescal.cli.files import files_of, read_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
+from bayescal.support.files import ROW
 from bayescal.support.label_words import UNSURE, meanings_of, plain
 from bayescal.support.validation import Floats, first_of
 
@@ -76,6 +79,7 @@ class ReviewFiles:
     plan_of: dict[Path, SamplePlan]  # by the file of labels, or the plan's own
     groups: NDArray[Any] | None
     positive: str  # the words of positive labels
+    counts: Floats | None  # how many documents each score stands for; None for one each
 
     def joined(self, label: str) -> pd.DataFrame:
         """Return the file with a column of labels, and one of inclusion if there is a plan."""
@@ -104,23 +108,43 @@ def read_review(
     group_column: str | None = None,
     plans: Sequence[Path] | None = None,
     reviewers: Sequence[str] = (LABEL,),
+    rows: int | None = None,
+    whole: Sequence[str] = ("this command",),
 ) -> ReviewFiles:
-    """Read a collection, and labels and plans from files, which must not contradict each other."""
+    """Read a collection, and labels and plans from files, which must not contradict each other.
+
+    Documents that no label names are counted if there are more than so many rows, unless `whole`,
+    plans or labels by row need all of them.
+    """
     from bayescal.sampling.plans import OF_PLAN_ALONE
 
-    documents = DocumentNames(ColumnReader(scores, screen=screen), id_column)
+    frames = {path: read_frame(path, "labels") for path in labels or ()}
+    # A plan without some of its columns is an error; its labels would lose their design.
+    plan_file = {
+        path: path if len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1 else plan_beside(path)
+        for path, frame in frames.items()
+    }
+    beside = [file for file in plan_file.values() if file.is_file()]
+    whole = [*whole, *(f"the plan {file}" for file in (*(plans or ()), *beside))]
+    whole += [
+        f"column {ROW!r} of {path}" for path in frames if ROW in map(plain_name, frames[path])
+    ]
+    keep = partial(named_rows, column=id_column, labels=list(frames.values()))
+    first, others = read_rows(scores, rows, screen, score_column, whole=whole, keep=keep)
+    counts = others.counts
+    documents = DocumentNames(first, id_column, 0 if counts is None else int(counts.sum()))
     reader = ColumnReader(scores, documents.frame, screen)
     values = sign * reader.scores(score_column)
+    if counts is not None:
+        values = np.append(values, sign * others.frame[score_column].to_numpy())
+        counts = np.append(np.ones(documents.rows.size), counts)
     groups = None if group_column is None else reader.names(group_column, "group")
     known, second = (np.full(values.size, np.nan) for _ in range(2))
     plan_of = {path: _read_plan(path, documents, values, groups) for path in plans or ()}
     source: dict[int, Path] = {}
     words: list[str] = []
-    for path in labels or ():
-        frame = read_frame(path, "labels")
-        own = ColumnReader(path, frame, screen)
-        # A plan without some of its columns is an error; its labels would lose their design.
-        is_plan = len(set(OF_PLAN_ALONE) & set(frame.columns)) > 1
+    for path, file in plan_file.items():
+        own = ColumnReader(path, frames[path], screen)
         document, column = documents.positions(own)
         label, words_here, unsure = _labels_of(own, reviewers[0])
         if len(reviewers) > 1:
@@ -142,12 +166,11 @@ def read_review(
             f" {counted(int(filled.sum()), 'labelled row')} of {path}, matched by the column"
             f" {column!r}.{_left_out(int((~filled).sum()), unsure)}"
         )
-        file = path if is_plan else plan_beside(path)
         if file.is_file() and file not in plan_of:
             plan_of[path] = _read_plan(file, documents, values, groups)
             screen.note(f"Plan of {path}: {file}, round {plan_of[path].round}.")
     positive = " or ".join(dict.fromkeys(words)) or "1"
-    return ReviewFiles(documents, values, known, second, plan_of, groups, positive)
+    return ReviewFiles(documents, values, known, second, plan_of, groups, positive, counts)
 
 
 def files_read(
@@ -155,7 +178,7 @@ def files_read(
 ) -> list[Path]:
     """Return the files that `read_review` reads, once each, with the plans beside labels."""
     beside = [path for path in map(plan_beside, labels or ()) if path.is_file()]
-    return list(dict.fromkeys([scores, *(labels or ()), *(plans or ()), *beside]))
+    return list(dict.fromkeys([*files_of(scores), *(labels or ()), *(plans or ()), *beside]))
 
 
 def plan_beside(labels: Path) -> Path:

@@ -9,7 +9,7 @@ import typer
 from bayescal.cli import options, reviews, writing
 from bayescal.cli.columns import ColumnReader, Rows
 from bayescal.cli.documents import DocumentNames
-from bayescal.cli.files import check_file
+from bayescal.cli.files import ROWS, check_file
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ ByColumn = Annotated[str | None, options.option("--by-column", options.COLUMNS, 
 REPORT = "A page to write: the answer, its intervals, P(positive | score), the assumptions."
 Report = Annotated[Path | None, options.option("--report", options.OUTPUT, REPORT, "FILE")]
 
+OF_ROWS = "against", "at_score", "by_column", "cluster_column", "report"  # need all rows at once
+
 app = typer.Typer()
 
 
@@ -83,7 +85,13 @@ def rate(
     [bold]bayescal rate answers.csv --labels read_answers.csv --against old_answers.csv
     --against-labels read_old_answers.csv[/bold]
 
-    says whether the new system is better. All rows are held in memory.
+    says whether the new system is better.
+
+    [bold]bayescal rate 'answers*.csv' --labels read_answers.csv[/bold]
+
+    counts the rows of a file, a folder or a pattern by blocks, so that memory does
+    not limit them. Plans, labels by row, --against, --at-score, --by-column,
+    --cluster-column and --report need all rows of one file in memory.
     """
     from bayescal.report.rates import write_rate_report
     from bayescal.sampling import judge_agreement, rates_by_slice
@@ -97,7 +105,8 @@ def rate(
     check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
     columns = score_column, -1.0 if lower_is_positive else 1.0, screen, id_column
-    reads = [reviews.read_review(scores, labels, *columns, plans=plans)]
+    whole = [f"--{name.replace('_', '-')}" for name in OF_ROWS if options.is_given(context, name)]
+    reads = [reviews.read_review(scores, labels, *columns, plans=plans, rows=ROWS, whole=whole)]
     if against is not None:
         reads.append(reviews.read_review(against, against_labels, *columns))
     drawn = [plan for read in reads for plan in read.plan_of.values()]
@@ -112,7 +121,10 @@ def rate(
     used = score_column, id_column, by_column
     readers = [ColumnReader(read.documents.path, read.documents.frame, screen) for read in reads]
     systems: list[tuple[Any, ...]] = [
-        (one.scores, one.labels, by.clusters(cluster_column, ~np.isnan(one.labels), used=used))
+        (
+            *(one.scores, one.labels, one.counts),
+            by.clusters(cluster_column, ~np.isnan(one.labels), used=used),
+        )
         for by, one in zip(readers, reads, strict=True)
     ]
     paired, slices, more = None, None, {"level": level, "random_state": seed}
@@ -124,11 +136,11 @@ def rate(
         result = _answer(systems, design or drawn or None, False if unpaired else paired, more)
         if by_column is not None:
             names = readers[0].names_of([by_column], "slice", "--by-column")[0]
-            given: dict[str, Any] = {"clusters": systems[0][2], **more}
+            given: dict[str, Any] = {"clusters": systems[0][3], **more}
             slices = rates_by_slice(systems[0][0], systems[0][1], names, **given)
         agreement = [
             judge_agreement(values, known, columns[1] * at_score, clusters=cluster, **more)
-            for values, known, cluster in systems
+            for values, known, _, cluster in systems
             if at_score is not None
         ]
     screen.say(result.text)
@@ -144,13 +156,14 @@ def rate(
         files = reviews.files_read(scores, labels, plans)
         if against is not None:
             files += reviews.files_read(against, against_labels, None)
-        words = {
-            "positive": reads[0].positive,
-            "axis": "minus the score" if lower_is_positive else "score",
-        }
         with usage_errors(errors=(ValueError, OSError)):
             run = _provenance(context, files, arrays, reads[0].positive)
-            write_rate_report(report, result, arrays, slices, agreement, run=run, **words)
+            write_rate_report(
+                *(report, result, arrays, slices, agreement),
+                run=run,
+                positive=reads[0].positive,
+                axis="minus the score" if lower_is_positive else "score",
+            )
         screen.say(f"Written to {report}")
 
 
@@ -160,10 +173,11 @@ def _answer(
     """Return the rate of one system, or the first one's less the second's."""
     from bayescal.sampling import compare_rates, estimate_rate
 
-    (scores, labels, clusters), *others = systems
+    (scores, labels, counts, clusters), *others = systems
     if not others:
-        return estimate_rate(scores, labels, design=design, clusters=clusters, **more)
-    scores_b, labels_b, clusters_b = others[0]
+        own = {"clusters": clusters, "sample_weight": counts}
+        return estimate_rate(scores, labels, design=design, **own, **more)
+    scores_b, labels_b, _, clusters_b = others[0]
     both = {"clusters_a": clusters, "clusters_b": clusters_b}
     return compare_rates(scores, labels, scores_b, labels_b, paired=paired, **both, **more)
 
