@@ -37,9 +37,9 @@ from studies.reporting import Bar, fill, markdown, with_error, write_bars, write
 
 DOCUMENTS, ITEMS, LEVEL = 10_000, 5_000, 0.9
 Z = float(stats.norm.ppf(0.5 + LEVEL / 2.0))
-SIZES, RUNS = (30, 100, 300), 100
-DIFFERENCE_SIZES, DIFFERENCE_RUNS = (50, 200), 40
-PLAN_SIZE, PILOT, PLAN_RUNS = 100, 60, 16
+SIZES, RUNS = (30, 100, 300), 500
+DIFFERENCE_SIZES, DIFFERENCE_RUNS = (50, 200), 500
+PLAN_SIZE, PILOT, PLAN_RUNS = 100, 60, 100
 WILSON, PPI, PPI_TUNED, MODEL = "Wilson", "PPI", "PPI++", "estimate_rate"
 VALUES = "win, tie, loss"
 BY_SCORE, ROUND, POOLED = "by score: first interval", "second round: planned", "all but values"

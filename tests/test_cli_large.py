@@ -289,8 +289,9 @@ def test_labels_of_the_last_block_count_as_all_others(
         frame.loc[57, "y"] = None
     many, one = split(frame, tmp_path)
     found = run("audit", many)
-    assert f"Positive label: '{classes[0]}'" in found.stdout
-    assert f"negative: '{classes[1]}'" in " ".join(found.stdout.split())
+    text = " ".join(found.stdout.split())  # the path of the files decides where lines break
+    assert f"Positive label: '{classes[0]}'" in text
+    assert f"negative: '{classes[1]}'" in text
     small_blocks()
     whole = run("audit", one)
     assert numbers_of(found.stdout) == numbers_of(whole.stdout)
