@@ -334,7 +334,8 @@ def _parquet(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path) as file:
+    # Buffers read ahead would stay until the file ends, and grow to its size.
+    with parquet.ParquetFile(path, pre_buffer=False) as file:
         blocks = [file.read()] if rows is None else file.iter_batches(rows)
         start = 0
         for block in blocks:
