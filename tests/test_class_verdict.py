@@ -168,6 +168,24 @@ def test_a_weight_is_a_repetition(right):
         class_verdict(y, p, sample_weight=np.full(400, 0.5))
 
 
+def test_a_collection_is_refused_with_the_accuracy_of_a_sample(right):
+    da = pytest.importorskip("dask.array")
+    p, y = right
+    for labels, probabilities in ((y, da.from_array(p)), (da.from_array(y), p)):
+        message = r"must be in memory, got a Dask collection: pass a random sample .* 100,000 rows"
+        with pytest.raises(ValueError, match=message):
+            class_verdict(labels, probabilities)
+    # The figures of the message: two standard errors, of the slope with 2 % to 70 % errors.
+    assert 2.0 * np.sqrt(0.25 / 100_000) < 0.004
+    slopes = []
+    for concentration in (0.02, 1.0):
+        p = np.random.default_rng(0).dirichlet(np.full(3, concentration), size=100_000)
+        log_p = np.log(np.maximum(p, 1e-300))
+        mean = (p * log_p).sum(axis=1)
+        slopes.append(1.0 / np.sqrt(((p * log_p**2).sum(axis=1) - mean**2).sum()))
+    assert 0.01 < 2.0 * max(slopes) < 0.03
+
+
 CHANCE = np.array([1.0, 0.25, 0.04])
 DESIGNS = {
     "by class": lambda p, y: CHANCE[y],
