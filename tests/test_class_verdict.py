@@ -1,11 +1,15 @@
 """The verdict on probabilities of several classes."""
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
-from scipy import special, stats
+import xarray as xr
+from scipy import optimize, special, stats
 
 from bayescal.metrics import class_verdict
-from bayescal.metrics.classes import _ClassTest, _ratios
+from bayescal.metrics.classes import _ClassTest, _RaoTest, _ratios
 
 pytestmark = pytest.mark.one_era
 
@@ -53,7 +57,7 @@ def test_counts_documents_once(right):
 
 def test_the_covariance_is_that_of_labels_drawn(right):
     p, y = right
-    test = _ClassTest(y, p, p[None], np.ones_like(p))
+    test = _RaoTest(_ClassTest(y, p, p[None], np.ones_like(p)).sums)
     sampled = np.cov(test.samples.T)
     sd = np.sqrt(np.diag(sampled))
     # Correlations of 999 samples are within .1 of their own, four standard errors or more.
@@ -70,6 +74,21 @@ def test_finds_confidence_that_is_off(right, power, slope):
     assert (found.outcome, found.cause) == ("off", "slope")
     assert abs(found.slope / slope - 1.0) < 0.25
     assert ("over" if power > 1 else "under") + "-confident" in found.text
+
+
+@pytest.mark.parametrize("power", [0.05, 0.9, 12.0])
+def test_the_slope_is_the_likeliest_power(right, power):
+    p, y = right
+    log_p = power * np.log(p)
+
+    def loss(at):
+        own = special.log_softmax(np.exp(at) * log_p, axis=1)[np.arange(len(y)), y]
+        return 0.5 * at**2 - own.sum()
+
+    expected = optimize.minimize_scalar(loss, bounds=(-4.0, 4.0), options={"xatol": 1e-9}).x
+    assert class_verdict(y, special.softmax(log_p, axis=1)).slope == pytest.approx(
+        np.exp(expected), rel=2e-5
+    )
 
 
 def test_finds_shares_that_changed(right):
@@ -168,6 +187,117 @@ def test_a_weight_is_a_repetition(right):
         class_verdict(y, p, sample_weight=np.full(400, 0.5))
 
 
+NAMES = ["bird", "cat", "dog"]
+FORMS = {
+    1: lambda p, y: (da.from_array(y, chunks=400), da.from_array(p, chunks=(400, 2))),
+    3: lambda p, y: (
+        dd.from_pandas(pd.Series(y), npartitions=3),
+        dd.from_pandas(pd.DataFrame(p), npartitions=3),
+    ),
+    7: lambda p, y: (da.from_array(y, chunks=400), xr.DataArray(da.from_array(p, chunks=(58, 2)))),
+}
+DRAWN = {"lower", "upper", "confusion_lower", "confusion_upper", "pvalue", "pvalue_of_point"}
+
+
+def check_but_for_samples(found, expected, p):
+    """Compare the verdict of 199 samples of labels drawn from p with that of 999."""
+    for name in vars(expected).keys() - DRAWN:
+        own, other = getattr(found, name), getattr(expected, name)
+        if np.asarray(other).dtype.kind == "f":
+            np.testing.assert_allclose(own, other, rtol=1e-6, atol=1e-7, err_msg=name)
+        else:
+            np.testing.assert_array_equal(own, other, err_msg=name)
+    # Four standard errors of p-values and of ends, which are whole numbers.
+    for name in ("pvalue", "pvalue_of_point"):
+        own, other = getattr(found, name), getattr(expected, name)
+        assert abs(own - other) < 4.0 * np.sqrt(other * (1.0 - other) * (1 / 199 + 1 / 999)) + 1e-9
+    variance, top = p * (1.0 - p), np.eye(p.shape[1])[p.argmax(axis=1)]
+    for prefix, sd in (
+        ("", np.sqrt(variance.sum(axis=0))),
+        ("confusion_", np.sqrt(top.T @ variance)),
+    ):
+        for name in (f"{prefix}lower", f"{prefix}upper"):
+            away = np.abs(getattr(found, name) - getattr(expected, name))
+            assert (away <= 4.0 * np.hypot(0.2, 0.09) * sd + 1.0).all(), name
+
+
+@pytest.mark.parametrize("power", [1.0, 1.15, 2.0])
+@pytest.mark.parametrize("blocks", FORMS)
+def test_a_collection_has_the_verdict_of_its_rows(right, blocks, power):
+    p, y = right
+    p = p**power / (p**power).sum(axis=1, keepdims=True)
+    expected = class_verdict(np.take(NAMES, y), p, NAMES)
+    assert expected.cause == ("slope" if power == 2.0 else "none")
+    labels, probabilities = FORMS[blocks](p, np.take(NAMES, y))
+    assert len(getattr(probabilities, "data", probabilities).to_delayed()) == blocks
+    found = class_verdict(labels, probabilities, NAMES)
+    check_but_for_samples(found, expected, p)
+    assert class_verdict(labels, probabilities, NAMES).pvalue == found.pvalue
+
+
+def test_blocks_draw_independent_samples():
+    """With one seed for all of 16 equal blocks, intervals would be four times as wide."""
+    p = np.tile([[0.5, 0.3, 0.2]], (1600, 1))
+    found = class_verdict(da.zeros(1600, chunks=100, dtype=int), da.from_array(p, chunks=(100, 3)))
+    sd = np.sqrt(1600 * p[0] * (1.0 - p[0]))
+    np.testing.assert_allclose((found.upper - found.lower) / sd, 2 * 1.96, atol=4 * 0.2 * 2**0.5)
+
+
+def test_weights_and_empty_blocks_of_a_collection(right):
+    p, y = right
+    weight, kept = np.arange(400) % 3, np.arange(400) // 100 != 2
+    lazy = [da.from_array(each, chunks=100) for each in (y, p, weight)]
+    rows = da.from_array(kept, chunks=100)
+    labels, probabilities, weights = (each[rows] for each in lazy)
+    assert [len(each.compute()) for each in labels.blocks] == [100, 100, 0, 100]
+    found = class_verdict(labels, probabilities, sample_weight=weights)
+    expected = class_verdict(y[kept], p[kept], sample_weight=weight[kept])
+    check_but_for_samples(found, expected, np.repeat(p[kept], weight[kept], axis=0))
+    with pytest.raises(ValueError, match="y_prob must hold at least one document, got none"):
+        class_verdict(labels[labels > 2], probabilities[labels > 2])
+
+
+def test_arguments_that_sums_of_blocks_cannot_hold_are_refused_by_name(right):
+    p, y = right
+    labels, probabilities = da.from_array(y, chunks=100), da.from_array(p, chunks=(100, 3))
+    for name, values in (
+        ("draws", p[None]),
+        ("draws", probabilities[None]),
+        ("inclusion", np.ones(400)),
+        ("clusters", y),
+    ):
+        with pytest.raises(
+            ValueError, match=f"{name} must be None where an argument is a Dask coll"
+        ):
+            class_verdict(labels, probabilities, **{name: values})
+    for one, other, message in (
+        (y, probabilities, "y_true must be a Dask collection .*, got ndarray"),
+        (labels, p, "y_prob must be a Dask collection if y_true or sample_weight is one"),
+        (labels[:200], probabilities, "y_true must have the blocks of scores, 4, got 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            class_verdict(one, other)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"y": 3}, "y_true must hold classes, 0, 1, 2; got 3"),
+        ({"p": 0.5}, "y_prob must .*sum to 1 over the classes, got 1.5 at position 30"),
+        ({"p": np.nan}, "y_prob must hold probabilities from 0 to 1, got nan"),
+        ({"weight": 0.5}, "sample_weight must hold whole numbers, .* got 0.5"),
+        ({"weight": -1.0}, "sample_weight must not be negative, got -1"),
+    ],
+)
+def test_bad_rows_of_a_collection_are_named_by_block(right, wrong, message):
+    given = {"y": right[1].copy(), "p": right[0].copy(), "weight": np.ones(400)}
+    for name, value in wrong.items():
+        given[name][230] = value
+    y, p, weight = (da.from_array(each, chunks=100) for each in given.values())
+    with pytest.raises(ValueError, match=rf"{message}.* This is in block 2 \(counted from 0\)"):
+        class_verdict(y, p, sample_weight=weight)
+
+
 CHANCE = np.array([1.0, 0.25, 0.04])
 DESIGNS = {
     "by class": lambda p, y: CHANCE[y],
@@ -220,7 +350,7 @@ def test_wrong_probabilities_of_a_designed_sample_are_called_off(design):
 def test_the_covariance_of_a_designed_sample_is_that_of_labels_drawn():
     p, y, chance = labelled("by both", np.random.default_rng(2))
     weight = _ratios(1.0 / chance, y, p) / chance[:, None]
-    test = _ClassTest(y, p, p[None], weight)
+    test = _RaoTest(_ClassTest(y, p, p[None], weight).sums)
     sd = np.sqrt(np.diag(test.covariance))
     # Correlations of 999 samples within .13 of their own, four standard errors.
     np.testing.assert_allclose(
@@ -282,8 +412,9 @@ def test_a_sample_is_compared_with_the_other_draws():
     rng = np.random.default_rng(0)
     draws = special.softmax(rng.normal(size=(5, 40, 3)), axis=2)
     label, p = rng.integers(3, size=40), draws.mean(axis=0)
-    test = _ClassTest(label, p, draws, np.ones_like(p))
-    centres = np.stack([test._mean_score(each) for each in draws])
+    documents = _ClassTest(label, p, draws, np.ones_like(p))
+    test = _RaoTest(documents.sums)
+    centres = np.stack([documents._mean_score(each) for each in draws])
     of_labels = test.covariance - np.cov(centres.T)
     for own, sample, found in zip(
         test.drawn_from, test.samples[:20], test._of_samples(), strict=False

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special
 
 from bayescal.metrics.inputs import Forecasts, read_outcomes
@@ -159,9 +159,15 @@ def smooth_calibration_error(
 
 def smooth_error(outcomes: Forecasts) -> float:
     """Return the smooth calibration error of checked outcomes."""
+    cells = residuals(outcomes.truth, outcomes.p, outcomes.counts)
+    return error_of_residuals(cells / outcomes.counts.sum())
+
+
+def error_of_residuals(cells: Floats) -> float:
+    """Return the smooth calibration error of mean residuals by cell."""
     from scipy import optimize  # takes as long to import as a fit
 
-    waves = fft.dct(_residuals(outcomes), type=2)
+    waves = fft.dct(cells, type=2)
     # A Gaussian that is reflected at both ends damps the k-th cosine by exp(-(pi k sigma)^2/2).
     exponents = -0.5 * (np.pi * np.arange(CELLS)) ** 2
 
@@ -177,11 +183,10 @@ def smooth_error(outcomes: Forecasts) -> float:
     return float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-7))
 
 
-def _residuals(outcomes: Forecasts) -> Floats:
-    """Return the share of the documents times y - p in each cell, split between the two nearest."""
-    share = outcomes.counts / outcomes.counts.sum()
-    residual = share * (outcomes.truth - outcomes.p)
-    position = np.clip(outcomes.p * CELLS - 0.5, 0.0, CELLS - 1.0)
+def residuals(truth: NDArray[np.bool_], p: Floats, weight: Floats) -> Floats:
+    """Return the sum of y - p in each cell; a document is split between the two nearest."""
+    residual = weight * (truth - p)
+    position = np.clip(p * CELLS - 0.5, 0.0, CELLS - 1.0)
     left = np.minimum(position.astype(np.intp), CELLS - 2)
     right_share = position - left
     cells = np.zeros(CELLS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from bayescal.support import validation, weighting
 from bayescal.support.validation import Floats, is_lazy
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Part = TypeVar("Part")
 CELLS = 1 << 17  # three megabytes, with counts
 FAN_IN = 8  # counts that are joined at a time
 # Arguments with a value for each document that counts cannot hold.
@@ -77,31 +78,65 @@ def condense(
     """
     validation.check_count("cells", cells)
     given = {"scores": scores, "labels": labels, "sample_weight": sample_weight}
-    if not is_lazy(*given.values()):
-        return _of_block(scores, labels, sample_weight, cells)
-    return _of_collections(given, cells)
+    return _counted(given, cells)
 
 
-def _of_collections(given: dict[str, Any], cells: int) -> ScoreCounts:
+def _counted(given: dict[str, Any], cells: int, **of_documents: Any) -> ScoreCounts:
     """Return the counts of scores, labels and weights, which have the names of arguments."""
+    of_block, together = (partial(each, cells=cells) for each in (_of_block, _together))
+    found: ScoreCounts = over_blocks(given, of_block, together, **of_documents)
+    return found
+
+
+def over_blocks(
+    given: dict[str, Any],
+    of_block: Callable[..., Part],
+    together: Callable[[list[Part]], Part],
+    **of_documents: Any,
+) -> Part:
+    """Return of_block of rows in memory, or joined from those of all blocks of collections."""
+    if not is_lazy(*given.values(), *of_documents.values()):
+        return of_block(*given.values(), **of_documents)
     import dask
 
-    (name, scores), *_ = given.items()
-    if not is_lazy(scores):
+    (name, rows), *_ = given.items()
+    for each, values in of_documents.items():
+        # In an audit `draws` is a number.
+        if not isinstance(values, int | None):
+            raise ValueError(
+                f"{each} must be None where an argument is a Dask collection, of which only counts"
+                " and sums are kept: pass a random sample of the rows in memory."
+            )
+    if not is_lazy(rows):
         raise ValueError(
             f"{name} must be a Dask collection if {' or '.join(list(given)[1:])} is one: pass all"
             " of them as collections, or call .compute() if they fit into memory."
         )
-    blocks = [_blocks(values, each, scores) for each, values in given.items()]
-    rows = zip(*blocks, strict=True)
-    parts = [dask.delayed(_of_block)(*block, cells, k) for k, block in enumerate(rows)]
+    like = rows.data if hasattr(rows, "dims") else rows
+    if hasattr(like, "chunks"):
+        like = like.rechunk(dict.fromkeys(range(1, like.ndim), -1))  # blocks of whole rows
+    blocks = [_blocks(values, each, like) for each, values in given.items()]
+    parts = [
+        dask.delayed(_unless_empty)(of_block, *block, number=k)
+        for k, block in enumerate(zip(*blocks, strict=True))
+    ]
     while len(parts) > 1:
         groups = [parts[k : k + FAN_IN] for k in range(0, len(parts), FAN_IN)]
-        parts = [dask.delayed(_together)(group, cells) for group in groups]
-    found: ScoreCounts = parts[0].compute()
-    if not found.scores.size:
-        raise ValueError("scores must hold at least one document, got none.")
+        parts = [dask.delayed(_filled)(together, group) for group in groups]
+    found: Part | None = parts[0].compute()
+    if found is None:
+        raise ValueError(f"{name} must hold at least one document, got none.")
     return found
+
+
+def _unless_empty(of_block: Callable[..., Part], *rows: Any, number: int) -> Part | None:
+    # A filter may leave a block without rows.
+    return of_block(*rows, block=number) if np.size(rows[0]) else None
+
+
+def _filled(together: Callable[[list[Part]], Part], parts: list[Part | None]) -> Part | None:
+    filled = [part for part in parts if part is not None]
+    return together(filled) if filled else None
 
 
 def from_counts(scores: str, labels: str | None = None) -> Callable[[Function], Function]:
@@ -116,16 +151,9 @@ def from_counts(scores: str, labels: str | None = None) -> Callable[[Function], 
                 return function(*arguments, **options)
             bound = signature.bind(*arguments, **options)
             given = bound.arguments
-            for name in OF_DOCUMENTS:
-                # In an audit `draws` is a number.
-                if not isinstance(given.get(name), int | None):
-                    raise ValueError(
-                        f"{name} must be None where {scores} is a Dask collection, whose documents"
-                        " are counted in cells of similar scores: pass a random sample of the rows"
-                        " in memory."
-                    )
             names = scores, labels or "labels", "sample_weight"
-            found = _of_collections({name: given.get(name) for name in names}, CELLS)
+            others = {name: given.get(name) for name in OF_DOCUMENTS}
+            found = _counted({name: given.get(name) for name in names}, CELLS, **others)
             given |= {scores: found.scores, "sample_weight": found.counts}
             if labels is not None:
                 given[labels] = found.labels
@@ -136,9 +164,8 @@ def from_counts(scores: str, labels: str | None = None) -> Callable[[Function], 
     return with_collections
 
 
-def _blocks(values: Any, name: str, scores: Any) -> list[Any]:
+def _blocks(values: Any, name: str, like: Any) -> list[Any]:
     """Return the blocks of a collection as tasks, as many as those of the scores."""
-    like = scores.data if hasattr(scores, "dims") else scores
     wanted = len(np.ravel(like.to_delayed()))
     if values is None:
         return [None] * wanted
@@ -148,8 +175,9 @@ def _blocks(values: Any, name: str, scores: Any) -> list[Any]:
             f"{name} must be a Dask collection with the blocks of the scores, got"
             f" {type(values).__name__}: dask.array.from_array makes one."
         )
-    if hasattr(own, "chunks") and hasattr(like, "chunks") and own.shape == like.shape:
-        own = own.rechunk(like.chunks)
+    arrays = hasattr(own, "chunks") and hasattr(like, "chunks")
+    if arrays and own.shape == like.shape[: own.ndim]:
+        own = own.rechunk(like.chunks[: own.ndim])
     found = list(np.ravel(own.to_delayed()))
     if len(found) != wanted:
         raise ValueError(
@@ -163,8 +191,6 @@ def _of_block(
 ) -> ScoreCounts:
     """Return the counts of rows in memory."""
     where = "" if block is None else f" of block {block} (counted from 0)"
-    if block is not None and not np.size(scores):
-        return ScoreCounts(np.empty(0), None, np.empty(0))
     values = validation.as_scores(scores, f"scores{where}")
     counts = weighting.as_weights(weight, values.size, f"sample_weight{where}")
     known = None if labels is None else validation.as_array(labels, f"labels{where}")
@@ -194,12 +220,11 @@ def documents_of(values: Floats, counts: Floats, most: int) -> Floats:
 
 
 def _together(parts: list[ScoreCounts], cells: int) -> ScoreCounts:
-    filled = [part for part in parts if part.scores.size] or parts[:1]
-    labels = [part.labels for part in filled if part.labels is not None]
+    labels = [part.labels for part in parts if part.labels is not None]
     return _in_cells(
-        np.concatenate([part.scores for part in filled]),
+        np.concatenate([part.scores for part in parts]),
         np.concatenate(labels) if labels else None,
-        np.concatenate([part.counts for part in filled]),
+        np.concatenate([part.counts for part in parts]),
         cells,
     )
 
