@@ -1,5 +1,6 @@
 """The documentation site: `make docs`. Nothing is fetched, neither to build it nor to read it."""
 
+import os
 import re
 import shutil
 import sys
@@ -39,6 +40,15 @@ html_theme_options = {
     "footer_end": [],
     "show_nav_level": 1,
     "show_toc_level": 2,
+    "use_edit_page_button": "GITHUB_REPOSITORY" in os.environ,
+}
+# A forge that builds the site names its repository; elsewhere pages have no public address.
+# Notebooks and experiments are copies of files outside this folder.
+FOLDERS = "{'notebooks': '', 'papers': 'studies/'}.get(file_name.split('/')[0], 'docs/')"
+REPOSITORY = f"https://github.com/{os.environ.get('GITHUB_REPOSITORY')}"
+html_context = {
+    "edit_page_provider_name": "GitHub",
+    "edit_page_url_template": f"{REPOSITORY}/edit/main/{{{{ {FOLDERS} }}}}{{{{ file_name }}}}",
 }
 
 # Notebooks are run for the site, so that it shows their outputs, and again only if they change.

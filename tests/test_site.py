@@ -152,6 +152,24 @@ def test_every_command_notebook_and_study_is_there(site):
 
 
 @pytest.mark.docs
+@pytest.mark.parametrize("repository", [None, "someone/bayescal"])
+def test_pages_lead_to_their_sources_where_a_forge_builds_them(tmp_path, monkeypatch, repository):
+    if repository:
+        monkeypatch.setenv("GITHUB_REPOSITORY", repository)
+    else:
+        monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    source = tmp_path / "source"
+    sources = {"index": "docs/index.md", "papers/label/README": "studies/papers/label/README.md"}
+    for name in sources:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / f"{name}.md").write_text("---\norphan: true\n---\n# Page\n", encoding="utf-8")
+    pages = pages_of(build(source, tmp_path))
+    for name, path in sources.items():
+        links = re.findall(r'href="([^"]*/edit/[^"]*)"', pages[f"{name}.html"])
+        assert links == [f"https://github.com/{repository}/edit/main/{path}"] * bool(repository)
+
+
+@pytest.mark.docs
 def test_notebooks_show_their_outputs(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
