@@ -211,16 +211,19 @@ def draw(table, path):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 5.5), layout="constrained")
-    axes = figure.subplots(2, len(SIZES), sharex="col")
+    axes = figure.subplots(2, len(SIZES), sharex="col", sharey="row")
     for k, (kind, part) in enumerate(table.groupby("of", sort=False)):
         # Workers divide the time of the clock, not that of processors.
-        time_of = "seconds" if kind == "workers" else "processor_seconds"
+        clock = kind == "workers"
         for stage, line in part.groupby("stage", sort=False):
-            axes[0, k].loglog(line["size"], line[time_of], "o-", label=stage)
+            time_of = line["seconds" if clock else "processor_seconds"]
+            axes[0, k].loglog(line["size"], time_of, "o-", label=stage)
             axes[1, k].loglog(line["size"], line["megabytes"], "o-")
-        axes[0, k].set(title=time_of.replace("_", " "))
+        axes[0, k].set(title="elapsed time" if clock else "processor time")
         axes[0, k].legend(fontsize="small")
         axes[1, k].set(xlabel=kind)
+        if clock:
+            axes[1, k].set(xscale="linear", xticks=SIZES["workers"])
     axes[0, 0].set(ylabel="time, s")
     axes[1, 0].set(ylabel="peak memory, MB")
     for each in axes.flat:
