@@ -1,4 +1,9 @@
-"""The documentation site: `make docs`. Nothing is fetched, neither to build it nor to read it."""
+"""The documentation site: `make docs`. Nothing is fetched from elsewhere to build or to read it.
+
+Publish `build/site` as the folder /VERSION/ of a server, and list the versions in its
+/versions.json: [{"name": "1.0.0", "version": "1.0.0", "url": "/1.0.0/"}]. Pages that are
+read from disk show their own version alone.
+"""
 
 import os
 import re
@@ -35,7 +40,9 @@ html_math_renderer = "tex"
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "bayescal"},
-    "navbar_end": ["theme-switcher"],
+    "switcher": {"json_url": "/versions.json", "version_match": version},
+    "check_switcher": False,  # the list lies on the server
+    "navbar_end": ["version-switcher", "theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_nav_level": 1,

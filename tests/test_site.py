@@ -1,15 +1,21 @@
 """The documentation site builds without a warning, says what there is, and fetches nothing."""
 
 import importlib
+import json
 import re
+import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
 from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import nbformat
 import pytest
 
+import bayescal
 from tests.browser import browser
 
 pytestmark = pytest.mark.one_era
@@ -205,6 +211,27 @@ def test_the_first_page_is_that_of_the_readme(site):
     assert {"prior.html", "when_not_to_use.html"} <= set(leads_to)
     assert "reference/score_calibrator.html#bayescal.ScoreCalibrator" in leads_to
     assert not [link for link in leads_to if "docs/" in link or link.endswith(".md")]
+
+
+@pytest.mark.docs
+def test_versions_are_switched_by_the_list_of_the_server(site_folder, tmp_path):
+    """The list is that of docs/conf.py; pages from disk show their own version alone."""
+    shutil.copytree(site_folder, tmp_path / bayescal.__version__)
+    entry = {"name": "0.9", "version": "0.9", "url": "/0.9/"}
+    (tmp_path / "versions.json").write_text(json.dumps([entry]), encoding="utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, browser() as new_page:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/{bayescal.__version__}/index.html")
+        links = page.locator(".version-switcher__menu a")
+        links.first.wait_for(state="attached")
+        assert links.evaluate_all("all => all.map(each => new URL(each.href).pathname)")[0] == (
+            "/0.9/index.html"
+        )
+        page.goto((site_folder / "index.html").as_uri())
+        assert page.locator(".version-switcher__menu a").count() == 0
+        server.shutdown()
 
 
 @pytest.mark.docs
