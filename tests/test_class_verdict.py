@@ -9,7 +9,8 @@ import xarray as xr
 from scipy import optimize, special, stats
 
 from bayescal.metrics import class_verdict
-from bayescal.metrics.classes import _ClassTest, _RaoTest, _ratios
+from bayescal.metrics.class_test import RaoScores, RaoTest
+from bayescal.metrics.classes import _ratios
 
 pytestmark = pytest.mark.one_era
 
@@ -57,7 +58,7 @@ def test_counts_documents_once(right):
 
 def test_the_covariance_is_that_of_labels_drawn(right):
     p, y = right
-    test = _RaoTest(_ClassTest(y, p, p[None], np.ones_like(p)).sums)
+    test = RaoTest(RaoScores(y, p, p[None], np.ones_like(p)).sums)
     sampled = np.cov(test.samples.T)
     sd = np.sqrt(np.diag(sampled))
     # Correlations of 999 samples are within .1 of their own, four standard errors or more.
@@ -350,7 +351,7 @@ def test_wrong_probabilities_of_a_designed_sample_are_called_off(design):
 def test_the_covariance_of_a_designed_sample_is_that_of_labels_drawn():
     p, y, chance = labelled("by both", np.random.default_rng(2))
     weight = _ratios(1.0 / chance, y, p) / chance[:, None]
-    test = _RaoTest(_ClassTest(y, p, p[None], weight).sums)
+    test = RaoTest(RaoScores(y, p, p[None], weight).sums)
     sd = np.sqrt(np.diag(test.covariance))
     # Correlations of 999 samples within .13 of their own, four standard errors.
     np.testing.assert_allclose(
@@ -412,8 +413,8 @@ def test_a_sample_is_compared_with_the_other_draws():
     rng = np.random.default_rng(0)
     draws = special.softmax(rng.normal(size=(5, 40, 3)), axis=2)
     label, p = rng.integers(3, size=40), draws.mean(axis=0)
-    documents = _ClassTest(label, p, draws, np.ones_like(p))
-    test = _RaoTest(documents.sums)
+    documents = RaoScores(label, p, draws, np.ones_like(p))
+    test = RaoTest(documents.sums)
     centres = np.stack([documents._mean_score(each) for each in draws])
     of_labels = test.covariance - np.cov(centres.T)
     for own, sample, found in zip(
