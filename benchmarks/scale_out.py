@@ -171,7 +171,7 @@ def run(*arguments):
 
 
 def measure_rows(count):
-    """Return what predictions of a Parquet file take in the shell, and pyarrow alone."""
+    """Return the time and memory of predictions of a Parquet file, and of pyarrow alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         labels = np.repeat([0, 1], [450, 50])

@@ -216,7 +216,7 @@ def split(frame, folder, suffix=".parquet"):
 
 
 def numbers_of(output):
-    """Return what an audit prints, without the name of its file and the next command."""
+    """Return the output of an audit without the name of its file and the next command."""
     lines = [line for line in output.splitlines() if not line.startswith("Next")]
     return re.sub(r"\S*(whole|part\*)\.\w+", "FILE", "\n".join(lines))
 
@@ -410,7 +410,7 @@ def judged(tmp_path):
 
 
 def told_of(result, path):
-    """Return what a command prints, without the path of the scores."""
+    """Return the output of a command without the path of the scores."""
     return result.output.replace(str(path), "FILE")
 
 

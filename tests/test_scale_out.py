@@ -181,7 +181,7 @@ def test_workers_that_come_and_go_do_not_change_a_bit(tmp_path):
         together = TopicCalibrator("none", **FEW).fit(*made(300))
         change.join()
     assert done[0] < work
-    # Another worker repeats what one that leaves has begun, on two threads.
+    # Another worker repeats the tasks that a retiring one began, on two threads.
     assert work <= sum(noted_by(tmp_path / "together").values()) <= work + 2
     xr.testing.assert_identical(posterior(together), alone)
 

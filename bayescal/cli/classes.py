@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Group
 
-from bayescal.cli import tables, writing
+from bayescal.cli import options, tables, writing
 from bayescal.cli.columns import ColumnReader, Rows
 from bayescal.cli.files import read_frame
 from bayescal.cli.fitting import SINGLE
@@ -41,7 +41,7 @@ OF_ONE_SCORE = (
 def refuse_options_of_one_score(chosen: set[str], *further: str) -> None:
     """Raise UsageError if an option on the command line is for one score."""
     if strange := [name for name in (*OF_ONE_SCORE, *further) if name in chosen]:
-        option = f"--{strange[0].replace('_', '-')}"
+        option = options.flag(strange[0])
         raise UsageError(f"{option} is for one score, and means nothing for several classes.")
 
 

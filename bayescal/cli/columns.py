@@ -70,7 +70,7 @@ class ColumnReader:
         return file_row(int(self.frame.index[position]))
 
     def number(self, rows: Mask) -> int:
-        """Return how many rows of the file are selected by a mask."""
+        """Return the number of rows of the file in a mask."""
         return int(rows.sum() if self.counts is None else self.counts[rows].sum())
 
     def scores(self, column: str, option: str | None = "--score-column") -> validation.Floats:

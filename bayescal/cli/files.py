@@ -256,7 +256,7 @@ def _blank_rows(frame: pd.DataFrame) -> NDArray[np.bool_]:
         cells = column.iloc[rows]
         blank[rows] = cells.isna().to_numpy(dtype=bool)
         if column.dtype.kind not in NUMERIC:
-            # Text columns are stripped by Arrow, twenty times as fast as cell by cell.
+            # Arrow strips text columns much faster than a loop over cells.
             blank[rows] |= (cells.astype(str).str.strip() == "").to_numpy(dtype=bool)
     return blank
 

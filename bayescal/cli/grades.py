@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.cli import classes, fitting, predictions, tables, writing
+from bayescal.cli import classes, fitting, options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.scores import ScoreTable, read_scores
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
@@ -29,7 +29,7 @@ NOT_FOR_GRADES = (
 
 def _refuse_other_options(chosen: set[str]) -> None:
     if strange := [name for name in NOT_FOR_GRADES if name in chosen]:
-        option = f"--{strange[0].replace('_', '-')}"
+        option = options.flag(strange[0])
         raise UsageError(f"{option} is not for ordered grades: leave it out.")
 
 

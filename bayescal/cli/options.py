@@ -40,6 +40,11 @@ def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
     return {"command": command, **recorded}
 
 
+def flag(name: str) -> str:
+    """Return a parameter's name as the command line has it."""
+    return f"--{name.replace('_', '-')}"
+
+
 def is_given(context: typer.Context, name: str) -> bool:
     """Return True if an option is on the command line."""
     source = context.get_parameter_source(name)

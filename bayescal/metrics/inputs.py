@@ -40,7 +40,7 @@ class Forecasts(NamedTuple):
 
     @property
     def documents(self) -> Floats:
-        """Return how many documents each stands for: its weight, unless that is 1 / inclusion."""
+        """Return the number of documents that each row counts; 1 if weights are 1 / inclusion."""
         return np.ones(self.truth.size) if self.sampled else self.counts
 
     @property

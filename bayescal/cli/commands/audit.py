@@ -274,7 +274,7 @@ def _next_step(context: typer.Context, file: Path) -> str:
         word
         for name in OF_RECALIBRATE
         if options.is_given(context, name)
-        for word in (f"--{name.replace('_', '-')}", context.params[name])
+        for word in (options.flag(name), context.params[name])
     ]
     sample = "" if file.is_file() else ", with a random sample of the rows in SAMPLE.csv"
     asked = shlex.join(["SAMPLE.csv" if sample else str(file), *words])

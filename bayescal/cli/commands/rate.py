@@ -105,7 +105,7 @@ def rate(
     check_file(report, (".html",), read=scores, option="--report")
     screen = Screen(quiet=quiet)
     columns = score_column, -1.0 if lower_is_positive else 1.0, screen, id_column
-    whole = [f"--{name.replace('_', '-')}" for name in OF_ROWS if options.is_given(context, name)]
+    whole = [options.flag(name) for name in OF_ROWS if options.is_given(context, name)]
     reads = [reviews.read_review(scores, labels, *columns, plans=plans, rows=ROWS, whole=whole)]
     if against is not None:
         reads.append(reviews.read_review(against, against_labels, *columns))
