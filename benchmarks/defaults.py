@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 from benchmarks.timing import compile_package, ratios
 
 FITS = {120: 0.1, 531: 0.1, 10_000: 0.15, 1_000_000: 1.0}  # scores: bar in seconds
@@ -25,6 +25,7 @@ BATCHES, BATCH_BAR, FIRST_BAR = (1, 32, 33, 500, 2000), 0.01, 0.06
 TOPICS = {(10, 200, 5, 1): 1.5, (90, 9603, 100, 2): 10.0, (1000, 200, 10, 2): 60.0}
 ADD_BAR = 0.05
 INTERVALS_BAR, COMMAND_BAR = 2.0, 1.0
+MARGINS, DIGITS_BAR = {"chains": 3.0, "variational": 0.5}, 3.0
 
 
 def scores_of(n, positives, rng):
@@ -89,6 +90,32 @@ def classifiers():
             )
 
 
+def digits():
+    """Time maps of ten classes from real margins, and a classifier beside temperature scaling."""
+    images, labels = load_digits(return_X_y=True)
+    margins = LinearSVC(random_state=0).fit(images[400:], labels[400:]).decision_function(images)
+    for inference, bar in MARGINS.items():
+        ours = MulticlassCalibrator(inference=inference, random_state=0)
+        start = time.process_time()
+        ours.fit(margins[:400], labels[:400])
+        seconds = time.process_time() - start
+        told(f"MulticlassCalibrator({inference}).fit of 400 digits", seconds, bar)
+    mine, peer, ratio = ratios(
+        partial(CalibratedClassifier(LinearSVC(), random_state=0).fit, images, labels),
+        partial(
+            CalibratedClassifierCV(LinearSVC(), method="temperature", ensemble=False).fit,
+            images,
+            labels,
+        ),
+        runs=3,
+    )
+    verdict = "holds" if ratio <= DIGITS_BAR else "MISSED"
+    print(
+        f"CalibratedClassifier(LinearSVC()).fit of digits: {mine:.2f} s, {ratio:.1f} times"
+        f" temperature scaling ({peer:.2f} s), bar {DIGITS_BAR:.0f}  {verdict}"
+    )
+
+
 def intervals():
     """Time the bands of three classes, whose draws are divided by their sum one by one."""
     documents = make_classification(20_000, n_classes=3, n_informative=6, random_state=0)
@@ -134,6 +161,7 @@ def main():
     fits()
     batches()
     classifiers()
+    digits()
     intervals()
     command()
     smallest = dict(list(TOPICS.items())[:1])

@@ -396,3 +396,55 @@ def test_many_scores_are_approximated(monkeypatch):
     features = drawn.design.features(ScoredOptions.of(log_p, drawn.design.unit))
     p = probabilities(features, drawn.maps, drawn.design.coefficients(drawn.maps.theta)).mean(0)
     assert np.abs(p.T - np.exp(log_p)).mean() < 0.05
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    rng = np.random.default_rng(5)
+    log_p = log_scores(700, 3, 5)
+    return log_p, np.array([rng.choice(3, p=special.softmax(0.6 * row)) for row in log_p])
+
+
+def _drawn(log_p, label, inference, **options):
+    rng = np.random.default_rng(0)
+    made = engine.fit_map(log_p, label, None, chains=4, draws=100, rng=rng, inference=inference)
+    features = made.design.features(ScoredOptions.of(log_p[:50], made.design.unit))
+    return made, probabilities(features, made.maps, made.design.coefficients(made.maps.theta))
+
+
+def _errors(p, exact):
+    """Return the largest error of means in posterior deviations, and the ratio of deviations."""
+    away = np.abs(p.mean(axis=0) - exact.mean(axis=0)) / exact.std(axis=0)
+    return away.max(), np.median(p.std(axis=0) / exact.std(axis=0))
+
+
+def test_variational_draws_have_the_means_and_widths_of_chains(labelled, monkeypatch):
+    _, exact = _drawn(*labelled, "chains")
+    made, p = _drawn(*labelled, "variational")
+    away, ratio = _errors(p, exact)
+    assert away < 0.5
+    assert 0.85 < ratio < 1.1
+    assert np.isnan(made.rhat)
+    # Without its updates the approximation is Laplace's, which is elsewhere.
+    monkeypatch.setattr(chain_module, "UPDATES", 0)
+    away, ratio = _errors(_drawn(*labelled, "variational")[1], exact)
+    assert away > 0.5 or ratio > 1.1
+
+
+@pytest.mark.parametrize(("documents", "chosen"), [(666, "chains"), (667, "variational")])
+def test_auto_takes_chains_for_few_scores(labelled, documents, chosen):
+    log_p, label = labelled[0][:documents], labelled[1][:documents]
+    (auto, _), (other, _) = (_drawn(log_p, label, each) for each in ("auto", chosen))
+    assert auto.method == other.method
+    np.testing.assert_array_equal(auto.maps.theta, other.maps.theta)
+
+
+def test_variational_draws_are_shared_by_modes():
+    log_p = log_scores(60, 3, 3)
+    posterior = posterior_of(log_p, log_p.argmax(axis=1))
+    mode = find_mode(posterior, first_of(posterior)).point(posterior)
+    share = np.array([0.75, 0.25, 0.0])
+    modes = mode + np.array([[0.0], [100.0], [200.0]])
+    normals = engine.find_normals(posterior, modes, share, np.random.default_rng(0))
+    warp = normals.draw(400, np.random.default_rng(1))[:, 1] - mode[1]
+    assert [int((np.abs(warp - at) < 50.0).sum()) for at in (0.0, 100.0, 200.0)] == [300, 100, 0]

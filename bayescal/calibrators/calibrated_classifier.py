@@ -72,7 +72,7 @@ class CalibratedClassifier(
         column for each class in sorted order, or named by its class, or for each label; with two
         classes the second column is enough.
     calibrator : object or str, optional
-        None or "auto" is `MulticlassCalibrator()` for more than two classes, else
+        None or "auto" is `MulticlassCalibrator(inference="auto")` for more than two classes, else
         `ScoreCalibrator()`; "one_vs_rest" is `ScoreCalibrator()` for each class. Alternatives are
         instances of these or of `TopicCalibrator`; scikit-learn's "sigmoid", "isotonic" or
         "temperature"; or any object with fit and predict_proba, or a predict that gives

@@ -71,8 +71,8 @@ class MulticlassCalibrator(
     with s a feature centred and scaled class by class. G, lambda and c correct over-confidence
     that all classes share; b, v, w and M correct single classes and confusions of two; eps is the
     share of labels unrelated to the scores. All have priors learned from other problems, and the
-    scales of b, v, w and M are learned from the labels. Posterior draws come from Hamiltonian Monte
-    Carlo; probabilities are their means.
+    scales of b, v, w and M are learned from the labels. Probabilities are means of posterior
+    draws.
 
     Parameters
     ----------
@@ -96,6 +96,12 @@ class MulticlassCalibrator(
         deviation of lambda and of c; lapse, the two parameters of the Beta prior of eps; and
         scales, a dict of the typical sizes of bias (0.25), slope (0.12), certainty (0.12) and
         confusion (0.05).
+    inference : {"chains", "variational", "auto"}
+        "chains" of Hamiltonian Monte Carlo; "variational": draws from a normal approximation of the
+        posterior, in a fraction of the time; "auto": chains for at most 2,000 documents times
+        classes, where a normal approximation loses most and saves least, else "variational". With
+        more than 200,000 documents times classes, or 50 classes, all are a normal approximation
+        class by class around the mode.
     draws : int
         Posterior draws of each chain.
     chains : int

@@ -16,7 +16,13 @@ from bayescal.fitting import class_scores
 from bayescal.fitting.class_scores import ClassScores
 from bayescal.fitting.engines.multiclass import density
 from bayescal.fitting.engines.multiclass.density import Maps, read_hyperparameters
-from bayescal.fitting.engines.multiclass.engine import MapDraws, fit_map
+from bayescal.fitting.engines.multiclass.engine import (
+    CHAINS,
+    HAMILTONIAN,
+    INFERENCES,
+    MapDraws,
+    fit_map,
+)
 from bayescal.fitting.engines.multiclass.features import FeatureDesign, Features, ScoredOptions
 from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups
 from bayescal.fitting.posterior import DRAWS, unpack, variables_of
@@ -49,6 +55,7 @@ class ClassParameters:
     exchangeable: bool = False
     position_bias: bool = False
     prior_knowledge: Mapping[str, Any] | None = None
+    inference: str = CHAINS
     draws: int = 100
     chains: int = 4
     random_state: Any = None
@@ -158,9 +165,7 @@ def read_maps(groups: Groups) -> tuple[FeatureDesign, Maps]:
     return unpack(FeatureDesign, constants), maps
 
 
-def groups_of(
-    drawn: MapDraws, data: ClassData, classes: NDArray[Any], share: Floats
-) -> dict[str, xr.Dataset]:
+def groups_of(drawn: MapDraws, data: ClassData, classes: NDArray[Any]) -> dict[str, xr.Dataset]:
     """Return the groups of a fit."""
     names = [str(each) for each in classes.tolist()]
 
@@ -184,7 +189,6 @@ def groups_of(
         coords["klass_to"] = names
     constants: dict[str, Any] = {
         **dict(variables_of(drawn.design)),
-        "share": ("klass", share),
         "weight": ("document", data.weights),
     }
     if data.cluster is not None:
@@ -221,10 +225,18 @@ class FittedClasses(Fit[ClassParameters]):
             scale = posterior["scale"].sel(block="bias").values.ravel()
         return BlockedMap(*read_maps(self.results.groups), scale)
 
-    @property
+    @cached_property
     def share(self) -> Floats:
-        """Return the posterior mean share of each class among the documents, (K,)."""
-        return np.asarray(self.results.groups[CONSTANTS]["share"].values)
+        """The posterior mean share of each class, from some draws of very many documents, (K,)."""
+        data, draws = self.documents(), np.arange(self.map.size)
+        n, classes = data.scores.log_p.shape
+        if n * classes * draws.size > SHARE_ELEMENTS:
+            draws = np.linspace(0, self.map.size - 1, SHARE_DRAWS).astype(np.intp)
+        part = slice(None, None, 1 + n * classes * draws.size // SHARE_ELEMENTS)
+        weight, total = data.weights[part], np.zeros(classes)
+        for rows, p in self.map.blocks(data.scores.log_p[part], draws=draws):
+            total += p.mean(axis=0) @ weight[rows]
+        return np.asarray(total / total.sum())
 
     @property
     def scores_are(self) -> str:
@@ -282,7 +294,7 @@ class FittedClasses(Fit[ClassParameters]):
         posterior = self.results.groups[POSTERIOR]
         bulk, tail = _effective_sizes(posterior)
         return diagnostics.Diagnostics(
-            rhat=float(self.results.groups[SAMPLER]["rhat"]),
+            rhat=self._rhat,
             ess_bulk=bulk,
             ess_tail=tail,
             divergences=0,
@@ -293,10 +305,16 @@ class FittedClasses(Fit[ClassParameters]):
         )
 
     @property
+    def _rhat(self) -> float | None:
+        """Return the largest R-hat of chains, None for independent draws."""
+        sampler = self.results.groups[SAMPLER]
+        return float(sampler["rhat"]) if sampler.attrs["method"] == HAMILTONIAN else None
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the draws, by their largest R-hat."""
-        rhat = float(self.results.groups[SAMPLER]["rhat"])
-        if rhat <= RHAT_LIMIT:
+        rhat = self._rhat
+        if rhat is None or rhat <= RHAT_LIMIT:
             return ()
         return (
             f"R-hat is {rhat:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise draws=, or check"
@@ -430,6 +448,7 @@ def fit_multiclass(
 
 def _check(parameters: ClassParameters) -> None:
     validation.check_choice("scores_are", parameters.scores_are, class_scores.SCORES_ARE)
+    validation.check_choice("inference", parameters.inference, INFERENCES)
     read_hyperparameters(parameters.prior_knowledge)
     validation.check_flag(
         exchangeable=parameters.exchangeable, position_bias=parameters.position_bias
@@ -484,24 +503,10 @@ def fit_documents(
             chains=parameters.chains,
             draws=parameters.draws,
             rng=validation.generator(parameters.random_state),
+            inference=parameters.inference,
             exchangeable=parameters.exchangeable,
             position_bias=parameters.position_bias,
             prior=read_hyperparameters(parameters.prior_knowledge),
             unit=unit,
         )
-    share = _share(BlockedMap(drawn.design, drawn.maps), data)
-    groups = groups_of(drawn, data, classes, share)
-    return FittedClasses.of_groups(parameters, groups, classes)
-
-
-def _share(drawn: BlockedMap, data: ClassData) -> Floats:
-    """Return the posterior mean share of each class, from some draws of very many documents."""
-    n, classes = data.scores.log_p.shape
-    draws = np.arange(drawn.size)
-    if n * classes * drawn.size > SHARE_ELEMENTS:
-        draws = np.linspace(0, drawn.size - 1, SHARE_DRAWS).astype(np.intp)
-    part = slice(None, None, 1 + n * classes * draws.size // SHARE_ELEMENTS)
-    weight, total = data.weights[part], np.zeros(classes)
-    for rows, p in drawn.blocks(data.scores.log_p[part], draws=draws):
-        total += p.mean(axis=0) @ weight[rows]
-    return np.asarray(total / total.sum())
+    return FittedClasses.of_groups(parameters, groups_of(drawn, data, classes), classes)

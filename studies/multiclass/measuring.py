@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 
 from bayescal.fitting.engines.multiclass.density import MapHyperparameters
-from bayescal.fitting.engines.multiclass.engine import fit_map
+from bayescal.fitting.engines.multiclass.engine import AUTO, fit_map
+from bayescal.fitting.engines.multiclass.engine import CHAINS as BY_CHAINS
 from bayescal.fitting.fitted_classes import BlockedMap
 from studies.multiclass.measures import coverage, losses
 from studies.multiclass.methods import Method, available
 from studies.multiclass.problems import GROUP_OF, Floats, Labels, split
 
-OURS = "bayescal"
+OURS, FAST = "bayescal", "auto"
+INFERENCE = {OURS: BY_CHAINS, FAST: AUTO}
 CHAINS, DRAWS = 4, 100  # the defaults
 JUDGED_DRAWS, JUDGED_DOCUMENTS = 200, 2000
 Row = dict[str, Any]
@@ -44,7 +46,8 @@ def measure(
     }
     rows = []
     if prior is not None:
-        rows.append(base | {"method": OURS} | of_ours(*sample, prior, repetition))
+        for method, inference in INFERENCE.items():
+            rows.append(base | {"method": method} | of_ours(*sample, prior, repetition, inference))
     if peers:
         for method, function in available()[0].items():
             rows.append(base | {"method": method} | of_peer(function, *sample))
@@ -52,12 +55,20 @@ def measure(
 
 
 def of_ours(
-    scores: Floats, labels: Labels, new: Floats, truth: Labels, prior: MapHyperparameters, seed: int
+    scores: Floats,
+    labels: Labels,
+    new: Floats,
+    truth: Labels,
+    prior: MapHyperparameters,
+    seed: int,
+    inference: str,
 ) -> Row:
     """Return losses, coverage, R-hat and seconds of the Bayesian map."""
     rng = np.random.default_rng(seed)
     start = time.process_time()
-    drawn = fit_map(scores, labels, None, chains=CHAINS, draws=DRAWS, rng=rng, prior=prior)
+    drawn = fit_map(
+        scores, labels, None, chains=CHAINS, draws=DRAWS, rng=rng, prior=prior, inference=inference
+    )
     seconds = time.process_time() - start
     of_new = BlockedMap(drawn.design, drawn.maps)
     chosen = rng.choice(CHAINS * DRAWS, JUDGED_DRAWS, replace=False)

@@ -36,7 +36,7 @@ def read_calibrator(calibrator: Any, kind: str, weights: str | None = None) -> A
         if calibrator in METHODS:
             return ScikitLearnCalibrator(calibrator)
         joint = calibrator == AUTO and kind == MULTICLASS
-        return MulticlassCalibrator() if joint else ScoreCalibrator()
+        return MulticlassCalibrator(inference="auto") if joint else ScoreCalibrator()
     if isinstance(calibrator, MulticlassCalibrator):
         _check_joint(calibrator, kind)
     if reason := _why_no_calibrator(calibrator):

@@ -33,7 +33,14 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
     fit_blocks,
 )
-from bayescal.inference.chains import Chains, find_normal, in_two_threads, sample, updated_root
+from bayescal.inference.chains import (
+    Chains,
+    Density,
+    find_normal,
+    in_two_threads,
+    sample,
+    updated_root,
+)
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
@@ -47,6 +54,12 @@ AGREEMENT = 1.05  # the largest R-hat of chains that agree
 STARTS = 0.0, 1.5  # lambda of further searches for the mode: there may be two
 LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
 
+CHAINS, VARIATIONAL, AUTO = INFERENCES = ("chains", "variational", "auto")
+HAMILTONIAN = "Hamiltonian Monte Carlo"
+# With fewer documents times classes chains take little longer than a normal approximation, which
+# then loses most.
+FEW_SCORES = 2000
+
 
 @dataclass(frozen=True)
 class MapDraws:
@@ -57,9 +70,9 @@ class MapDraws:
     scale: Floats  # of each block, (draws, blocks)
     blocks: tuple[str, ...]
     chains: int
-    rhat: float  # the largest of any coordinate
+    rhat: float  # the largest of any coordinate; nan for independent draws
     accepted: float
-    method: str = "Hamiltonian Monte Carlo"
+    method: str
 
 
 def fit_map(
@@ -70,6 +83,7 @@ def fit_map(
     chains: int,
     draws: int,
     rng: np.random.Generator,
+    inference: str = CHAINS,
     prior: MapHyperparameters = LEARNED,
     exchangeable: bool = False,
     position_bias: bool = False,
@@ -89,7 +103,12 @@ def fit_map(
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
     modes, share = find_modes(posterior, start_at.first)
-    drawn, rhat = draw_chains(posterior, modes, share, chains, draws, rng)
+    sampled = inference == CHAINS or (inference == AUTO and log_p.size <= FEW_SCORES)
+    if sampled:
+        drawn, rhat = draw_chains(posterior, modes, share, chains, draws, rng)
+    else:
+        normals = find_normals(posterior, modes, share, rng)
+        drawn, rhat = Chains(normals.draw(chains * draws, rng), 1.0), np.nan
     points = drawn.points.reshape(chains * draws, -1)
     fitted_design = posterior.likelihood.design
     assert fitted_design is not None  # noqa: S101
@@ -101,6 +120,7 @@ def fit_map(
         chains=chains,
         rhat=rhat,
         accepted=drawn.accepted,
+        method=HAMILTONIAN if sampled else "variational normal approximation",
     )
 
 
@@ -117,6 +137,37 @@ def find_modes(posterior: MapPosterior, first: Maps) -> tuple[Floats, Floats]:
     return modes, special.softmax(evidence)
 
 
+@dataclass(frozen=True)
+class NormalModes:
+    """Variational normal distributions around modes, with one covariance."""
+
+    density: Density  # the posterior density, in single precision
+    centres: Floats  # (M, D)
+    centre: Floats  # around the best mode, (D,)
+    share: Floats  # (M,)
+    root: Floats  # of the covariance, (D, D)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return points around modes in proportion to their shares, (size, D)."""
+        # A mode with less than half a point's share has none.
+        total = np.cumsum(np.where(self.share < 0.5 / size, 0.0, self.share))
+        place = np.searchsorted(total, total[-1] * (np.arange(size) + rng.random()) / size)
+        noise = rng.standard_normal((size, len(self.root))) @ self.root.T
+        return np.asarray(self.centres[place] + noise)
+
+
+def find_normals(
+    posterior: MapPosterior, modes: Floats, share: Floats, rng: np.random.Generator
+) -> NormalModes:
+    """Return normal distributions around modes, (M, D), of given shares, (M,)."""
+    single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
+    many = posterior.likelihood.scored.depth.size >= MANY_SCORES
+    density = in_two_threads(single) if many else single
+    best = int(np.argmax(share))
+    centre, root = find_normal(density, partial(precision, posterior), modes[best], rng)
+    return NormalModes(density, modes + (centre - modes[best]), centre, share, root)
+
+
 def draw_chains(
     posterior: MapPosterior,
     modes: Floats,
@@ -127,24 +178,15 @@ def draw_chains(
     rounds: int = ROUNDS,
 ) -> tuple[Chains, float]:
     """Return draws of chains around modes, and the largest R-hat of a coordinate."""
-    # Modes, (M, D), start chains in proportion to their shares, (M,). A chain's walkers start at
-    # one point, so that chains agree only if walkers have forgotten it (Margossian et al., Nested
-    # R-hat, Bayesian Analysis 2024). Else they go on around a new normal approximation, `rounds`
-    # times.
+    # A chain's walkers start at one point, so that chains agree only if walkers have forgotten it
+    # (Margossian et al., Nested R-hat, Bayesian Analysis 2024). Else they go on around a new normal
+    # approximation, `rounds` times.
     from arviz_stats.base import array_stats
 
-    single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
-    many = posterior.likelihood.scored.depth.size >= MANY_SCORES
-    density = in_two_threads(single) if many else single
-    best = int(np.argmax(share))
-    centre, root = find_normal(density, partial(precision, posterior), modes[best], rng)
-    centres = modes + (centre - modes[best])
-    # A mode with less than half a chain's share starts none.
-    total = np.cumsum(np.where(share < 0.5 / chains, 0.0, share))
-    place = np.searchsorted(total, total[-1] * (np.arange(chains) + rng.random()) / chains)
-    noise = rng.standard_normal((chains, posterior.size)) @ root.T
+    around = find_normals(posterior, modes, share, rng)
+    density, centre, root = around.density, around.centre, around.root
     walkers = math.ceil(draws / KEPT)
-    start = np.repeat(centres[place] + noise, walkers, axis=0)
+    start = np.repeat(around.draw(chains, rng), walkers, axis=0)
     for times in 2 ** np.arange(rounds):
         drawn = sample(
             density, start, centre, root,
@@ -183,7 +225,7 @@ def _normal_draws(
         scale=np.tile(found.scale, (size, 1)),
         blocks=BLOCKS,
         chains=chains,
-        rhat=1.0,
+        rhat=np.nan,
         accepted=1.0,
         method="normal approximation",
     )
