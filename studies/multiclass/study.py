@@ -16,7 +16,7 @@ from scipy import stats
 
 from bayescal.fitting.engines.multiclass.engine import AGREEMENT
 from studies.command import Options, spread_over
-from studies.multiclass.measuring import CHAINS, DRAWS, OURS, append, measure
+from studies.multiclass.measuring import CHAINS, DRAWS, FAST, OURS, append, measure
 from studies.multiclass.methods import METHODS, available
 from studies.multiclass.priors import find_all, learn
 from studies.multiclass.problems import GROUPS, MOST_CLASSES, PROBLEMS, SIZES, load
@@ -133,6 +133,29 @@ def band_table(table: pd.DataFrame) -> str:
     return markdown(pd.DataFrame(rows, columns=columns))
 
 
+def fast_table(table: pd.DataFrame) -> str:
+    """Return losses, coverage and seconds of draws by "auto" beside those of chains."""
+    ratios = log_ratios(table)[FAST]
+    columns = ["class_bands", "top_bands", "seconds"]
+    rows = []
+    for size, some in table.groupby("n"):
+        of_problems = ratios.loc[size]
+        ours, fast = (some.loc[some["method"] == name, columns] for name in (OURS, FAST))
+        rows.append(
+            [
+                f"{size:,}",
+                with_error(*errors_over_groups(of_problems.groupby(level="group").mean()), 2),
+                f"{of_problems.max():.1f}",
+                f"{fast['class_bands'].mean():.3f}, {fast['top_bands'].mean():.3f}",
+                f"{ours['class_bands'].mean():.3f}, {ours['top_bands'].mean():.3f}",
+                f"{fast['seconds'].median():.2f}, {fast['seconds'].max():.2f}",
+                f"{ours['seconds'].median():.2f}, {ours['seconds'].max():.2f}",
+            ]
+        )
+    titles = ["n", "loss, %", "worst problem", "bands", "bands, chains", "seconds"]
+    return markdown(pd.DataFrame(rows, columns=[*titles, "seconds, chains"]))
+
+
 def bars(table: pd.DataFrame) -> list[Bar]:
     """Return the goals of the method, with what was measured."""
     of_problems = log_ratios(table)
@@ -209,6 +232,7 @@ def page(folder: Path) -> str:
         folder,
         losses=loss_table(table),
         bands=band_table(table),
+        fast=fast_table(table),
         problems=ours["problem"].nunique(),
         groups=ours["group"].nunique(),
         chains=CHAINS,
